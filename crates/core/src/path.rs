@@ -1,4 +1,4 @@
-//! Reading the part of a value that a path leads to.
+//! Evaluation of a path on a value.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,17 +6,17 @@ use std::sync::Arc;
 use crate::Value;
 use crate::plan::{Missing, Segment};
 
-/// The most keys that an error names.
+/// Maximum number of keys that an error names.
 const MAX_KNOWN_KEYS: usize = 20;
 
 /// A path that leads nowhere in a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathError {
-    /// The segment that found nothing, counted from 0.
+    /// The index of the failing segment.
     pub at: usize,
-    /// What is the matter: one lower-case clause.
+    /// The fact: one lower-case clause.
     pub message: String,
-    /// The keys that exist where the path broke off, sorted, at most twenty.
+    /// The keys that exist where the path fails, sorted, at most twenty.
     pub known: Vec<Arc<str>>,
 }
 
@@ -28,10 +28,10 @@ impl fmt::Display for PathError {
 
 impl std::error::Error for PathError {}
 
-/// The part of `value` that `path` leads to.
+/// Returns the part of `value` at `path`.
 ///
-/// A key that is a whole number counts items on a list, an index fits lists only, and a missing part means
-/// what `missing` says. Every item ([`Segment::Each`]) makes a list; further ones flatten it.
+/// On a list, an integer key selects an item; an index selects items of lists only; `missing` determines the effect of
+/// a missing part. [`Segment::Each`] produces a list; further ones flatten it.
 ///
 /// # Errors
 ///
@@ -40,7 +40,7 @@ pub fn read_path(value: &Value, path: &[Segment], missing: Missing) -> Result<Va
     follow_path(value, path, missing, &mut |_| Ok(()))
 }
 
-/// As [`read_path`], and tells `visit` ahead how many items it is going to look at.
+/// Evaluates a path like [`read_path`], and announces to `visit` how many items it is about to visit.
 pub(crate) fn follow_path<E: From<PathError>>(
     value: &Value,
     path: &[Segment],
@@ -63,8 +63,8 @@ struct PathReader<'a> {
 }
 
 impl PathReader<'_> {
-    /// Follows the path from its segment `start` on. It calls itself only at `Each` and then goes one level down in
-    /// the value, so it goes no deeper than the value is nested.
+    /// Evaluates the segments from `start` on. It recurses only at `Each`, which descends one level in the value, so
+    /// the recursion is never deeper than the value.
     fn follow<E: From<PathError>>(
         self,
         value: &Value,
@@ -124,7 +124,7 @@ impl PathReader<'_> {
         Ok(found.into())
     }
 
-    /// Whether a `segment` that finds nothing gives `null`.
+    /// Returns true if a missing `segment` gives `null`.
     fn forgives(self, segment: &Segment) -> bool {
         match self.missing {
             Missing::Fail => false,
@@ -213,7 +213,7 @@ fn quoted(keys: &[Arc<str>]) -> String {
     quoted.join(", ")
 }
 
-/// The kind of `value` with its article, as messages say it.
+/// Returns the kind of `value` with its article, for messages.
 pub(crate) fn with_article(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -231,7 +231,7 @@ mod tests {
     use crate::Value;
     use crate::plan::{Alternative, Form, Missing, Read};
 
-    /// `path` is written as behind a step's id: `.a[0]`.
+    /// Compares the part of a value at `path`, which is written as after a step's id: `.a[0]`.
     fn check(value: &str, path: &str, expected: Result<&str, &str>) {
         let Ok(Form::First(alternatives)) = crate::expression::parse_form(&format!("value{path}"))
         else {

@@ -1,4 +1,4 @@
-//! Characters that cannot be seen, in texts of others.
+//! Invisible characters in text from other parties: escaping and removal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -8,27 +8,27 @@ use regex::{Captures, Regex};
 
 use crate::{Object, Value};
 
-/// The fields of an entry that people and models read as text.
+/// Keywords whose values people and models read as text.
 const TEXT_FIELDS: [&str; 2] = ["title", "description"];
 
-/// The words of a schema below which the keys are names.
+/// Schema keywords whose values map names to schemas.
 const NAME_MAPS: [&str; 4] = ["properties", "patternProperties", "$defs", "definitions"];
 
-/// The words of a schema whose values are data.
+/// Schema keywords whose values are data.
 const DATA_KEYWORDS: [&str; 5] = ["default", "const", "enum", "examples", "_meta"];
 
-/// What no name needs: controls, formats, bidirectional and ignorable characters, spaces other than the usual one, unassigned and
-/// private ones.
+/// Characters that no name needs: control, format, bidirectional, ignorable, unassigned and private ones, and spaces
+/// other than U+0020.
 const INVISIBLE: &str = r"[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\x{2800}--\x{20}]";
 
-/// What no text needs, either. Joiners and the two ways to show a sign belong to scripts and emoji; a run of them does not, but for
-/// the one of emoji.
+/// Characters that no text needs. Joiners and variation selectors are legitimate in scripts and emoji, but a run of
+/// them is not, except the one that emoji use.
 const HIDDEN: &str = r"[\p{Cc}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\x{FFF9}-\x{FFFB}\x{2028}\x{2029}--[\t\n\r\x{200C}\x{200D}\x{FE0E}\x{FE0F}]]+";
 const JOINERS: &str = r"[\x{200C}\x{200D}\x{FE0E}\x{FE0F}]{2,}";
 const EMOJI_JOINERS: &str = "\u{fe0f}\u{200d}";
 
-/// `text` with escapes in place of all characters that cannot be seen or that change how others look: controls, formats,
-/// bidirectional and ignorable characters, spaces other than the usual one, unassigned and private ones.
+/// Escapes every character of `text` that is invisible or changes how others look: control, format, bidirectional,
+/// ignorable, unassigned and private ones, and spaces other than U+0020.
 pub fn visible(text: &str) -> Cow<'_, str> {
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(INVISIBLE).ok());
     let Some(invisible) = &*PATTERN else {
@@ -43,7 +43,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
                 '\r' => escaped.push_str("\\r"),
                 '\t' => escaped.push_str("\\t"),
                 other => {
-                    // Writing to a text cannot fail.
+                    // Writing to a `String` cannot fail.
                     let _ = write!(escaped, "\\u{{{:04x}}}", u32::from(other));
                 }
             }
@@ -52,13 +52,13 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Whether all of `name` can be seen.
+/// Returns true if every character of `name` is visible.
 pub fn is_visible(name: &str) -> bool {
     matches!(visible(name), Cow::Borrowed(_))
 }
 
-/// `text` of several words without the characters that cannot be seen, in which something could be written that only a model reads.
-/// Line breaks and tabs stay, as do single joiners of scripts and emoji.
+/// Removes invisible characters from `text`, which could carry instructions that only a model reads. Line breaks and
+/// tabs stay, as do single joiners of scripts and emoji.
 pub fn without_hidden(text: &str) -> Cow<'_, str> {
     static PATTERNS: LazyLock<Option<(Regex, Regex)>> =
         LazyLock::new(|| Some((Regex::new(HIDDEN).ok()?, Regex::new(JOINERS).ok()?)));
@@ -77,12 +77,13 @@ pub fn without_hidden(text: &str) -> Cow<'_, str> {
     Cow::Owned(joined.into_owned())
 }
 
-/// What describes a tool or a schema, without [what is hidden](without_hidden) in titles and descriptions; `None` if nothing is.
+/// Removes [hidden characters](without_hidden) from the titles and descriptions of a tool or a schema. Returns `None`
+/// if there are none.
 pub fn without_hidden_texts(value: &Value) -> Option<Value> {
     clean(value, false)
 }
 
-/// `json` with the escapes of JSON in place of all characters that cannot be seen.
+/// Replaces the invisible characters of `json` by JSON escapes.
 pub fn visible_json(json: &str) -> Cow<'_, str> {
     if is_visible(json) {
         return Cow::Borrowed(json);
@@ -94,7 +95,7 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
             escaped.push(character);
         } else {
             for unit in character.encode_utf16(&mut units) {
-                // Writing to a text cannot fail.
+                // Writing to a `String` cannot fail.
                 let _ = write!(escaped, "\\u{unit:04x}");
             }
         }
@@ -102,7 +103,7 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// As [`without_hidden_texts`]; `has_names` says that the keys of `value` are names and no words.
+/// Cleans a value as [`without_hidden_texts`] does. `has_names` is true if the keys of `value` are names, not keywords.
 fn clean(value: &Value, has_names: bool) -> Option<Value> {
     match value {
         Value::List(items) => {

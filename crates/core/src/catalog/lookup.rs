@@ -1,4 +1,4 @@
-//! The tools that a plan may call, and what is known about them.
+//! The catalog of tools, and the lookup of a tool by any of its names.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use indexmap::IndexMap;
 use super::{ServerNames, Tool};
 use crate::Hashing;
 
-/// All tools that a plan may call, in the order in which the servers list them, and the names of the servers that there are
-/// beside them.
+/// The tools that a plan may call, in the order in which the servers list them, and the names of
+/// all servers.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     tools: IndexMap<(Arc<str>, Arc<str>), Arc<Tool>, Hashing>,
@@ -19,24 +19,25 @@ pub struct Catalog {
     by_model_name: HashMap<String, Vec<usize>, Hashing>,
 }
 
-/// What a tool's name leads to.
+/// The result of a lookup by name.
 #[derive(Clone, Debug)]
 pub enum Lookup {
-    /// One tool.
+    /// Exactly one tool has the name.
     Found(Arc<Tool>),
-    /// Several tools have the name; or one has it, and it belongs to another server.
+    /// Several tools have the name, or the one that has it belongs to another server than the name
+    /// says.
     Ambiguous(Vec<Arc<Tool>>),
-    /// None has it.
+    /// No tool has the name.
     Unknown,
 }
 
 impl Catalog {
-    /// A catalog without tools.
+    /// Creates an empty catalog.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a tool. One with the same server and name is replaced.
+    /// Adds a tool and replaces one with the same server and name.
     pub fn add(&mut self, tool: Tool) {
         let tool = Arc::new(tool);
         self.servers.add(&tool.server);
@@ -57,12 +58,14 @@ impl Catalog {
         self.servers.add(server);
     }
 
-    /// The servers whose names are reserved: those of all tools, and those that were added by [`reserve`](Self::reserve).
+    /// Returns the names of all servers: those of the tools and those added by
+    /// [`reserve`](Self::reserve).
     pub fn servers(&self) -> &ServerNames {
         &self.servers
     }
 
-    /// The catalog with each tool as `change` leaves it. Neither server nor name may change.
+    /// Returns the catalog with `change` applied to each tool. `change` must keep the server and
+    /// the name.
     #[must_use]
     pub fn map(&self, mut change: impl FnMut(&mut Tool)) -> Self {
         let mut catalog = Self::new();
@@ -75,13 +78,14 @@ impl Catalog {
         catalog
     }
 
-    /// The tool `name` of `server`.
+    /// Returns the tool `name` of `server`.
     pub fn get(&self, server: &str, name: &str) -> Option<&Arc<Tool>> {
         self.tools.get(&(Arc::from(server), Arc::from(name)))
     }
 
-    /// The tool that a plan calls `name`: `server.tool`, else [`server__tool`](Tool::model_name), else `tool` if one server
-    /// offers it. A name that begins with that of a server belongs to that server, so that no tool of another one is found by it.
+    /// Finds a tool by the name that a plan uses: `server.tool`, then
+    /// [`server__tool`](Tool::model_name), then `tool` if exactly one server offers it. A name that
+    /// begins with a server's name belongs to that server, so it never finds a tool of another one.
     pub fn find(&self, name: &str) -> Lookup {
         for names in [&self.by_qualified_name, &self.by_model_name] {
             let found = self.at(names.get(name));
@@ -101,7 +105,7 @@ impl Catalog {
         }
     }
 
-    /// The name that a plan would use for `tool`: the bare one if it leads to the tool.
+    /// Returns the shortest name for `tool` in a plan: the bare name if it finds the tool.
     pub fn shortest_name(&self, tool: &Tool) -> String {
         if self.leads_to(&tool.name, tool) {
             tool.name.to_string()
@@ -110,7 +114,8 @@ impl Catalog {
         }
     }
 
-    /// The name of `tool` that stays when other servers come: `server.tool`, if that leads to it.
+    /// Returns the name of `tool` that remains valid when servers are added: `server.tool`, if it
+    /// finds the tool.
     pub fn certain_name(&self, tool: &Tool) -> String {
         let qualified = tool.qualified_name();
         if self.leads_to(&qualified, tool) {
@@ -123,7 +128,8 @@ impl Catalog {
             .unwrap_or(qualified)
     }
 
-    /// What people should know of tools that cannot be called by the name that their servers give them, one clause each.
+    /// Describes each tool that cannot be called by the name that its server gives it, one clause
+    /// each.
     pub fn collisions(&self) -> Vec<String> {
         let tools = self.tools().filter_map(|tool| {
             let name = self.certain_name(tool);
@@ -144,7 +150,7 @@ impl Catalog {
         tools.collect()
     }
 
-    /// Why `name` leads to no single one of `tools`, as one clause.
+    /// Explains why `name` finds none of `tools` unambiguously, as one clause.
     pub fn ambiguity(&self, name: &str, tools: &[Arc<Tool>]) -> String {
         let mut servers: Vec<&Arc<str>> = tools.iter().map(|tool| &tool.server).collect();
         servers.dedup();
@@ -161,7 +167,6 @@ impl Catalog {
         }
     }
 
-    /// Whether `name` leads to `tool`.
     fn leads_to(&self, name: &str, tool: &Tool) -> bool {
         matches!(self.find(name), Lookup::Found(found) if found.server == tool.server && found.name == tool.name)
     }
@@ -174,17 +179,17 @@ impl Catalog {
             .collect()
     }
 
-    /// All tools.
+    /// Returns all tools.
     pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
         self.tools.values()
     }
 
-    /// How many tools there are.
+    /// Returns the number of tools.
     pub fn len(&self) -> usize {
         self.tools.len()
     }
 
-    /// Whether there are no tools.
+    /// Returns true if the catalog has no tools.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
@@ -215,7 +220,6 @@ mod tests {
         catalog
     }
 
-    /// What a name leads to: `server/tool`, several of them, or nothing.
     fn found(catalog: &Catalog, name: &str) -> String {
         let shown = |tool: &Arc<Tool>| format!("{}/{}", tool.server, tool.name);
         match catalog.find(name) {
@@ -246,7 +250,7 @@ mod tests {
             assert_eq!(found(&both, "evil.files.write"), "evil/files.write");
             assert_eq!(found(&both, "read"), "evil/read");
         }
-        // The server that is not there keeps its names as well.
+        // A reserved server without tools owns its names as well.
         let without = catalog(&["files"], &evil);
         assert_eq!(found(&without, "files.write"), "-");
         assert_eq!(found(&without, "files__write"), "-");
@@ -263,7 +267,7 @@ mod tests {
                 "the tool `files.write` of the server `evil` is called `evil.files.write`, since `files.write` is a name of the server `files`",
             ]
         );
-        // Nobody has reserved them.
+        // The names are not reserved.
         assert_eq!(
             found(&catalog(&[], &evil), "files__write"),
             "evil/files__write"
@@ -304,7 +308,7 @@ mod tests {
         let underscored = catalog(&["a__b"], &[("a", "b__c")]);
         assert_eq!(found(&underscored, "a__b__c"), "? a/b__c");
         assert_eq!(found(&underscored, "a.b__c"), "a/b__c");
-        // The shorter one cannot take what is the longer one's.
+        // The server with the shorter name cannot claim names of the server with the longer one.
         let longer = catalog(&["a"], &[("a.b", "c")]);
         assert_eq!(found(&longer, "a.b.c"), "a.b/c");
         let same = catalog(&["my_files"], &[("my.files", "read")]);

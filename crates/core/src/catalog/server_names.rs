@@ -1,15 +1,16 @@
-//! The names of servers, and which names of tools belong to them.
+//! The names of servers, and the ownership of tool names by servers.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::Hashing;
 
-/// The names of servers. `files.…` and `files__…` belong to a server `files`, whether it offers such a tool or not.
+/// The names of servers. A server `files` owns the names `files.…` and `files__…`, whether it
+/// offers such tools or not.
 #[derive(Clone, Debug, Default)]
 pub struct ServerNames {
     names: HashSet<Arc<str>, Hashing>,
-    /// The names as models write them, each with the servers that have it.
+    /// The names in the form that model APIs allow, each with the servers that share it.
     for_models: HashMap<String, Vec<Arc<str>>, Hashing>,
 }
 
@@ -22,13 +23,13 @@ impl ServerNames {
         }
     }
 
-    /// Whether there is a server of that name.
+    /// Returns true if a server has that name.
     pub fn contains(&self, server: &str) -> bool {
         self.names.contains(server)
     }
 
-    /// The servers that a name such as `server.tool` or `server__tool` may belong to, with the length of the part that names them, and
-    /// whether that is their name as it is.
+    /// Returns the servers that may own a name such as `server.tool` or `server__tool`, with the
+    /// length of the server part and whether it is the exact server name.
     fn claims<'a>(&'a self, name: &'a str) -> impl Iterator<Item = ((usize, bool), &'a Arc<str>)> {
         let signs = name.char_indices().map(|(at, _)| at);
         signs.flat_map(move |at| {
@@ -38,7 +39,7 @@ impl ServerNames {
             let named = named.flatten().into_iter();
             let for_models = is_alias.then(|| self.for_models.get(server));
             let for_models = for_models.flatten().into_iter().flatten();
-            // A name that models can write stands in both.
+            // An exact server name that is already valid for models is in both maps.
             let for_models = for_models.filter(move |other| &***other != server);
             named
                 .map(move |server| ((at, true), server))
@@ -46,13 +47,13 @@ impl ServerNames {
         })
     }
 
-    /// The server that `name` belongs to, if it is that of one: the one with the longest name.
+    /// Returns the server that owns `name`: the one with the longest matching name.
     pub fn owner<'a>(&'a self, name: &'a str) -> Option<&'a Arc<str>> {
         let nearest = self.claims(name).max_by_key(|(rank, _)| *rank);
         nearest.map(|(_, server)| server)
     }
 
-    /// Whether `name`, which begins with the name of `server`, belongs to no other server.
+    /// Returns true if `name`, which begins with the name of `server`, belongs to no other server.
     pub fn own(&self, server: &str, name: &str) -> bool {
         let (own, others): (Vec<_>, Vec<_>) = self
             .claims(name)
@@ -61,13 +62,14 @@ impl ServerNames {
         others.iter().all(|(rank, _)| Some(*rank) < nearest)
     }
 
-    /// Whether a tool of `server` can be called by its bare name `name`: no other server owns it.
+    /// Returns true if no other server than `server` owns `name`, so that it can serve as a bare
+    /// tool name.
     pub fn leave_free(&self, name: &str, server: &str) -> bool {
         self.claims(name).all(|(_, claimant)| **claimant == *server)
     }
 }
 
-/// `name` with `_` for each character that the APIs of models do not allow in names.
+/// Returns `name` with `_` for each character that model APIs do not allow in names.
 pub(super) fn for_models(name: &str) -> String {
     name.replace(
         |character: char| !matches!(character, 'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-'),

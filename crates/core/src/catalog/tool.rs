@@ -1,4 +1,5 @@
-//! The definition of a tool: everything that its server states about it, in one canonical form with a digest.
+//! A tool and its definition: everything that its server states about it, in canonical form and
+//! with a digest.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -8,35 +9,36 @@ use sha2::{Digest, Sha256};
 use super::server_names::for_models;
 use crate::{Object, Schema, Value};
 
-/// One tool of one server.
+/// A tool of a server.
 #[derive(Clone, Debug)]
 pub struct Tool {
     /// The server that offers it.
     pub server: Arc<str>,
-    /// The identity of that server: how it is reached, as one line. Empty for tools that live in this process.
+    /// The identity of the server: its command line or address. Empty for tools in this process.
     pub origin: Arc<str>,
-    /// Its name there.
+    /// The name of the tool on its server.
     pub name: Arc<str>,
-    /// A line for people.
+    /// A one-line title for people.
     pub title: Option<Arc<str>>,
-    /// What it does, in its server's words.
+    /// The server's description of the tool.
     pub description: Option<Arc<str>>,
-    /// What it takes.
+    /// The schema of the arguments.
     pub input: Schema,
-    /// What it gives; [`Schema::any`] where it does not say.
+    /// The schema of the output; [`Schema::any`] if the server declares none.
     pub output: Schema,
-    /// What it says about its effects, and what the configuration says in its place.
+    /// The effects of the tool, as stated by the server or overridden by the configuration.
     pub annotations: Annotations,
-    /// The hints that its server states, before any configuration is applied.
+    /// The hints that the server states, before any configuration is applied.
     pub hints: Hints,
-    /// Whether a person must agree before each call, whatever the annotations say. It is so for a tool of which its server says that it is
-    /// destructive, and for a function that was built so.
+    /// True if a person must approve each call, whatever the annotations say. That holds for tools
+    /// whose server declares them destructive, and for functions built so.
     pub approval: bool,
-    /// Why a person must agree, as one clause, if that is known.
+    /// The reason for the required approval, as one clause, if known.
     pub approval_reason: Option<Arc<str>>,
 }
 
-/// The annotations that a server states about a tool (`ToolAnnotations` of MCP); `None` for those that it leaves out.
+/// The annotations that a server states about a tool (MCP `ToolAnnotations`); `None` for omitted
+/// ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
     /// `readOnlyHint`
@@ -50,17 +52,18 @@ pub struct Hints {
 }
 
 impl Hints {
-    /// Whether the server leaves open whether the tool destroys something. MCP takes such a tool for one that may.
+    /// Returns true if the server does not say whether the tool destroys something. MCP treats such
+    /// a tool as destructive.
     pub fn leave_destruction_open(&self) -> bool {
         self.destructive.is_none() && self.read_only != Some(true)
     }
 
-    /// Whether the server states that the tool may destroy something.
+    /// Returns true if the server declares the tool destructive.
     pub fn states_destructive(&self) -> bool {
         self.destructive == Some(true) && self.read_only != Some(true)
     }
 
-    /// The annotations that follow from the hints, with the defaults of MCP for those that are left out.
+    /// Returns the annotations that follow from the hints, with the MCP defaults for omitted ones.
     pub fn annotations(&self, trusted: bool) -> Annotations {
         let default = Annotations::default();
         Annotations {
@@ -73,18 +76,18 @@ impl Hints {
     }
 }
 
-/// What a tool says about its effects, with the defaults of MCP 2026-07-28.
+/// The effects of a tool, with the defaults of MCP 2026-07-28.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Annotations {
-    /// It changes nothing.
+    /// The tool changes nothing.
     pub read_only: bool,
-    /// It may destroy something.
+    /// The tool may destroy something.
     pub destructive: bool,
-    /// A second call with the same arguments does no further harm.
+    /// A second call with the same arguments has no further effect.
     pub idempotent: bool,
-    /// It reaches beyond a closed domain.
+    /// The tool reaches beyond a closed domain.
     pub open_world: bool,
-    /// Whether the server is trusted to say so. Nothing is made easier on the word of one that is not.
+    /// True if the server is trusted. Annotations of an untrusted server relax no rule.
     pub trusted: bool,
 }
 
@@ -101,7 +104,7 @@ impl Default for Annotations {
 }
 
 impl Tool {
-    /// A tool about which nothing but its name is known.
+    /// Creates a tool of which only the name is known.
     pub fn new(server: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
         Self {
             server: server.into(),
@@ -118,30 +121,33 @@ impl Tool {
         }
     }
 
-    /// `server.tool`.
+    /// Returns the name `server.tool`.
     pub fn qualified_name(&self) -> String {
         format!("{}.{}", self.server, self.name)
     }
 
-    /// `server__tool`, of the letters, digits, `_` and `-` that the APIs of models allow in names.
+    /// Returns the name `server__tool`, limited to the letters, digits, `_` and `-` that model APIs
+    /// allow.
     pub fn model_name(&self) -> String {
         format!("{}__{}", for_models(&self.server), for_models(&self.name))
     }
 
-    /// Whether a second call with the same arguments does no further harm, as far as one may believe it.
+    /// Returns true if a trusted server states that a second call with the same arguments has no
+    /// further effect.
     pub fn is_repeatable(&self) -> bool {
         self.annotations.trusted && (self.annotations.read_only || self.annotations.idempotent)
     }
 
-    /// Whether a person must agree before each call: [`approval`](Self::approval).
+    /// Returns true if a person must approve each call: [`approval`](Self::approval).
     pub fn needs_approval(&self) -> bool {
         self.approval
     }
 }
 
 impl Tool {
-    /// Everything that the server states about the tool, with the identity of the server. Object keys are sorted, so that two
-    /// lists that differ in the order of keys give the same definition. What the configuration adds is not part of it.
+    /// Returns everything that the server states about the tool, with the server's identity. Object
+    /// keys are sorted, so lists that differ only in key order give the same definition.
+    /// Configuration is not part of it.
     pub fn definition(&self) -> Value {
         let text = |text: &Option<Arc<str>>| text.clone().map_or(Value::Null, Value::Text);
         let fields = [
@@ -157,13 +163,13 @@ impl Tool {
         Value::object(fields)
     }
 
-    /// The SHA-256 of the JSON of [`definition`](Self::definition), in hexadecimal digits.
+    /// Returns the SHA-256 of the JSON of [`definition`](Self::definition), in hexadecimal digits.
     pub fn definition_digest(&self) -> String {
         hex(&Sha256::digest(self.definition().to_json()))
     }
 }
 
-/// The hints that a server states, by their names in MCP.
+/// Returns the stated hints by their MCP names.
 fn stated(hints: Hints) -> Value {
     let hints = [
         ("destructiveHint", hints.destructive),
@@ -175,7 +181,7 @@ fn stated(hints: Hints) -> Value {
     Value::object(stated.filter_map(|(name, hint)| Some((name, Value::Bool(hint?)))))
 }
 
-/// `value` with the keys of all its objects in order.
+/// Returns `value` with the keys of all objects sorted.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::List(items) => Value::list(items.iter().map(sorted)),
@@ -195,7 +201,7 @@ fn sorted(value: &Value) -> Value {
 fn hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(2 * bytes.len());
     for byte in bytes {
-        // Writing to a text cannot fail.
+        // Writing to a `String` cannot fail.
         let _ = write!(text, "{byte:02x}");
     }
     text

@@ -1,39 +1,39 @@
-//! Patterns over the names of tools: how rules say which tools they are about.
+//! Patterns over tool names, which select the tools that a rule applies to.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::Tool;
 
-/// Which tools a rule is about: `server.tool`, or `tool` of any server, in which each `*` stands for any text.
+/// A pattern over tool names: `server.tool`, or `tool` of any server, with `*` for any text.
 ///
-/// A pattern with a dot never covers a tool by its bare name: what is said of `files.*` does not count for a tool that some
-/// other server calls `files.read`.
+/// A pattern with a dot never matches the bare name of a tool: a rule for `files.*` does not apply
+/// to a tool that another server calls `files.read`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ToolPattern(Arc<str>);
 
 impl ToolPattern {
-    /// The pattern that is written so.
+    /// Creates a pattern from its text.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
         Self(text.into())
     }
 
-    /// The pattern as it is written.
+    /// Returns the text of the pattern.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether it is about `tool`.
+    /// Returns true if the pattern matches `tool`.
     pub fn covers(&self, tool: &Tool) -> bool {
         self.covers_name(&tool.server, &tool.name)
     }
 
-    /// Whether it is about the tool `tool` of the server `server`.
+    /// Returns true if the pattern matches the tool `tool` of the server `server`.
     pub fn covers_name(&self, server: &str, tool: &str) -> bool {
         if !self.0.contains('.') {
             return matches(&self.0, tool);
         }
-        // Names may have dots, too: any of them may be the one between server and tool.
+        // Server and tool names may contain dots, so any dot may be the separator.
         self.0.match_indices('.').any(|(at, _)| {
             let (of_server, of_tool) = (self.0.get(..at), self.0.get(at + 1..));
             of_server.is_some_and(|pattern| matches(pattern, server))
@@ -60,8 +60,9 @@ impl From<String> for ToolPattern {
     }
 }
 
-/// Whether `text` is `pattern`, each `*` standing for any text. The parts between the stars are looked for from left to
-/// right, each as early as it goes, so it takes no longer than the product of both lengths.
+/// Returns true if `text` matches `pattern`, with `*` for any text. Each part between stars is
+/// matched as early as possible, from left to right, so the time is bounded by the product of both
+/// lengths.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else {
         return pattern == text;

@@ -1,4 +1,4 @@
-//! A plan that was proved sound: the only thing that an engine takes.
+//! The checked plan, which is the only form that an engine accepts.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use super::writers::{SlotWriters, slot_keys};
 use crate::plan::{Action, Approval, Outside, Read, SlotKind, Source};
 use crate::{Diagnostics, Hashing, Object, Plan, Step, StepId, Tool};
 
-/// A plan without errors, and what the check learned about it. Only [`check()`](crate::check())
-/// makes one. Cloning it is cheap.
+/// A plan without errors, with the results of its check. Only [`check()`](crate::check()) creates one. Cloning is
+/// cheap.
 #[derive(Clone, Debug)]
 pub struct CheckedPlan {
     data: Arc<CheckedData>,
@@ -23,22 +23,22 @@ pub(super) struct CheckedData {
     pub(super) writers: SlotWriters,
     pub(super) digest: String,
     pub(super) inputs: Object,
-    /// The reads of slots that no step of the plan writes, sub-plans that share the slots included.
+    /// The reads of slots that no step of the plan writes, including those of sub-plans that share the slots.
     pub(super) unwritten_slot_reads: Vec<Read>,
     pub(super) size: PlanSize,
 }
 
-/// How large a plan is together with the plans that its steps run.
+/// The size of a plan together with its sub-plans.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PlanSize {
-    /// The steps of all of them: as often as they are run in a plan without loops.
+    /// The number of steps, including those of sub-plans for each of their uses.
     pub(super) steps: usize,
-    /// How deep plans run plans in it: 0 where no step runs one.
+    /// The nesting depth of sub-plans: 0 if no step runs a plan.
     pub(super) depth: usize,
 }
 
 impl PlanSize {
-    /// The extent of `plan`, of which `instances` run side by side.
+    /// Computes the size of `plan`, which runs for `instances` instances.
     pub(super) fn of(plan: &Plan, sub_plans: &[Option<CheckedPlan>], instances: usize) -> Self {
         let mut whole = Self::default();
         for (step, sub_plan) in plan.steps.iter().zip(sub_plans) {
@@ -56,43 +56,43 @@ impl PlanSize {
     }
 }
 
-/// What the check learned about one step.
+/// The results of the check for one step.
 #[derive(Clone, Debug)]
 pub struct CheckedStep {
-    /// The step's position in the plan.
+    /// The position of the step in the plan.
     pub index: u32,
-    /// The tool that it calls.
+    /// The tool that the step calls.
     pub tool: Option<Arc<Tool>>,
-    /// The plan that it runs.
+    /// The plan that the step runs.
     pub plan: Option<CheckedPlan>,
-    /// Every step that this one may wait for, each once per kind, by position.
+    /// The steps that this one may wait for, by position, each once per kind.
     pub dependencies: Vec<Dependency>,
-    /// The steps that must have settled before this one is looked at for the first time, by
-    /// position: all dependencies but those behind an earlier alternative.
+    /// The steps that must finish before this one is first evaluated, by position: all dependencies except those of
+    /// later alternatives.
     pub first_waits: Vec<u32>,
 }
 
-/// One step waits for another.
+/// A dependency: the step waits for another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dependency {
-    /// The position of the step that is waited for.
+    /// The position of the other step.
     pub on: u32,
-    /// Why.
+    /// The reason for waiting.
     pub kind: DependencyKind,
-    /// Whether it is waited for only when what stands before it turned out to be missing.
+    /// True if the step waits only after an earlier alternative turned out to be missing.
     pub optional: bool,
 }
 
-/// Why one step waits for another.
+/// The reason why a step waits for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DependencyKind {
-    /// It reads its output, or what became of it.
+    /// The step reads the output or the outcome of the other.
     Data,
-    /// It reads a slot that the other may write.
+    /// The step reads a slot that the other may write.
     Slot,
-    /// Its author wants it to come after the other.
+    /// The author declared the order.
     Order,
-    /// The plan's steps run in the order in which they are listed.
+    /// The plan runs its steps in the listed order.
     Listed,
 }
 
@@ -104,7 +104,7 @@ impl CheckedPlan {
         }
     }
 
-    /// The same plan, with `warnings` in place of what [`warnings`](Self::warnings) said.
+    /// Returns the plan with [`warnings`](Self::warnings) replaced.
     pub fn with_warnings(self, warnings: Diagnostics) -> Self {
         Self {
             warnings: Arc::new(warnings),
@@ -112,22 +112,22 @@ impl CheckedPlan {
         }
     }
 
-    /// What was found that keeps no plan from running. Whoever read the plan's text adds what was found there.
+    /// Returns the diagnostics that do not prevent a run. The reader of the plan's text may add its own.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
     }
 
-    /// The plan.
+    /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.data.plan
     }
 
-    /// What is known about its steps, in their order.
+    /// Returns the results of the check for each step, in order.
     pub fn steps(&self) -> &[CheckedStep] {
         &self.data.steps
     }
 
-    /// The position of the step `id`.
+    /// Returns the position of the step `id`.
     pub fn step_index(&self, id: &str) -> Option<u32> {
         self.data.ids.get(id).copied()
     }
@@ -136,7 +136,7 @@ impl CheckedPlan {
         self.data.size
     }
 
-    /// What the plan reads from outside, by name, the plans that it runs included.
+    /// Returns the external values that the plan and its sub-plans read.
     pub fn outside(&self) -> BTreeSet<(Outside, Arc<str>)> {
         let mut names = BTreeSet::new();
         for (step, checked) in self.plan().steps.iter().zip(self.steps()) {
@@ -152,25 +152,25 @@ impl CheckedPlan {
         names
     }
 
-    /// What the plan means, as SHA-256 in hexadecimal digits: the same for plans that differ only
-    /// in layout, titles and notes.
+    /// Returns the digest of the plan's meaning, SHA-256 in hexadecimal digits. Plans that differ only in layout,
+    /// titles and notes share it.
     pub fn digest(&self) -> &str {
         &self.data.digest
     }
 
-    /// The values of the inputs by name: what was given over the defaults. Of a plan that runs as
-    /// a step: its defaults.
+    /// Returns the values of the inputs by name: the given ones, and defaults for the others. A sub-plan has defaults
+    /// only.
     pub fn inputs(&self) -> &Object {
         &self.data.inputs
     }
 
-    /// The steps that must have settled before `read` can be answered, by position: the step
-    /// itself, or all that may write a part of the slot, the slot, or one around it.
+    /// Returns the positions of the steps that must finish before `read` can be resolved: the named step, or all
+    /// writers of the slot, of a part of it, or of a slot around it.
     pub fn producers(&self, read: &Read) -> Vec<u32> {
         producers(&self.data.ids, &self.data.writers, read)
     }
 
-    /// Whether a step of the plan may write what `read` reads.
+    /// Returns true if a step of the plan may write the slot that `read` reads.
     pub(super) fn writes(&self, read: &Read) -> bool {
         let Source::Slot(kind) = read.source else {
             return false;
@@ -179,8 +179,8 @@ impl CheckedPlan {
         !overlap.is_empty()
     }
 
-    /// The places of slots of `kind` that the plan reads and that none of its steps writes: what
-    /// it takes from its caller where the caller shares the slots.
+    /// Returns the slots of `kind` that the plan reads and none of its steps writes. A plan that shares its caller's
+    /// slots takes them from there.
     pub fn unwritten_slot_reads(&self, kind: SlotKind) -> impl Iterator<Item = &Read> {
         self.data
             .unwritten_slot_reads
@@ -202,9 +202,9 @@ pub(super) fn producers(
 }
 
 impl CheckedPlan {
-    /// Whether the step at position `step` may start before the rest of its plan is known. It changes nothing, by the word of
-    /// somebody who is trusted; nobody is asked before it; it is given nothing secret and nothing from outside; and as far as can
-    /// be told, no step that is yet to come writes what it reads. Whether what it waits for may start is another question.
+    /// Returns true if the step at position `step` may start before the rest of its plan is known. Its tool must be
+    /// read-only according to a trusted server, it must need no approval, it must read no secrets and no external
+    /// values, and no later step may be able to write what it reads. The caller checks its dependencies.
     pub fn may_start_early(&self, step: usize) -> bool {
         let plan = self.plan();
         let (Some(written), Some(checked)) = (plan.steps.get(step), self.steps().get(step)) else {

@@ -1,4 +1,4 @@
-//! Who waits for whom: the edges of the plan's graph.
+//! The dependencies between the steps of a plan.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -8,8 +8,8 @@ use crate::Hashing;
 use crate::plan::{Action, Form, Ordering, Read, Reference, SelfReference, Source};
 use crate::{Plan, Step, StepId};
 
-/// What each step of `plan` waits for, as far as can be told of a plan that was not checked: names that nothing is
-/// called by are left out, and plans that steps run are not looked into.
+/// Returns the dependencies of each step of a plan that was not checked. Unknown names are ignored, and sub-plans are
+/// not inspected.
 pub fn dependencies(plan: &Plan) -> Vec<Vec<Dependency>> {
     let mut ids = HashMap::with_capacity_and_hasher(plan.steps.len(), Hashing::default());
     for (index, step) in (0_u32..).zip(&plan.steps) {
@@ -21,14 +21,14 @@ pub fn dependencies(plan: &Plan) -> Vec<Vec<Dependency>> {
         .collect()
 }
 
-/// What a step waits for.
+/// The dependencies of a step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StepDependencies {
     pub(super) all: Vec<Dependency>,
     pub(super) initial: Vec<u32>,
 }
 
-/// What each step of `plan` waits for. `sub_plans` are the plans that the steps run, where they are known.
+/// Computes the dependencies of each step of `plan`. `sub_plans` holds the checked plans that steps run, if known.
 pub(super) fn step_dependencies(
     plan: &Plan,
     ids: &HashMap<StepId, u32, Hashing>,
@@ -142,7 +142,7 @@ impl DependencyFinder<'_> {
         }
     }
 
-    /// Whether `step` and the step at `on` run for different instances, whose slots are apart.
+    /// Returns true if `step` and the step at `on` run for different instances, which have separate slots.
     fn is_elsewhere(&self, step: &Step, on: u32) -> bool {
         let other = self.plan.steps.get(on as usize);
         match (
@@ -158,7 +158,7 @@ impl DependencyFinder<'_> {
 struct EdgeSet {
     index: u32,
     found: BTreeMap<(u32, DependencyKind), bool>,
-    /// The lists of writers that are among them, and how: a step may read a slot any number of times.
+    /// The lists of writers that were already added, and how: a step may read the same slot many times.
     visited: HashSet<(usize, bool, SelfReference), Hashing>,
 }
 

@@ -1,4 +1,4 @@
-//! What a plan means, as one short text: SHA-256 over its parts, without places, layout and notes.
+//! Digests of plans and steps: SHA-256 over their meaning, without places, layout and notes.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::plan::{
 };
 use crate::{Plan, Step, Value};
 
-/// The digest of `plan`, in hexadecimal digits. `sub_plans` are the checked plans that its steps
-/// run: what one of them means is part of what the plan means.
+/// Computes the digest of `plan` in hexadecimal digits. `sub_plans` holds the checked plans that its steps run, whose
+/// digests are part of the result.
 pub(super) fn digest(plan: &Plan, sub_plans: &[Option<CheckedPlan>]) -> String {
     let mut writer = DigestWriter(Sha256::new());
     writer.word("planwright.plan/1");
@@ -21,7 +21,6 @@ pub(super) fn digest(plan: &Plan, sub_plans: &[Option<CheckedPlan>]) -> String {
     writer.finish()
 }
 
-/// What stands for everything that a step of `plan` says: equal for two steps that say the same, wherever they stand.
 fn step_digest(step: &Step, sub_plan: Option<&CheckedPlan>) -> String {
     let mut writer = DigestWriter(Sha256::new());
     writer.word("planwright.step/1");
@@ -30,8 +29,7 @@ fn step_digest(step: &Step, sub_plan: Option<&CheckedPlan>) -> String {
 }
 
 impl CheckedPlan {
-    /// What the step at position `step` means, in short: equal for two steps that say the same, wherever in their plans'
-    /// texts they stand.
+    /// Returns a digest of the meaning of the step at position `step`. Equal steps share it, wherever they stand.
     pub fn step_digest(&self, step: usize) -> Option<String> {
         let checked = self.steps().get(step)?;
         let written = self.plan().steps.get(step)?;
@@ -39,8 +37,7 @@ impl CheckedPlan {
     }
 }
 
-/// Feeds parts to the digest so that no two different plans feed the same bytes: every part begins
-/// with its tag or its length.
+/// A writer that feeds parts to the digest unambiguously: every part begins with its tag or its length.
 struct DigestWriter(Sha256);
 
 impl DigestWriter {
@@ -48,7 +45,7 @@ impl DigestWriter {
         use std::fmt::Write as _;
         let mut text = String::with_capacity(64);
         for byte in self.0.finalize() {
-            // Writing to a text cannot fail.
+            // Writing to a `String` cannot fail.
             let _ = write!(text, "{byte:02x}");
         }
         text
@@ -367,7 +364,7 @@ impl DigestWriter {
             }
             Value::Object(fields) => {
                 self.tag(5);
-                // The order of fields means nothing in JSON.
+                // JSON objects are unordered, so the digest must not depend on the order of fields.
                 let mut sorted: Vec<_> = fields.iter().collect();
                 sorted.sort_unstable_by_key(|(key, _)| *key);
                 self.count(sorted.len());

@@ -1,4 +1,4 @@
-//! What is in the inputs and slots before the first step, by name.
+//! The types of inputs and slots before the first step.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use crate::plan::{Input, InputKind, SlotKind};
 use crate::schema::Type;
 use crate::{Object, Schema, Value};
 
-/// What is known about inputs and slots before the first step.
+/// The types of inputs and slots before the first step, by name.
 pub(super) struct InitialTypes<'a> {
     resolved: &'a ResolvedPlan<'a>,
     inputs: HashMap<&'a str, (&'a Input, Schema)>,
@@ -47,14 +47,14 @@ impl<'a> InitialTypes<'a> {
         }
     }
 
-    /// The declared input `name` and its schema.
+    /// Returns the declared input `name` and its schema.
     pub(super) fn input(&self, name: &str) -> Option<(&'a Input, &Schema)> {
         self.inputs
             .get(name)
             .map(|(input, schema)| (*input, schema))
     }
 
-    /// What is in the slot before the first step; nothing where it is empty.
+    /// Returns the type of the slot before the first step, or `None` if it is empty.
     pub(super) fn slot_type(&self, kind: SlotKind, name: &str) -> Option<Type> {
         if self.resolved.role.shares(kind) || self.takes_any_argument(kind) {
             return Some(Type::Any);
@@ -70,7 +70,7 @@ impl<'a> InitialTypes<'a> {
         (!types.is_empty()).then(|| Type::union(types))
     }
 
-    /// The names of the slots of `kind` that are filled before the first step, and then of those that steps write.
+    /// Returns the names of the slots of `kind`: those filled before the first step, then those that steps write.
     pub(super) fn known(&self, kind: SlotKind) -> Rc<[Arc<str>]> {
         let mut known = self.known.borrow_mut();
         let names = known.entry(kind).or_insert_with(|| self.names(kind));
@@ -103,7 +103,7 @@ impl<'a> InitialTypes<'a> {
         filled.into_iter().chain(written).cloned().collect()
     }
 
-    /// Whether the plan seems to know variables only, which steps write and callers give alike.
+    /// Returns true if the plan uses variables only, which callers set and steps write under the same names.
     pub(super) fn variables_have_bare_names(&self) -> bool {
         *self.bare_names.get_or_init(|| {
             let plan = self.resolved.plan;
@@ -117,14 +117,14 @@ impl<'a> InitialTypes<'a> {
         })
     }
 
-    /// A plan that runs as a step and declares nothing takes whatever it is called with.
+    /// Returns true if the plan is a sub-plan without declared inputs, which accepts any arguments.
     fn takes_any_argument(&self, kind: SlotKind) -> bool {
         !self.resolved.role.is_main()
             && self.inputs.is_empty()
             && matches!(kind, SlotKind::Inputs | SlotKind::Vars)
     }
 
-    /// What a caller gives, or a declared input stands for.
+    /// Returns the type of a value that the caller gives or that an input declares.
     fn outside(&self, kind: SlotKind, name: &str) -> Option<Type> {
         if !matches!(kind, SlotKind::Inputs | SlotKind::Vars) {
             return None;
@@ -143,7 +143,8 @@ impl<'a> InitialTypes<'a> {
         }
     }
 
-    /// The type of a value that is known. Messages quote types, so one that holds a secret counts as any that its schema takes.
+    /// Returns the type of a known value. Messages quote types, so a value with a secret part gets the type of its
+    /// schema.
     fn known_value(&self, kind: SlotKind, name: &str, value: &Value) -> Type {
         let is_input = matches!(kind, SlotKind::Inputs | SlotKind::Vars);
         if is_input && self.resolved.plan.has_secret_inputs() {
@@ -157,7 +158,7 @@ impl<'a> InitialTypes<'a> {
     }
 }
 
-/// Whether `input` is read as one of `kind`.
+/// Returns true if `input` is read as a slot of `kind`.
 fn is_in(input: &Input, kind: SlotKind) -> bool {
     kind == SlotKind::Inputs || (kind == SlotKind::Vars && input.kind == InputKind::Variable)
 }

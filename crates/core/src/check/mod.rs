@@ -1,4 +1,4 @@
-//! Checks: everything that can be known about a plan before its first call, reported in one go.
+//! The check of a plan: reports every problem that is known before the first call.
 
 mod checked_plan;
 mod context;

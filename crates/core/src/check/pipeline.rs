@@ -1,4 +1,4 @@
-//! The passes, one after the other, and the plan that holds against all of them.
+//! The check pipeline: runs all passes over a plan and builds the checked plan.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use crate::plan::reference::Position;
 use crate::plan::{Action, Alternative, Form, Node, Output, Read, Source};
 use crate::{Diagnostics, Hashing, Lookup, Object, Plan, StepId, Tool};
 
-/// Looks at `plan` together with `context` and gives every finding at once and, where none of them
-/// is an error, the plan that an engine may run.
+/// Checks `plan` against `context`. Returns every diagnostic at once and, if none of them is an error, the plan that an
+/// engine can run.
 pub fn check(plan: Plan, context: &CheckContext<'_>) -> (Option<CheckedPlan>, Diagnostics) {
     let sources = plan.sources.clone();
     let mut session = CheckSession::new(context, check_plan);
@@ -37,12 +37,12 @@ pub fn check(plan: Plan, context: &CheckContext<'_>) -> (Option<CheckedPlan>, Di
 }
 
 impl CheckedPlan {
-    /// This plan with the steps of `more` at its end. The old steps keep their positions, the new
-    /// ones may refer to them, and all of it is checked again.
+    /// Appends the steps of `more` to this plan and checks the result. Existing steps keep their positions, and new
+    /// steps may refer to them.
     ///
-    /// What `more` says beside its steps is added: inputs, contents, slot schemas, texts. Its
-    /// output replaces the old one unless it selects everything. Places of the new texts must not
-    /// overlap with old ones (see [`Source::new`](crate::place::Source::new)).
+    /// Inputs, initial values, slot schemas and texts of `more` are added. Its output replaces the current one unless
+    /// it selects everything. Places of the new texts must not overlap with existing ones (see
+    /// [`Source::new`](crate::place::Source::new)).
     pub fn extend(
         &self,
         more: Plan,
@@ -52,7 +52,6 @@ impl CheckedPlan {
     }
 }
 
-/// `plan` with what `more` says at its end.
 fn joined(mut plan: Plan, more: Plan) -> Plan {
     plan.inputs.extend(more.inputs);
     plan.contents.extend(more.contents);
@@ -143,7 +142,7 @@ fn check_plan(
     (Some(checked), reporter.finish())
 }
 
-/// The position of every id; of two steps with one id, the first.
+/// Returns the position of each id; of duplicate ids, the first.
 fn step_ids(plan: &Plan) -> HashMap<StepId, u32, Hashing> {
     let mut ids = HashMap::with_capacity_and_hasher(plan.steps.len(), Hashing::default());
     for (index, step) in (0_u32..).zip(&plan.steps) {
@@ -152,8 +151,8 @@ fn step_ids(plan: &Plan) -> HashMap<StepId, u32, Hashing> {
     ids
 }
 
-/// Tells the reads of `plan` the positions of `ids`. Those of expressions are shared with other plans, so they go by the
-/// id; those of plans that stand in steps are told when these are checked.
+/// Stores the positions of steps in the reads of `plan`, so that a run need not look up ids. Expressions are shared
+/// between plans, so their reads keep using ids; sub-plans are resolved when they are checked.
 fn resolve_step_indices(plan: &mut Plan, ids: &HashMap<StepId, u32, Hashing>) {
     let mut told = |read: &mut Read| {
         read.position = Position(match &read.source {
@@ -208,7 +207,7 @@ fn checked_steps(
         .collect()
 }
 
-/// The reads of slots that no step of the plan writes, those of shared sub-plans included.
+/// Returns the reads of slots that no step of the plan writes, including those of sub-plans that share the slots.
 fn unwritten_slot_reads(
     plan: &Plan,
     writers: &SlotWriters,

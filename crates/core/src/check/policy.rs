@@ -1,64 +1,64 @@
-//! The rules that a plan is checked by: which tools it may call, how large it may be.
+//! The policy of a check: the tools that a plan may call, the external values that they may receive, and limits.
 
 use std::sync::Arc;
 
 use crate::plan::Outside;
 use crate::{Tool, ToolPattern};
 
-/// The most patterns of a list that a finding names.
+/// Maximum number of patterns of a list that a message names.
 const MAX_SHOWN_PATTERNS: usize = 5;
 
-/// What plans may do, and how much.
+/// The rules that plans must obey.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Policy {
-    /// How large plans may be.
+    /// The limits on the size of plans.
     pub limits: Limits,
-    /// The tools that plans may not call.
+    /// The tools that plans must not call.
     pub denied: Vec<ToolRule>,
-    /// Lists of the tools that plans may call. Each has to name a tool; where there is none, all may be called.
+    /// The lists of allowed tools. A tool must be on each list; without any list, all tools are allowed.
     pub allowed: Vec<AllowList>,
-    /// What is given out from outside, and to which tools.
+    /// The external values that tools may receive.
     pub releases: Releases,
-    /// The stage that plans are made in, where there are stages.
+    /// The current stage, if the configuration has stages.
     pub stage: Option<StageRule>,
 }
 
 impl Policy {
-    /// The default limits, and every tool allowed.
+    /// Creates a policy with the default limits that allows every tool.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With other limits.
+    /// Sets the limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// With what one more [pattern](ToolPattern) covers denied.
+    /// Denies the tools that one more [pattern](ToolPattern) matches.
     #[must_use]
     pub fn deny(mut self, rule: impl Into<ToolRule>) -> Self {
         self.denied.push(rule.into());
         self
     }
 
-    /// With nothing allowed but what `list`, and each list before it, covers.
+    /// Allows only tools on `list`, in addition to the restrictions of earlier lists.
     #[must_use]
     pub fn allow_only(mut self, list: AllowList) -> Self {
         self.allowed.push(list);
         self
     }
 
-    /// With the tools of one stage alone.
+    /// Allows only the tools of one stage.
     #[must_use]
     pub fn in_stage(mut self, stage: StageRule) -> Self {
         self.stage = Some(stage);
         self
     }
 
-    /// With one more value from outside that tools may be given.
+    /// Allows tools to receive one more external value.
     #[must_use]
     pub fn release(mut self, release: Release) -> Self {
         if let Releases::Listed(all) = &mut self.releases {
@@ -67,7 +67,8 @@ impl Policy {
         self
     }
 
-    /// With no question asked about values from outside: for plans that are only looked at, or run without any.
+    /// Allows any tool to receive any external value. Meant for plans that are only inspected, or run without such
+    /// values.
     #[must_use]
     pub fn release_anything(mut self) -> Self {
         self.releases = Releases::Anything;
@@ -80,12 +81,12 @@ impl Policy {
     }
 }
 
-/// A rule about tools.
+/// A rule that denies tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolRule {
-    /// The tools that it is about.
+    /// The tools that the rule applies to.
     pub pattern: ToolPattern,
-    /// Where it stands, such as `planwright.toml:4`, for whoever meets it.
+    /// The place of the rule, such as `planwright.toml:4`, for messages.
     pub set_in: Option<Arc<str>>,
 }
 
@@ -98,12 +99,12 @@ impl<T: Into<ToolPattern>> From<T> for ToolRule {
     }
 }
 
-/// A list of the tools that plans may call.
+/// A list of allowed tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllowList {
-    /// The tools that they may call.
+    /// The allowed tools.
     pub tools: Vec<ToolPattern>,
-    /// Where it stands, such as `planwright.toml:3`, for whoever misses a tool in it.
+    /// The place of the list, such as `planwright.toml:3`, for messages.
     pub set_in: Option<Arc<str>>,
 }
 
@@ -116,23 +117,23 @@ impl<T: Into<ToolPattern>> FromIterator<T> for AllowList {
     }
 }
 
-/// The tools of the stage that plans are made in.
+/// The tools of a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StageRule {
-    /// The stage.
+    /// The name of the stage.
     pub name: Arc<str>,
-    /// The tools that there are in it.
+    /// The tools available in the stage.
     pub tools: Vec<ToolPattern>,
-    /// Other stages, with theirs, for whoever misses a tool.
+    /// The other stages and their tools, for suggestions.
     pub others: Vec<(Arc<str>, Vec<ToolPattern>)>,
 }
 
-/// Which values from outside plans may hand to which tools.
+/// The external values that plans may pass to tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Releases {
-    /// These, and no others.
+    /// Only these.
     Listed(Vec<Release>),
-    /// Any, to any tool.
+    /// Any value, to any tool.
     Anything,
 }
 
@@ -142,29 +143,29 @@ impl Default for Releases {
     }
 }
 
-/// A value from outside that some tools may be given.
+/// An external value that some tools may receive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// Where the value is.
+    /// The kind of value.
     pub what: Outside,
-    /// Its name.
+    /// The name of the value.
     pub name: Arc<str>,
-    /// The tools that may be given it. Each list has to name a tool; where there is none, no tool may.
+    /// The lists of tools that may receive it. A tool must be on each list; without any list, no tool may.
     pub tools: Vec<AllowList>,
 }
 
-/// How large plans may be.
+/// The limits on the size of plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The most steps of one plan, those of the plans that it runs included.
+    /// Maximum number of steps of a plan, including those of its sub-plans.
     pub max_steps: usize,
-    /// How deep plans may run plans; 0 allows none.
+    /// Maximum nesting depth of sub-plans; 0 allows none.
     pub max_depth: usize,
-    /// The longest expression, in bytes.
+    /// Maximum length of an expression, in bytes.
     pub max_expression_length: usize,
-    /// The most rounds that a `repeat` may ask for.
+    /// Maximum number of rounds of a `repeat`.
     pub max_repeat: u32,
-    /// The most attempts that a `retry` may ask for.
+    /// Maximum number of attempts of a `retry`.
     pub max_attempts: u32,
 }
 
@@ -181,12 +182,12 @@ impl Default for Limits {
 }
 
 impl Policy {
-    /// Why a tool may not be called, and the way out; nothing where it may.
+    /// Explains why the policy forbids a tool, with a hint. Returns `None` if the tool is allowed.
     pub fn objection(&self, tool: &Tool) -> Option<(String, String)> {
         self.objection_to(&tool.qualified_name(), tool)
     }
 
-    /// As [`objection`](Self::objection), about a tool that is called `name`.
+    /// Explains like [`objection`](Self::objection), with `name` as the name of the tool.
     pub(super) fn objection_to(&self, name: &str, tool: &Tool) -> Option<(String, String)> {
         let way_out = "do without the tool, or ask for another policy";
         if let Some(rule) = self.denied.iter().find(|rule| rule.pattern.covers(tool)) {
@@ -235,7 +236,7 @@ impl AllowList {
         self.tools.iter().any(|pattern| pattern.covers(tool))
     }
 
-    /// The first patterns of the list.
+    /// Formats the first patterns of the list.
     pub(super) fn shown(&self) -> String {
         let patterns = self.tools.iter().take(MAX_SHOWN_PATTERNS);
         let patterns: Vec<String> = patterns.map(|pattern| format!("`{pattern}`")).collect();
@@ -248,7 +249,7 @@ impl AllowList {
 }
 
 impl Releases {
-    /// What to do so that the tool may be given the value, where it may not.
+    /// Explains how to allow the tool to receive the value. Returns `None` if it may.
     pub(super) fn objection(&self, what: Outside, name: &str, tool: &Tool) -> Option<String> {
         let Self::Listed(all) = self else {
             return None;

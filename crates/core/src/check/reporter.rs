@@ -1,4 +1,4 @@
-//! Where the passes put what they find.
+//! The reporter: collects the diagnostics of one plan and words suggestions.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -7,27 +7,26 @@ use super::suggestion::nearest_with_distance;
 use crate::diagnostic::Tally;
 use crate::{Code, Diagnostic, Diagnostics, Place, PointerSegment, Severity, Sources};
 
-/// How many names are compared in search of near ones before the rest goes without advice: it must
-/// not cost more than the check itself.
+/// Maximum number of name comparisons for suggestions, so that they never cost more than the check itself.
 const MAX_COMPARISONS: usize = 100_000;
 
-/// How many names a list of what there is holds.
+/// Maximum number of names in a list of known names.
 const MAX_LISTED: usize = 20;
 
-/// The most characters of one of them.
+/// Maximum number of characters of a listed name.
 const MAX_LISTED_CHARS: usize = 100;
 
-/// The findings of one plan.
+/// The diagnostics of one plan.
 pub(super) struct Reporter<'a> {
     sources: &'a Sources,
-    /// The text's name, where it is not the plan itself that is checked.
+    /// The name of the text; `None` for the plan that is checked itself.
     text: Option<Arc<str>>,
     found: DiagnosticBatch,
     comparisons_left: Cell<usize>,
 }
 
 impl<'a> Reporter<'a> {
-    /// No findings yet, in a plan whose places are in `sources`.
+    /// Creates a reporter for a plan whose places are in `sources`.
     pub(super) fn new(sources: &'a Sources, text: Option<Arc<str>>) -> Self {
         Self {
             sources,
@@ -67,7 +66,8 @@ impl<'a> Reporter<'a> {
         self.found.push(diagnostic);
     }
 
-    /// Counts a finding of which nothing more is told, where so many were told already: then nobody need word it.
+    /// Counts a diagnostic and returns true if the limit is reached, so that the caller can skip formatting. Otherwise
+    /// counts nothing.
     pub(super) fn only_counts(&mut self, severity: Severity) -> bool {
         self.found.tally.only_counts(severity)
     }
@@ -84,17 +84,17 @@ impl<'a> Reporter<'a> {
         self.found
     }
 
-    /// The place of a part of what stands at `place`.
+    /// Returns the place of the part of `place` at `path`.
     pub(super) fn inside(&self, place: Place, path: &[PointerSegment]) -> Place {
         self.sources.descend(place, path)
     }
 
-    /// The JSON pointer of `place`, for messages that name a second one.
+    /// Returns the JSON pointer of `place`, for messages that name a second place.
     pub(super) fn pointer(&self, place: Place) -> Option<String> {
         self.sources.pointer(place)
     }
 
-    /// The one of `known` that was probably meant by `name`.
+    /// Returns the known name that `name` was probably meant to be.
     pub(super) fn nearest<'n>(
         &self,
         name: &str,
@@ -104,7 +104,7 @@ impl<'a> Reporter<'a> {
             .map(|(_, near)| near)
     }
 
-    /// The one of `known` that was probably meant by `name`, and its distance.
+    /// Returns the known name that `name` was probably meant to be, with its distance.
     pub(super) fn nearest_with_distance<'n>(
         &self,
         name: &str,
@@ -118,7 +118,7 @@ impl<'a> Reporter<'a> {
         nearest_with_distance(name, known)
     }
 
-    /// The same, where it is the only one that may have been meant.
+    /// Returns the nearest known name if no other one is near.
     pub(super) fn only_near<'n>(
         &self,
         name: &str,
@@ -130,7 +130,7 @@ impl<'a> Reporter<'a> {
         self.nearest(name, others).is_none().then_some(near)
     }
 
-    /// Advice for an unknown name: the one that was probably meant, else those that there are.
+    /// Suggests the nearest known name, or else lists the known names.
     pub(super) fn advice<'n>(
         &self,
         name: &str,
@@ -157,7 +157,7 @@ impl<'a> Reporter<'a> {
     }
 }
 
-/// What was found, as far as it is told.
+/// Diagnostics up to the limit, and a counter of all.
 #[derive(Default)]
 pub(super) struct DiagnosticBatch {
     shown: Diagnostics,
@@ -178,19 +178,18 @@ impl DiagnosticBatch {
         self.tally.add_untold(found.tally);
     }
 
-    /// Sorts what is told by its place.
     pub(super) fn sort(&mut self) {
         self.shown.sort();
     }
 
-    /// What is told; the last one says how many more there are.
+    /// Returns the diagnostics; the last one mentions the number of omitted ones.
     pub(super) fn finish(mut self) -> Diagnostics {
         self.tally.tell_rest(&mut self.shown);
         self.shown
     }
 }
 
-/// `the KINDS are ...`, sorted, or `the only KIND is ...`; nothing where there are none.
+/// Formats `the KINDS are ...`, sorted, or `the only KIND is ...`. Returns `None` without names.
 pub(super) fn name_list<'n>(
     kinds: &str,
     known: impl IntoIterator<Item = &'n str>,

@@ -1,4 +1,4 @@
-//! What all passes look at: the plan, its surroundings, and what its names lead to.
+//! A plan with its names resolved, which is the input of all passes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use crate::Hashing;
 use crate::plan::{Node, OnError, Output, Reference, SelfReference, SlotKind};
 use crate::{Object, Plan, Step, StepId, Tool};
 
-/// What a plan is run as.
+/// The role in which a plan runs.
 #[derive(Clone, Debug)]
 pub(super) enum PlanRole {
-    /// By itself.
+    /// The top-level plan.
     Main,
-    /// As a step of another plan.
+    /// A sub-plan, run by a step of another plan.
     Nested {
-        /// How many plans are around it.
+        /// The number of enclosing plans.
         depth: usize,
-        /// The kinds of its caller's slots that it may read.
+        /// The kinds of the caller's slots that the plan may read.
         scopes: Vec<SlotKind>,
     },
 }
@@ -33,7 +33,7 @@ impl PlanRole {
         }
     }
 
-    /// Whether the slots of `kind` are those of the caller.
+    /// Returns true if the slots of `kind` are those of the caller.
     pub(super) fn shares(&self, kind: SlotKind) -> bool {
         match self {
             Self::Main => false,
@@ -46,7 +46,7 @@ impl PlanRole {
     }
 }
 
-/// A plan, its surroundings, and what its names lead to.
+/// A plan with its names resolved: ids, tools, sub-plans, dependencies.
 pub(super) struct ResolvedPlan<'a> {
     pub(super) plan: &'a Plan,
     pub(super) context: &'a CheckContext<'a>,
@@ -55,31 +55,30 @@ pub(super) struct ResolvedPlan<'a> {
     pub(super) writers: &'a SlotWriters,
     /// The tool of each step that calls a known one.
     pub(super) tools: &'a [Option<Arc<Tool>>],
-    /// The plan of each step that runs a sound one.
+    /// The checked plan of each step that runs one without errors.
     pub(super) sub_plans: &'a [Option<CheckedPlan>],
-    /// What each step waits for.
+    /// The dependencies of each step.
     pub(super) dependencies: &'a [StepDependencies],
-    /// What is given by name: nothing to a plan that runs as a step, whose arguments differ from call to call.
+    /// The given inputs by name. Empty for a sub-plan, whose arguments differ between calls.
     pub(super) given: &'a Object,
 }
 
-/// A reference and where in the plan it stands.
+/// A reference and its location in the plan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReferenceUse<'a> {
     pub(super) reference: &'a Reference,
-    /// The step; nothing for the plan's output.
+    /// The step; `None` for the plan's output.
     pub(super) step: Option<(u32, &'a Step)>,
     pub(super) reflexive: SelfReference,
     pub(super) loop_scope: LoopScope,
 }
 
-/// How much of its step's loops a part of the step sees.
+/// The loop variables that a part of a step may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LoopScope {
-    /// Neither items nor rounds: the list that a `for_each` goes over, and what stands for the output of a step that
-    /// failed, once for all of them.
+    /// None: the part is evaluated once for the whole loop, as the list of a `for_each` or the output of a failed step.
     None,
-    /// The item: the condition, which is looked at before the first round.
+    /// The item: the condition is evaluated before the first round.
     Item,
     /// The item and the round.
     Round,
@@ -103,7 +102,7 @@ impl LoopScope {
 }
 
 impl<'a> ResolvedPlan<'a> {
-    /// The steps, with their positions.
+    /// Iterates over the steps with their positions.
     pub(super) fn steps(&self) -> impl Iterator<Item = (u32, &'a Step)> + use<'a> {
         (0_u32..).zip(&self.plan.steps)
     }

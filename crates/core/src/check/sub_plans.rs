@@ -1,4 +1,4 @@
-//! Plans that steps run: found, checked, and never inside of themselves.
+//! Sub-plans: lookup, checking, and detection of recursion.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,28 +11,28 @@ use crate::expression::PatternBudget;
 use crate::plan::{Action, Name, PlanCall, PlanTarget, SlotKind};
 use crate::{Code, Place, Plan, Sources};
 
-/// Where a plan stands.
+/// The texts and the role of a plan.
 pub(super) struct PlanOrigin<'a> {
-    /// The texts that its places are in.
+    /// The texts that contain its places.
     pub(super) sources: &'a Sources,
-    /// The text's name, where it is not the plan itself that is checked.
+    /// The name of the text; `None` for the plan that is checked itself.
     pub(super) text: Option<Arc<str>>,
     pub(super) role: PlanRole,
 }
 
-/// The pipeline that checks one plan. A session holds it, so that this module does not depend on the pipeline.
+/// The function that checks one plan. The session holds it so that this module does not depend on the pipeline.
 type CheckPlan =
     fn(Plan, PlanOrigin<'_>, &mut CheckSession<'_>) -> (Option<CheckedPlan>, DiagnosticBatch);
 
-/// What one check remembers across the plans that it looks at.
+/// State of one check that is shared by all plans it visits.
 pub(super) struct CheckSession<'a> {
     pub(super) context: &'a CheckContext<'a>,
     check_plan: CheckPlan,
-    /// The library's plans that are being checked, outermost first.
+    /// The names of the library plans being checked, outermost first.
     call_stack: Vec<Arc<str>>,
-    /// Those that were checked, by name and shared slots.
+    /// The checked library plans, by name and shared slots.
     cache: HashMap<(Arc<str>, Vec<SlotKind>), Option<CheckedPlan>>,
-    /// What is left for the patterns in the schemas of the plan and of those that it runs.
+    /// The remaining budget for patterns in the schemas of all plans.
     pub(super) patterns: PatternBudget,
 }
 
@@ -48,7 +48,7 @@ impl<'a> CheckSession<'a> {
     }
 }
 
-/// The plan of each step that runs a sound one. The findings of the others are added.
+/// Checks the plan of each step that runs one. Reports the problems of plans with errors.
 pub(super) fn sub_plans(
     plan: &Plan,
     origin: &PlanOrigin<'_>,
@@ -164,7 +164,7 @@ fn named(
     let scopes = sorted(&call.scopes);
     let key = (Arc::clone(&name.text), scopes.clone());
     if let Some(cache) = session.cache.get(&key) {
-        // It was checked where fewer plans were around it, perhaps.
+        // The cached result may come from a use with fewer enclosing plans.
         let max_depth = session.context.policy.limits.max_depth;
         let cache = cache.clone()?;
         if depth + 1 + cache.size().depth > max_depth {

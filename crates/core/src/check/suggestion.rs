@@ -1,14 +1,13 @@
-//! "Did you mean": the known name that is nearest to an unknown one.
+//! Suggestions: the known name that is nearest to an unknown one.
 
-/// Names longer than this are compared with nothing: nobody mistypes them, and comparing costs
-/// their square.
+/// Maximum length of a compared name. Longer names are rarely mistyped, and the cost is quadratic.
 const MAX_NAME_BYTES: usize = 64;
 
-/// The shortest name that is looked for inside of others.
+/// Minimum length of a name that is searched for inside others.
 const MIN_PART_CHARS: usize = 4;
 
-/// The one of `known` that `name` was probably meant to be, and its distance: at most a third of its letters differ, or one is a part of
-/// the other. The distance is the letters that differ, or those that the longer name has more.
+/// Returns the known name that `name` was probably meant to be, with its distance. At most a third of the letters
+/// differ, or one name contains the other; then the distance is the difference of their lengths.
 pub(super) fn nearest_with_distance<'a>(
     name: &str,
     known: impl IntoIterator<Item = &'a str>,
@@ -39,7 +38,7 @@ pub(super) fn nearest_with_distance<'a>(
         let rank = if distance <= allowed {
             distance
         } else if is_part {
-            // More than what is allowed, or the distance would not be more.
+            // A contained name has a larger distance than any name with few differing letters.
             other.len().abs_diff(lower.len())
         } else {
             continue;
@@ -81,12 +80,12 @@ mod tests {
         check("ghost", &["alpha", "zeta"], None);
         check("", &["alpha"], None);
         check(&"a".repeat(100), &["a"], None);
-        // At the longest that is compared, and beyond it.
+        // Names at the maximum length are compared, longer ones are not.
         let (longest, longer) = ("a".repeat(64), "a".repeat(65));
         check(&longest, &[&longest], Some(&longest));
         check(&longest, &[&longer], None);
         check(&longer, &[&longer], None);
-        // The nearest of several; the first of those that are as near.
+        // The nearest name wins; among equally near ones, the first.
         check("abcdef", &["abxyef", "abcdeg", "abcdeh"], Some("abcdeg"));
         check(
             "weather",

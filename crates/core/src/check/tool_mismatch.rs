@@ -1,4 +1,4 @@
-//! Whether a checked plan fits the tools and the rules that it is about to run with: those of its check may have been others.
+//! The comparison of a checked plan with the tools and the policy that it is about to run with.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -9,13 +9,13 @@ use super::context::CheckContext;
 use crate::plan::{Outside, Source};
 use crate::{Catalog, Tool};
 
-/// A tool that a plan was checked with, and that is another one where the plan is to run.
+/// A tool that differs between the check and the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolMismatch {
     /// The tool, as `server.tool`.
     pub tool: Arc<str>,
-    /// What differs, as one clause.
+    /// The difference, as one clause.
     pub reason: String,
 }
 
@@ -26,9 +26,9 @@ impl fmt::Display for ToolMismatch {
 }
 
 impl CheckedPlan {
-    /// Compares the plan's tools, and those of the plans that it runs, with the tools and the policy of `context`: whether each
-    /// tool exists, has the same definition, effects and need for approval, is allowed, and may be given what the plan gives it from
-    /// outside. Limits on the size of plans are left to the check.
+    /// Compares the tools of the plan and its sub-plans with the tools and the policy of `context`. Each tool must
+    /// exist with the same definition, effects and approval rule, it must be allowed, and it may receive the external
+    /// values that the plan gives it. Limits are not compared.
     pub fn tool_mismatches(&self, context: &CheckContext<'_>) -> Vec<ToolMismatch> {
         let mut found = Comparison::default();
         self.compare(context, &mut found);
@@ -64,7 +64,7 @@ impl CheckedPlan {
 
 #[derive(Default)]
 struct Comparison {
-    /// The addresses of the tools that were compared. The plan keeps them alive.
+    /// The addresses of the compared tools, which the plan keeps alive.
     compared: HashSet<usize>,
     mismatches: Vec<ToolMismatch>,
 }
@@ -81,7 +81,7 @@ impl Comparison {
     }
 }
 
-/// What a step hands to its tool from outside.
+/// Returns the external values that a step gives to its tool.
 fn given_from_outside(step: &crate::Step) -> Vec<(Outside, Arc<str>)> {
     let mut names = Vec::new();
     for node in step.argument_nodes() {
@@ -96,7 +96,7 @@ fn given_from_outside(step: &crate::Step) -> Vec<(Outside, Arc<str>)> {
     names
 }
 
-/// Why a plan that was checked with `tool` must not call it here.
+/// Explains why the tool must not be called in `context`, or returns `None`.
 fn difference(tool: &Arc<Tool>, context: &CheckContext<'_>) -> Option<String> {
     if let Some(reason) = context.catalog.difference(tool) {
         return Some(reason);
@@ -105,7 +105,8 @@ fn difference(tool: &Arc<Tool>, context: &CheckContext<'_>) -> Option<String> {
 }
 
 impl Catalog {
-    /// What differs between `tool` and the catalog's tool of that server and name, as one clause; `None` if it is the same tool.
+    /// Describes the difference between `tool` and the catalog's tool of the same server and name, as one clause.
+    /// Returns `None` if they are equal.
     pub fn difference(&self, tool: &Arc<Tool>) -> Option<String> {
         let Some(here) = self.get(&tool.server, &tool.name) else {
             return Some("there is no such tool".to_owned());
@@ -171,7 +172,7 @@ mod tests {
         checked.unwrap_or_else(|| panic!("{found}"))
     }
 
-    /// What the plan finds here, whose only step calls `bank.pay` in a plan inside.
+    /// Returns the mismatches of a plan whose sub-plan calls `bank.pay`.
     fn found(tool: Tool, policy: &Policy) -> Vec<String> {
         let catalog: Catalog = [tool].into_iter().collect();
         let context = CheckContext::new(&catalog).with_policy(policy);

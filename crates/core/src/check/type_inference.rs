@@ -1,4 +1,4 @@
-//! What the values of a plan look like, as far as that can be said before the first step.
+//! Type inference: the types of the values of a plan, as far as they are known before the run.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -16,41 +16,42 @@ use crate::plan::{
 use crate::schema::{Additional, ListType, ObjectType, PathLookup, Property, Type};
 use crate::{Hashing, Plan, Step};
 
-/// How many steps that only reshape are followed behind each other.
+/// Maximum number of steps without a tool that inference follows in a row.
 const MAX_DEPTH: usize = 64;
 
-/// What a step gives may hold what others give, several times over: beyond so many parts in all, anything may be in it.
+/// Maximum number of parts of an inferred type; larger types become [`Type::Any`]. A step may repeat the outputs of
+/// others many times.
 const MAX_PARTS: usize = 10_000;
 
-/// How many writers of a slot are looked at for each read of it.
+/// Maximum number of writers of a slot that are visited for each read without caching.
 const MAX_UNCACHED_WRITERS: usize = 32;
 
-/// How many writers of slots with more of them are looked at in all. Beyond, anything may be in such a slot.
+/// Maximum number of visits to writers of slots with more of them. After that, the slot has the type [`Type::Any`].
 const MAX_WRITER_VISITS: usize = 1_000_000;
 
-/// The shapes of a plan's values.
+/// The inferred types of a plan, computed on demand and cached by step.
 pub(super) struct TypeInference<'a> {
     resolved: &'a ResolvedPlan<'a>,
     pub(super) initial: InitialTypes<'a>,
     outputs: RefCell<Vec<Option<Type>>>,
-    /// What their actions give, once, as far as it is known.
+    /// The types of the outputs of one round.
     rounds: RefCell<Vec<Option<Type>>>,
-    /// The items that they go over.
+    /// The types of the items of `for_each` loops.
     items: RefCell<Vec<Option<Type>>>,
     depth: Cell<usize>,
-    /// What is in slots with many writers.
+    /// The lookups in slots with many writers.
     slots: RefCell<HashMap<(SlotKind, Vec<Segment>), PathLookup, Hashing>>,
     visits_left: Cell<usize>,
-    /// The step whose list is being looked at: a list that speaks of its own items has none.
+    /// The step whose `for_each` list is being inferred. The list cannot refer to its own items.
     listing: Cell<Option<u32>>,
 }
 
-/// What stands at the end of a read.
+/// The target of a read.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ReadTarget {
-    /// What can be said about it.
+    /// The lookup of the path in the inferred type.
     Path(PathLookup),
-    /// Nothing is ever in the slot.
+    /// A slot that is never filled.
     EmptySlot,
 }
 
@@ -69,12 +70,12 @@ impl<'a> TypeInference<'a> {
         }
     }
 
-    /// The output of a step as others see it.
+    /// Returns the type of a step's output as other steps see it.
     pub(super) fn output(&self, index: u32) -> Type {
         let known = self.outputs.borrow().get(index as usize).cloned();
         match known {
             Some(Some(shape)) => return shape,
-            // The step asks, by way of others, for itself: there is a circle, and nothing to say.
+            // The step depends on itself through others. The cycle pass reports that.
             None => return Type::Any,
             Some(None) if self.depth.get() >= MAX_DEPTH => return Type::Any,
             Some(None) => {}
@@ -86,13 +87,13 @@ impl<'a> TypeInference<'a> {
             .step(index)
             .map_or(Type::Any, |step| self.output_of(index, step));
         self.depth.set(self.depth.get() - 1);
-        // While a step is looked at, others may be unknown that are known later.
+        // Types inferred during the recursion may be too wide, since some steps were still unknown.
         clear(&self.items, index);
         store(&self.outputs, index, shape.clone());
         shape
     }
 
-    /// The value of a node in `step`; nothing for the plan's output.
+    /// Returns the type of a node in `step`; `None` is the plan's output.
     pub(super) fn node(&self, node: &Node, step: Option<u32>) -> Type {
         match &node.kind {
             NodeKind::Literal(value) => Type::Literal(value.clone()),
@@ -118,7 +119,7 @@ impl<'a> TypeInference<'a> {
         }
     }
 
-    /// The value of a reference, where it has one.
+    /// Returns the type of a reference that resolves.
     pub(super) fn reference(&self, reference: &Reference, step: Option<u32>) -> Type {
         match &reference.form {
             Form::All(reads) => reads
@@ -134,12 +135,12 @@ impl<'a> TypeInference<'a> {
         }
     }
 
-    /// Where `read`, in `step`, leads.
+    /// Looks up `read`, which stands in `step`.
     pub(super) fn read(&self, read: &Read, step: Option<u32>) -> ReadTarget {
         let full_writers = match &read.source {
             Source::Slot(kind) => return self.slot(*kind, &read.path),
             Source::Step(id) => match self.resolved.ids.get(id) {
-                // In its own `until`, a step speaks of one round.
+                // In its own `until`, a step reads the output of one round.
                 Some(index) if Some(*index) == step => self.round(*index),
                 Some(index) => self.output(*index),
                 None => Type::Any,
@@ -157,7 +158,7 @@ impl<'a> TypeInference<'a> {
         ReadTarget::Path(full_writers.at(&read.path))
     }
 
-    /// The items that the step's `for_each` goes over.
+    /// Returns the type of the items of the step's `for_each`.
     fn item(&self, step: Option<u32>) -> Type {
         let Some(index) = step else { return Type::Any };
         let Some(for_each) = self
@@ -230,13 +231,13 @@ impl<'a> TypeInference<'a> {
         }
     }
 
-    /// What the step's action gives, once.
+    /// Returns the type of the output of one round.
     fn once(&self, index: u32, step: &Step) -> Type {
         let known = self.rounds.borrow().get(index as usize).cloned().flatten();
         if let Some(shape) = known {
             return shape;
         }
-        // Its value may speak of itself: there is a circle then, and nothing to say.
+        // The value may refer to its own step; the cycle pass reports that.
         store(&self.rounds, index, Type::Any);
         let shape = match &step.action {
             Action::Tool(_) => self
@@ -273,7 +274,7 @@ impl<'a> TypeInference<'a> {
         }
     }
 
-    /// The same for a slot with so many writers that they are not looked at any number of times.
+    /// Looks up a path in a slot with many writers, with a cache and a budget.
     fn written_by_many(
         &self,
         overlap: &OverlappingWriters<'_>,
@@ -296,7 +297,7 @@ impl<'a> TypeInference<'a> {
         reach
     }
 
-    /// Where `path` leads in what its writers write.
+    /// Looks up `path` in the outputs that its writers write.
     fn written(&self, overlap: &OverlappingWriters<'_>, path: &[Segment]) -> PathLookup {
         let mut full_writers = overlap.full_writers();
         full_writers.retain(|(step, target, _)| self.is_set(*step, *target));
@@ -316,14 +317,14 @@ impl<'a> TypeInference<'a> {
         }))
     }
 
-    /// Whether what the step writes to this target of it is its output.
+    /// Returns true if the step replaces this target with its output.
     fn is_set(&self, step: u32, target: usize) -> bool {
         let step = self.resolved.step(step);
         let writes = step.and_then(|step| step.writes.as_ref());
         writes.is_some_and(|writes| {
             let is_output = match &writes.targets {
                 Targets::All(_) => true,
-                // A failure, too, may go to the last.
+                // The last target may receive the error instead.
                 Targets::OneOf(targets) => target + 1 < targets.len(),
             };
             is_output && writes.method == Method::Set
@@ -343,7 +344,7 @@ fn clear(types: &RefCell<Vec<Option<Type>>>, index: u32) {
     }
 }
 
-/// The output of a plan as far as its caller can rely on it.
+/// Returns the type of a plan's output as its caller can rely on it.
 fn output_by_id(plan: &Plan) -> Type {
     let names: Vec<&Arc<str>> = match &plan.output {
         Output::Value(_) => return Type::Any,
@@ -363,7 +364,7 @@ fn output_by_id(plan: &Plan) -> Type {
     }))
 }
 
-/// What became of a step with such an output; see [`Source::Result`].
+/// Returns the type of the outcome of a step with this output; see [`Source::Result`].
 fn result_of(output: Type) -> Type {
     let closed = |fields: Vec<(&str, Type)>| {
         let properties: IndexMap<Arc<str>, Property> = fields
@@ -392,7 +393,7 @@ fn result_of(output: Type) -> Type {
     ])
 }
 
-/// `reach` as it is seen from `moves` moves earlier.
+/// Shifts the matched length of a lookup by `moves` segments.
 fn shifted(mut reach: PathLookup, moves: usize) -> PathLookup {
     if let PathLookup::Impossible { matched, .. } | PathLookup::Unlisted { matched, .. } =
         &mut reach
@@ -402,7 +403,7 @@ fn shifted(mut reach: PathLookup, moves: usize) -> PathLookup {
     reach
 }
 
-/// Where a path leads when it starts in one of several values.
+/// Combines lookups of the same path in several alternative types.
 fn any_lookup(reaches: impl Iterator<Item = PathLookup>) -> PathLookup {
     let mut found = Vec::new();
     let mut elsewhere = None;

@@ -1,4 +1,4 @@
-//! Which steps may write which slot, found by the keys of its path.
+//! The index of slot writers by slot path.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,19 +6,19 @@ use std::sync::Arc;
 use crate::plan::{Segment, SlotKind};
 use crate::{Hashing, Step};
 
-/// All writers of a plan, as one tree of keys per kind.
+/// The writers of all slots of a plan, as one tree of keys per kind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SlotWriters {
     kinds: HashMap<SlotKind, usize>,
-    /// The slots, each with those that it is a part of before it.
+    /// The nodes of all trees; parents precede children.
     nodes: Vec<SlotNode>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct SlotNode {
-    /// The steps that write all of the slot, by position.
+    /// The steps that write the whole slot, by position.
     here: Vec<u32>,
-    /// For each of them, the position of the first of its targets that is this slot.
+    /// For each of these steps, the position of its first target that is this slot.
     targets: Vec<usize>,
     /// The steps that write the slot or a part of it, by position.
     inside: Vec<u32>,
@@ -26,7 +26,7 @@ struct SlotNode {
 }
 
 impl SlotWriters {
-    /// The writers among `steps`.
+    /// Builds the index of `steps`.
     pub(super) fn of(steps: &[Step]) -> Self {
         let mut writers = Self::default();
         for (index, step) in (0_u32..).zip(steps) {
@@ -64,7 +64,7 @@ impl SlotWriters {
         }
     }
 
-    /// The writers of the slot at `keys`, of a part of it, or of one around it.
+    /// Returns the writers of the slot at `keys`, of its parts, and of the slots around it.
     pub(super) fn overlapping<'k>(
         &self,
         kind: SlotKind,
@@ -87,17 +87,17 @@ impl SlotWriters {
     }
 }
 
-/// The writers of a slot. Many slots share lists of them, so that whoever looks at many slots looks at each list once.
+/// The writers that overlap with a slot. Slots share the lists, so that callers can skip lists they have seen.
 #[derive(Default)]
 pub(super) struct OverlappingWriters<'w> {
-    /// The slots around it from the outermost on, and itself, as far as somebody writes in them.
+    /// The nodes on the path to the slot, outermost first, as far as they exist.
     path: Vec<(usize, &'w SlotNode)>,
-    /// Whether the slot itself is the last of them.
+    /// True if the last node is the slot itself.
     is_complete: bool,
 }
 
 impl<'w> OverlappingWriters<'w> {
-    /// The lists of writers, each sorted, with a number by which it is known again.
+    /// Returns the lists of writers, each sorted, with a number that identifies the list.
     pub(super) fn lists(&self) -> impl DoubleEndedIterator<Item = (usize, &'w [u32])> {
         let last = self.path.len().checked_sub(1).filter(|_| self.is_complete);
         let path = self.path.iter().enumerate();
@@ -114,17 +114,17 @@ impl<'w> OverlappingWriters<'w> {
         self.lists().all(|(_, steps)| steps.is_empty())
     }
 
-    /// How many steps there are, where none is in two lists.
+    /// Returns an upper bound of the number of writers.
     pub(super) fn max_count(&self) -> usize {
         self.lists().map(|(_, steps)| steps.len()).sum()
     }
 
-    /// All of them, by position.
+    /// Returns all writers, by position.
     pub(super) fn steps(&self) -> Vec<u32> {
         self.before(u32::MAX)
     }
 
-    /// Those before the step at `index`, by position.
+    /// Returns the writers before the step at `index`, by position.
     pub(super) fn before(&self, index: u32) -> Vec<u32> {
         let earlier = self.lists().flat_map(|(_, steps)| {
             let end = steps.partition_point(|step| *step < index);
@@ -136,8 +136,8 @@ impl<'w> OverlappingWriters<'w> {
         steps
     }
 
-    /// The steps that write all of the slot or of one around it, each with the position of such a target of it, and how many
-    /// keys that has. By position, and then by target.
+    /// Returns the steps that write the whole slot or a slot around it: position, target, number of keys of the target.
+    /// Sorted by position and target.
     pub(super) fn full_writers(&self) -> Vec<(u32, usize, usize)> {
         let mut full_writers = Vec::new();
         for (keys, (_, node)) in self.path.iter().enumerate() {
@@ -149,7 +149,7 @@ impl<'w> OverlappingWriters<'w> {
     }
 }
 
-/// The keys at the start of `path`: as far as it surely names slots.
+/// Returns the leading keys of `path`, which certainly name slots.
 pub(super) fn slot_keys(path: &[Segment]) -> impl Iterator<Item = &Arc<str>> {
     path.iter().map_while(|segment| match segment {
         Segment::Key(key) => Some(key),

@@ -2,7 +2,7 @@
 
 macro_rules! codes {
     ($($name:ident = $code:literal, $title:literal;)*) => {
-        /// The kind of a finding.
+        /// The kind of a diagnostic.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Code {
@@ -10,17 +10,17 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// Every code, in order.
+            /// All codes, in order.
             pub const ALL: &'static [Code] = &[$(Code::$name,)*];
 
-            /// The code as it is shown, such as `PW0201`.
+            /// Returns the code as shown to users, such as `PW0201`.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $code,)*
                 }
             }
 
-            /// What the code stands for, in a few words.
+            /// Returns a short title.
             pub fn title(self) -> &'static str {
                 match self {
                     $(Self::$name => $title,)*

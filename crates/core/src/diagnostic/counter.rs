@@ -1,9 +1,9 @@
-//! How many findings there are, and how many of them are told.
+//! A counter that limits how many diagnostics are shown.
 
 use super::{Diagnostics, Severity};
 
-/// Counts findings, and says which of them are told: the first [many](Tally::MOST) of each severity. A plan may have as many
-/// as it has letters, and nobody reads them.
+/// Counts diagnostics and decides which are shown: the first [`MOST`](Tally::MOST) of each severity. A hostile plan may
+/// cause as many diagnostics as it has characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     errors: usize,
@@ -11,10 +11,10 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// How many errors are told, and how many warnings.
+    /// Maximum number of errors, and of warnings, that are shown.
     pub const MOST: usize = 1_000;
 
-    /// Counts one more finding. Whether it is told.
+    /// Counts one more diagnostic and returns true if it is to be shown.
     #[must_use = "what is not told need not be kept"]
     pub fn count(&mut self, severity: Severity) -> bool {
         let is_told = !self.is_full(severity);
@@ -22,13 +22,14 @@ impl Tally {
         is_told
     }
 
-    /// Counts a finding where it [would not be told](Self::is_full): then nobody need word it. Whether it was counted.
+    /// Counts a diagnostic and returns true if the [limit is reached](Self::is_full), so that callers can skip
+    /// formatting. Otherwise counts nothing and returns false.
     #[must_use = "what was not counted is still to be told"]
     pub fn only_counts(&mut self, severity: Severity) -> bool {
         self.is_full(severity) && !self.count(severity)
     }
 
-    /// Whether further findings of that severity are not told.
+    /// Returns true if the limit for `severity` is reached.
     pub fn is_full(&self, severity: Severity) -> bool {
         let counted = match severity {
             Severity::Error => self.errors,
@@ -37,23 +38,23 @@ impl Tally {
         counted >= Self::MOST
     }
 
-    /// Counts those of `other` that are not told.
+    /// Adds the diagnostics of `other` beyond its limit.
     pub fn add_untold(&mut self, other: Self) {
         self.errors += other.errors.saturating_sub(Self::MOST);
         self.warnings += other.warnings.saturating_sub(Self::MOST);
     }
 
-    /// Whether there is a finding that the plan cannot run with.
+    /// Returns true if an error was counted.
     pub fn has_errors(&self) -> bool {
         self.errors > 0
     }
 
-    /// How many findings there are.
+    /// Returns the number of diagnostics counted.
     pub fn total(&self) -> usize {
         self.errors + self.warnings
     }
 
-    /// Says with the last of the findings that are `shown` how many there are besides.
+    /// Adds the number of omitted diagnostics to the last of those in `shown`.
     pub fn tell_rest(&self, shown: &mut Diagnostics) {
         let mut untold = Self::default();
         untold.add_untold(*self);

@@ -1,4 +1,4 @@
-//! Diagnostics about a plan, made for three readers: a person, a program, a model.
+//! Diagnostics about a plan, for three kinds of readers: people, programs, models.
 
 mod code;
 mod counter;

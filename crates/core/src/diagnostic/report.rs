@@ -1,4 +1,4 @@
-//! Findings about a plan, made for three readers: a person, a program, a model.
+//! The diagnostic, and the list of all diagnostics about a plan.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,70 +8,71 @@ use serde::{Serialize, Serializer};
 use super::Code;
 use crate::{Place, Sources, Span};
 
-/// One finding.
+/// A diagnostic: a problem of a plan, with its place and a hint.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diagnostic {
-    /// Which kind of finding it is; `docs/codes/` has a page for each.
+    /// The kind of problem; `docs/codes/` has a page for each.
     pub code: Code,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// What is the matter: one lower-case clause, user data in backticks, no full stop.
+    /// The fact: one lower-case clause, user data in backticks, no full stop.
     pub message: String,
-    /// Where, as a JSON pointer (RFC 6901) into the text. One that is too long for anybody to read is cut and ends in `…`.
+    /// The place as a JSON pointer (RFC 6901) into the text. A pointer longer than the limit is truncated and ends in
+    /// `…`.
     pub pointer: String,
-    /// Where, as bytes of the text, if it was written down.
+    /// The place as bytes of the text; `None` if the plan has no text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub span: Option<Span>,
-    /// The way out.
+    /// A hint how to fix the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
-    /// A change that mends it, where one is safe.
+    /// A safe change that fixes the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
-    /// The text that pointer and span refer to, where it is not the plan itself.
+    /// The name of the text that pointer and span refer to; `None` for the plan itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<Arc<str>>,
 }
 
-/// The most bytes of a message, of a way out, or of a pointer: a name in it may be as long as the text that it stands in.
+/// Maximum number of bytes of a message, a hint or a pointer. Each may quote a name that is as long as the whole text.
 pub(crate) const MAX_TEXT_BYTES: usize = 4096;
 
-/// What stands behind the number of findings that are not told, and behind that of only one.
+/// Suffixes after the number of omitted diagnostics, for several and for one.
 const OMITTED_SUFFIXES: [&str; 2] = [
     " further findings are not shown",
     " further finding is not shown",
 ];
 
-/// How bad a finding is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// The plan runs, but probably not as meant.
+    /// The plan runs, but probably not as intended.
     Warning,
     /// The plan does not run.
     Error,
 }
 
-/// A change to the plan's text that mends a finding.
+/// A change to the plan's text that fixes a problem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fix {
-    /// Where, as a JSON pointer.
+    /// The place as a JSON pointer.
     pub pointer: String,
-    /// What to replace there.
+    /// The part to replace.
     #[serde(skip_serializing_if = "FixPart::is_value")]
     pub part: FixPart,
-    /// What to put there: a JSON text value without its quotes.
+    /// The new text: a JSON string without its quotes.
     pub replacement: String,
 }
 
-/// What a fix replaces.
+/// The part that a fix replaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FixPart {
-    /// The value that the pointer leads to.
+    /// The value at the pointer.
     #[default]
     Value,
-    /// The key under which it stands in its object.
+    /// The key of that value in its object.
     Key,
 }
 
@@ -86,12 +87,12 @@ impl FixPart {
 }
 
 impl Diagnostic {
-    /// A finding that the plan cannot run with.
+    /// Creates an error: the plan cannot run.
     pub fn error(code: Code, message: impl Into<String>) -> Self {
         Self::new(code, Severity::Error, message)
     }
 
-    /// A finding that the plan can run with.
+    /// Creates a warning: the plan can run.
     pub fn warning(code: Code, message: impl Into<String>) -> Self {
         Self::new(code, Severity::Warning, message)
     }
@@ -109,7 +110,7 @@ impl Diagnostic {
         }
     }
 
-    /// Says where: `place`, among `sources`.
+    /// Sets the place of the diagnostic to `place` in `sources`.
     pub fn at(mut self, place: Place, sources: &Sources) -> Self {
         if let Some(source) = sources.source_of(place) {
             let pointer = source.start_of_pointer(place, MAX_TEXT_BYTES);
@@ -119,7 +120,7 @@ impl Diagnostic {
         self
     }
 
-    /// Says where, for a finding in a text that is not in any plan.
+    /// Sets the place of a diagnostic about a text that is not part of a plan.
     pub fn at_span(mut self, pointer: impl Into<String>, span: impl Into<Span>) -> Self {
         self.pointer = pointer.into();
         self.span = Some(span.into());
@@ -131,18 +132,18 @@ impl Diagnostic {
         help.is_some_and(|help| OMITTED_SUFFIXES.iter().any(|untold| help.ends_with(untold)))
     }
 
-    /// Adds the way out.
+    /// Sets the hint.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Adds a safe fix: replace the value at this finding's pointer.
+    /// Adds a safe fix that replaces the value at the pointer.
     pub fn fix(self, replacement: impl Into<String>) -> Self {
         self.with_fix(FixPart::Value, replacement.into())
     }
 
-    /// Adds a safe fix: replace the key at this finding's pointer.
+    /// Adds a safe fix that replaces the key at the pointer.
     pub fn rename(self, replacement: impl Into<String>) -> Self {
         self.with_fix(FixPart::Key, replacement.into())
     }
@@ -156,26 +157,26 @@ impl Diagnostic {
         self
     }
 
-    /// The same finding in no more words than anybody reads.
+    /// Truncates message, hint and pointer to [`MAX_TEXT_BYTES`].
     fn bounded(mut self) -> Self {
         bound(&mut self.message);
         if let Some(help) = &mut self.help {
             bound(help);
         }
         if bound(&mut self.pointer) {
-            // What is left of it leads elsewhere.
+            // A truncated pointer leads to another value, so the fix must not be applied there.
             self.fix = None;
         }
         self
     }
 
-    /// Whether the plan cannot run with it.
+    /// Returns true if the diagnostic is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
 }
 
-/// Cuts `text` where it is too long. Whether it was.
+/// Truncates `text` to the limit and returns true if it was longer.
 fn bound(text: &mut String) -> bool {
     let is_long = MAX_TEXT_BYTES < text.len();
     if is_long {
@@ -186,7 +187,7 @@ fn bound(text: &mut String) -> bool {
 }
 
 impl fmt::Display for Diagnostic {
-    /// Short text for a model: code, place, message, help.
+    /// Writes one line for a model: code, place, message, hint.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.code)?;
         if !self.pointer.is_empty() {
@@ -215,61 +216,61 @@ impl fmt::Display for Code {
     }
 }
 
-/// Findings, in the order in which they were made.
+/// A list of diagnostics, in the order in which they were reported.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 #[must_use = "findings that nobody reads are lost"]
 pub struct Diagnostics(Vec<Diagnostic>);
 
 impl Diagnostics {
-    /// No findings.
+    /// Creates an empty list.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a finding.
+    /// Adds a diagnostic, with its texts truncated.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.0.push(diagnostic.bounded());
     }
 
-    /// Adds the findings of `other`.
+    /// Adds all diagnostics of `other`.
     pub fn extend(&mut self, other: Diagnostics) {
         self.0.extend(other.0);
     }
 
-    /// Makes errors of all warnings.
+    /// Turns all warnings into errors.
     pub fn raise(&mut self) {
         for diagnostic in &mut self.0 {
             diagnostic.severity = Severity::Error;
         }
     }
 
-    /// Whether there is a finding that the plan cannot run with.
+    /// Returns true if the list contains an error.
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(Diagnostic::is_error)
     }
 
-    /// Whether there are no findings.
+    /// Returns true if the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many findings there are.
+    /// Returns the number of diagnostics.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The findings.
+    /// Iterates over the diagnostics.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.0.iter()
     }
 
-    /// The findings, to change.
+    /// Iterates over the diagnostics, mutably.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Diagnostic> {
         self.0.iter_mut()
     }
 
-    /// Says with the last finding that there are `more` (a number, or what stands for one) that are not told.
+    /// Adds to the hint of the last diagnostic that `more` (a number or a phrase) diagnostics were omitted.
     pub fn tell_untold(&mut self, more: impl fmt::Display) {
         if let Some(last) = self.0.last_mut() {
             let mut more = more.to_string();
@@ -282,12 +283,12 @@ impl Diagnostics {
         }
     }
 
-    /// Whether one of them says that there are more which are [not told](Self::tell_untold).
+    /// Returns true if a diagnostic mentions [omitted ones](Self::tell_untold).
     pub fn has_untold(&self) -> bool {
         self.0.iter().any(Diagnostic::mentions_omitted)
     }
 
-    /// Sorts by place in the text, errors before warnings where they share one. Findings in other texts come last.
+    /// Sorts by place in the text, errors before warnings at the same place. Diagnostics in other texts come last.
     pub fn sort(&mut self) {
         self.0.sort_by(|a, b| {
             let key = |d: &Diagnostic| (d.source.clone(), d.span.map(|span| span.start));
@@ -299,7 +300,7 @@ impl Diagnostics {
 }
 
 impl fmt::Display for Diagnostics {
-    /// Short text for a model: one finding a line.
+    /// Writes one line per diagnostic, for a model.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, diagnostic) in self.0.iter().enumerate() {
             if index > 0 {
@@ -364,7 +365,7 @@ mod tests {
                 assert_eq!(diagnostic.message, expected);
                 assert_eq!(diagnostic.help.as_deref(), Some(expected));
                 assert_eq!(diagnostic.pointer, expected);
-                // What was cut leads nowhere.
+                // A truncated pointer leads elsewhere, so the fix is dropped.
                 assert_eq!(
                     diagnostic.fix.is_some(),
                     count * letter.len() <= MAX_TEXT_BYTES

@@ -1,4 +1,4 @@
-//! Computing the value of an expression. Every operation spends from the budget.
+//! Evaluation of expressions. Every operation spends from the budget.
 
 use super::limits::EvaluationBudget;
 use super::operator::{self, Operator, whole_index};
@@ -12,7 +12,7 @@ use crate::value::Object;
 
 type Result<T> = std::result::Result<T, EvaluationError>;
 
-/// One evaluation under way.
+/// An evaluation in progress.
 pub(super) struct Evaluation<'a> {
     values: &'a [Value],
     locals: Vec<Value>,
@@ -20,7 +20,7 @@ pub(super) struct Evaluation<'a> {
 }
 
 impl<'a> Evaluation<'a> {
-    /// An evaluation with the values of the expression's bindings.
+    /// Creates an evaluation with the values of the expression's bindings.
     pub(super) fn new(values: &'a [Value], budget: EvaluationBudget) -> Self {
         Self {
             values,
@@ -29,7 +29,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// The value of `tree`.
+    /// Evaluates `tree`.
     pub(super) fn value_of(&mut self, tree: &Tree) -> Result<Value> {
         self.budget.spend(1)?;
         match tree {
@@ -123,8 +123,8 @@ impl<'a> Evaluation<'a> {
         truth(&self.value_of(tree)?, sign)
     }
 
-    /// `&&` (`decisive` is false) or `||` (true): a decisive part settles it, even where another one fails. That is
-    /// how CEL has it, so that the order of the parts does not matter.
+    /// Evaluates `&&` (`decisive` is false) or `||` (`decisive` is true). As in CEL, a decisive operand determines the
+    /// result even if another one fails, so that the order of operands does not matter.
     fn short_circuit(&mut self, parts: &[Tree], sign: &str, decisive: bool) -> Result<Value> {
         let mut failure = None;
         for part in parts {
@@ -172,7 +172,7 @@ impl<'a> Evaluation<'a> {
     fn run_loop(&mut self, kind: Loop, over: &Value, trees: &[Tree]) -> Result<Value> {
         let items = match over {
             Value::List(items) => items.to_vec(),
-            // The keys of an object have no order to be changed.
+            // The keys of an object have no order, so sorting them would mean nothing.
             Value::Object(_) if kind == Loop::SortBy => {
                 return Err(failed("`sortBy` does not work on an object"));
             }
@@ -249,7 +249,7 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// Keeps the first failure for later; that of the budget ends everything.
+/// Stores the first failure; an exhausted budget ends the evaluation at once.
 fn record_failure(failure: &mut Option<EvaluationError>, error: EvaluationError) -> Result<()> {
     if matches!(error, EvaluationError::TooCostly { .. }) {
         return Err(error);

@@ -1,18 +1,18 @@
-//! Limits: the size of an expression, and the work of one evaluation, counted in units.
+//! Limits on the size of expressions, and the budget of an evaluation.
 
 use super::EvaluationError;
 
-/// The most characters between `${` and `}`.
+/// Maximum number of characters between `${` and `}`.
 pub const LONGEST_TEXT: usize = 4000;
 
-/// The most brackets, arguments and branches inside of each other.
+/// Maximum nesting of brackets, arguments and branches, which bounds the recursion of parser and evaluation.
 pub const MAX_EXPRESSION_DEPTH: usize = 32;
 
-/// What one evaluation is allowed.
+/// The limits of one evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvaluationLimits {
-    /// Units of work: one for each operation, for each item and for every eight bytes of text that is looked at or
-    /// made. A million take well under a second.
+    /// The budget in units of work: one for each operation, each item, and every eight bytes of text read or written. A
+    /// million units take well under a second.
     pub cost: u64,
 }
 
@@ -22,7 +22,7 @@ impl Default for EvaluationLimits {
     }
 }
 
-/// What is left of the allowance.
+/// The remaining budget of an evaluation.
 #[derive(Debug)]
 pub(super) struct EvaluationBudget {
     limit: u64,
@@ -45,7 +45,7 @@ impl EvaluationBudget {
             .ok_or(EvaluationError::TooCostly { limit: self.limit })
     }
 
-    /// Spends for looking at or making `bytes` of text.
+    /// Spends the units for reading or writing `bytes` of text.
     pub(super) fn spend_text(&mut self, bytes: usize) -> Result<(), EvaluationError> {
         self.spend(1 + bytes / 8)
     }

@@ -1,4 +1,4 @@
-//! What stands between `${` and `}`: paths, alternatives, and CEL with bounded cost. The only room that knows CEL.
+//! The language between `${` and `}`: paths, alternatives, and CEL with bounded cost. Only this module knows CEL.
 
 mod error;
 mod evaluate;

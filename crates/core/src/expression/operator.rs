@@ -1,4 +1,4 @@
-//! The operators that stand between two values, and what they make of them.
+//! Binary operators and their evaluation.
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use super::limits::EvaluationBudget;
 use crate::path::with_article;
 use crate::{Number, Value};
 
-/// An operator between two values, all but `&&` and `||`.
+/// A binary operator, except `&&` and `||`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
     Equal,
@@ -25,7 +25,7 @@ pub(super) enum Operator {
 }
 
 impl Operator {
-    /// How tightly it binds: 0 for comparisons, 1 for sums, 2 for products.
+    /// Returns the precedence: 0 for comparisons, 1 for sums, 2 for products.
     pub(super) fn level(self) -> usize {
         match self {
             Self::Add | Self::Subtract => 1,
@@ -124,7 +124,7 @@ impl Operator {
     }
 }
 
-/// Whether two values are the same; numbers by what they amount to, objects whatever the order of their fields.
+/// Compares two values: numbers by value, objects regardless of field order.
 pub(super) fn equal(
     left: &Value,
     right: &Value,
@@ -166,7 +166,7 @@ pub(super) fn equal(
     }
 }
 
-/// Which of two numbers, texts or truth values comes first; nothing where they do not compare.
+/// Orders two numbers, texts or booleans. Returns `None` for other values.
 pub(super) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => Some(order_numbers(left, right)),
@@ -176,7 +176,7 @@ pub(super) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     }
 }
 
-/// The opposite of a number.
+/// Negates a number.
 pub(super) fn negate(value: &Value) -> Result<Value, EvaluationError> {
     let Value::Number(number) = value else {
         return Err(EvaluationError::Failed(format!(
@@ -190,7 +190,7 @@ pub(super) fn negate(value: &Value) -> Result<Value, EvaluationError> {
     }
 }
 
-/// The number as a whole one, if it was written as one.
+/// Returns the number as an integer, if it was written as one.
 pub(super) fn whole(number: &Number) -> Option<i128> {
     number
         .as_i64()
@@ -198,12 +198,11 @@ pub(super) fn whole(number: &Number) -> Option<i128> {
         .or_else(|| number.as_u64().map(i128::from))
 }
 
-/// The number as a double.
 pub(super) fn double(number: &Number) -> f64 {
     number.as_f64().unwrap_or(f64::NAN)
 }
 
-/// The position that a number between brackets means, if it is whole.
+/// Returns the index that a number in brackets means, if it is an integer.
 pub(super) fn whole_index(number: &Number) -> Option<i64> {
     number.as_i64().or_else(|| {
         let double = number.as_f64()?;
@@ -216,7 +215,7 @@ pub(super) fn whole_index(number: &Number) -> Option<i64> {
     })
 }
 
-/// A whole number as a value, if 64 bits can hold it.
+/// Returns an integer as a value, if 64 bits can represent it.
 pub(super) fn whole_value(number: i128) -> Option<Value> {
     i64::try_from(number)
         .map(Value::from)
@@ -224,7 +223,6 @@ pub(super) fn whole_value(number: i128) -> Option<Value> {
         .ok()
 }
 
-/// A double as a value.
 pub(super) fn double_value(number: f64) -> Result<Value, EvaluationError> {
     Number::from_f64(number)
         .map(Value::Number)
@@ -246,8 +244,8 @@ fn order_numbers(left: &Number, right: &Number) -> Ordering {
     }
 }
 
-/// Compares without rounding: a double cannot hold every whole number, but the whole part of one fits 128 bits, or
-/// else it is beyond any 64.
+/// Compares without rounding. A double cannot represent every integer, but its integer part either fits into 128 bits
+/// or exceeds every 64-bit integer.
 fn order_mixed(whole: i128, double: f64) -> Ordering {
     let below = double.floor();
     if below >= 1e30 {
@@ -303,7 +301,7 @@ fn contains(
         }
         Value::Object(fields) => match wanted {
             Value::Text(key) => Ok(fields.contains_key(key)),
-            // CEL's maps may have these as keys, those of JSON never do.
+            // CEL maps may have such keys, JSON objects never do.
             Value::Number(_) | Value::Bool(_) => Ok(false),
             _ => Err(Operator::In.unsupported(wanted, all)),
         },

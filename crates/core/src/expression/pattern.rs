@@ -1,37 +1,38 @@
-//! Patterns (RE2 syntax, which matches in linear time), and how long it may take to compile them.
+//! Regular expressions (RE2 syntax, linear time), and limits on the cost of compiling them.
 
 use regex::{Regex, RegexBuilder};
 
-/// The most bytes that a compiled pattern may take.
+/// Maximum size of a compiled pattern, in bytes.
 const MAX_COMPILED_BYTES: usize = 1 << 18;
 
-/// The most sets of characters, such as `[^a-z]`, that a pattern may have. Each may have to look at every letter there is, and
-/// again in the other case, which takes some milliseconds.
+/// Maximum number of character sets, such as `[^a-z]`, in a pattern. Compiling one may visit every letter and its case
+/// variants, which takes some milliseconds.
 const MAX_CHARACTER_SETS: usize = 24;
 
-/// How many sets of characters patterns that ignore case may have, all those of one text together. Only those count that may
-/// have letters beyond ASCII: each of them is looked up in the other case.
+/// A budget for character sets in the case-insensitive patterns of one text. Only sets that may contain letters beyond
+/// ASCII count, since the case variants of each letter are looked up.
 ///
-/// A text of a few kilobytes would otherwise be read for seconds.
+/// Without it, a text of a few kilobytes could take seconds to compile.
 #[derive(Debug)]
 pub struct PatternBudget {
     left: usize,
 }
 
 impl PatternBudget {
-    /// How many they are in a text that is read with the default.
+    /// The default budget.
     pub const MAX_SETS: usize = 240;
 
-    /// For a text that has no business with patterns.
+    /// Creates an empty budget, for a text without patterns.
     pub fn none() -> Self {
         Self { left: 0 }
     }
 
-    /// Takes what `pattern` costs.
+    /// Spends the cost of `pattern`.
     ///
     /// # Errors
     ///
-    /// What is the matter with the pattern, where it takes too long to compile, or with all of them. It begins with a verb.
+    /// Returns the reason if the pattern is too costly, alone or with earlier ones, as a clause that begins with a
+    /// verb.
     pub(crate) fn spend(&mut self, pattern: &str) -> Result<(), String> {
         if !has_flag(pattern, b'i') {
             return Ok(());
@@ -61,7 +62,8 @@ impl Default for PatternBudget {
     }
 }
 
-/// How many operations compiling `pattern` counts as, where it is not known ahead: it costs far more than any other operation.
+/// Returns the cost of compiling a `pattern` during evaluation, in units of work. It far exceeds that of any other
+/// operation.
 pub(super) fn compile_cost(pattern: &str) -> usize {
     const BASE_COST: usize = 5_000;
     const COST_PER_BYTE: usize = 50;
@@ -77,7 +79,7 @@ pub(super) fn compile_cost(pattern: &str) -> usize {
         .saturating_add(sets.saturating_mul(COST_PER_SET))
 }
 
-/// What is the matter with a pattern, and the way out.
+/// The reason why a pattern is refused, and a hint.
 pub(super) struct PatternError {
     pub(super) message: String,
     pub(super) help: Option<&'static str>,
@@ -96,7 +98,7 @@ impl From<String> for PatternError {
 ///
 /// # Errors
 ///
-/// What is the matter with it.
+/// Returns the reason if the pattern is malformed or too costly.
 pub(super) fn compile(pattern: &str, budget: &mut PatternBudget) -> Result<Regex, PatternError> {
     if CharacterSets::of(pattern).bracketed > MAX_CHARACTER_SETS {
         let message = format!(
@@ -118,20 +120,20 @@ pub(super) fn compile(pattern: &str, budget: &mut PatternBudget) -> Result<Regex
         })
 }
 
-/// The sets of characters in a pattern.
+/// The number of character sets in a pattern.
 #[derive(Default)]
 struct CharacterSets {
-    /// Those in brackets.
+    /// The sets in brackets.
     bracketed: usize,
-    /// Those in brackets that have letters of ASCII, digits and blanks alone.
+    /// The sets in brackets that contain only ASCII letters, digits and spaces.
     ascii_only: usize,
-    /// Those that are named, as `\p{L}`, or made of two, as `a&&b`.
+    /// The named sets, such as `\p{L}`, and set operations, such as `a&&b`.
     others: usize,
 }
 
 impl CharacterSets {
     fn of(pattern: &str) -> Self {
-        // Where blanks do not count, it is less clear where a set ends.
+        // With the flag `x`, whitespace is ignored, so the end of a set is not obvious.
         let is_plain = !has_flag(pattern, b'x');
         let mut sets = Self::default();
         let mut rest = pattern.as_bytes();
@@ -163,18 +165,19 @@ impl CharacterSets {
         self.bracketed + self.others
     }
 
-    /// Those that cost much where each of their letters is looked up in the other case.
+    /// Returns the number of sets whose case variants are costly.
     fn costly(&self) -> usize {
         self.all() - self.ascii_only
     }
 }
 
-/// What follows a set whose inside `text` begins with, where only letters of ASCII, digits and blanks are in it.
+/// Returns the rest after the ASCII-only set whose content `text` begins with, or `None` if the set may contain other
+/// characters.
 fn after_ascii_set(text: &[u8]) -> Option<&[u8]> {
     let end = text.iter().position(|byte| *byte == b']')?;
     let (inside, after) = text.split_at_checked(end)?;
     if matches!(inside, [] | [b'^']) {
-        // The bracket stands for itself.
+        // A leading bracket is a literal.
         return None;
     }
     let mut rest = inside;
@@ -197,7 +200,7 @@ fn after_ascii_set(text: &[u8]) -> Option<&[u8]> {
     after.get(1..)
 }
 
-/// Whether a part of the pattern may have that flag: flags follow a question mark.
+/// Returns true if a group of the pattern may set `flag`. Flags follow a question mark.
 fn has_flag(pattern: &str, flag: u8) -> bool {
     pattern.split('?').skip(1).any(|rest| {
         let is_flag = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'-';
@@ -226,7 +229,7 @@ mod tests {
         check(r"\[\p{L}\W", 0, 1);
         check("[[:alpha:]][é][a-é]", 4, 3);
         check("[a&b~c-d][a&&b]", 2, 2);
-        // A bracket that closes nothing.
+        // The brackets close no set.
         check(r"[]a][^]a][\]a]", 3, 3);
         check("[a", 1, 1);
         check("(?x)[ ]a-é]", 1, 1);

@@ -1,5 +1,4 @@
-//! A parsed expression, and the binding of what must be resolved before it is computed: the roots of its paths and the
-//! alternatives inside of it.
+//! A parsed expression, and its bindings: the values that must be resolved before evaluation.
 
 use std::sync::Arc;
 
@@ -13,8 +12,8 @@ use crate::plan::{Alternative, Form, Missing, Read};
 
 /// A CEL expression, parsed once: a condition or a computed value.
 ///
-/// Numbers are JSON numbers: whole ones stay whole among themselves (and `7 / 2` is `3`), everything else is a
-/// double, and both compare and calculate with each other.
+/// Numbers are JSON numbers. Operations on integers give integers (`7 / 2` is `3`), all others give doubles, and both
+/// can be mixed.
 #[derive(Clone, Debug)]
 pub struct Expression(Arc<ExpressionData>);
 
@@ -27,7 +26,7 @@ struct ExpressionData {
 }
 
 impl PartialEq for Expression {
-    /// An expression means what its text says.
+    /// Compares the source texts, which determine the meaning.
     fn eq(&self, other: &Self) -> bool {
         self.0.text == other.0.text
     }
@@ -43,29 +42,29 @@ impl Expression {
         }))
     }
 
-    /// The expression as it was written.
+    /// Returns the source text.
     pub fn text(&self) -> &Arc<str> {
         &self.0.text
     }
 
-    /// Every place that the expression may read, with the constant path behind it. Places that it asks about with
-    /// `has(…)`, or before a `??`, are marked [`Missing::Null`](crate::plan::Missing::Null): they need not exist.
+    /// Returns every read of the expression, with the constant path after it. Reads inside `has(…)` or before a `??`
+    /// are marked [`Missing::Null`](crate::plan::Missing::Null), since they need not exist.
     pub fn reads(&self) -> Vec<&Read> {
         self.0.reads.iter().collect()
     }
 
-    /// What must be resolved, in this order, before [`Self::evaluate`]: the roots of paths (whole outputs, all slots
-    /// of a kind) and the alternatives (`a ?? b`) and optional paths (`a.b?`) inside of the expression.
+    /// Returns the forms to resolve, in this order, before [`Self::evaluate`]: roots of paths (whole outputs, all slots
+    /// of a kind), alternatives (`a ?? b`) and optional paths (`a.b?`).
     pub fn bindings(&self) -> &[Form] {
         &self.0.bindings
     }
 
-    /// Computes the value. `values` are those of [`Self::bindings`].
+    /// Evaluates the expression with the resolved [`Self::bindings`].
     ///
     /// # Errors
     ///
-    /// [`EvaluationError::Missing`] where a part that is needed does not exist, [`EvaluationError::TooCostly`] where
-    /// the limit is reached, [`EvaluationError::Failed`] where the values do not fit the operation.
+    /// [`EvaluationError::Missing`] if a required part does not exist, [`EvaluationError::TooCostly`] if the budget is
+    /// exhausted, and [`EvaluationError::Failed`] if an operation does not apply to its operands.
     pub fn evaluate(
         &self,
         values: &[Value],
@@ -75,7 +74,7 @@ impl Expression {
     }
 }
 
-/// What has been taken out so far.
+/// A collector of the bindings and reads of an expression.
 pub(super) struct Binder<'t> {
     text: &'t str,
     bindings: Vec<Form>,
@@ -83,7 +82,7 @@ pub(super) struct Binder<'t> {
 }
 
 impl<'t> Binder<'t> {
-    /// A binder for an expression that was cut from `text`.
+    /// Creates a binder for an expression in `text`.
     pub(super) fn new(text: &'t str) -> Self {
         Self {
             text,
@@ -92,13 +91,13 @@ impl<'t> Binder<'t> {
         }
     }
 
-    /// Makes an expression of `tree`, which was written `written`.
+    /// Builds the expression of `tree`, whose source text is `written`.
     pub(super) fn bind(mut self, written: Arc<str>, mut tree: Tree) -> Expression {
         self.walk(&mut tree, false);
         Expression::new(written, tree, self.bindings, self.reads)
     }
 
-    /// Replaces what comes from outside. `guarded` parts may be missing, so nobody should judge their paths.
+    /// Replaces reads by bindings. `guarded` parts may be missing, so the reference pass must not report their paths.
     fn walk(&mut self, tree: &mut Tree, guarded: bool) {
         match tree {
             Tree::Literal(_) | Tree::Bound(_) | Tree::LoopVariable(_) => {}
@@ -169,7 +168,7 @@ fn form_reads(form: &Form) -> Vec<Read> {
     }
 }
 
-/// Whether `tree` uses no variable of a loop outside of it; `loops` of its own are around it.
+/// Returns true if `tree` uses no variable of a loop outside it. `loops` counts the loops of its own.
 fn is_closed(tree: &Tree, loops: usize) -> bool {
     let all = |trees: &[Tree]| trees.iter().all(|tree| is_closed(tree, loops));
     match tree {
@@ -204,7 +203,7 @@ fn is_closed(tree: &Tree, loops: usize) -> bool {
     }
 }
 
-/// Calls `visit` with each direct part of `tree`.
+/// Calls `visit` with each child of `tree`.
 fn each_part(tree: &mut Tree, visit: &mut dyn FnMut(&mut Tree)) {
     match tree {
         Tree::Literal(_) | Tree::Read(_) | Tree::Bound(_) | Tree::LoopVariable(_) => {}

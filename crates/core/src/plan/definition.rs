@@ -1,4 +1,4 @@
-//! A whole plan: steps, what they are given, what is selected from them.
+//! A plan as a whole: its steps, its inputs, and the output that it selects.
 
 use std::sync::Arc;
 
@@ -6,46 +6,48 @@ use super::{Name, Node, SlotKind, Step};
 use crate::schema::{PartPath, declares_secrets, secret_parts};
 use crate::{Object, Place, PointerSegment, Sources, Value};
 
-/// A plan as it was written. [`check`](crate::check()) makes a [`CheckedPlan`](crate::CheckedPlan) of it; only that runs.
+/// A plan as it was written. [`check`](crate::check()) turns it into a
+/// [`CheckedPlan`](crate::CheckedPlan), which is the only form that runs.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// A short name.
     pub name: Option<Arc<str>>,
-    /// A line for people.
+    /// A one-line title for people.
     pub title: Option<Arc<str>>,
-    /// More lines for people.
+    /// A longer description for people.
     pub description: Option<Arc<str>>,
-    /// What the plan may be given by name.
+    /// The declared inputs, given by name.
     pub inputs: Vec<Input>,
-    /// What is in the inputs and slots before the first step.
+    /// Values of inputs and slots before the first step.
     pub contents: Vec<Content>,
-    /// What the slots are meant to hold.
+    /// Schemas that the slots should satisfy.
     pub slot_schemas: Vec<SlotSchema>,
-    /// The instances that the plan runs for, each with slots of its own; once where there are none.
+    /// The instances that the plan runs for, each with its own slots. If empty, the plan runs once.
     pub instances: Vec<Arc<str>>,
     /// The steps, in the order in which they were written.
     pub steps: Vec<Step>,
-    /// What the run gives back.
+    /// The output of the run.
     pub output: Output,
-    /// Whether the order of the steps means something.
+    /// The meaning of the step order.
     pub ordering: Ordering,
-    /// What a failure means for the steps that do not depend on it.
+    /// The effect of a failure on steps that do not depend on it.
     pub on_failure: OnFailure,
-    /// Which parameters may receive references.
+    /// The parameters that may receive references.
     pub sharing: Sharing,
-    /// Whether the plan wants to be run or only shown.
+    /// The intended use: to be run, or only shown.
     pub mode: Mode,
-    /// What the dialect keeps beside the plan: the goal, the time, the model. `null` where there is nothing.
+    /// Data that the dialect stores beside the plan, such as a goal, a time or a model. `null` if
+    /// there is none.
     pub metadata: Value,
-    /// The texts that all places of this plan refer to.
+    /// The source texts that all places of this plan refer to.
     pub sources: Sources,
-    /// Where the plan was written.
+    /// The source place of the plan.
     pub place: Place,
 }
 
 impl Plan {
-    /// The first `steps` steps, as a plan of their own: as far as this plan goes while it is being written. It selects everything,
-    /// since what is selected may come later.
+    /// Returns the first `steps` steps as a plan of their own: the known part of a plan that is
+    /// still being written. The result selects every output, since the selection may come later.
     #[must_use]
     pub fn beginning(&self, steps: usize) -> Self {
         let mut beginning = self.clone();
@@ -54,8 +56,9 @@ impl Plan {
         beginning
     }
 
-    /// The parts of `inputs` that nobody may be shown, each by a path that begins with the name of its input: what the schema of the
-    /// input, or that of all inputs together, declares secret at any depth.
+    /// Returns the secret parts of `inputs`, each as a path that begins with the name of its input.
+    /// A part is secret if the schema of the input, or a schema of all inputs together, declares it
+    /// so at any depth.
     pub fn secret_parts(&self, inputs: &Object) -> Vec<PartPath> {
         let declared = self.inputs.iter().flat_map(|input| {
             let value = inputs.get(&input.name);
@@ -73,7 +76,7 @@ impl Plan {
         parts
     }
 
-    /// Whether a part of an input is one that nobody may be shown.
+    /// Returns true if the schema of any input declares a secret part.
     pub fn has_secret_inputs(&self) -> bool {
         let declared = self.inputs.iter().map(|input| &input.schema);
         declared
@@ -90,7 +93,7 @@ impl Plan {
 }
 
 impl PartialEq for Plan {
-    /// Plans are equal when they mean the same at the same places; the texts are not compared.
+    /// Compares meaning and places; the source texts are not compared.
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
             && self.title == other.title
@@ -109,103 +112,104 @@ impl PartialEq for Plan {
     }
 }
 
-/// Something that the plan may be given by name.
+/// A declared input of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     /// The name.
     pub name: Arc<str>,
-    /// How it is given.
+    /// The way in which steps read the input.
     pub kind: InputKind,
-    /// The JSON Schema that the value must fit; `null` where anything goes.
+    /// The JSON Schema that the value must fit; `null` accepts any value.
     pub schema: Value,
-    /// The value where none is given. An input without one is required.
+    /// The value used if none is given. An input without a default is required.
     pub default: Option<Value>,
-    /// Where it was declared.
+    /// The source place of the declaration.
     pub place: Place,
 }
 
-/// How an input is read.
+/// The way in which steps read an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InputKind {
-    /// As an input.
+    /// Read as an input.
     #[default]
     Input,
-    /// As an input; it also appears among the run's variables.
+    /// Read as an input and as a variable of the run.
     Variable,
 }
 
-/// What is in the inputs or slots of one kind before the first step. Several of one kind and instance merge, later fields win.
+/// Values of the inputs or slots of one kind before the first step. Entries of the same kind and
+/// instance merge; later fields win.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Content {
-    /// The kind.
+    /// The kind of slot.
     pub kind: SlotKind,
-    /// The instance that it belongs to; all of them where it names none.
+    /// The instance that the values belong to; `None` means all instances.
     pub instance: Option<Arc<str>>,
-    /// An object: the slots by name.
+    /// An object that holds the slots by name.
     pub value: Value,
-    /// Where it was written.
+    /// The source place of the values.
     pub place: Place,
 }
 
-/// What the slots of one kind are meant to hold.
+/// A schema for the slots of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlotSchema {
-    /// The kind.
+    /// The kind of slot.
     pub kind: SlotKind,
-    /// A JSON Schema of the object that all slots of the kind make.
+    /// A JSON Schema for the object made of all slots of the kind.
     pub schema: Value,
-    /// Where it was written.
+    /// The source place of the schema.
     pub place: Place,
 }
 
-/// What a run gives back.
+/// The output of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Output {
-    /// Every step's output, by id.
+    /// The output of every step, by id.
     #[default]
     All,
     /// The outputs of these steps, by id, in this order.
     Steps(Vec<Name>),
-    /// This value.
+    /// A computed value.
     Value(Node),
 }
 
-/// Whether the order of the steps means something.
+/// The meaning of the step order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ordering {
-    /// No: a step starts as soon as its own dependencies are done.
+    /// The order means nothing: a step starts as soon as its dependencies are done.
     #[default]
     Dataflow,
-    /// Yes: one after the other.
+    /// The steps run one after the other, in the listed order.
     Listed,
 }
 
-/// What a failure means for the steps that do not depend on it.
+/// The effect of a failure on steps that do not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
-    /// They go on.
+    /// Independent steps continue.
     #[default]
     KeepGoing,
-    /// Nothing new starts.
+    /// No further step starts.
     Stop,
 }
 
-/// Which parameters may receive references.
+/// The parameters that may receive references.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sharing {
-    /// All.
+    /// All parameters.
     #[default]
     Open,
-    /// Only those that the tool marks with `x-sharable`.
+    /// Only parameters that the tool marks with `x-sharable`.
     MarkedOnly,
 }
 
-/// What a plan wants.
+/// The intended use of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// To be run.
+    /// The plan is to be run.
     #[default]
     Run,
-    /// To be checked and shown.
+    /// The plan is to be checked and shown, but not run.
     Show,
 }

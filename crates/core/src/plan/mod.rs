@@ -1,4 +1,4 @@
-//! The one meaning of a plan, whichever dialect it was written in.
+//! The data model of a plan, the same for all dialects.
 
 mod definition;
 mod node;

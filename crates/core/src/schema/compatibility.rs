@@ -1,22 +1,22 @@
-//! Whether a value of one type can go where another is wanted.
+//! Compatibility of types: tests if values of one type can be used as another.
 
 use super::{Type, equality};
 use crate::Value;
 
-/// Whether values of one type fit another.
+/// The compatibility of two types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compatibility {
-    /// All of them do, by their structure.
+    /// Every value is accepted, by its structure.
     Yes,
-    /// None of them ever does.
+    /// No value is accepted.
     No,
-    /// Some may.
+    /// Some values may be accepted.
     Unknown,
 }
 
 impl Type {
-    /// Whether values of `other` can go where this type is wanted. [`Compatibility::No`] is certain: no value
-    /// is in both. An empty list is in any two types of lists.
+    /// Tests if values of `other` can be used as this type. [`Compatibility::No`] is certain: the types have no common
+    /// value. Any two list types share the empty list.
     pub fn accepts(&self, other: &Type) -> Compatibility {
         if matches!(other, Type::Never) {
             Compatibility::Unknown
@@ -30,7 +30,7 @@ impl Type {
     }
 }
 
-/// Whether it is certain that no value is in both.
+/// Returns true if the types certainly have no common value.
 pub(super) fn disjoint(left: &Type, right: &Type) -> bool {
     match (left, right) {
         (Type::Never, _) | (_, Type::Never) => true,
@@ -56,7 +56,7 @@ pub(super) fn disjoint(left: &Type, right: &Type) -> bool {
     }
 }
 
-/// Whether every value of `inner` is in `outer`, by structure.
+/// Returns true if `outer` includes every value of `inner`, by structure.
 fn includes(outer: &Type, inner: &Type) -> bool {
     match (outer, inner) {
         (Type::Any, _)

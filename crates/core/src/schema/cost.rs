@@ -1,4 +1,5 @@
-//! How much of a schema is looked at for one value, before any of its parts: references make much out of little.
+//! The cost of a schema for one value without its parts, computed from the text. References can make a small schema
+//! very costly.
 
 use std::collections::HashMap;
 use std::ptr;
@@ -6,30 +7,31 @@ use std::ptr;
 use super::type_reader::resolve_pointer;
 use crate::{Object, Value};
 
-/// How many subschemas may have to be looked at for one value.
+/// Maximum number of subschemas evaluated for one value.
 const MAX_SUBSCHEMAS: u64 = 1 << 16;
 
-/// How many of them may lead to one another in a row.
+/// Maximum length of a chain of subschemas for one value.
 const MAX_HEIGHT: u32 = 128;
 
-/// How many places references may lead to, as far as can be told without reading what they are relative to.
+/// Maximum number of candidate targets of all references. Base URIs are not resolved, so a reference may have several
+/// candidates.
 const MAX_TARGETS: usize = 1_000_000;
 
-/// The keywords that lead to one subschema for the same value.
+/// Keywords whose value is a subschema for the same value.
 const SCHEMA_KEYWORDS: [&str; 4] = ["not", "if", "then", "else"];
 
-/// Those that lead to a list of them.
+/// Keywords whose value is a list of such subschemas.
 const LIST_KEYWORDS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 
-/// Those that lead to one of them for each name.
+/// Keywords whose value maps names to such subschemas.
 const MAP_KEYWORDS: [&str; 2] = ["dependentSchemas", "dependencies"];
 
-/// What a schema may take for one value, whatever value that is.
+/// The cost of a schema for any one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SchemaCost {
-    /// How many subschemas are looked at.
+    /// The number of evaluated subschemas.
     pub(super) subschemas: u64,
-    /// How many of them lead to one another in a row.
+    /// The length of the longest chain of subschemas.
     pub(super) height: u32,
 }
 
@@ -39,11 +41,11 @@ impl SchemaCost {
         height: 1,
     };
 
-    /// The most that any subschema of `document` takes.
+    /// Computes the maximum cost of the subschemas of `document`.
     ///
     /// # Errors
     ///
-    /// What is the matter where that is more than anybody has time for, or has no end.
+    /// Returns the reason if the cost exceeds a limit or is infinite.
     pub(super) fn of(document: &Value) -> Result<Self, String> {
         let mut index = SchemaIndex {
             resources: Vec::new(),
@@ -67,7 +69,7 @@ impl SchemaCost {
     }
 }
 
-/// What stands directly in `value`.
+/// Returns the direct children of `value`.
 fn parts(value: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
     match value {
         Value::Object(fields) => Box::new(fields.values()),
@@ -76,15 +78,15 @@ fn parts(value: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
     }
 }
 
-/// What is known of a schema's text. Objects are known by where they are in memory; any of them may be a subschema.
+/// An index of a schema's text. Objects are identified by address; any of them may be a subschema.
 struct SchemaIndex<'a> {
-    /// What references are relative to: the whole, and each part with an `$id`.
+    /// The base of relative references: the whole document, and each part with an `$id`.
     resources: Vec<&'a Value>,
-    /// To which of these an object belongs.
+    /// The resource that each object belongs to.
     owners: HashMap<*const Object, usize>,
-    /// What has a name.
+    /// The objects with an anchor.
     anchors: HashMap<&'a str, Vec<&'a Value>>,
-    /// What objects take; nothing for those that are being looked at.
+    /// The computed costs; `None` while an object is being computed.
     known: HashMap<*const Object, Option<SchemaCost>>,
     targets_left: usize,
 }
@@ -138,7 +140,7 @@ impl<'a> SchemaIndex<'a> {
                 continue;
             };
             let mut most = SchemaCost::LEAF;
-            // One of them is meant.
+            // Only one candidate is the target, so the costliest one is an upper bound.
             for target in self.targets(fields, keyword, target)? {
                 if ptr::eq(target, fields) {
                     continue;
@@ -162,7 +164,7 @@ impl<'a> SchemaIndex<'a> {
         Ok(cost)
     }
 
-    /// Where `target`, which stands in `fields`, may lead in this text.
+    /// Returns the candidate targets of the reference `target` in `fields`.
     fn targets(
         &mut self,
         fields: &Object,
@@ -199,7 +201,8 @@ impl<'a> SchemaIndex<'a> {
     }
 }
 
-/// Whether a reference to `base` may mean the resource: what stands before the last name depends on where the text is.
+/// Returns true if `base` may refer to the resource. Only the last path segments are compared, since the base URI is
+/// unknown.
 fn has_id(resource: &Value, base: &str) -> bool {
     let last = |id: &str| {
         id.trim_end_matches('#')
@@ -211,7 +214,7 @@ fn has_id(resource: &Value, base: &str) -> bool {
     id.is_some_and(|id| last(id) == last(base))
 }
 
-/// The subschemas in `fields` that are for the same value.
+/// Returns the subschemas in `fields` that apply to the same value.
 fn in_place(fields: &Object) -> impl Iterator<Item = &Object> {
     let of = |keyword: &&str| fields.get(*keyword);
     let one = SCHEMA_KEYWORDS.iter().filter_map(of);
@@ -248,7 +251,8 @@ mod tests {
         );
     }
 
-    /// `last` behind so many definitions, of which each refers twice to the one before, as `step` says.
+    /// Returns a schema with `count` definitions, each of which refers to the previous one as `step` says; the first
+    /// one is `last`.
     fn doubled(count: usize, step: &str, last: &str) -> String {
         let steps: Vec<String> = (1..count)
             .map(|n| {

@@ -1,17 +1,17 @@
-//! Types and values as messages show them.
+//! Formatting of types and values for messages.
 
 use std::fmt;
 
 use super::Type;
 use crate::Value;
 
-/// The longest value that a message shows whole, in characters.
+/// Maximum number of characters of a value in a message.
 const MAX_SHOWN: usize = 60;
 
-/// How many members of a union are named.
+/// Maximum number of members of a union in a message.
 const MAX_NAMED: usize = 6;
 
-/// `value` as compact JSON, cut where it is long.
+/// Formats `value` as compact JSON, truncated if it is long.
 pub(crate) fn shown(value: &Value) -> String {
     let mut text = String::new();
     write_shown(&mut text, value);
@@ -23,7 +23,7 @@ pub(crate) fn shown(value: &Value) -> String {
     text
 }
 
-/// Writes as much of `value` as a message may need, and not all of a large one.
+/// Writes as much of `value` as a message needs.
 fn write_shown(text: &mut String, value: &Value) {
     match value {
         Value::Text(part) => {
@@ -63,7 +63,7 @@ fn write_shown(text: &mut String, value: &Value) {
 }
 
 impl fmt::Display for Type {
-    /// A few words: `a number`, ``a list or `null` ``.
+    /// Writes a short description: `a number`, ``a list or `null` ``.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Any => f.write_str("anything"),

@@ -1,4 +1,4 @@
-//! A JSON Schema: its text, its structural type, its validator.
+//! A JSON Schema: its text, its inferred type, its validator.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -13,18 +13,17 @@ use super::{Placeholders, SchemaFault, Type, fast_accept, fault, type_reader};
 use crate::Value;
 use crate::expression::PatternBudget;
 
-/// The most that one compiled pattern may take, in bytes.
+/// Maximum size of a compiled pattern, in bytes.
 const PATTERN_SIZE_LIMIT: usize = 1 << 20;
 
-/// The most bytes of a pattern: before it is known how much it takes when it is compiled, it was read, and a few letters may
-/// stand for thousands of ranges of characters.
+/// Maximum length of a pattern, in bytes. The limit on the compiled size applies only after parsing, and a few letters
+/// may stand for thousands of character ranges.
 const MAX_PATTERN_BYTES: usize = 1 << 14;
 
-/// How often a pattern that needs backtracking may go back before it is given up.
+/// Maximum number of backtracking steps of a pattern that cannot be matched in linear time.
 const BACKTRACK_LIMIT: usize = 10_000;
 
-/// A JSON Schema (2020-12 where it does not say otherwise), read once. Cloning it is cheap, and
-/// clones share what was read.
+/// A JSON Schema, 2020-12 unless it declares another draft. Cloning is cheap, and clones share the parsed forms.
 #[derive(Clone)]
 pub struct Schema(Arc<SchemaData>);
 
@@ -34,23 +33,22 @@ struct SchemaData {
     compiled: OnceLock<Result<CompiledSchema, String>>,
 }
 
-/// What values are held against.
+/// The validator and its cost.
 struct CompiledSchema {
     validator: Validator<ValueJson>,
     cost: SchemaCost,
 }
 
 impl Schema {
-    /// The schema that any value fits.
+    /// Returns the schema that accepts any value.
     pub fn any() -> Self {
         static ANY: OnceLock<Schema> = OnceLock::new();
         ANY.get_or_init(|| Self::from_value(Value::empty_object()))
             .clone()
     }
 
-    /// Takes `text` as a schema; `null` stands for one that any value fits. Nothing is read
-    /// before it is needed, and nothing is ever fetched: a reference out of `text` makes the
-    /// schema malformed.
+    /// Creates a schema from its JSON; `null` accepts any value. The text is parsed on first use, and references out of
+    /// the text make the schema malformed, since nothing is ever fetched.
     pub fn from_value(text: Value) -> Self {
         let text = if text.is_null() {
             Value::empty_object()
@@ -64,12 +62,12 @@ impl Schema {
         }))
     }
 
-    /// The schema as JSON.
+    /// Returns the schema as JSON.
     pub fn as_value(&self) -> &Value {
         &self.0.text
     }
 
-    /// Whether the schema says nothing, so that any value fits.
+    /// Returns true if the schema has no rules, so that any value fits.
     pub fn is_any(&self) -> bool {
         match &self.0.text {
             Value::Bool(anything) => *anything,
@@ -78,44 +76,45 @@ impl Schema {
         }
     }
 
-    /// What values that fit look like, as far as that can be said ahead: never narrower than the
-    /// schema, and [`Type::Any`] for a malformed one.
+    /// Returns the type of values that fit. It is never narrower than the schema, and [`Type::Any`] for a malformed
+    /// one.
     pub fn structure(&self) -> &Type {
         &self.inferred().structure
     }
 
-    /// Whether something in the schema was not understood, so that it may be malformed. Where
-    /// nothing was, a pattern may still be.
+    /// Returns true if parts of the schema were not understood, so that it may be malformed. If all parts were
+    /// understood, only a pattern can be malformed.
     pub(crate) fn is_incomplete(&self) -> bool {
         self.inferred().is_incomplete
     }
 
-    /// Whether `value` fits beyond doubt, whatever stands in its `placeholders`. Cheap; `false` says nothing.
+    /// Returns true if `value` certainly fits, whatever replaces its `placeholders`. This is a cheap test; false means
+    /// unknown.
     pub(crate) fn definitely_accepts(&self, value: &Value, placeholders: &Placeholders) -> bool {
         fast_accept::accepts(&self.0.text, value, placeholders)
     }
 
-    /// The type of the field `name` of objects that fit; nothing where they have no such field.
+    /// Returns the type of the field `name` of objects that fit, or `None` if they have no such field.
     pub fn property(&self, name: &str) -> Option<Type> {
         self.structure().property(name)
     }
 
-    /// What makes the schema malformed, in a few words; nothing where it is sound.
+    /// Returns the reason if the schema is malformed.
     pub fn malformed(&self) -> Option<&str> {
         self.compiled().err()
     }
 
-    /// Takes what compiling the patterns in it costs from `budget`.
+    /// Spends the cost of compiling the schema's patterns from `budget`.
     ///
     /// # Errors
     ///
-    /// What makes one of them too costly, where that is more than is left.
+    /// Returns the reason if a pattern exceeds the budget.
     pub(crate) fn spend_patterns(&self, budget: &mut PatternBudget) -> Result<(), String> {
         spend(&self.0.text, budget)
     }
 
-    /// Every way in which `value` does not fit; none for a malformed schema. `value` is not copied. Where it takes too long to
-    /// find out, that is the only fault.
+    /// Returns every way in which `value` does not fit; empty for a malformed schema. Does not copy `value`. If
+    /// validation exceeds its budget, that is the only fault.
     pub fn validate(&self, value: &Value) -> Vec<SchemaFault> {
         if self.definitely_accepts(value, &Placeholders::none()) {
             return Vec::new();
@@ -138,7 +137,8 @@ impl Schema {
         }
     }
 
-    /// Whether `value` fits; a malformed schema takes anything. Where it takes too long to find out, it does not.
+    /// Returns true if `value` fits. A malformed schema accepts any value, and a validation that exceeds its budget
+    /// accepts none.
     pub fn is_valid(&self, value: &Value) -> bool {
         self.definitely_accepts(value, &Placeholders::none())
             || match self.compiled() {
@@ -163,7 +163,7 @@ impl Schema {
 }
 
 impl CompiledSchema {
-    /// Whether `value` fits; nothing where it takes too long to find out.
+    /// Returns true if `value` fits, or `None` if validation exceeds its budget.
     fn accepts(&self, value: &Value) -> Option<bool> {
         let budget = ValidationBudget::new(value, self.cost);
         let accepts = self.validator.is_valid(InstanceNode::at(value, &budget));
@@ -189,8 +189,8 @@ impl fmt::Debug for Schema {
     }
 }
 
-/// Compiles `text` with an engine for patterns that is linear in the size of the value. Patterns
-/// with look-around are beyond it; for them there is one that gives up after a bounded number of steps.
+/// Compiles `text` with a pattern engine that is linear in the size of the value. Patterns with look-around need
+/// backtracking, which is bounded.
 fn compile(text: &Value) -> Result<CompiledSchema, String> {
     let cost = SchemaCost::of(text)?;
     spend(text, &mut PatternBudget::default())?;
@@ -209,11 +209,11 @@ fn compile(text: &Value) -> Result<CompiledSchema, String> {
         .map_err(|error| fault::malformed(&error))
 }
 
-/// Takes what the patterns in `text` cost from `budget`.
+/// Spends the cost of the patterns in `text` from `budget`.
 ///
 /// # Errors
 ///
-/// What makes a pattern too costly to be compiled.
+/// Returns the reason if a pattern exceeds the budget.
 fn spend(text: &Value, budget: &mut PatternBudget) -> Result<(), String> {
     match text {
         Value::List(items) => items.iter().try_for_each(|item| spend(item, budget)),

@@ -1,4 +1,4 @@
-//! Equality as JSON Schema means it: numbers by what they stand for, fields in any order.
+//! Equality as in JSON Schema: numbers by value, objects regardless of field order.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,7 +8,7 @@ use jsonschema::json::cmp;
 use crate::Value;
 use crate::value::Number;
 
-/// Whether both stand for the same value.
+/// Returns true if the values are equal.
 pub(super) fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => same_number(left, right),
@@ -29,7 +29,7 @@ pub(super) fn same(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// As [`same`], against a value of a schema.
+/// Compares with a value of the compiled schema, like [`same`].
 pub(super) fn to_serde(left: &Value, right: &serde_json::Value) -> bool {
     match (left, right) {
         (Value::Null, serde_json::Value::Null) => true,
@@ -53,7 +53,7 @@ pub(super) fn to_serde(left: &Value, right: &serde_json::Value) -> bool {
     }
 }
 
-/// Whether no two of `items` are the same. Linear in their size.
+/// Returns true if no two `items` are equal. Linear in their size.
 pub(super) fn all_distinct(items: &[Value]) -> bool {
     let mut seen: HashMap<u64, Vec<&Value>> = HashMap::with_capacity(items.len());
     items.iter().all(|item| {
@@ -72,14 +72,14 @@ fn same_number(left: &Number, right: &Number) -> bool {
         )
 }
 
-/// Equal for values that are the same.
+/// Returns a hash that is equal for equal values.
 fn fingerprint(value: &Value) -> u64 {
     let mut hasher = DefaultHasher::new();
     match value {
         Value::Null => 0_u8.hash(&mut hasher),
         Value::Bool(value) => (1_u8, value).hash(&mut hasher),
         Value::Number(number) => {
-            // Adding zero makes one of the two zeros.
+            // Adding zero turns -0.0 into 0.0.
             let number = number.as_f64().map(|number| (number + 0.0).to_bits());
             (2_u8, number).hash(&mut hasher);
         }

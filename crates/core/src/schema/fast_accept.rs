@@ -1,15 +1,14 @@
-//! The quick yes: values that fit beyond doubt, told from the text of the schema alone. Compiling a
-//! validator costs a hundred times as much, and most arguments of most plans are plain.
+//! A fast acceptance test that uses the schema's text only. Compiling a validator costs a hundred times as much, and
+//! most arguments of most plans are simple.
 
 use crate::{Object, PointerSegment, Value};
 
 use super::{Placeholders, equality};
 
-/// Up to here, every whole number is exact as a double.
+/// The largest integer up to which doubles are exact.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Whether `value` fits `document` beyond doubt. `false` says nothing. What stands in its `placeholders`
-/// is not looked at.
+/// Returns true if `value` certainly fits `document`, whatever replaces its `placeholders`; false means unknown.
 pub(super) fn accepts(document: &Value, value: &Value, placeholders: &Placeholders) -> bool {
     let draft = document.get("$schema").map(Value::as_text);
     let is_familiar = draft.is_none_or(|draft| {
@@ -124,7 +123,7 @@ fn additional_accepts(
             if described.is_some_and(|described| described.contains_key(name)) {
                 return true;
             }
-            // That there is such a field is known, whatever it holds.
+            // The field exists, whatever its value will be.
             let child = child(placeholders, &PointerSegment::Key(name.clone()));
             *rule != Value::Bool(false) && schema_accepts(rule, field, child)
         })
@@ -154,7 +153,7 @@ fn is_within(keyword: &str, limit: &Value, value: &Value) -> bool {
     let (Some(limit), Some(value)) = (limit.as_f64(), value.as_f64()) else {
         return false;
     };
-    // Beyond, two different numbers may look alike.
+    // Beyond this limit, different numbers may have the same double.
     let is_exact = limit.abs() < MAX_EXACT && value.abs() < MAX_EXACT;
     is_exact
         && match keyword {

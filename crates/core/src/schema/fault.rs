@@ -1,4 +1,4 @@
-//! In which ways a value does not fit a schema, in our words.
+//! The faults of a value that does not fit its schema, in our words.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,64 +13,64 @@ use super::secret::{PartPath, secret_parts};
 use super::shown;
 use crate::{PointerSegment, Value};
 
-/// How many values of an `enum` are named.
+/// Maximum number of `enum` values that a message names.
 const MAX_OPTIONS: usize = 12;
 
-/// How many faults of one value are told.
+/// Maximum number of faults of one value.
 const MAX_FAULTS: usize = 100;
 
-/// How often a value is looked at in order to find all of them. Each look may find one, and takes room for it.
+/// Maximum number of visits while collecting all faults. Each visit may add one, which takes memory.
 const MAX_VISITS_FOR_ALL: u64 = 200_000;
 
-/// One way in which a value does not fit a schema.
+/// A violation of a schema by a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemaFault {
-    /// Where in the value; of a field that is missing or not known, the object.
+    /// The path to the faulty part; for a missing or unknown field, to its object.
     pub path: Vec<PointerSegment>,
-    /// Which kind of fault it is.
+    /// The kind of fault.
     pub kind: FaultKind,
-    /// What is the matter: one lower-case clause, data in backticks.
+    /// The fact: one lower-case clause, data in backticks.
     pub message: String,
-    /// The part of the value whose content decided that this is a fault: an alternative that was
-    /// probably meant, a condition. Nothing where the fault stands by itself.
+    /// The part of the value that made this a fault, such as the discriminator of an alternative or a condition. `None`
+    /// if the fault does not depend on other parts.
     pub decided_by: Option<Vec<PointerSegment>>,
 }
 
-/// Which kind of fault it is.
+/// The kind of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// This required field is missing.
+    /// A required field is missing.
     Missing(Arc<str>),
-    /// This field is not known.
+    /// A field is unknown.
     Unknown(Arc<str>),
-    /// The value at the path is wrong.
+    /// The value at the path is invalid.
     Wrong,
 }
 
-/// The parts of a value that no message may quote.
+/// The secret parts of a value, which messages must not quote.
 #[derive(Debug)]
 pub(super) struct SecretParts(Vec<PartPath>);
 
 impl SecretParts {
-    /// Those that `schema` declares secret.
+    /// Finds the parts that `schema` declares secret.
     pub(super) fn of(schema: &Value, value: &Value) -> Self {
         Self(secret_parts(schema, value))
     }
 
-    /// The way to the secret that the part at `path` belongs to.
+    /// Returns the path of the secret that contains the part at `path`.
     fn containing(&self, path: &[PointerSegment]) -> Option<&[PointerSegment]> {
         let mut parts = self.0.iter();
         parts.find(|part| path.starts_with(part)).map(Vec::as_slice)
     }
 
-    /// Whether the part at `path` is secret, or holds something that is.
+    /// Returns true if the part at `path` is secret or contains a secret.
     fn overlaps(&self, path: &[PointerSegment]) -> bool {
         let mut parts = self.0.iter();
         parts.any(|part| path.starts_with(part) || part.starts_with(path))
     }
 }
 
-/// A part of a value as a message names it.
+/// A part of a value in a message.
 #[derive(Clone, Copy, Debug)]
 enum Quote<'v> {
     Shown(&'v Value),
@@ -86,7 +86,7 @@ impl fmt::Display for Quote<'_> {
     }
 }
 
-/// What makes a schema malformed.
+/// Describes why a schema is malformed.
 pub(super) fn malformed(error: &ValidationError<'_>) -> String {
     let path = error.instance_path().as_str();
     let part = shown_serde(error.instance());
@@ -102,7 +102,7 @@ pub(super) fn malformed(error: &ValidationError<'_>) -> String {
     }
 }
 
-/// Every way in which `value` does not fit. Where it takes too long to find them all, the first one.
+/// Returns every fault of `value`, or only the first one if collecting all exceeds the budget.
 pub(super) fn faults(
     validator: &Validator<ValueJson>,
     value: &Value,
@@ -130,7 +130,7 @@ pub(super) fn faults(
     vec![too_long(value, secrets)]
 }
 
-/// What is said of a value that takes too long.
+/// Returns the fault of a value whose validation exceeds the budget.
 pub(super) fn too_long(value: &Value, secrets: &SecretParts) -> SchemaFault {
     let quote = if secrets.overlaps(&[]) {
         Quote::Hidden
@@ -161,7 +161,7 @@ fn add(
     let secret = secrets.containing(&path);
     let decided_by = decided_by.or_else(|| is_conditional(error).then_some(&[]));
     let mut push = |kind: FaultKind, message: String| {
-        // One error may be about as many fields as there are.
+        // One error may be about any number of fields.
         if faults.len() >= MAX_FAULTS {
             return;
         }
@@ -180,7 +180,7 @@ fn add(
                 format!("the field `{name}` is missing"),
             );
         }
-        // The names of its fields are a part of a secret.
+        // Field names inside a secret are secret as well.
         ValidationErrorKind::AdditionalProperties { .. }
         | ValidationErrorKind::UnevaluatedProperties { .. }
             if secret.is_some() =>
@@ -206,7 +206,7 @@ fn add(
                 );
             }
         }
-        // What a schema without any described field says of those that there are.
+        // A schema that describes no field reports its fields as `FalseSchema`.
         ValidationErrorKind::FalseSchema if closes_object(error) && at.as_object().is_some() => {
             let names = at.as_object().into_iter().flat_map(crate::Object::keys);
             for name in names.take(MAX_FAULTS) {
@@ -226,7 +226,7 @@ fn add(
                 None => push(FaultKind::Wrong, alternatives(context, root, quote, &path)),
             }
         }
-        // A pattern that gave up has said nothing about the value.
+        // A pattern that exceeded its limit says nothing about the value.
         ValidationErrorKind::BacktrackLimitExceeded { .. }
         | ValidationErrorKind::RegexEngineFailure { .. } => {}
         kind => push(FaultKind::Wrong, message(kind, quote)),
@@ -240,7 +240,7 @@ fn closes_object(error: &ValidationError<'_>) -> bool {
         .ends_with("/additionalProperties")
 }
 
-/// Whether the fault is one only because of what stands elsewhere in the value.
+/// Returns true if the fault depends on other parts of the value.
 fn is_conditional(error: &ValidationError<'_>) -> bool {
     let unevaluated = matches!(
         error.kind(),
@@ -253,7 +253,7 @@ fn is_conditional(error: &ValidationError<'_>) -> bool {
         })
 }
 
-/// The alternative that was probably meant: the only one whose kind of value is right.
+/// Returns the alternative that was probably intended: the only one that accepts this kind of value.
 fn intended_branch<'e>(
     context: &'e [Vec<ValidationError<'static>>],
     root: &Value,
@@ -312,7 +312,7 @@ fn message(kind: &ValidationErrorKind, value: Quote<'_>) -> String {
     use ValidationErrorKind as Kind;
     match kind {
         Kind::Type { kind } => wrong_kind(value, &kind_words(kind)),
-        // What a secret may be says half of what it is.
+        // The allowed values would reveal much about the secret.
         Kind::Enum { .. } | Kind::Constant { .. } if matches!(value, Quote::Hidden) => {
             format!("{value} is none of those that are allowed")
         }
@@ -414,12 +414,12 @@ fn shown_serde(value: &serde_json::Value) -> String {
     shown(&Value::from(value.clone()))
 }
 
-/// The path of a fault, and the part of `root` there.
+/// Returns the path of a fault and the part of `root` there.
 fn located<'v>(error: &ValidationError<'_>, root: &'v Value) -> (Vec<PointerSegment>, &'v Value) {
     let mut at = root;
     let mut path = Vec::new();
     for segment in error.instance_path().segments() {
-        // A field whose name is a number looks like an index here; the value tells them apart.
+        // The library reports integer field names as indices; the value shows which it is.
         let (segment, next) = match (at, segment) {
             (Value::List(items), LocationSegment::Index(index)) => {
                 (PointerSegment::Index(index), items.get(index))

@@ -1,4 +1,4 @@
-//! How the `jsonschema` crate reads our values: in place, without a copy, and not for longer than anybody has time for.
+//! The adapter between our values and the `jsonschema` crate. It avoids copies and stops when a budget is spent.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -12,41 +12,41 @@ use super::equality;
 use crate::value::Number;
 use crate::{Object as Fields, Value};
 
-/// How often a value is looked at before its size counts.
+/// The number of visits allowed for any value, whatever its size.
 const BASE_VISITS: u64 = 1_000_000;
 
-/// How often each of its parts may be looked at besides, and how often for each subschema that has to be looked at there.
+/// Visits allowed for each part of a large value, and for each subschema that applies to a part.
 const VISITS_PER_PART: u64 = 1_000;
 const VISITS_PER_SUBSCHEMA: u64 = 2;
 
-/// How many subschemas may be looked at inside of one another: more would not fit on the stack.
+/// Maximum nesting of subschema evaluations, which bounds the stack.
 const MAX_DEPTH: u32 = 2_048;
 
-/// So many subschemas for one value cost as much as a look at it.
+/// The number of subschemas that cost as much as one visit.
 const SUBSCHEMAS_PER_VISIT: u64 = 64;
 
-/// Our own representation of JSON.
+/// The representation of JSON values for the `jsonschema` crate.
 #[derive(Debug)]
 pub(super) struct ValueJson;
 
-/// How much may still be looked at. Once nothing may, lists and objects look as if they were none: nothing goes deeper then, and
-/// it ends. What was found until then says nothing.
+/// The remaining visits of a validation. Once it is spent, lists and objects appear as scalars, so that the validation
+/// ends soon; its result is then meaningless.
 #[derive(Debug)]
 pub(super) struct ValidationBudget<'a> {
     left: Cell<u64>,
-    /// The value, while its size does not count yet.
+    /// The value, until its size is added to the budget.
     unmeasured: Cell<Option<&'a Value>>,
     is_spent: Cell<bool>,
-    /// What it takes to go on with a part of a value.
+    /// The cost of visiting a part of a value.
     part_cost: u64,
-    /// What there is besides for each part.
+    /// The visits that each part of the value adds.
     visits_per_part: u64,
-    /// How deep a value may be.
+    /// Maximum nesting depth of the value.
     max_depth: u32,
 }
 
 impl<'a> ValidationBudget<'a> {
-    /// For `value` and a schema that takes that much.
+    /// Creates a budget for `value` and a schema with `cost`.
     pub(super) fn new(value: &'a Value, cost: SchemaCost) -> Self {
         Self {
             left: Cell::new(BASE_VISITS),
@@ -55,7 +55,7 @@ impl<'a> ValidationBudget<'a> {
         }
     }
 
-    /// For so many looks, however large the value is.
+    /// Creates a budget of `visits`, whatever the size of the value.
     pub(super) fn small(visits: u64, cost: SchemaCost) -> Self {
         Self {
             left: Cell::new(visits),
@@ -67,7 +67,7 @@ impl<'a> ValidationBudget<'a> {
         }
     }
 
-    /// Whether it was not enough.
+    /// Returns true if the budget was exceeded.
     pub(super) fn is_spent(&self) -> bool {
         self.is_spent.get()
     }
@@ -97,7 +97,7 @@ impl<'a> ValidationBudget<'a> {
     }
 }
 
-/// How many values there are in `unmeasured`, itself included.
+/// Returns the number of values in `unmeasured`, itself included.
 fn parts_of(unmeasured: &Value) -> u64 {
     let mut count = 0;
     let mut left = vec![unmeasured];
@@ -112,7 +112,7 @@ fn parts_of(unmeasured: &Value) -> u64 {
     count
 }
 
-/// A value, or a part of one, that is looked at.
+/// A value or a part of one, as the validator visits it.
 #[derive(Debug)]
 pub(super) struct InstanceNode<'a, T: ?Sized> {
     inner: &'a T,
@@ -129,7 +129,7 @@ impl<T: ?Sized> Clone for InstanceNode<'_, T> {
 impl<T: ?Sized> Copy for InstanceNode<'_, T> {}
 
 impl<'a> InstanceNode<'a, Value> {
-    /// The whole value.
+    /// Creates the node of the whole value.
     pub(super) fn at(value: &'a Value, budget: &'a ValidationBudget<'a>) -> Self {
         Self {
             inner: value,
@@ -140,7 +140,7 @@ impl<'a> InstanceNode<'a, Value> {
 }
 
 impl<'a, T: ?Sized> InstanceNode<'a, T> {
-    /// `part` of it, as far as there is time for that.
+    /// Returns the node of `part`, or `None` if the budget is spent.
     fn part(self, part: &'a Value) -> Option<InstanceNode<'a, Value>> {
         let depth = self.depth + 1;
         self.budget.take_part(depth).then_some(InstanceNode {
@@ -174,7 +174,7 @@ impl Json for ValueJson {
         f: impl FnOnce(Self::Node<'_>) -> T,
     ) -> T {
         *buffer = Value::text(string);
-        // Nothing is inside of a name.
+        // A field name has no parts.
         let budget = ValidationBudget::small(BASE_VISITS, SchemaCost::LEAF);
         f(InstanceNode::at(buffer, &budget))
     }
@@ -229,8 +229,8 @@ impl<'a> Node<'a, ValueJson> for InstanceNode<'a, Value> {
         equality::to_serde(self.inner, expected)
     }
 
-    /// The crate asks for this only to put it into its errors, which we never show: we look the
-    /// part up in our own value. So lists and objects, which may be large, stand there as `null`.
+    /// Converts for errors of the crate, which are never shown: messages quote our own value. Lists and objects, which
+    /// may be large, become `null`.
     fn to_value(&self) -> Cow<'a, serde_json::Value> {
         Cow::Owned(match self.inner {
             Value::List(_) | Value::Object(_) => serde_json::Value::Null,
@@ -286,7 +286,7 @@ impl<'a> Array<'a, ValueJson> for InstanceNode<'a, [Value]> {
     }
 }
 
-/// The fields of an object, one after the other.
+/// An iterator over the fields of an object.
 pub(super) struct Members<'a> {
     fields: InstanceNode<'a, Fields>,
     left: indexmap::map::Iter<'a, Arc<str>, Value>,
@@ -301,7 +301,7 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
-/// The items of a list, one after the other.
+/// An iterator over the items of a list.
 pub(super) struct Elements<'a> {
     list: InstanceNode<'a, [Value]>,
     left: std::slice::Iter<'a, Value>,

@@ -1,4 +1,4 @@
-//! Where a path leads inside of a type.
+//! Lookup of a path in a type.
 
 use std::sync::Arc;
 
@@ -6,38 +6,38 @@ use super::{Additional, ListType, ObjectType, Type};
 use crate::Value;
 use crate::plan::Segment;
 
-/// From how many items on a list that is known is not looked through item by item.
+/// Maximum length of a known list whose item types are inspected one by one.
 const MAX_LIST_ITEMS: usize = 256;
 
-/// Where a path leads.
+/// The result of looking up a path in a type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PathLookup {
-    /// To values of this type, where it leads anywhere.
+    /// The path leads to values of this type.
     Found(Type),
-    /// Nowhere, in any value of the type.
+    /// The path exists in no value of the type.
     Impossible {
-        /// The fields that there are where the path breaks off.
+        /// The fields at the place where the path fails.
         known: KnownFields,
-        /// How many moves lead somewhere.
+        /// The number of segments that exist.
         matched: usize,
     },
-    /// To a field that is not described, though others are.
+    /// The path leads to an undescribed field of an object that describes others.
     Unlisted {
-        /// The fields that are described there.
+        /// The described fields at that place.
         known: KnownFields,
-        /// How many moves lead to what is described.
+        /// The number of segments that are described.
         matched: usize,
     },
-    /// Nothing can be said.
+    /// The type does not determine the path.
     Unknown,
 }
 
-/// The fields that there are somewhere. They are listed when somebody asks: there may be many.
+/// The fields of a type, listed on demand since there may be many.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KnownFields(Type);
 
 impl KnownFields {
-    /// Their names.
+    /// Returns the names of the fields.
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.0.members().iter().flat_map(|member| {
             let (described, held) = match member {
@@ -59,7 +59,7 @@ enum SegmentLookup {
 }
 
 impl Type {
-    /// Where `path` leads. [`PathLookup::Impossible`] is certain, but for lists that turn out to be empty.
+    /// Looks up `path`. [`PathLookup::Impossible`] is certain, except for lists that turn out to be empty.
     pub fn at(&self, path: &[Segment]) -> PathLookup {
         let mut at = self.clone();
         let mut mapping = false;
@@ -74,7 +74,7 @@ impl Type {
     }
 }
 
-/// Why a move leads nowhere that is known.
+/// The reason why a segment cannot be followed.
 enum LookupFailure {
     Impossible(KnownFields),
     Unlisted(KnownFields),
@@ -91,7 +91,7 @@ impl LookupFailure {
     }
 }
 
-/// One move into any of the members: it succeeds where one of them allows it.
+/// Follows one segment into a union; it succeeds if any member allows it.
 fn step(from: &Type, segment: &Segment) -> Result<Type, LookupFailure> {
     let mut found = Vec::new();
     let mut unlisted = None;
@@ -152,7 +152,7 @@ fn item(list: &ListType, index: i64) -> SegmentLookup {
     }
 }
 
-/// Any item; a long list is not looked through.
+/// Returns the type of any item; a long list is not inspected.
 fn any_item(list: &ListType) -> Type {
     if list.prefix.len() > MAX_LIST_ITEMS {
         Type::Any
@@ -173,7 +173,7 @@ fn step_into_value(value: &Value, segment: &Segment) -> SegmentLookup {
         }
         (Value::List(items), Segment::Index(index)) => literal(value_item(items, *index)),
         (Value::List(items), Segment::Each) => {
-            // An empty list maps to an empty list; a long one is not looked through.
+            // An empty list maps to an empty list; a long one is not inspected.
             if items.is_empty() || items.len() > MAX_LIST_ITEMS {
                 SegmentLookup::To(Type::Any)
             } else {
@@ -194,7 +194,7 @@ fn value_item(items: &[Value], index: i64) -> Option<&Value> {
     items.get(from_start)
 }
 
-/// The item that a key counts off: decimal digits, with a minus sign to count from the end.
+/// Parses a key that counts items: decimal digits, with a minus sign to count from the end.
 fn whole_number(key: &str) -> Option<i64> {
     let digits = key.strip_prefix('-').unwrap_or(key);
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

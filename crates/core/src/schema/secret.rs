@@ -1,4 +1,4 @@
-//! The parts of a value that its schema declares secret: `writeOnly`, or the format `password`.
+//! Secret parts of values, which schemas declare by `writeOnly` or the format `password`.
 
 use std::collections::HashSet;
 use std::ptr;
@@ -7,25 +7,25 @@ use regex::Regex;
 
 use crate::{Hashing, Object, PointerSegment, Value};
 
-/// The way to a part of a value.
+/// The path to a part of a value.
 pub type PartPath = Vec<PointerSegment>;
 
-/// Keywords whose schemas, or lists of them, are about the same value.
+/// Keywords whose schemas apply to the same value.
 const SAME_VALUE_KEYWORDS: &[&str] = &["allOf", "anyOf", "oneOf", "if", "then", "else", "not"];
 
-/// Keywords whose schema is about items that no other keyword describes by their position.
+/// Keywords whose schema applies to items without a positional schema.
 const ITEM_KEYWORDS: &[&str] = &["items", "additionalItems", "unevaluatedItems", "contains"];
 
-/// Keywords whose schema is about fields that no other keyword describes by their name.
+/// Keywords whose schema applies to fields without a named schema.
 const FIELD_KEYWORDS: &[&str] = &["additionalProperties", "unevaluatedProperties"];
 
-/// Whether `schema` itself, at its top, declares what fits it secret.
+/// Returns true if the root of `schema` declares the whole value secret.
 pub fn is_secret(schema: &Value) -> bool {
     schema.get("writeOnly").and_then(Value::as_bool) == Some(true)
         || schema.get("format").and_then(Value::as_text) == Some("password")
 }
 
-/// Whether `schema` declares something secret, in whichever part of what fits it.
+/// Returns true if any part of `schema` declares a secret.
 pub fn declares_secrets(schema: &Value) -> bool {
     match schema {
         Value::Object(fields) => is_secret(schema) || fields.values().any(declares_secrets),
@@ -34,8 +34,8 @@ pub fn declares_secrets(schema: &Value) -> bool {
     }
 }
 
-/// The parts of `value` that `schema` declares secret, outermost only. Alternatives count whether or not the value fits them, since a
-/// secret that fits none is a secret all the same.
+/// Returns the outermost parts of `value` that `schema` declares secret. All alternatives count, since a secret remains
+/// secret even if the value fits none of them.
 pub fn secret_parts(schema: &Value, value: &Value) -> Vec<PartPath> {
     if !declares_secrets(schema) {
         return Vec::new();
@@ -50,14 +50,14 @@ pub fn secret_parts(schema: &Value, value: &Value) -> Vec<PartPath> {
     outermost(search.found)
 }
 
-/// `value` with `replacement` in place of the parts at `paths`.
+/// Returns `value` with `replacement` in place of the parts at `paths`.
 #[must_use]
 pub fn replace_parts(value: &Value, paths: &[PartPath], replacement: &Value) -> Value {
     let paths: Vec<&[PointerSegment]> = paths.iter().map(Vec::as_slice).collect();
     replaced(value, &paths, replacement)
 }
 
-/// The part of `value` at `path`.
+/// Returns the part of `value` at `path`.
 pub fn part_at<'v>(value: &'v Value, path: &[PointerSegment]) -> Option<&'v Value> {
     path.iter().try_fold(value, |part, segment| match segment {
         PointerSegment::Root => Some(part),
@@ -92,7 +92,7 @@ fn replaced(value: &Value, paths: &[&[PointerSegment]], replacement: &Value) -> 
     }
 }
 
-/// Those of `paths` that no other one leads to.
+/// Returns the paths that have no prefix among the others.
 fn outermost(mut paths: Vec<PartPath>) -> Vec<PartPath> {
     paths.sort_by_key(Vec::len);
     let mut outer_paths: Vec<PartPath> = Vec::new();
@@ -104,10 +104,10 @@ fn outermost(mut paths: Vec<PartPath>) -> Vec<PartPath> {
     outer_paths
 }
 
-/// A walk through a value along its schema.
+/// A traversal of a value along its schema.
 struct SecretSearch<'s> {
     document: &'s Value,
-    /// The schemas that were held against each part, by their addresses: references may lead in cycles.
+    /// The schemas already applied to each part, by address, since references may form cycles.
     seen: HashSet<(usize, PartPath), Hashing>,
     path: PartPath,
     found: Vec<PartPath>,
@@ -179,7 +179,7 @@ impl<'s> SecretSearch<'s> {
     fn fields(&mut self, keywords: &'s Object, fields: &Object) {
         let by_name = keywords.get("properties").and_then(Value::as_object);
         let by_pattern = keywords.get("patternProperties").and_then(Value::as_object);
-        // A pattern that cannot be read here counts as one that fits.
+        // A pattern that cannot be compiled here counts as matching, so that no secret is missed.
         let patterns: Vec<(Option<Regex>, &'s Value)> = by_pattern
             .into_iter()
             .flatten()
@@ -219,7 +219,7 @@ impl<'s> SecretSearch<'s> {
     }
 }
 
-/// The part of `document` that a reference inside of it leads to.
+/// Resolves a reference inside `document`.
 fn resolve_reference<'s>(document: &'s Value, reference: &str) -> Option<&'s Value> {
     let Some(fragment) = reference.strip_prefix('#') else {
         return find_identified(document, "$id", reference);
@@ -243,7 +243,7 @@ fn resolve_reference<'s>(document: &'s Value, reference: &str) -> Option<&'s Val
     })
 }
 
-/// The schema in `part` that bears a name.
+/// Finds the schema in `part` with the given identifier.
 fn find_identified<'s>(part: &'s Value, keyword: &str, name: &str) -> Option<&'s Value> {
     match part {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! The parts of a value that nothing is known of, found by their paths.
+//! Template values: constants with placeholders for references, and faults that no replacement can avoid.
 
 use std::collections::HashMap;
 
@@ -6,22 +6,22 @@ use super::{FaultKind, SchemaFault};
 use crate::plan::{Node, NodeKind};
 use crate::{Hashing, Object, PointerSegment, Value};
 
-/// Where in a value something is that nobody knows yet. What is below one part is found without a look at the others.
+/// The placeholders in a value, as a tree of paths.
 #[derive(Debug)]
 pub(crate) enum Placeholders {
-    /// All of it is one hole.
+    /// The whole value is a placeholder.
     Whole,
-    /// These parts have holes, and nothing else has. Each is a hole or has some below it.
+    /// These parts are or contain placeholders; all others are constant.
     Parts(HashMap<PointerSegment, Placeholders, Hashing>),
 }
 
 impl Placeholders {
-    /// No holes.
+    /// Creates an empty set.
     pub(crate) fn none() -> Self {
         Self::Parts(HashMap::default())
     }
 
-    /// Says that the part called `part` has `placeholders`.
+    /// Adds the placeholders of the part `part`.
     pub(crate) fn add(&mut self, part: PointerSegment, placeholders: Self) {
         if let Self::Parts(parts) = self
             && !placeholders.is_empty()
@@ -34,7 +34,7 @@ impl Placeholders {
         matches!(self, Self::Parts(parts) if parts.is_empty())
     }
 
-    /// The holes below one part; nothing where it has none.
+    /// Returns the placeholders below a part, or `None` if it has none.
     pub(super) fn child(&self, part: &PointerSegment) -> Option<&Self> {
         match self {
             Self::Whole => None,
@@ -42,7 +42,7 @@ impl Placeholders {
         }
     }
 
-    /// Whether what stands at `path` is in a hole.
+    /// Returns true if the part at `path` is inside a placeholder.
     pub(crate) fn covers(&self, path: &[PointerSegment]) -> bool {
         let mut at = self;
         for segment in path {
@@ -54,22 +54,22 @@ impl Placeholders {
         matches!(at, Self::Whole)
     }
 
-    /// Whether what stands at `path` is a hole, or has one below it.
+    /// Returns true if the part at `path` is or contains a placeholder.
     pub(crate) fn touches(&self, path: &[PointerSegment]) -> bool {
         let child = path.iter().try_fold(self, |at, segment| at.child(segment));
         child.is_some_and(|child| !child.is_empty())
     }
 }
 
-/// A value with holes in it.
+/// A value with placeholders.
 pub(crate) struct TemplateValue {
-    /// The value; `null` in each hole.
+    /// The value, with `null` for each placeholder.
     pub(crate) value: Value,
     pub(crate) placeholders: Placeholders,
 }
 
 impl TemplateValue {
-    /// What is known of `node`.
+    /// Creates the template of `node`.
     pub(crate) fn of(node: &Node) -> Self {
         let (value, placeholders) = split(node);
         Self {
@@ -78,7 +78,7 @@ impl TemplateValue {
         }
     }
 
-    /// Whether the fault is there whatever comes into the holes.
+    /// Returns true if the fault remains whatever replaces the placeholders.
     pub(crate) fn is_certain(&self, fault: &SchemaFault) -> bool {
         let in_placeholder = self.placeholders.covers(&fault.path);
         let around_placeholder =

@@ -1,4 +1,4 @@
-//! From the text of a JSON Schema to the type that it describes. What is not understood makes the type wider.
+//! The inference of a type from a JSON Schema. Parts that are not understood make the type wider.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,26 +9,26 @@ use super::compatibility::disjoint;
 use super::{Additional, ListType, ObjectType, Property, Type};
 use crate::{Object, Value};
 
-/// How deep schemas may nest before the rest counts as anything.
+/// Maximum depth of schemas; deeper ones become [`Type::Any`].
 const MAX_DEPTH: u32 = 48;
 
-/// How many subschemas are read before the rest counts as anything. One that is referred to several
-/// times counts each time, for whoever walks through the type meets it each time.
+/// Maximum number of subschemas; further ones become [`Type::Any`]. Each reference counts its target again, since every
+/// traversal of the type visits it again.
 const MAX_PARTS: u32 = 5_000;
 
-/// How many members a union may have after two were combined.
+/// Maximum number of members of an intersection of unions.
 const MAX_COMBINED: usize = 64;
 
-/// What a schema says.
+/// The type inferred from a schema.
 #[derive(Clone, Debug)]
 pub(super) struct InferredType {
-    /// The type that it describes.
+    /// The type.
     pub(super) structure: Type,
-    /// Whether something in it makes no sense, or was not looked at.
+    /// True if parts of the schema were malformed or not inspected.
     pub(super) is_incomplete: bool,
 }
 
-/// Reads the schema `document`.
+/// Infers the type of the schema `document`.
 pub(super) fn infer_type(document: &Value) -> InferredType {
     let mut reader = TypeReader {
         document,
@@ -43,7 +43,7 @@ pub(super) fn infer_type(document: &Value) -> InferredType {
     }
 }
 
-/// Up to draft 7, what stands beside a `$ref` means nothing.
+/// Returns true for drafts up to 7, which ignore keywords beside a `$ref`.
 fn has_old_draft(document: &Value) -> bool {
     document
         .get("$schema")
@@ -54,8 +54,8 @@ fn has_old_draft(document: &Value) -> bool {
 struct TypeReader<'a> {
     document: &'a Value,
     siblings_count: bool,
-    /// What each `$ref` leads to; nothing for those that are being read, whose inner mentions of
-    /// themselves count as anything.
+    /// The types of `$ref` targets, with their size; `None` while a target is being read, so that recursive references
+    /// become [`Type::Any`].
     known: HashMap<&'a str, Option<(Type, u32)>>,
     parts_left: u32,
     is_incomplete: bool,
@@ -75,7 +75,7 @@ impl<'a> TypeReader<'a> {
         }
     }
 
-    /// What is not understood may be anything.
+    /// Returns the widest type and marks the result as incomplete.
     fn unknown(&mut self) -> Type {
         self.is_incomplete = true;
         Type::Any
@@ -143,7 +143,7 @@ impl<'a> TypeReader<'a> {
         shape
     }
 
-    /// What `type` says together with the keywords that mean something for one kind of value only.
+    /// Infers the type from `type` and the keywords that apply to one kind of value.
     fn by_kind(&mut self, fields: &'a Object, depth: u32) -> Type {
         let kinds: Vec<&str> = match fields.get("type") {
             Some(Value::Text(kind)) => vec![kind],
@@ -176,7 +176,7 @@ impl<'a> TypeReader<'a> {
         let mut rest = fields.get("items");
         let tuple = match (fields.get("prefixItems"), rest) {
             (Some(Value::List(prefix)), _) => Some(prefix),
-            // Up to draft 2019-09, a list of `items` is what is called `prefixItems` now.
+            // Up to draft 2019-09, a list of `items` had the meaning of `prefixItems`.
             (_, Some(Value::List(prefix))) => {
                 rest = fields.get("additionalItems");
                 Some(prefix)
@@ -240,7 +240,7 @@ fn describes_parts(fields: &Object) -> bool {
     .any(|keyword| fields.contains_key(*keyword))
 }
 
-/// The part of `document` that a JSON pointer in a URI fragment leads to.
+/// Resolves a JSON pointer in a URI fragment.
 pub(crate) fn resolve_pointer<'a>(document: &'a Value, pointer: &str) -> Option<&'a Value> {
     if pointer.is_empty() {
         return Some(document);
@@ -257,7 +257,7 @@ pub(crate) fn resolve_pointer<'a>(document: &'a Value, pointer: &str) -> Option<
     Some(at)
 }
 
-/// `segment` with its percent escapes (RFC 3986) replaced.
+/// Decodes percent escapes (RFC 3986).
 fn decoded(segment: &str) -> String {
     let mut bytes = Vec::with_capacity(segment.len());
     let mut rest = segment.as_bytes();
@@ -278,7 +278,7 @@ fn decoded(segment: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A type with at least the values that are in both.
+/// Returns a type that includes the intersection of both.
 fn intersection(left: Type, right: Type) -> Type {
     match (&left, &right) {
         (Type::Any, _) => right,
@@ -316,8 +316,8 @@ fn intersection(left: Type, right: Type) -> Type {
     }
 }
 
-/// The members of one side that have something in common with the other: wider than both, but of
-/// bounded size.
+/// Returns the members of the larger union that overlap with the other: wider than the intersection, but of bounded
+/// size.
 fn overlapping_members(left: &Type, right: &Type) -> Type {
     let (members, against) = if left.members().len() >= right.members().len() {
         (left, right)

@@ -8,22 +8,22 @@ use indexmap::IndexMap;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The fields of an object, in the order in which they were written.
+/// The fields of an object, in source order.
 pub type Object = IndexMap<Arc<str>, Value, Hashing>;
 
-/// How the keys of objects, the ids of steps and other names are hashed: quickly, and in a way that nobody outside can
-/// foretell.
+/// The hasher for keys of objects, ids of steps and other names: fast, and seeded so that outsiders cannot predict
+/// collisions.
 pub type Hashing = foldhash::fast::RandomState;
 
 /// A JSON value whose text, lists and objects are shared between its clones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
-    /// `null`: a value like any other, not an absence.
+    /// `null`, which is a value and not an absence.
     #[default]
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A number, kept as it was written where 64 bits can hold it.
+    /// A number, stored exactly if 64 bits can represent it.
     Number(Number),
     /// Text.
     Text(Arc<str>),
@@ -34,17 +34,17 @@ pub enum Value {
 }
 
 impl Value {
-    /// A text value.
+    /// Creates a text value.
     pub fn text(text: impl Into<Arc<str>>) -> Self {
         Self::Text(text.into())
     }
 
-    /// A list of `items`.
+    /// Creates a list of `items`.
     pub fn list(items: impl IntoIterator<Item = Value>) -> Self {
         Self::List(Arc::new(items.into_iter().collect()))
     }
 
-    /// An object with `fields`, in their order; of two fields with one name the later wins.
+    /// Creates an object with `fields`, in their order; the last of several fields with the same name wins.
     pub fn object<K: Into<Arc<str>>>(fields: impl IntoIterator<Item = (K, Value)>) -> Self {
         Self::Object(Arc::new(
             fields
@@ -54,12 +54,12 @@ impl Value {
         ))
     }
 
-    /// An object without fields.
+    /// Creates an object without fields.
     pub fn empty_object() -> Self {
         Self::Object(Arc::new(Object::default()))
     }
 
-    /// The word for this value's kind, as messages use it.
+    /// Returns the word that messages use for this kind of value.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -71,7 +71,7 @@ impl Value {
         }
     }
 
-    /// The text, if this is one.
+    /// Returns the text if this is a text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -79,7 +79,7 @@ impl Value {
         }
     }
 
-    /// The truth value, if this is one.
+    /// Returns the boolean if this is one.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Self::Bool(value) => Some(*value),
@@ -87,7 +87,7 @@ impl Value {
         }
     }
 
-    /// The number as a non-negative whole number, if it is one.
+    /// Returns the number if this is a non-negative integer.
     pub fn as_u64(&self) -> Option<u64> {
         match self {
             Self::Number(number) => number.as_u64(),
@@ -95,7 +95,7 @@ impl Value {
         }
     }
 
-    /// The number, if this is one.
+    /// Returns the number if this is one.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Number(number) => number.as_f64(),
@@ -103,7 +103,7 @@ impl Value {
         }
     }
 
-    /// The items, if this is a list.
+    /// Returns the items if this is a list.
     pub fn as_list(&self) -> Option<&[Value]> {
         match self {
             Self::List(items) => Some(items),
@@ -111,7 +111,7 @@ impl Value {
         }
     }
 
-    /// The fields, if this is an object.
+    /// Returns the fields if this is an object.
     pub fn as_object(&self) -> Option<&Object> {
         match self {
             Self::Object(fields) => Some(fields),
@@ -119,14 +119,13 @@ impl Value {
         }
     }
 
-    /// The field `key`, if this is an object that has it.
+    /// Returns the field `key` if this is an object that has it.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.as_object().and_then(|fields| fields.get(key))
     }
 
-    /// Whether lists and objects are nested deeper than `levels`, or all texts and names together, and 64 bytes for
-    /// each part, are more than `bytes`. A part that stands in several places counts in each, though it is stored
-    /// once. Looks no further than the limits.
+    /// Returns true if lists and objects are nested deeper than `levels`, or if all texts and names, plus 64 bytes for
+    /// each part, take more than `bytes`. Shared parts count in every place. The traversal stops at the limits.
     pub fn exceeds(&self, levels: usize, bytes: usize) -> bool {
         let mut left = bytes;
         !self.fits(levels, &mut left)
@@ -153,17 +152,17 @@ impl Value {
         }
     }
 
-    /// Whether this is `null`.
+    /// Returns true if this is `null`.
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
 
-    /// Compact JSON: what stands inside a text where a reference gives no text.
+    /// Returns the value as compact JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// What this value looks like inside a text: a text as it is, all else as compact JSON.
+    /// Returns the value as inserted into a text: text as it is, any other value as compact JSON.
     pub fn to_inserted_text(&self) -> String {
         match self {
             Self::Text(text) => text.to_string(),
@@ -171,11 +170,12 @@ impl Value {
         }
     }
 
-    /// Reads one JSON value.
+    /// Parses one JSON value.
     ///
     /// # Errors
     ///
-    /// The reader's own error if `text` is not JSON, or one that names an integer beyond 64 bits: it would be rounded.
+    /// Returns the parser's error if `text` is not JSON, and an error that names an integer beyond 64 bits, which would
+    /// otherwise be rounded.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
         if let Some(number) = number::oversized_integer(text.as_bytes()) {
             let reason = format!("the number `{number}` does not fit into 64 bits");
@@ -240,7 +240,7 @@ impl From<u32> for Value {
 }
 
 impl From<f64> for Value {
-    /// What is no number or not finite becomes `null`, as `serde_json` has it.
+    /// Converts to `null` if the number is not finite, as `serde_json` does.
     fn from(value: f64) -> Self {
         Number::from_f64(value).map_or(Self::Null, Self::Number)
     }

@@ -1,5 +1,5 @@
-//! The size of a value as JSON. It may be far larger than what the value takes in memory, since each place of a shared part
-//! is written.
+//! The size of a value as JSON. It may be far larger than the value in memory, since a shared part is written in each
+//! of its places.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,26 +9,26 @@ use super::{Hashing, Number, Value};
 /// The size of a value as compact JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonSize {
-    /// The bytes of the JSON; [`u64::MAX`] if there are more than that.
+    /// The bytes of the JSON, saturating at [`u64::MAX`].
     pub bytes: u64,
-    /// The nesting of lists and objects: 0 for a scalar.
+    /// The nesting depth of lists and objects; 0 for a scalar.
     pub levels: usize,
 }
 
-/// The parts that are visited before shared ones are remembered: most values have fewer, and hashing would cost more than
-/// visiting them again.
+/// Maximum number of parts that are visited without a cache. Most values have fewer, and for them hashing costs more
+/// than repeated visits.
 const MAX_UNCACHED_PARTS: u32 = 128;
 
-/// The shortest text that is worth being remembered.
+/// Minimum length of a text that is worth caching.
 const MIN_SHARED_TEXT_BYTES: usize = 64;
 
-/// The identity of a part that several values hold. It is that of no other part while any of them is alive.
+/// The identity of a part that several values share. It is unique while any of them is alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SharedPart(*const u8);
 
 impl Value {
-    /// The identity of this value if others hold its content as well. Scalars, short texts, and lists and objects without parts
-    /// have none.
+    /// Returns the identity of this value if other values share its content. Scalars, short texts and empty lists and
+    /// objects have none.
     pub fn shared_part(&self) -> Option<SharedPart> {
         let (holders, is_worth_it, address) = match self {
             Self::Null | Self::Bool(_) | Self::Number(_) => return None,
@@ -51,8 +51,8 @@ impl Value {
         (is_worth_it && holders > 1).then_some(SharedPart(address))
     }
 
-    /// The size of the value as JSON, computed in time linear in its size in memory: a part that is shared is visited once.
-    /// `None` if it is nested deeper than `levels`.
+    /// Returns the size of the value as JSON, or `None` if it is nested deeper than `levels`. The time is linear in the
+    /// size in memory, since shared parts are visited once.
     pub fn written_size(&self, levels: usize) -> Option<JsonSize> {
         let mut left = MAX_UNCACHED_PARTS;
         match bounded_size(self, levels, &mut left) {
@@ -66,7 +66,7 @@ impl Value {
 enum BoundedSize {
     Size(JsonSize),
     TooDeep,
-    /// It has more than [`MAX_UNCACHED_PARTS`] parts.
+    /// The value has more than [`MAX_UNCACHED_PARTS`] parts.
     Large,
 }
 
@@ -158,12 +158,12 @@ impl<'a> Iterator for Parts<'a> {
     }
 }
 
-/// The brackets and commas of a list or an object with so many parts.
+/// Returns the bytes of the brackets and commas around `parts` parts.
 fn brackets(parts: usize) -> u64 {
     2_u64.saturating_add(parts.saturating_sub(1) as u64)
 }
 
-/// The names of fields, each with its colon.
+/// Returns the bytes of field names, each with its colon.
 fn names<'a>(names: impl Iterator<Item = &'a Arc<str>>) -> u64 {
     names.fold(0, |sum: u64, name| {
         sum.saturating_add(text_bytes(name)).saturating_add(1)
@@ -192,7 +192,7 @@ fn number_bytes(number: &Number) -> u64 {
     }
 }
 
-/// The bytes of a text with its quotes and escapes.
+/// Returns the bytes of a text with its quotes and escapes.
 fn text_bytes(text: &str) -> u64 {
     let escapes: u64 = text.bytes().map(|byte| u64::from(escape(byte))).sum();
     (text.len() as u64)
@@ -200,7 +200,7 @@ fn text_bytes(text: &str) -> u64 {
         .saturating_add(escapes)
 }
 
-/// The bytes that an escape adds to a byte.
+/// Returns the bytes that escaping adds to a byte.
 fn escape(byte: u8) -> u8 {
     match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 1,
@@ -267,7 +267,7 @@ mod tests {
             assert_eq!(doubled(times).written_size(times), None);
         }
         assert!(Value::Null.written_size(0).is_some());
-        // The same part, once within reach and once too deep.
+        // The same part occurs once within the limit and once too deep.
         let inner = doubled(10);
         let deep = (0..20).fold(inner.clone(), |inner, _| Value::list([inner]));
         assert_eq!(Value::list([inner, deep]).written_size(30), None);

@@ -1,11 +1,11 @@
-//! Numbers as JSON writes them, beside those that 64 bits can hold.
+//! JSON numbers, and the detection of those that 64 bits cannot represent.
 
 use super::Number;
 
-/// The length of the shortest integer that may exceed 64 bits, in digits.
+/// Minimum number of digits of an integer that may exceed 64 bits.
 const MIN_OVERSIZED_DIGITS: usize = 19;
 
-/// The number that `written`, a number of JSON, stands for; `None` if 64 bits cannot represent it.
+/// Returns the number that the JSON number `written` stands for, or `None` if 64 bits cannot represent it.
 pub fn kept_number(written: &str) -> Option<Number> {
     if !written.contains(['.', 'e', 'E']) && written != "-0" {
         let unsigned = written.parse::<u64>().ok().map(Number::from);
@@ -20,12 +20,12 @@ pub fn kept_number(written: &str) -> Option<Number> {
     Number::from_f64(number)
 }
 
-/// The first number in `json`, which is well-formed, that 64 bits cannot represent: reading it would round it.
+/// Returns the first number in the well-formed `json` that 64 bits cannot represent, so that parsing would round it.
 pub fn unkept_number(json: &str) -> Option<&str> {
     first_unrepresentable(json, |_| true)
 }
 
-/// The first number in `json` that 64 bits cannot represent and that is `is_candidate`.
+/// Returns the first number in `json` that satisfies `is_candidate` and that 64 bits cannot represent.
 fn first_unrepresentable(json: &str, is_candidate: impl Fn(&str) -> bool) -> Option<&str> {
     let is_part = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E');
     let mut rest = json;
@@ -44,8 +44,8 @@ fn first_unrepresentable(json: &str, is_candidate: impl Fn(&str) -> bool) -> Opt
     None
 }
 
-/// The first integer in `json`, which is well-formed, that does not fit into 64 bits. It touches few bytes unless there are long runs of
-/// digits.
+/// Returns the first integer in the well-formed `json` that does not fit into 64 bits. Without long runs of digits it
+/// inspects only every 19th byte.
 pub fn oversized_integer(json: &[u8]) -> Option<&str> {
     let mut at = MIN_OVERSIZED_DIGITS - 1;
     while let Some(byte) = json.get(at) {
@@ -68,7 +68,7 @@ pub fn oversized_integer(json: &[u8]) -> Option<&str> {
     None
 }
 
-/// What follows a text in quotes, the first of which is gone already.
+/// Returns the rest after a quoted text whose opening quote was already consumed.
 fn after_text(text: &str) -> &str {
     let mut characters = text.char_indices();
     while let Some((at, character)) = characters.next() {

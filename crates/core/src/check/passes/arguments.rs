@@ -1,4 +1,4 @@
-//! Arguments: whether each call gives what its tool, or its plan, takes.
+//! The argument pass: compares the arguments of each call with the schemas of its tool or plan.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -61,14 +61,14 @@ struct ArgumentPass<'a> {
     types: &'a TypeInference<'a>,
     index: u32,
     step: &'a Step,
-    /// The arguments by name, where that much is known, once somebody asked.
+    /// The arguments by name, if known; computed on first use.
     fields: OnceCell<Option<Fields>>,
 }
 
 type Fields = IndexMap<Arc<str>, Node, Hashing>;
 
 impl ArgumentPass<'_> {
-    /// Gives what makes the tool's schema malformed, where that is so.
+    /// Checks a tool call. Returns the reason if the tool's input schema is malformed.
     fn tool<'t>(&self, tool: &'t Tool, reporter: &mut Reporter<'_>) -> Option<&'t str> {
         let receiver = ArgumentReceiver {
             schema: &tool.input,
@@ -89,7 +89,8 @@ impl ArgumentPass<'_> {
         malformed
     }
 
-    /// Warns of arguments that an open schema does not list. Servers seldom close their schemas, and many ignore what they do not know.
+    /// Warns of arguments that an open schema does not list. Servers seldom close their schemas, and many ignore
+    /// unknown arguments.
     fn unlisted(&self, receiver: &ArgumentReceiver<'_>, reporter: &mut Reporter<'_>) {
         let shape = receiver.schema.structure();
         let lists = |member: &Type| match member {
@@ -122,7 +123,7 @@ impl ArgumentPass<'_> {
     }
 
     fn plan(&self, call: &PlanCall, plan: &Plan, reporter: &mut Reporter<'_>) {
-        // A plan that declares nothing takes whatever it is called with.
+        // A plan without declared inputs accepts any arguments.
         if plan.inputs.is_empty() {
             return;
         }
@@ -145,7 +146,7 @@ impl ArgumentPass<'_> {
                         name: name.clone(),
                         argument: Some(Arc::clone(&input.name)),
                     };
-                    // Where the schema is malformed, the plan's own findings say so.
+                    // A malformed schema is reported by the check of that plan.
                     let _ = self.receive(&receiver, node, reporter);
                 }
                 None if input.default.is_none() && !reporter.only_counts(Severity::Error) => {
@@ -170,7 +171,7 @@ impl ArgumentPass<'_> {
         }
     }
 
-    /// The parameter that is surely meant by `written`: the only one near it, and not given yet.
+    /// Returns the parameter that `written` certainly means: the only near one, if it is not given yet.
     fn unambiguous_parameter<'n>(
         &self,
         written: &str,
@@ -211,7 +212,7 @@ impl ArgumentPass<'_> {
         }
     }
 
-    /// Whether a `for_each` goes over a list.
+    /// Checks that a `for_each` iterates over a list.
     fn list(&self, reporter: &mut Reporter<'_>) {
         let Some(for_each) = &self.step.for_each else {
             return;
@@ -227,7 +228,7 @@ impl ArgumentPass<'_> {
         }
     }
 
-    /// Gives what makes the schema malformed, where that is so: then it takes anything.
+    /// Checks a value against a schema. Returns the reason if the schema is malformed, which makes it accept anything.
     fn receive<'s>(
         &self,
         receiver: &ArgumentReceiver<'s>,
@@ -316,7 +317,7 @@ impl ArgumentPass<'_> {
         reporter.push(diagnostic);
     }
 
-    /// Holds what comes from elsewhere against the type that is wanted there.
+    /// Compares the types of references with the expected types.
     fn check_types(
         &self,
         receiver: &ArgumentReceiver<'_>,
@@ -372,7 +373,7 @@ impl ArgumentPass<'_> {
             NodeKind::Object(fields) => {
                 if self.composite(receiver, wanted, &Type::any_object(), node, path, reporter) {
                     for field in fields {
-                        // A field that there must not be is a finding already.
+                        // An unknown field was already reported.
                         let Some(wanted) = wanted.property(&field.key) else {
                             continue;
                         };
@@ -385,7 +386,7 @@ impl ArgumentPass<'_> {
         }
     }
 
-    /// Whether a list or an object may stand here at all.
+    /// Checks that the schema accepts a list or an object here.
     fn composite(
         &self,
         receiver: &ArgumentReceiver<'_>,
@@ -411,7 +412,7 @@ impl ArgumentPass<'_> {
         false
     }
 
-    /// Where the part of `node` at `path` was written.
+    /// Returns the source place of the part of `node` at `path`.
     fn inside(
         &self,
         node: &Node,
@@ -432,7 +433,7 @@ impl ArgumentPass<'_> {
         self.or_step(&self.step.args)
     }
 
-    /// Where `node` was written, or the step where it was not.
+    /// Returns the source place of `node`, or else that of the step.
     fn or_step(&self, node: &Node) -> crate::Place {
         if node.place == crate::Place::NOWHERE {
             self.step.place

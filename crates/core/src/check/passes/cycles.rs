@@ -1,4 +1,4 @@
-//! Circles: steps that wait for each other, and so would wait for ever.
+//! The cycle pass: steps that wait for each other.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,14 +10,14 @@ use crate::check::writers::slot_keys;
 use crate::plan::{Ordering, Source};
 use crate::{Code, Hashing, Place, Severity, Step};
 
-/// How many steps of one circle are named.
+/// Maximum number of steps of a cycle that a message names.
 const MAX_NAMED: usize = 30;
 
-/// How many circles are told.
+/// Maximum number of reported cycles.
 const MAX_REPORTED: usize = 50;
 
 pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
-    // Where the order of the steps counts, a reference to a later step is a finding of its own.
+    // In listed order, a reference to a later step is reported as such, not as a cycle.
     let is_listed = resolved.plan.ordering == Ordering::Listed;
     if is_listed {
         report_later_steps(resolved, reporter);
@@ -48,14 +48,14 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
             };
             report_cycle(resolved, &cycle, reporter);
             reported += 1;
-            // What is left of the knot may hold circles of its own.
+            // The rest of the component may contain further cycles.
             graph.remove(&cycle);
         }
     }
 }
 
-/// Where the order of the steps counts, none can wait for a later one. References to its output are
-/// found where references are looked at.
+/// Reports dependencies on later steps in a plan with listed order. Reads of their outputs are reported by the
+/// reference pass.
 fn report_later_steps(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
     for ((index, step), dependencies) in resolved.steps().zip(resolved.dependencies) {
         let mut places = None;
@@ -132,7 +132,7 @@ fn name(resolved: &ResolvedPlan<'_>, step: u32) -> String {
         .map_or_else(String::new, |step| format!("`{}`", step.id))
 }
 
-/// Where the step at `from` says that it waits for the one at `on`.
+/// Returns the place at which the step at `from` refers to the one at `on`.
 fn place_of(resolved: &ResolvedPlan<'_>, from: u32, on: u32) -> Place {
     let Some(step) = resolved.step(from) else {
         return Place::NOWHERE;
@@ -141,7 +141,7 @@ fn place_of(resolved: &ResolvedPlan<'_>, from: u32, on: u32) -> Place {
     place.unwrap_or(step.place)
 }
 
-/// Where the step first says that it waits for each of those that it waits for.
+/// Returns the first place at which `step` refers to each of its dependencies.
 fn reference_places(resolved: &ResolvedPlan<'_>, step: &Step) -> HashMap<u32, Place, Hashing> {
     let mut places = HashMap::default();
     let mut visited = HashSet::new();

@@ -1,8 +1,8 @@
-//! Circles in a graph, without recursion: plans may be as long as they like.
+//! Cycle detection without recursion, since plans may be arbitrarily long.
 
 use std::collections::{HashMap, VecDeque};
 
-/// Steps by position and those that each waits for.
+/// A graph of steps by position, with an edge to each dependency.
 #[derive(Clone, Debug)]
 pub(in crate::check) struct DependencyGraph {
     edges: Vec<Vec<u32>>,
@@ -15,7 +15,7 @@ impl DependencyGraph {
         Self { edges, removed }
     }
 
-    /// Takes `steps` out.
+    /// Removes `steps` from the graph.
     pub(in crate::check) fn remove(&mut self, steps: &[u32]) {
         for step in steps {
             if let Some(removed) = self.removed.get_mut(*step as usize) {
@@ -40,11 +40,11 @@ impl DependencyGraph {
         self.removed.get(step as usize).copied().unwrap_or(true)
     }
 
-    /// The sets of steps that all wait for each other, directly or not, each sorted, the set with
-    /// the first step first. Linear in the graph.
+    /// Returns the sets of steps that all depend on each other, each sorted, in the order of their first steps. Linear
+    /// in the graph.
     ///
-    /// This is Tarjan's algorithm for strongly connected components (SIAM Journal on Computing 1,
-    /// 1972), with its recursion kept in a list.
+    /// Implements Tarjan's algorithm for strongly connected components (SIAM Journal on Computing 1, 1972) with an
+    /// explicit stack.
     pub(in crate::check) fn cyclic_components(&self) -> Vec<Vec<u32>> {
         let mut search = TarjanSearch {
             numbers: vec![None; self.edges.len()],
@@ -151,8 +151,8 @@ impl TarjanSearch {
     }
 }
 
-/// The shortest way from the first step of `component` back to itself, inside of it: each step waits
-/// for the one behind it, the last for the first.
+/// Returns the shortest cycle through the first step of `component`, by breadth-first search inside it. Each step waits
+/// for the next, the last for the first.
 pub(in crate::check) fn shortest_cycle(
     graph: &DependencyGraph,
     component: &[u32],

@@ -1,4 +1,4 @@
-//! Inputs: their schemas, their defaults, what they are given, and whether anybody reads them.
+//! The input pass: schemas, defaults and given values of inputs, and inputs that no step reads.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::plan::{Action, Input, InputKind, Segment, SlotKind, Source};
 use crate::schema::{SchemaFault, declares_secrets};
 use crate::{Code, Object, Place, Plan, PointerSegment, Schema, Value};
 
-/// The values of the inputs: what was given over the defaults, and what was given beside them.
+/// Returns the values of the inputs: the given ones, defaults for the others, and given values without a declaration.
 pub(in crate::check) fn values(plan: &Plan, given: &Object) -> Object {
     let mut values = Object::default();
     for input in &plan.inputs {
@@ -109,14 +109,14 @@ fn value(
         let message = format!("{what} does not fit its schema: {message}");
         let mut diagnostic = reporter.error(Code::InvalidInputValue, place, message);
         if input.default.is_some() && declares_secrets(&input.schema) {
-            // The default stands there, and is not to be quoted.
+            // The span would quote the default, which is secret.
             diagnostic.span = None;
         }
         reporter.push(diagnostic);
     }
 }
 
-/// What is given under a name that the plan neither declares nor reads is probably misspelt.
+/// Warns of given values that the plan neither declares nor reads, since they are probably misspelt.
 fn unknown_given(resolved: &ResolvedPlan<'_>, read: &HashSet<&str>, reporter: &mut Reporter<'_>) {
     let inputs = &resolved.plan.inputs;
     let declared: HashSet<&str> = inputs.iter().map(|input| &*input.name).collect();
@@ -134,7 +134,7 @@ fn unknown_given(resolved: &ResolvedPlan<'_>, read: &HashSet<&str>, reporter: &m
     }
 }
 
-/// The names of the inputs and variables that somebody reads.
+/// Returns the names of the inputs and variables that the plan reads.
 fn names_read<'a>(resolved: &'a ResolvedPlan<'a>) -> HashSet<&'a str> {
     let inputs = resolved.plan.inputs.iter();
     let mut read = HashSet::new();

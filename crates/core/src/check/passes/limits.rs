@@ -1,4 +1,4 @@
-//! How large a plan may be.
+//! The limit pass: the size of a plan and of its parts.
 
 use std::ops::ControlFlow;
 
@@ -10,11 +10,11 @@ use crate::expression::PatternBudget;
 use crate::plan::{Alternative, Form, Reference};
 use crate::{Code, Place, Plan, PointerSegment, Schema, Step};
 
-/// The longest way to a slot: each part makes an object inside of the one before, and values nest no deeper either.
+/// Maximum number of parts of a slot path. Each part nests one object deeper, and values are limited to the same depth.
 const MAX_SLOT_DEPTH: usize = 512;
 
-/// Whether the plan is small enough to be looked at. One that is not is not looked at any further.
-/// `patterns` is what is left for those in its schemas.
+/// Checks that the plan is small enough for the other passes. `patterns` is the remaining budget for patterns in its
+/// schemas.
 pub(in crate::check) fn size(
     plan: &Plan,
     limits: &Limits,
@@ -26,7 +26,7 @@ pub(in crate::check) fn size(
     schemas(plan, patterns, reporter)
 }
 
-/// A schema that takes too long to read for itself is malformed; together, they may do so, too.
+/// Checks the total cost of all schemas. A schema that is too costly alone is reported as malformed instead.
 fn schemas(
     plan: &Plan,
     patterns: &mut PatternBudget,
@@ -50,7 +50,7 @@ fn schemas(
     ControlFlow::Continue(())
 }
 
-/// Whether the plan is small enough together with the plans and instances that it runs.
+/// Checks the size of the plan together with its sub-plans and instances.
 pub(in crate::check) fn total_size(
     plan: &Plan,
     size: PlanSize,
@@ -148,7 +148,7 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
     });
 }
 
-/// Where the step says what is at `keys`, or the nearest around it that was written so.
+/// Returns the place of the part of the step at `keys`, or of its nearest ancestor with a place.
 fn inside(step: &Step, keys: &[&str], reporter: &Reporter<'_>) -> Place {
     let path: Vec<PointerSegment> = keys
         .iter()

@@ -1,4 +1,4 @@
-//! Names: ids that are blank or taken, tools and steps that do not exist.
+//! The name pass: blank and duplicate ids, unknown tools and steps.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use crate::check::resolved_plan::ResolvedPlan;
 use crate::plan::{Action, Name, Output, Step};
 use crate::{Catalog, Code, Diagnostic, Lookup, Place, Severity, StepId, Tool};
 
-/// The most letters that differ in a name that is merely mistyped.
+/// Maximum number of differing letters in a name that counts as mistyped.
 const MAX_TYPING_ERROR: usize = 2;
 
-/// The names under which plan tools are known: a plan that calls one would run plans without an end.
+/// The names of tools that run plans. A plan that calls one would start plans recursively.
 const PLAN_TOOLS: [&str; 6] = [
     "execute_plan",
     "execute_tool_plan",
@@ -51,7 +51,7 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
     }
 }
 
-/// Advice for an unknown step.
+/// Suggests a name for an unknown step.
 pub(super) fn step_advice(
     resolved: &ResolvedPlan<'_>,
     id: &str,
@@ -95,7 +95,7 @@ fn ids(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
     }
 }
 
-/// A step of an instance that the plan does not run for would never run.
+/// Reports steps of undeclared instances, which would never run.
 fn instances(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
     let known: HashSet<&str, Hashing> = resolved
         .plan
@@ -125,7 +125,7 @@ fn instances(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
 
 fn tool(resolved: &ResolvedPlan<'_>, step: &Step, name: &Name, reporter: &mut Reporter<'_>) {
     let catalog = resolved.context.catalog;
-    // A dialect may know where its steps are, and no more.
+    // Some dialects know only the places of steps.
     let is_placed = name.place != Place::NOWHERE;
     let place = if is_placed { name.place } else { step.place };
     match catalog.find(&name.text) {
@@ -162,7 +162,7 @@ fn tool(resolved: &ResolvedPlan<'_>, step: &Step, name: &Name, reporter: &mut Re
             );
             let mut diagnostic = with_tools(diagnostic, name, catalog, reporter);
             if !is_placed {
-                // It would take the place of the whole step.
+                // The fix would replace the whole step.
                 diagnostic.fix = None;
             }
             reporter.push(diagnostic);
@@ -170,7 +170,7 @@ fn tool(resolved: &ResolvedPlan<'_>, step: &Step, name: &Name, reporter: &mut Re
     }
 }
 
-/// Adds the tool that was probably meant, or those that there are.
+/// Adds the tool that was probably meant, or else a list of tools.
 fn with_tools(
     diagnostic: Diagnostic,
     name: &Name,
@@ -178,7 +178,7 @@ fn with_tools(
     reporter: &Reporter<'_>,
 ) -> Diagnostic {
     let owner = catalog.servers().owner(&name.text);
-    // Another server's tool is not meant by a name of this one.
+    // A name that a server owns cannot mean a tool of another server.
     let meant = || {
         let tools = catalog.tools();
         tools.filter(|tool| owner.is_none_or(|owner| tool.server == *owner))
@@ -217,8 +217,9 @@ fn with_tools(
     }
 }
 
-/// The tool of `meant` that only reads, if `near` may change something and is no mere typing error: a hint must not lead from a tool that
-/// does not exist to an effect if a reading tool is as near. The part of `name` behind a server's name is compared as well.
+/// Returns a read-only tool to suggest instead of `near`, if `near` may have effects and `name` is more than a typing
+/// error away from it. A suggestion must not lead from an unknown name to an effect if a read-only tool is as near. The
+/// part of `name` after a server name is compared as well.
 fn reading_tool<'a>(
     name: &str,
     (distance, near): (usize, &str),
@@ -252,7 +253,7 @@ fn reading_tool<'a>(
     Some(catalog.shortest_name(tool))
 }
 
-/// Names that lead to one of `tools` each.
+/// Returns unambiguous names for `tools`.
 fn certain_names(catalog: &Catalog, tools: &[Arc<Tool>]) -> String {
     let names: Vec<String> = tools
         .iter()

@@ -51,7 +51,7 @@ fn check_external_values(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_
 
 struct ExternalValuePass<'a> {
     resolved: &'a ResolvedPlan<'a>,
-    /// Whether a tool is called with what is looked at.
+    /// True if the visited node is an argument of a tool call.
     is_argument: bool,
     tool: Option<&'a Tool>,
 }

@@ -1,4 +1,5 @@
-//! Arguments without names: each gets that of a parameter, the required ones first, in the order of the schema.
+//! The positional argument pass: assigns parameter names to arguments without names, required parameters first, in
+//! schema order.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -8,8 +9,8 @@ use crate::check::reporter::{DiagnosticBatch, Reporter, name_list};
 use crate::plan::{Action, Field, Name, Node, NodeKind, PlanTarget};
 use crate::{Catalog, Code, Diagnostics, Lookup, Place, Plan, PointerSegment, Step, Tool, Value};
 
-/// Gives names to the arguments that `plan`, or a plan that stands in one of its steps, gives by position, as far as
-/// `catalog` knows the tools. The findings are those that [`check`](crate::check()) would have.
+/// Assigns names to the positional arguments of `plan` and its inline sub-plans, as far as `catalog` knows the tools.
+/// Returns the diagnostics that [`check`](crate::check()) would report.
 pub fn name_arguments(plan: &mut Plan, catalog: &Catalog) -> Diagnostics {
     name_all(plan, catalog).finish()
 }
@@ -29,7 +30,7 @@ fn name_all(plan: &mut Plan, catalog: &Catalog) -> DiagnosticBatch {
     found
 }
 
-/// The same for one plan alone.
+/// Assigns names in one plan, without its sub-plans.
 pub(in crate::check) fn name(plan: &mut Plan, catalog: &Catalog, reporter: &mut Reporter<'_>) {
     for step in &mut plan.steps {
         if !step.positional.is_empty() {
@@ -43,7 +44,7 @@ fn name_step(step: &mut Step, catalog: &Catalog, reporter: &mut Reporter<'_>) {
         report_nameless(step, reporter);
         return;
     };
-    // An unknown or ambiguous tool is a finding of its own.
+    // Unknown and ambiguous tools are reported by the name pass.
     let Lookup::Found(tool) = catalog.find(&name.text) else {
         return;
     };
@@ -74,7 +75,8 @@ fn name_step(step: &mut Step, catalog: &Catalog, reporter: &mut Reporter<'_>) {
             ),
         }
     }
-    // The order of arguments is that of the parameters, as a caller by name would write them.
+    // Arguments are stored in the order of the parameters, so that a call by position has the digest of the same call
+    // by name.
     let positions: HashMap<&str, usize> = parameters
         .iter()
         .enumerate()
@@ -83,11 +85,11 @@ fn name_step(step: &mut Step, catalog: &Catalog, reporter: &mut Reporter<'_>) {
         .collect();
     let position = |field: &Field| positions.get(&*field.key).copied();
     fields.sort_by_cached_key(|field| position(field).unwrap_or(parameters.len()));
-    // Not made one literal where it could be: each argument keeps its place.
+    // Even constant arguments stay an object node, so that each keeps its place.
     step.args.kind = NodeKind::Object(fields);
 }
 
-/// The names of a tool's parameters: the required ones first, each kind in the order of the schema.
+/// Returns the names of the tool's parameters: required ones first, each kind in schema order.
 fn parameters(tool: &Tool) -> Vec<Arc<str>> {
     let schema = tool.input.as_value();
     let required: HashSet<&str> = schema
@@ -102,7 +104,7 @@ fn parameters(tool: &Tool) -> Vec<Arc<str>> {
     names
 }
 
-/// The arguments that have names; nothing where not even that is known.
+/// Returns the named arguments, or `None` if they are not known.
 fn fields(args: &Node, reporter: &Reporter<'_>) -> Option<Vec<Field>> {
     match &args.kind {
         NodeKind::Object(fields) => Some(fields.clone()),

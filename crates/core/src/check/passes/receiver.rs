@@ -1,4 +1,4 @@
-//! What receives arguments, and how messages name its parts.
+//! The receiver of arguments, and the names of its parts in messages.
 
 use std::sync::Arc;
 
@@ -8,20 +8,20 @@ use crate::plan::{Alternative, Form, Reference, SlotKind, Source};
 use crate::schema::{Compatibility, Type};
 use crate::{Diagnostic, PointerSegment, Schema, Value};
 
-/// How many fields that would fit are named.
+/// Maximum number of fitting fields that a message names.
 const MAX_FITTING: usize = 6;
 
-/// What the arguments are held against.
+/// The tool or plan that receives arguments.
 pub(super) struct ArgumentReceiver<'a> {
     pub(super) schema: &'a Schema,
-    /// ``the tool `x` ``, or ``the plan of `y` ``.
+    /// The name in messages: ``the tool `x` `` or ``the plan of `y` ``.
     pub(super) name: String,
-    /// The argument that is looked at, where it is not all of them.
+    /// The checked argument; `None` for all of them.
     pub(super) argument: Option<Arc<str>>,
 }
 
 impl ArgumentReceiver<'_> {
-    /// What the schema says of the part at `path`.
+    /// Returns the type of the part at `path`.
     pub(super) fn shape(&self, path: &[PointerSegment]) -> Type {
         let whole = self.schema.structure().clone();
         path.iter().fold(whole, |shape, segment| match segment {
@@ -31,12 +31,12 @@ impl ArgumentReceiver<'_> {
         })
     }
 
-    /// The argument at `path`, as messages name it.
+    /// Formats the argument at `path` for messages.
     pub(super) fn named(&self, path: &[PointerSegment]) -> String {
         let argument = self.argument.as_deref().unwrap_or_default();
         let mut name = start_of(argument, MAX_TEXT_BYTES).to_owned();
         for segment in path {
-            // No message is longer, and the same key may stand in very many.
+            // Messages are truncated at this length, and a long key may occur in very many of them.
             if name.len() > MAX_TEXT_BYTES {
                 break;
             }
@@ -59,8 +59,8 @@ impl ArgumentReceiver<'_> {
     }
 }
 
-/// Whether the value may arrive as text, letter by letter, though its schema says otherwise: a
-/// whole output that is a list or an object may have been given as text.
+/// Returns true if the value may arrive as text although its schema says otherwise: a server may send a whole list or
+/// object as JSON text.
 pub(super) fn may_be_text(reference: &Reference, given: &Type) -> bool {
     let composite = given.members().iter().any(|member| {
         matches!(
@@ -82,7 +82,7 @@ pub(super) fn may_be_text(reference: &Reference, given: &Type) -> bool {
         })
 }
 
-/// Adds what is to be given, where that is known.
+/// Adds the expected type as a hint, if known.
 pub(super) fn with_shape(diagnostic: Diagnostic, shape: Option<Type>) -> Diagnostic {
     match shape {
         Some(shape) if shape != Type::Any => diagnostic.help(format!("it takes {shape}")),
@@ -90,7 +90,7 @@ pub(super) fn with_shape(diagnostic: Diagnostic, shape: Option<Type>) -> Diagnos
     }
 }
 
-/// The fields of what is given that would fit, where the whole does not.
+/// Names the fields of the given value that would fit in place of the whole.
 pub(super) fn fitting_fields(wanted: &Type, given: &Type) -> Option<String> {
     let fields: Vec<Arc<str>> = properties(given)
         .into_iter()
@@ -109,7 +109,7 @@ pub(super) fn fitting_fields(wanted: &Type, given: &Type) -> Option<String> {
     }
 }
 
-/// The fields that a type describes by name.
+/// Returns the fields that a type describes by name.
 pub(super) fn properties(shape: &Type) -> Vec<Arc<str>> {
     shape
         .members()

@@ -1,4 +1,4 @@
-//! References: what they name, and whether their paths lead anywhere.
+//! The reference pass: unknown names, and paths that lead nowhere.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::plan::{Form, Missing, Ordering, Read, Segment, SelfReference, SlotKin
 use crate::schema::{KnownFields, PathLookup};
 use crate::{Code, Diagnostic, Severity, StepId};
 
-/// Advice where an inner plan refers to what is around it.
+/// The hint for a sub-plan that refers to its surroundings.
 const ARGUMENTS_ONLY: &str = "a plan in a step gets what it needs as arguments";
 
 pub(in crate::check) fn check(
@@ -51,7 +51,7 @@ impl ReadPass<'_> {
             Source::Step(id) | Source::Result(id) => self.step(id, reporter),
             Source::Slot(kind) => self.slot(*kind, reporter),
             Source::Item | Source::Index | Source::Last => self.scoped(reporter),
-            // There is a pass of its own for these.
+            // The policy pass checks external values.
             Source::Outside(..) => {}
         }
     }
@@ -102,7 +102,7 @@ impl ReadPass<'_> {
     }
 
     fn slot(&self, kind: SlotKind, reporter: &mut Reporter<'_>) {
-        // The state and the data are looked at where slots are.
+        // The slot pass checks state and data.
         if !matches!(kind, SlotKind::Inputs | SlotKind::Vars) {
             return;
         }
@@ -151,8 +151,8 @@ impl ReadPass<'_> {
         reporter.push(diagnostic);
     }
 
-    /// Where inputs come as messages, one more message may bring what is missing, and a step
-    /// without it is skipped.
+    /// Returns true if inputs arrive as messages: then a later message may provide the missing input, and steps without
+    /// it are skipped.
     fn may_come_by_message(&self, kind: SlotKind) -> bool {
         let plan = self.resolved.plan;
         kind == SlotKind::Inputs
@@ -194,7 +194,7 @@ impl ReadPass<'_> {
         reporter.push(diagnostic);
     }
 
-    /// `path` is the part of the read's path behind what is called `what`.
+    /// Checks the part of the read's path after `what`.
     fn path(&self, what: &str, path: &[Segment], reporter: &mut Reporter<'_>) {
         let before = self.read.path.len() - path.len();
         match self.target() {
@@ -229,7 +229,7 @@ impl ReadPass<'_> {
         }
     }
 
-    /// What stands where the path breaks off.
+    /// Describes the value at which the path fails.
     fn what_is_there(&self, what: &str, path: &[Segment], matched: usize) -> Option<String> {
         let moves = self.read.path.len() - path.len() + matched;
         let way = self.read.path.get(..moves)?;
@@ -279,7 +279,7 @@ impl ReadPass<'_> {
     fn target(&self) -> ReadTarget {
         let step = self.place.step.map(|(index, _)| index);
         match (&self.read.source, self.place.reflexive) {
-            // In `on_error`, a step may ask for its own output, of which there is none.
+            // In `on_error`, a step may refer to its own output, which does not exist.
             (Source::Step(_), SelfReference::Allowed) if self.is_own() && !self.repeats() => {
                 ReadTarget::Path(PathLookup::Unknown)
             }
@@ -298,7 +298,7 @@ impl ReadPass<'_> {
             .is_some_and(|(_, step)| step.repeat.is_some())
     }
 
-    /// Whether the plan goes on where the path leads nowhere.
+    /// Returns true if the plan continues when the path leads nowhere.
     fn need_not_exist(&self) -> bool {
         self.has_fallback
             || match self.read.missing {
@@ -313,7 +313,7 @@ impl ReadPass<'_> {
     }
 }
 
-/// Where a path breaks off, in words.
+/// Describes the place at which a path fails.
 pub(super) fn broken_at(what: &str, path: &[Segment], matched: usize) -> String {
     let mut around = what.to_owned();
     if matched > 0 {
@@ -321,7 +321,7 @@ pub(super) fn broken_at(what: &str, path: &[Segment], matched: usize) -> String 
         around = format!("`{}` in {what}", way.trim_start_matches('.'));
     }
     match path.get(matched) {
-        // Such a key may be the position of an item as well.
+        // An integer key may be a field or an item.
         Some(Segment::Key(key)) if key.parse::<i64>().is_ok() => format!("`{key}` in {around}"),
         Some(Segment::Key(key)) => format!("field `{key}` in {around}"),
         Some(Segment::Index(index)) => format!("item {index} in {around}"),
@@ -330,7 +330,7 @@ pub(super) fn broken_at(what: &str, path: &[Segment], matched: usize) -> String 
     }
 }
 
-/// Adds the field that was probably meant, or those that there are.
+/// Adds the field that was probably meant, or else a list of fields.
 pub(super) fn with_fields(
     mut diagnostic: Diagnostic,
     segment: Option<&Segment>,

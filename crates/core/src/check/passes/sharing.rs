@@ -1,4 +1,4 @@
-//! Which parameters may receive data from other steps.
+//! The sharing pass: parameters that may receive data from other steps.
 
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::ResolvedPlan;
@@ -6,7 +6,7 @@ use crate::plan::{Field, Node, NodeKind, Sharing};
 use crate::schema::resolve_pointer;
 use crate::{Code, Schema, Tool, Value};
 
-/// What a schema says about a parameter, or a part of one, that may receive data from other steps.
+/// The schema keyword that marks a parameter, or a part of one, as sharable.
 const SHARABLE_KEYWORD: &str = "x-sharable";
 
 pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
@@ -57,7 +57,7 @@ fn parameter(tool: &Tool, field: &Field, whole: &SchemaLocation<'_>, reporter: &
     }
 }
 
-/// Collects the references in `node` that stand where they may not: the nearest mark around each decides.
+/// Collects the references in `node` that are not allowed. The nearest enclosing mark decides.
 fn visit<'a>(
     node: &'a Node,
     location: &SchemaLocation<'_>,
@@ -82,11 +82,11 @@ fn visit<'a>(
     }
 }
 
-/// The most schemas that are looked at in one place: references may lead in circles.
+/// Maximum number of schemas for one location, since references may form cycles.
 const MAX_SCHEMAS: usize = 64;
 
-/// The schemas that may hold in one place: those that a `$ref` leads to and the branches of
-/// `allOf`, `anyOf` and `oneOf` included.
+/// The schemas that may apply to one location in a value, including targets of `$ref` and branches of `allOf`, `anyOf`
+/// and `oneOf`.
 #[derive(Clone, Debug)]
 struct SchemaLocation<'a> {
     document: &'a Value,
@@ -94,7 +94,7 @@ struct SchemaLocation<'a> {
 }
 
 impl Schema {
-    /// The place of the whole value.
+    /// Returns the location of the whole value.
     fn location(&self) -> SchemaLocation<'_> {
         let document = self.as_value();
         SchemaLocation::new(document, vec![document])
@@ -120,7 +120,7 @@ impl<'a> SchemaLocation<'a> {
         Self { document, schemas }
     }
 
-    /// The place of the field `name`.
+    /// Returns the location of the field `name`.
     fn field(&self, name: &str) -> Self {
         let schemas = self.schemas.iter().filter_map(|schema| {
             schema
@@ -131,7 +131,7 @@ impl<'a> SchemaLocation<'a> {
         Self::new(self.document, schemas.collect())
     }
 
-    /// The place of the item at `index`.
+    /// Returns the location of the item at `index`.
     fn item(&self, index: usize) -> Self {
         let schemas = self.schemas.iter().filter_map(|schema| {
             schema
@@ -142,8 +142,8 @@ impl<'a> SchemaLocation<'a> {
         Self::new(self.document, schemas.collect())
     }
 
-    /// Whether one of the schemas says `true` under `keyword`, or one `false` and none `true`;
-    /// nothing where none says either.
+    /// Returns true if one of the schemas sets `keyword` to `true`, false if one sets it to `false` and none to `true`,
+    /// and otherwise `None`.
     fn flag(&self, keyword: &str) -> Option<bool> {
         self.schemas
             .iter()

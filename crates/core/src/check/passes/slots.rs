@@ -1,4 +1,4 @@
-//! Slots: read but never filled, or filled by two steps at once.
+//! The slot pass: slots that are read but never filled, and slots with competing writers.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
@@ -14,8 +14,8 @@ use crate::plan::{Form, Method, Missing, Read, SlotKind, SlotPath, Source, Targe
 use crate::schema::PathLookup;
 use crate::{Code, Plan, Severity, Step};
 
-/// How many pairs of writers are looked at, how many steps behind each, and how much of these steps in all: enough for
-/// real plans, and no reason to wait in others.
+/// Limits on compared pairs of writers, on the ancestors of each, and on visits in total. They suffice for real plans
+/// and bound the time for hostile ones.
 const MAX_PAIRS: usize = 200;
 const MAX_ANCESTORS: usize = 2_000;
 const MAX_VISITS: usize = 3_000_000;
@@ -95,7 +95,7 @@ fn report_unwritten(
     reporter.push(diagnostic);
 }
 
-/// The slot that was probably meant.
+/// Suggests the slot that was probably meant.
 fn near_slot(
     types: &TypeInference<'_>,
     kind: SlotKind,
@@ -128,7 +128,7 @@ fn report_written_inputs(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_
     }
 }
 
-/// Warns of two steps that may write one slot in any order.
+/// Warns of two steps that may write the same slot in either order.
 fn report_competing_writers(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
     let mut pairs_left = MAX_PAIRS;
     let search = AncestorSearch {
@@ -198,20 +198,20 @@ fn can_conflict(one: &Step, other: &Step) -> bool {
         .writes
         .as_ref()
         .is_some_and(|writes| writes.method == Method::Set);
-    // A condition may well keep them apart.
+    // Conditions may exclude each other, so conditional writers do not compete.
     !elsewhere && replaces && one.when.is_none() && other.when.is_none()
 }
 
-/// What must have happened before a step.
+/// The ancestors of a step in the dependency graph.
 struct Ancestors {
-    /// The steps that it waits for, directly or not.
+    /// The direct and indirect dependencies.
     steps: HashSet<u32>,
-    /// The steps with alternative targets among them, and through which of their targets it waits.
+    /// The ancestors with alternative targets, and the targets through which the step waits for them.
     branches: HashMap<u32, HashSet<usize>>,
 }
 
 impl Ancestors {
-    /// Whether both wait for one step through different targets of it, so that only one of them runs.
+    /// Returns true if both depend on the same step through disjoint targets, so that only one of them runs.
     fn excludes(&self, other: &Self) -> bool {
         self.branches.iter().any(|(branch, targets)| {
             other
@@ -222,7 +222,7 @@ impl Ancestors {
     }
 }
 
-/// Finds out what is behind steps, as long as that does not take too long.
+/// A search for the ancestors of steps, with a budget.
 struct AncestorSearch<'a> {
     resolved: &'a ResolvedPlan<'a>,
     has_branches: bool,
@@ -230,7 +230,7 @@ struct AncestorSearch<'a> {
 }
 
 impl AncestorSearch<'_> {
-    /// What is behind `step`, which writes `target`; nothing where that would take too long.
+    /// Returns the ancestors of `step`, which writes `target`, or `None` if the budget is exhausted.
     fn ancestors(&self, step: u32, target: &SlotPath) -> Option<Ancestors> {
         let mut ancestors = Ancestors {
             steps: HashSet::new(),
@@ -283,7 +283,7 @@ impl AncestorSearch<'_> {
             .try_for_each(|producer| self.add_targets(ancestors, producer, kind, &keys))
     }
 
-    /// Notes which of the alternative targets of `step` overlap with a slot.
+    /// Records the alternative targets of `step` that overlap with a slot.
     fn add_targets(
         &self,
         ancestors: &mut Ancestors,

@@ -1,4 +1,4 @@
-//! Arguments that do not fit.
+//! The argument pass.
 
 use super::sketch::World;
 
@@ -59,7 +59,7 @@ fn literals_beside_references() {
             "PW0503 at /steps/2/args/more: the tool `w` has no parameter `more` (the parameters are `count`, `deep`, `either`, `tags`, `text`, `when`)",
         ],
     );
-    // Which of the alternatives is meant depends on what comes.
+    // The intended alternative depends on the reference.
     check(r#"{"either": {"k": "${p}", "v": "text"}}"#, &[]);
     check(
         r#"{"text": "${p}", "either": {"k": "n", "v": "text"}}"#,
@@ -96,7 +96,7 @@ fn types_of_references() {
             "PW0504 at /steps/2/args/deep/a: the argument `deep.a` of the tool `w` takes an integer, but `${u.name}` gives text",
         ],
     );
-    // A whole output may have come as text.
+    // A whole output may arrive as text.
     check(r#"{"text": "${u}"}"#, &[]);
     check(
         r#"{"when": "${u}", "count": "n ${u.total}", "tags": {"a": "${p}"}, "deep": ["${p}"]}"#,

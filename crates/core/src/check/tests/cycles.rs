@@ -1,4 +1,4 @@
-//! Circles are found, named, and told apart from what only looks like one.
+//! The cycle pass.
 
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn cyclic_components() {
             "PW0301 at /steps/2/after/0: the step `c` waits for itself (take away what it says of itself here)",
         ],
     );
-    // Through slots, at any overlap.
+    // Cycles through slots, with any overlap.
     world.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "args": {"v": "${slots.state.b.deep}"}, "writes": "state.a"}, {"id": "b", "tool": "e", "args": {"v": "${slots.state.a}"}, "writes": "state.b"}]}"#,
         &["PW0301 at /steps/0/args/v: steps wait for each other in a circle: `a` → `b` → `a` (here `a` waits for `b`: take away one of the references of the circle)"],
@@ -37,17 +37,17 @@ fn cyclic_components() {
 #[test]
 fn no_circles() {
     let world = World::with_tools(r#"{"e": {}}"#);
-    // A round and an error may be spoken of by the step itself.
+    // A step may refer to its own round and its own error.
     world.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "until": "${a.done}", "on_error": {"was": "${results.a.error.message}"}}]}"#,
         &[],
     );
-    // Forward references are fine.
+    // Forward references are allowed.
     world.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "args": {"v": "${b}"}}, {"id": "b", "tool": "e"}]}"#,
         &[],
     );
-    // Each instance has slots of its own.
+    // Each instance has its own slots.
     world.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "instance": "1", "args": {"v": "${slots.state.b}"}, "writes": "state.a"}, {"id": "b", "tool": "e", "instance": "2", "args": {"v": "${slots.state.a}"}, "writes": "state.b"}]}"#,
         &[],
@@ -174,7 +174,7 @@ proptest! {
     }
 }
 
-/// Whether there is a way of at least one edge from each node to each other.
+/// Computes the reachability of each node from each other by at least one edge.
 fn reachable(edges: &[Vec<u32>]) -> Vec<Vec<bool>> {
     let mut reach = vec![vec![false; edges.len()]; edges.len()];
     for (from, tos) in edges.iter().enumerate() {

@@ -1,10 +1,10 @@
-//! Who waits for whom, and when.
+//! Dependencies between steps.
 
 use super::sketch::World;
 use crate::check::{CheckedPlan, DependencyKind, dependencies};
 use crate::plan::{Output, Read, Segment, SlotKind, Source};
 
-/// For each step: its dependencies, then what it waits for first.
+/// Compares the dependencies of each step, and then its first waits.
 #[track_caller]
 fn check(world: &World, text: &str, expected: &[(&str, &str)]) {
     let (checked, findings) = world.check(text);
@@ -109,7 +109,7 @@ fn slots_are_waited_for_where_they_overlap() {
     );
 }
 
-/// Lists of writers that were looked at once are known again, and not taken for others.
+/// A list of writers that was visited is skipped, and not confused with another.
 #[test]
 fn many_slots_are_waited_for_whichever_way_they_are_read_first() {
     const SLOTS: usize = 8;
@@ -373,7 +373,7 @@ fn whatever_has_a_meaning_is_in_the_digest() {
         r#""tool": "e", "args": {"v": "1"}"#,
         r#""tool": "e", "args": {"v": []}"#,
         r#""tool": "e", "args": {"v": ["a", "b"]}"#,
-        // The byte between the letters is what a text begins with.
+        // The digest must not depend on the byte that tags a text.
         r#""tool": "e", "args": {"v": ["a\u0003b"]}"#,
         r#""tool": "e", "args": {"v": {"k": {}}}"#,
         r#""tool": "e", "args": {"v": "${a}"}"#,

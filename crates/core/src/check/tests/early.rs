@@ -1,11 +1,11 @@
-//! Which steps may start before their plan is whole.
+//! Steps that may start before their plan is complete.
 
 use super::sketch::{World, plan};
 use crate::check::Policy;
 use crate::plan::Approval;
 use crate::{Catalog, Tool};
 
-/// A server that is trusted, with tools that only read, and with others.
+/// A catalog with a trusted server, some of whose tools are read-only.
 fn catalog() -> Catalog {
     let tool = |name: &str, change: &dyn Fn(&mut Tool)| {
         let mut tool = Tool::new("test", name);
@@ -39,7 +39,7 @@ fn world() -> World {
         )
 }
 
-/// Compares which steps of the plan may start early.
+/// Compares the steps that may start early.
 #[track_caller]
 fn check(text: &str, expected: &[&str]) {
     let (checked, diagnostics) = world().check(text);

@@ -1,4 +1,4 @@
-//! What is mended without a person, since it can have been meant in one way only.
+//! Safe fixes, which have only one possible meaning.
 
 use super::sketch::World;
 
@@ -9,7 +9,7 @@ const TOOLS: &str = r#"{
     "mail.send": {}
 }"#;
 
-/// Compares the fixes of what is found in a plan of this one step.
+/// Compares the fixes for a plan of this one step.
 #[track_caller]
 fn check(step: &str, expected: &[&str]) {
     let (_, diagnostics) = World::with_tools(TOOLS).check(&format!(r#"{{"steps": [{step}]}}"#));

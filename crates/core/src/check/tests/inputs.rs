@@ -1,4 +1,4 @@
-//! What a plan is given.
+//! The input pass.
 
 use super::sketch::World;
 
@@ -110,7 +110,7 @@ fn a_secret_is_never_quoted() {
         secret,
         &format!("{hidden} is not an integer or a boolean"),
     );
-    // Within an object, within the items of a list.
+    // Secrets inside an object and inside list items.
     check(
         r#"{"properties": {"token": {"type": "string", "writeOnly": true, "maxLength": 3}}}"#,
         r#"{"token": "hunter2"}"#,
@@ -121,7 +121,7 @@ fn a_secret_is_never_quoted() {
         r#"[{"token": {"hunter2": 1}}]"#,
         &format!("{hidden} has a field that is not known"),
     );
-    // What holds a secret is not quoted, either.
+    // A default that contains a secret is not quoted either.
     check(
         r#"{"not": {"type": "object"}, "properties": {"token": {"writeOnly": true}}}"#,
         r#"{"token": "hunter2"}"#,

@@ -1,16 +1,14 @@
-//! Large plans: what is looked at once for each part of a plan must not be looked through for each, too. Each of these takes
-//! less than a second where it is so, and minutes where it is not.
+//! Large plans, which take less than a second if every pass is linear, and minutes if one is quadratic.
 
 use super::sketch::World;
 
-/// Whether the plan is sound.
 #[track_caller]
 fn check(tools: &str, plan: &str, is_sound: bool) {
     let (checked, _) = World::with_tools(tools).check(plan);
     assert_eq!(checked.is_some(), is_sound);
 }
 
-/// What `part` gives for each number below `count`, with commas between.
+/// Joins the results of `part` for each number below `count`.
 fn many(count: usize, part: impl Fn(usize) -> String) -> String {
     (0..count).map(part).collect::<Vec<String>>().join(",")
 }
@@ -102,7 +100,7 @@ fn items_of_long_lists() {
         r#"{{"id": "e", "tool": "e"}}, {{"id": "s", "for_each": ["${{e}}", {list}], "value": [{reads}]}}"#
     );
     check(tools, &format!(r#"{{"steps": [{step}]}}"#), true);
-    // Also where the value is asked for by another step first.
+    // The same if another step asks for the value first.
     check(
         tools,
         &format!(r#"{{"steps": [{{"id": "b", "value": "${{s}}"}}, {step}]}}"#),
@@ -209,7 +207,7 @@ fn findings_beyond_number_and_measure() {
         assert_eq!(checked.is_some(), errors == 0);
         let found = findings.iter().filter(|finding| finding.is_error()).count();
         assert_eq!(found, errors);
-        // As many warnings, whether there are errors or not.
+        // Errors do not reduce the number of warnings.
         assert_eq!(findings.len(), errors + 1_000);
         let last = findings.iter().last().and_then(|last| last.help.as_deref());
         assert!(

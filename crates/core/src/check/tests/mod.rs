@@ -1,4 +1,4 @@
-//! What each pass finds, and what it leaves alone.
+//! Tests of the check, by pass.
 
 mod arguments;
 mod cycles;

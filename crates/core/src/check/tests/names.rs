@@ -1,4 +1,4 @@
-//! Names that lead nowhere, or to two things.
+//! The name pass: unknown and ambiguous names.
 
 use super::sketch::{World, plan};
 use crate::plan::Action;

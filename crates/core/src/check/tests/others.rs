@@ -231,7 +231,7 @@ fn long_lists_of_names_are_cut_off() {
     check("ghost", "`tool_28`, `tool_29`, 5 more)");
 }
 
-/// What a step gives is worked out once, however many ask for it, and whatever they ask.
+/// Each output type is inferred once, however many references ask for it.
 #[test]
 fn shapes_are_worked_out_once() {
     let world = World::with_tools(r#"{"e": {}}"#);
@@ -296,13 +296,13 @@ fn long_chains_of_values_do_not_exhaust_the_stack() {
     steps.reverse();
     let world = World::with_tools(r#"{"e": {}}"#);
     world.expect(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")), &[]);
-    // What stands further on is looked at all the same.
+    // Values after the limit are still inferred.
     steps.push(r#"{"id": "t", "value": {"x": 1}}, {"id": "u", "value": "${t.y}"}"#.to_owned());
     world.expect(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")), &["PW0402 at /steps/9001/value: `${t.y}` leads nowhere: there is no field `y` in the output of `t` (the only field is `x`)"]);
 }
 
-/// Steps of a plan with references between them, against many tools. The bound is for builds
-/// without optimisation on a busy machine; it is what quadratic passes would break.
+/// Checks steps with references between them, against many tools. The bound allows for unoptimised builds on a busy
+/// machine; only quadratic passes exceed it.
 #[test]
 fn large_plans_are_checked_fast() {
     let mut world = World::default();
@@ -349,7 +349,7 @@ fn large_plans_are_checked_fast() {
             ..Plan::default()
         }
     };
-    // Once to compile the schemas.
+    // The first check compiles the schemas.
     let (checked, findings) = world.check_plan(plan(1000));
     assert!(checked.is_some(), "{findings:?}");
     #[expect(

@@ -1,10 +1,10 @@
-//! Values from outside: where they may stand, and what may be given them.
+//! External values: their allowed locations, and the tools that may receive them.
 
 use super::sketch::World;
 use crate::check::{AllowList, Policy, Release};
 use crate::plan::Outside;
 
-/// What is found in a plan of these steps, where `HOME` is for two tools and `KEY` is for one of them.
+/// Checks a plan of these steps; two tools may receive `HOME`, and one of them `KEY`.
 #[track_caller]
 fn check(steps: &str, expected: &[&str]) {
     world().expect(&format!(r#"{{"steps": [{steps}]}}"#), expected);

@@ -1,4 +1,4 @@
-//! Plans that run plans.
+//! Sub-plans.
 
 use super::sketch::World;
 use crate::check::{Limits, Policy};
@@ -55,12 +55,12 @@ fn plans_that_stand_in_a_step() {
         r#"{"steps": [{"id": "p", "plan": {"inputs": {"a": {}}, "steps": [{"id": "x", "tool": "gone", "args": {"v": "${inputs.a}"}}]}, "args": {"a": 1}}]}"#,
         &["PW0201 at /steps/0/plan/steps/0/tool: there is no tool `gone` (the only tool is `e`)"],
     );
-    // The steps of the plan around it are none of its own.
+    // A sub-plan cannot refer to the steps around it.
     world.expect(
         r#"{"steps": [{"id": "a", "tool": "e"}, {"id": "p", "plan": {"steps": [{"id": "x", "tool": "e", "args": {"v": "${a}"}}]}}]}"#,
         &["PW0204 at /steps/1/plan/steps/0/args/v: `${a}` refers to the step `a`, which is not in the plan (the only step is `x`; a plan in a step gets what it needs as arguments)"],
     );
-    // What a delegate is called with is its input.
+    // The arguments of a delegate are its inputs.
     world.expect(
         r#"{"steps": [{"id": "p", "plan": {"steps": [{"id": "x", "tool": "e", "args": {"v": "${inputs.text}"}}]}, "args": {"text": 1}}]}"#,
         &[],
@@ -107,7 +107,7 @@ fn depth_is_limited() {
     );
 }
 
-/// A plan that was looked at where it was shallow enough may still be too deep somewhere else.
+/// A cached plan may be too deep in another place.
 #[test]
 fn depth_counts_wherever_a_plan_is_run() {
     let limits = Limits {

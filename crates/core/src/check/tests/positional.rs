@@ -1,4 +1,4 @@
-//! Arguments without names.
+//! The positional argument pass.
 
 use super::sketch::{World, plan};
 use crate::check::name_arguments;
@@ -12,7 +12,7 @@ const TOOLS: &str = r##"{
     "none": {"in": {"type": "object", "additionalProperties": false}}
 }"##;
 
-/// The arguments of `step` by name, as the check made them.
+/// Returns the named arguments of `step` after the check.
 #[track_caller]
 fn named(step: &str) -> String {
     let text = format!(r#"{{"steps": [{{"id": "p", "value": "x"}}, {step}]}}"#);

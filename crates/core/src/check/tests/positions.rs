@@ -1,4 +1,4 @@
-//! What reads know of where their steps stand.
+//! The step positions stored in reads.
 
 use super::sketch::{World, plan};
 use crate::check::{CheckedPlan, check as check_plan};
@@ -13,7 +13,7 @@ const STEPS: &str = r#"{"steps": [
     {"id": "e", "tool": "e", "args": {"v": "${item}"}, "for_each": "${d}"}
 ], "output": {"v": "${d}"}}"#;
 
-/// The positions that the reads of each step know, then those of the output.
+/// Returns the positions stored in the reads of each step, then those of the output.
 fn known(plan: &CheckedPlan) -> Vec<Vec<Option<u32>>> {
     let of_step = |step: &Step| {
         let mut known = Vec::new();
@@ -52,7 +52,7 @@ fn reads_know_where_their_steps_stand() {
             &[],
             &[Some(0), Some(0), Some(0), Some(2)],
             &[Some(2)],
-            // What a condition computes is shared with other plans, and goes by the ids.
+            // Expressions are shared with other plans, so their reads use ids.
             &[Some(1), Some(2), None, None, Some(1)],
             &[None, Some(3)],
             &[Some(3)],

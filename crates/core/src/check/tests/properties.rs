@@ -1,4 +1,4 @@
-//! What holds of every plan that was proved sound, and of every plan that was not.
+//! Properties of all plans, with and without errors.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::sketch::World;
 use crate::check::passes::graph::DependencyGraph;
 
-/// A way to refer to something, good or bad.
+/// Generates valid and invalid references.
 fn any_text() -> impl Strategy<Value = String> {
     let step = || (0_u8..5).prop_map(|step| format!("s{step}"));
     let slot = || prop::sample::select(vec!["a", "b", "a.x", "b.y"]);

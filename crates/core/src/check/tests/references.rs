@@ -1,4 +1,4 @@
-//! Paths that lead nowhere, and names that are not there.
+//! The reference pass: paths that lead nowhere, and unknown names.
 
 use super::sketch::World;
 
@@ -147,7 +147,7 @@ fn inputs_and_variables_that_nobody_gives() {
             "?PW0205 at /steps/0/args/d: `${vars.x ?? 1}` refers to the variable `x`, which nobody gives (declare `x` among the plan's inputs)",
         ],
     );
-    // A message may still bring it.
+    // A message may still provide the input.
     world.expect(
         r#"{"input": {"city": "Oslo"}, "steps": [{"id": "s", "tool": "e", "args": {"a": "${inputs.ctiy}", "b": "${inputs.city}"}}]}"#,
         &["?PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (did you mean `city`?)"],
@@ -171,7 +171,7 @@ fn what_a_step_says_of_itself() {
             expected,
         );
     };
-    // Where it has failed there is no output.
+    // A failed step has no output.
     check(r#""on_error": {"v": "${u.nope}"}"#, &[]);
     check(r#""on_error": {"v": "${results.u.data.nope}"}"#, &[]);
     check(
@@ -180,7 +180,7 @@ fn what_a_step_says_of_itself() {
             "PW0402 at /steps/0/on_error/v: `${o.nope}` leads nowhere: there is no field `nope` in the output of `o` (the fields are `rows`, `total`)",
         ],
     );
-    // In `until` it speaks of one round, of which there is one for each item.
+    // In `until`, the step reads the output of one round of one item.
     check(r#""until": "${u.total}""#, &[]);
     check(
         r#""until": "${u.nope}""#,

@@ -1,4 +1,4 @@
-//! Plans for tests, drawn in a few lines of JSON, and what a check says about them.
+//! Test fixtures: plans in a few lines of JSON, and the comparison of their diagnostics.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(super) fn json(text: &str) -> Value {
     Value::from_json(text).unwrap_or_else(|error| panic!("{error} in {text}"))
 }
 
-/// A catalog of tools by name, `{"in": SCHEMA, "out": SCHEMA}` each; `server.tool` names the server, too.
+/// Reads a catalog of tools by name, `{"in": SCHEMA, "out": SCHEMA}` each; `server.tool` names the server, too.
 pub(super) fn catalog(text: &str) -> Catalog {
     let tools = json(text);
     tools
@@ -41,7 +41,7 @@ pub(super) fn catalog(text: &str) -> Catalog {
         .collect()
 }
 
-/// Everything around a plan.
+/// The context of a plan: tools, library, policy and given inputs.
 #[derive(Default)]
 pub(super) struct World {
     pub(super) catalog: Catalog,
@@ -83,7 +83,7 @@ impl World {
             .with_given(&self.given)
     }
 
-    /// Checks the plan and compares the findings; a warning begins with a question mark.
+    /// Checks the plan and compares the diagnostics; a warning begins with a question mark.
     #[track_caller]
     pub(super) fn expect(&self, text: &str, expected: &[&str]) {
         let (checked, diagnostics) = self.check(text);
@@ -124,7 +124,7 @@ struct Artist {
 }
 
 impl Artist {
-    /// Each mark has a span of its own, in the order in which they are made.
+    /// Each place has its own span, in the order of creation.
     fn mark(&mut self, parent: Place, segment: PointerSegment) -> Place {
         self.next += 1;
         let span = Span::from(self.next..self.next + 1);
@@ -148,7 +148,7 @@ impl Artist {
                     for (index, step) in value.as_list().expect("steps").iter().enumerate() {
                         let at = self.mark(at, PointerSegment::Index(index));
                         let step = self.step(step, at);
-                        // Whoever sketches a step of an instance means that there is one.
+                        // The fixture declares the instances that steps use.
                         let instance = step.instance.iter().cloned();
                         plan.instances.extend(instance);
                         plan.steps.push(step);

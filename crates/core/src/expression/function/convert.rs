@@ -1,4 +1,4 @@
-//! Functions that make a value of another kind.
+//! Conversions between types.
 
 use super::table::{failed, unsupported};
 use crate::Value;
@@ -8,7 +8,7 @@ use crate::expression::operator::{double_value, out_of_range, whole, whole_value
 
 type Result = std::result::Result<Value, EvaluationError>;
 
-/// Text as it is, anything else as compact JSON.
+/// Converts to text: text as it is, any other value as compact JSON.
 pub(super) fn string(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     match values {
         [Value::Text(text)] => Ok(Value::Text(text.clone())),
@@ -21,12 +21,12 @@ pub(super) fn string(values: &[Value], budget: &mut EvaluationBudget) -> Result 
     }
 }
 
-/// A whole number; a double is cut off towards zero.
+/// Converts to an integer; a double is truncated towards zero.
 pub(super) fn int(values: &[Value], _: &mut EvaluationBudget) -> Result {
     to_whole("int", values)
 }
 
-/// A whole number that is not negative.
+/// Converts to a non-negative integer.
 pub(super) fn uint(values: &[Value], _: &mut EvaluationBudget) -> Result {
     let value = to_whole("uint", values)?;
     let is_negative = matches!(values, [number] if number.as_f64().is_some_and(|it| it < 0.0));
@@ -51,7 +51,7 @@ fn to_whole(name: &str, values: &[Value]) -> Result {
     }
 }
 
-/// The whole part of a double, if 64 bits can hold it.
+/// Returns the integer part of a double, if 64 bits can represent it.
 pub(super) fn truncate(number: f64) -> Option<Value> {
     if number.is_nan() || number.abs() > 1e20 {
         return None;
@@ -64,7 +64,7 @@ pub(super) fn truncate(number: f64) -> Option<Value> {
     whole_value(whole)
 }
 
-/// A double.
+/// Converts to a double.
 pub(super) fn double(values: &[Value], _: &mut EvaluationBudget) -> Result {
     match values {
         [Value::Number(number)] => double_value(number.as_f64().unwrap_or(f64::NAN)),
@@ -76,7 +76,7 @@ pub(super) fn double(values: &[Value], _: &mut EvaluationBudget) -> Result {
     }
 }
 
-/// A truth value.
+/// Converts to a boolean.
 pub(super) fn bool(values: &[Value], _: &mut EvaluationBudget) -> Result {
     match values {
         [Value::Bool(value)] => Ok((*value).into()),
@@ -92,7 +92,7 @@ pub(super) fn bool(values: &[Value], _: &mut EvaluationBudget) -> Result {
     }
 }
 
-/// The value as it is.
+/// Returns the value unchanged.
 pub(super) fn identity(values: &[Value], _: &mut EvaluationBudget) -> Result {
     match values {
         [value] => Ok(value.clone()),
@@ -100,10 +100,10 @@ pub(super) fn identity(values: &[Value], _: &mut EvaluationBudget) -> Result {
     }
 }
 
-/// The beginning of a text, for messages.
+/// Returns the beginning of a text, for messages.
 fn excerpt(text: &str) -> String {
     match text.char_indices().nth(40) {
-        // Without the mark of a cut, nobody would recognise the beginning of a secret.
+        // The redactor recognises a truncated secret by this mark.
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }

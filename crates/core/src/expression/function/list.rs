@@ -1,4 +1,4 @@
-//! Functions on lists, and what lists have in common with text and objects.
+//! List functions, and functions that lists share with text and objects.
 
 use std::cmp::Ordering;
 
@@ -10,10 +10,10 @@ use crate::expression::operator::{compare, equal};
 
 type Result = std::result::Result<Value, EvaluationError>;
 
-/// The most items that `lists.range` makes at once.
+/// Maximum number of items that `lists.range` creates.
 const MAX_RANGE: i64 = 100_000;
 
-/// How many characters a text, items a list, fields an object has.
+/// Returns the number of characters, items or fields.
 pub(super) fn size(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let size = match values {
         [Value::Text(text)] => {
@@ -27,7 +27,7 @@ pub(super) fn size(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     Ok((size as u64).into())
 }
 
-/// The list, or the text, from its end.
+/// Reverses a list or a text.
 pub(super) fn reverse(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     match values {
         [Value::List(items)] => {
@@ -42,7 +42,7 @@ pub(super) fn reverse(values: &[Value], budget: &mut EvaluationBudget) -> Result
     }
 }
 
-/// The items from one position up to, and without, another.
+/// Returns the items from one position up to, but not including, another.
 pub(super) fn slice(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let [Value::List(items), Value::Number(from), Value::Number(to)] = values else {
         return Err(unsupported("slice", values));
@@ -65,7 +65,7 @@ pub(super) fn slice(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     Ok(Value::list(part.iter().cloned()))
 }
 
-/// The items of the lists in a list, one level deep or as many as are asked for.
+/// Flattens nested lists, one level deep or as many as requested.
 pub(super) fn flatten(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (items, depth) = match values {
         [Value::List(items)] => (items, 1),
@@ -96,7 +96,7 @@ pub(super) fn flatten(values: &[Value], budget: &mut EvaluationBudget) -> Result
     Ok(flat.into())
 }
 
-/// The items without repetitions, each where it first stands.
+/// Returns the distinct items, in the order of their first occurrence.
 pub(super) fn distinct(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let [Value::List(items)] = values else {
         return Err(unsupported("distinct", values));
@@ -113,7 +113,7 @@ pub(super) fn distinct(values: &[Value], budget: &mut EvaluationBudget) -> Resul
     Ok(kept.into())
 }
 
-/// The items in order.
+/// Sorts the items.
 pub(super) fn sort(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     match values {
         [Value::List(items)] => sort_by(items.to_vec(), items.to_vec(), budget),
@@ -121,7 +121,7 @@ pub(super) fn sort(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     }
 }
 
-/// The items in the order of their keys. Those with the same key stay in their order.
+/// Sorts the items by their keys; the sort is stable.
 pub(in crate::expression) fn sort_by(
     items: Vec<Value>,
     keys: Vec<Value>,
@@ -140,12 +140,12 @@ pub(in crate::expression) fn sort_by(
     let rounds = usize::BITS - keys.len().leading_zeros();
     budget.spend(work.saturating_mul(rounds as usize))?;
     let mut pairs: Vec<(Value, Value)> = keys.into_iter().zip(items).collect();
-    // Keys of one kind always compare, as was just made sure of.
+    // All keys were compared with the first one above, so they are comparable.
     pairs.sort_by(|(a, _), (b, _)| compare(a, b).unwrap_or(Ordering::Equal));
     Ok(Value::list(pairs.into_iter().map(|(_, item)| item)))
 }
 
-/// The whole numbers from 0 up to, and without, the one given.
+/// Returns the integers from 0 up to, but not including, the argument.
 pub(super) fn range(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let count = match values {
         [Value::Number(count)] => count.as_i64(),

@@ -1,4 +1,4 @@
-//! CEL's `math` extension.
+//! The CEL `math` extension.
 
 use std::cmp::Ordering;
 
@@ -10,12 +10,12 @@ use crate::expression::operator::{compare, double_value, negate, whole};
 
 type Result = std::result::Result<Value, EvaluationError>;
 
-/// The greatest of several numbers, or of the numbers in a list.
+/// Returns the greatest of several numbers, or of the numbers in a list.
 pub(super) fn greatest(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     extreme("math.greatest", values, Ordering::Greater, budget)
 }
 
-/// The least of several numbers, or of the numbers in a list.
+/// Returns the least of several numbers, or of the numbers in a list.
 pub(super) fn least(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     extreme("math.least", values, Ordering::Less, budget)
 }
@@ -46,7 +46,7 @@ fn extreme(
     })
 }
 
-/// The number without its sign.
+/// Returns the absolute value.
 pub(super) fn abs(values: &[Value], _: &mut EvaluationBudget) -> Result {
     match values {
         [value @ Value::Number(number)] => {
@@ -60,22 +60,22 @@ pub(super) fn abs(values: &[Value], _: &mut EvaluationBudget) -> Result {
     }
 }
 
-/// The next whole number above.
+/// Rounds up to an integer.
 pub(super) fn ceil(values: &[Value], _: &mut EvaluationBudget) -> Result {
     rounded("math.ceil", values, f64::ceil)
 }
 
-/// The next whole number below.
+/// Rounds down to an integer.
 pub(super) fn floor(values: &[Value], _: &mut EvaluationBudget) -> Result {
     rounded("math.floor", values, f64::floor)
 }
 
-/// The nearest whole number; halves go away from zero.
+/// Rounds to the nearest integer, halves away from zero.
 pub(super) fn round(values: &[Value], _: &mut EvaluationBudget) -> Result {
     rounded("math.round", values, f64::round)
 }
 
-/// The number without what follows the point.
+/// Truncates towards zero.
 pub(super) fn trunc(values: &[Value], _: &mut EvaluationBudget) -> Result {
     rounded("math.trunc", values, f64::trunc)
 }

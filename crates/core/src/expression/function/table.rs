@@ -1,4 +1,4 @@
-//! The table of all functions: their names, how they are called, how many arguments they take.
+//! The table of all functions: names, call styles and numbers of arguments.
 
 use super::{convert, list, number, text};
 use crate::Value;
@@ -8,29 +8,29 @@ use crate::path::with_article;
 
 type Run = fn(&[Value], &mut EvaluationBudget) -> Result<Value, EvaluationError>;
 
-/// A function of expressions.
+/// A function of the expression language.
 #[derive(Debug)]
 pub(in crate::expression) struct Function {
     /// Its name.
     pub(in crate::expression) name: &'static str,
-    /// How it is called.
+    /// The call style.
     style: Style,
-    /// The fewest arguments, the value before a method included.
+    /// The minimum number of arguments, including the receiver of a method.
     pub(in crate::expression) min_arguments: usize,
-    /// The most.
+    /// The maximum number of arguments, including the receiver of a method.
     pub(in crate::expression) max_arguments: usize,
-    /// Computes it.
+    /// The implementation.
     pub(in crate::expression) run: Run,
 }
 
-/// How a function is called.
+/// The style in which a function is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
     /// `name(value)`.
     Global,
     /// `value.name()`.
     Method,
-    /// Either.
+    /// Both styles.
     Both,
 }
 
@@ -50,7 +50,7 @@ const fn row(
     }
 }
 
-/// Names that stand before a dot in the names of functions.
+/// The namespaces of functions, written before a dot.
 pub(in crate::expression) const NAMESPACES: &[&str] = &["lists", "math"];
 
 const UNBOUNDED: usize = usize::MAX;
@@ -98,12 +98,12 @@ static FUNCTIONS: &[Function] = &[
     row("math.trunc", Style::Global, 1, 1, number::trunc),
 ];
 
-/// The function that is called `name(…)`.
+/// Returns the function called as `name(…)`.
 pub(in crate::expression) fn global(name: &str) -> Option<&'static Function> {
     named(name, Style::Method)
 }
 
-/// The function that is called `value.name(…)`.
+/// Returns the function called as `value.name(…)`.
 pub(in crate::expression) fn method(name: &str) -> Option<&'static Function> {
     named(name, Style::Global)
 }
@@ -114,7 +114,7 @@ fn named(name: &str, not: Style) -> Option<&'static Function> {
         .find(|function| function.name == name && function.style != not)
 }
 
-/// What functions are called elsewhere, in lower case, and here.
+/// Names of functions in other languages, in lower case, and their names here.
 static FOREIGN_NAMES: &[(&str, &str)] = &[
     ("abs", "math.abs"),
     ("ceil", "math.ceil"),
@@ -143,7 +143,7 @@ static FOREIGN_NAMES: &[(&str, &str)] = &[
     ("upper", "upperAscii"),
 ];
 
-/// The function that is probably meant by `name`, if any is: one of that name elsewhere, or with a like name here.
+/// Suggests a function for an unknown `name`: its name in another language, or a similar name.
 pub(in crate::expression) fn nearest(name: &str) -> Option<&'static str> {
     let lower = name.to_lowercase();
     if let Some((_, here)) = FOREIGN_NAMES
@@ -171,7 +171,7 @@ pub(in crate::expression) fn nearest(name: &str) -> Option<&'static str> {
         .map(|(_, known)| known)
 }
 
-/// The failure of the function `name`, which cannot work on `values`.
+/// Returns the error that the function `name` does not apply to `values`.
 pub(super) fn unsupported(name: &str, values: &[Value]) -> EvaluationError {
     let kinds: Vec<&str> = values.iter().map(with_article).collect();
     failed(format!("`{name}` does not work on {}", kinds.join(" and ")))

@@ -1,4 +1,4 @@
-//! Functions on text. Positions count characters, not bytes.
+//! Text functions. Positions count characters, not bytes.
 
 use regex::Regex;
 
@@ -10,7 +10,7 @@ use crate::{Number, Value};
 
 type Result = std::result::Result<Value, EvaluationError>;
 
-/// Whether the pattern is found anywhere in the text.
+/// Tests if a compiled pattern matches anywhere in the text.
 pub(in crate::expression) fn search(
     value: &Value,
     regex: &Regex,
@@ -19,12 +19,12 @@ pub(in crate::expression) fn search(
     let Value::Text(text) = value else {
         return Err(unsupported("matches", std::slice::from_ref(value)));
     };
-    // The slowest search takes time in proportion to both lengths.
+    // The slowest search is proportional to the product of both lengths.
     budget.spend_text(text.len().saturating_mul(1 + regex.as_str().len() / 8))?;
     Ok(regex.is_match(text).into())
 }
 
-/// Whether a pattern that was not known ahead is found anywhere in the text.
+/// Tests if a pattern computed during evaluation matches anywhere in the text.
 pub(super) fn matches(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let [text, Value::Text(pattern)] = values else {
         return Err(unsupported("matches", values));
@@ -35,25 +35,25 @@ pub(super) fn matches(values: &[Value], budget: &mut EvaluationBudget) -> Result
     search(text, &regex, budget)
 }
 
-/// Whether the text has another one in it.
+/// Tests if the text contains another one.
 pub(super) fn contains(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (text, part) = two_texts("contains", values, budget)?;
     Ok(text.contains(part).into())
 }
 
-/// Whether the text begins with another one.
+/// Tests if the text begins with another one.
 pub(super) fn starts_with(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (text, part) = two_texts("startsWith", values, budget)?;
     Ok(text.starts_with(part).into())
 }
 
-/// Whether the text ends with another one.
+/// Tests if the text ends with another one.
 pub(super) fn ends_with(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (text, part) = two_texts("endsWith", values, budget)?;
     Ok(text.ends_with(part).into())
 }
 
-/// The character at a position; empty at the very end.
+/// Returns the character at a position; empty at the end of the text.
 pub(super) fn char_at(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let [Value::Text(text), Value::Number(at)] = values else {
         return Err(unsupported("charAt", values));
@@ -64,7 +64,7 @@ pub(super) fn char_at(values: &[Value], budget: &mut EvaluationBudget) -> Result
     Ok(rest.chars().take(1).collect::<String>().into())
 }
 
-/// Where another text first stands, from a position on; -1 where it does not.
+/// Returns the first position of another text, optionally from a position on; -1 if there is none.
 pub(super) fn index_of(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (text, part, from) = match values {
         [Value::Text(text), Value::Text(part)] => (text, part, 0),
@@ -81,7 +81,7 @@ pub(super) fn index_of(values: &[Value], budget: &mut EvaluationBudget) -> Resul
     Ok(character_of(text, found))
 }
 
-/// Where another text last stands, up to a position; -1 where it does not.
+/// Returns the last position of another text, optionally up to a position; -1 if there is none.
 pub(super) fn last_index_of(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (text, part, last) = match values {
         [Value::Text(text), Value::Text(part)] => (text, part, text.len()),
@@ -96,26 +96,26 @@ pub(super) fn last_index_of(values: &[Value], budget: &mut EvaluationBudget) -> 
     Ok(character_of(text, found))
 }
 
-/// The text with its ASCII letters in lower case.
+/// Converts ASCII letters to lower case.
 pub(super) fn lower_ascii(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     Ok(one_text("lowerAscii", values, budget)?
         .to_ascii_lowercase()
         .into())
 }
 
-/// The text with its ASCII letters in upper case.
+/// Converts ASCII letters to upper case.
 pub(super) fn upper_ascii(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     Ok(one_text("upperAscii", values, budget)?
         .to_ascii_uppercase()
         .into())
 }
 
-/// The text without the space around it.
+/// Removes whitespace at both ends.
 pub(super) fn trim(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     Ok(one_text("trim", values, budget)?.trim().into())
 }
 
-/// The text with one part replaced by another, everywhere or the first few times.
+/// Replaces a part by another, everywhere or a limited number of times.
 pub(super) fn replace(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (text, from, to, most) = match values {
         [Value::Text(text), Value::Text(from), Value::Text(to)] => (text, from, to, usize::MAX),
@@ -133,7 +133,7 @@ pub(super) fn replace(values: &[Value], budget: &mut EvaluationBudget) -> Result
     Ok(text.replacen(from.as_ref(), to, found).into())
 }
 
-/// The parts of the text between separators, all or the first few; an empty separator gives the characters.
+/// Splits the text at a separator, with an optional maximum number of parts. An empty separator gives the characters.
 pub(super) fn split(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (text, separator, most) = match values {
         [Value::Text(text), Value::Text(separator)] => (text, separator, usize::MAX),
@@ -166,7 +166,7 @@ pub(super) fn split(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     ))
 }
 
-/// The characters from one position up to, and without, another one, or the end.
+/// Returns the characters from one position up to, but not including, another or the end.
 pub(super) fn substring(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (text, from, to) = match values {
         [Value::Text(text), Value::Number(from)] => (text, byte_of(text, from)?, text.len()),
@@ -181,7 +181,7 @@ pub(super) fn substring(values: &[Value], budget: &mut EvaluationBudget) -> Resu
         .ok_or_else(|| failed("`substring` ends before it begins"))
 }
 
-/// The texts in a list, one after the other, with a separator between them.
+/// Joins the texts of a list, with an optional separator.
 pub(super) fn join(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (items, separator) = match values {
         [Value::List(items)] => (items, ""),
@@ -226,7 +226,7 @@ fn two_texts<'v>(
     Ok((text, part))
 }
 
-/// How often something is done; a negative number means every time.
+/// Returns a repetition count; a negative number means no limit.
 fn count(number: &Number) -> std::result::Result<usize, EvaluationError> {
     if !number.is_i64() && !number.is_u64() {
         return Err(failed(format!("`{number}` counts nothing")));
@@ -237,7 +237,7 @@ fn count(number: &Number) -> std::result::Result<usize, EvaluationError> {
     Ok(count.unwrap_or(usize::MAX))
 }
 
-/// The byte at which the character at `position` begins.
+/// Returns the byte offset of the character at `position`.
 fn byte_of(text: &str, position: &Number) -> std::result::Result<usize, EvaluationError> {
     let start = position
         .as_u64()
@@ -251,7 +251,8 @@ fn byte_of(text: &str, position: &Number) -> std::result::Result<usize, Evaluati
     start.ok_or_else(|| no_character(position))
 }
 
-/// The byte at which a search for `part` begins or ends. Only a search for nothing may begin behind the text.
+/// Returns the byte offset at which a search for `part` begins or ends. Only a search for an empty text may begin after
+/// the end.
 fn search_position(
     text: &str,
     part: &str,
@@ -271,7 +272,7 @@ fn no_character(position: &Number) -> EvaluationError {
     failed(format!("there is no character `{position}` in the text"))
 }
 
-/// The position of the character at a byte; -1 for none.
+/// Returns the position of the character at a byte offset; -1 for `None`.
 fn character_of(text: &str, byte: Option<usize>) -> Value {
     let position = byte.and_then(|byte| Some(text.get(..byte)?.chars().count()));
     match position {

@@ -1,4 +1,4 @@
-//! Calls: of functions, of methods, of loops over items.
+//! Parsing of calls: functions, methods, and loops over items.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::expression::pattern;
 use crate::expression::tree::{Accessor, Loop, Tree};
 
 impl<'t> Parser<'t> {
-    /// A call of `name`, whose opening bracket has been taken.
+    /// Parses a call of `name` after its opening bracket.
     pub(super) fn call(&mut self, name: &str, at: usize) -> Result<Tree, ExpressionError> {
         if name == "has" {
             let path = self.nested()?;
@@ -64,7 +64,7 @@ impl<'t> Parser<'t> {
         Ok(Tree::Call(function, arguments))
     }
 
-    /// A call of the method `name`, whose opening bracket has been taken.
+    /// Parses a call of the method `name` after its opening bracket.
     pub(super) fn method(&mut self, name: &'t str, at: usize) -> Result<Accessor, ExpressionError> {
         if let Some((kind, min_arguments, max_arguments)) = Loop::named(name) {
             return self.loop_over(name, kind, min_arguments..=max_arguments, at);
@@ -88,7 +88,7 @@ impl<'t> Parser<'t> {
         Ok(Accessor::Call(function, arguments))
     }
 
-    /// `matches` with a pattern that is compiled now, where it is known already.
+    /// Creates a `matches` accessor and compiles a constant pattern at once.
     fn matches(
         &mut self,
         function: &'static Function,

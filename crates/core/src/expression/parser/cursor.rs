@@ -1,9 +1,9 @@
-//! Reading an expression's text letter by letter: names, numbers, quoted text.
+//! The lexer: a cursor that reads names, numbers and quoted text.
 
 use crate::expression::{ExpressionError, MAX_EXPRESSION_DEPTH};
 use crate::{Number, Value};
 
-/// A position in a text.
+/// A position in a text, with the nesting depth.
 #[derive(Debug)]
 pub(super) struct Cursor<'t> {
     pub(super) text: &'t str,
@@ -20,7 +20,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Goes one level in.
+    /// Enters a nested expression, up to the maximum depth.
     pub(super) fn enter(&mut self) -> Result<(), ExpressionError> {
         self.nested += 1;
         if self.nested > MAX_EXPRESSION_DEPTH {
@@ -32,7 +32,7 @@ impl<'t> Cursor<'t> {
         Ok(())
     }
 
-    /// Comes back from one level in.
+    /// Leaves a nested expression.
     pub(super) fn leave(&mut self) {
         self.nested = self.nested.saturating_sub(1);
     }
@@ -56,7 +56,7 @@ impl<'t> Cursor<'t> {
             let rest = self.rest();
             let trimmed = rest.trim_start();
             self.at += rest.len() - trimmed.len();
-            // CEL comments reach to the end of their line.
+            // A CEL comment extends to the end of its line.
             if !trimmed.starts_with("//") {
                 return;
             }
@@ -64,7 +64,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Takes `sign` if it comes next.
+    /// Consumes `sign` if it comes next.
     pub(super) fn take(&mut self, sign: &str) -> bool {
         let found = self.rest().starts_with(sign);
         if found {
@@ -73,13 +73,13 @@ impl<'t> Cursor<'t> {
         found
     }
 
-    /// Takes `sign`, with any space before it.
+    /// Consumes `sign` and any whitespace before it.
     pub(super) fn take_spaced(&mut self, sign: &str) -> bool {
         self.skip_space();
         self.take(sign)
     }
 
-    /// Takes `sign`, or says that it is missing.
+    /// Consumes `sign`, or returns an error that it is missing.
     pub(super) fn expect(&mut self, sign: &str) -> Result<(), ExpressionError> {
         if self.take_spaced(sign) {
             return Ok(());
@@ -87,7 +87,7 @@ impl<'t> Cursor<'t> {
         Err(self.unexpected(&format!("expected `{sign}`")))
     }
 
-    /// An error about what stands here.
+    /// Returns an error about the next character.
     pub(super) fn unexpected(&self, expected: &str) -> ExpressionError {
         let message = match self.peek() {
             Some(found) => format!("{expected}, found `{found}`"),
@@ -96,13 +96,13 @@ impl<'t> Cursor<'t> {
         ExpressionError::new(message, self.at)
     }
 
-    /// Whether a number that begins with its point comes next.
+    /// Returns true if a number that begins with its decimal point comes next.
     pub(super) fn is_at_fraction(&self) -> bool {
         let mut letters = self.rest().chars();
         letters.next() == Some('.') && letters.next().is_some_and(|next| next.is_ascii_digit())
     }
 
-    /// Takes the opening bracket of a call, with any space before it.
+    /// Consumes the opening bracket of a call and any whitespace before it.
     pub(super) fn take_call(&mut self) -> bool {
         let start = self.at;
         let found = self.take_spaced("(");
@@ -112,7 +112,7 @@ impl<'t> Cursor<'t> {
         found
     }
 
-    /// A name or a segment of a path: letters and digits of any script, `_`, and hyphens between them.
+    /// Consumes a name or a path segment: letters and digits of any script, `_`, and hyphens between them.
     pub(super) fn name(&mut self) -> Option<&'t str> {
         let rest = self.rest();
         let length = name_length(rest);
@@ -120,7 +120,7 @@ impl<'t> Cursor<'t> {
         rest.get(..length).filter(|name| !name.is_empty())
     }
 
-    /// A number without a sign, which may begin with its point.
+    /// Parses an unsigned number, which may begin with its decimal point.
     pub(super) fn number(&mut self) -> Result<Value, ExpressionError> {
         let start = self.at;
         let rest = self.rest();
@@ -182,7 +182,7 @@ impl<'t> Cursor<'t> {
             .ok_or_else(|| bad_number(start))
     }
 
-    /// `1u` is the same number as `1`.
+    /// Skips the suffix of an unsigned CEL number: `1u` equals `1`.
     fn skip_unsigned_suffix(&mut self) {
         let _ = self.take("u") || self.take("U");
     }
@@ -195,7 +195,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Quoted text, from its opening quote on. `r"…"` is taken by the caller, which says so by `is_raw`.
+    /// Parses a quoted text. The caller consumes the `r` of `r"…"` and sets `is_raw`.
     pub(super) fn quoted(&mut self, is_raw: bool) -> Result<String, ExpressionError> {
         let start = self.at;
         let unclosed = || ExpressionError::new("the quoted text does not end", start);
@@ -252,7 +252,7 @@ impl<'t> Cursor<'t> {
                 if !(0xd800..0xdc00).contains(&first) {
                     return char::from_u32(first).ok_or_else(unknown);
                 }
-                // JSON writes characters beyond 16 bits as two escapes.
+                // JSON escapes characters beyond 16 bits as a surrogate pair.
                 let second = if self.take("\\u") {
                     self.code(4, 16)
                 } else {
@@ -283,7 +283,7 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// How many bytes of `text` make a name, from its start.
+/// Returns the length in bytes of the name at the start of `text`; 0 if there is none.
 pub(in crate::expression) fn name_length(text: &str) -> usize {
     let mut length = 0;
     let mut letters = text.char_indices().peekable();
@@ -308,7 +308,7 @@ fn bad_number(at: usize) -> ExpressionError {
     ExpressionError::new("the number is malformed or too large", at)
 }
 
-/// Whether a name has no hyphen, begins with no digit and means nothing else, so that it can stand for a loop's item.
+/// Returns true if `name` can be a loop variable: no hyphen, no leading digit, no keyword.
 pub(super) fn plain_name(name: &str) -> bool {
     !name.contains('-')
         && !name.starts_with(|letter: char| letter.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! The grammar between `${` and `}`: alternatives, and the operators of CEL around their operands.
+//! The grammar between `${` and `}`: alternatives and CEL operators.
 
 use std::ops::Range;
 
@@ -11,23 +11,23 @@ use crate::expression::tree::{CoalesceOperand, Tree};
 use crate::expression::{Expression, ExpressionError, LONGEST_TEXT, operator};
 use crate::plan::{Alternative, Form, Read};
 
-/// Reads what stands between `${` and `}`.
+/// Parses the text between `${` and `}`.
 ///
 /// It is a path (`step.field[0]`, `rows[*].id`, `inputs.x`, `steps["odd id"]`), a JSON literal, a CEL expression over
-/// paths, several of these with `??` between them, or `all(path, path)`, which waits for all and gives the last.
+/// paths, several of these separated by `??`, or `all(path, path)`, which waits for all and returns the last.
 ///
 /// # Errors
 ///
-/// The first mistake in the text.
+/// Returns the first error in the text.
 pub fn parse_form(text: &str) -> Result<Form, ExpressionError> {
     parse_form_within(text, &mut PatternBudget::default())
 }
 
-/// The same for one of many such texts, which have to do with what `patterns` leaves of patterns that are known ahead.
+/// Parses one of many such texts, which share the budget `patterns` for constant patterns.
 ///
 /// # Errors
 ///
-/// The first mistake in the text.
+/// Returns the first error in the text.
 pub fn parse_form_within(
     text: &str,
     patterns: &mut PatternBudget,
@@ -59,7 +59,7 @@ pub fn parse_form_within(
     Ok(form_of(alternatives, text))
 }
 
-/// The form that `alternatives`, cut from `text`, make.
+/// Builds the form of `alternatives`, which were parsed from `text`.
 pub(in crate::expression) fn form_of(alternatives: Vec<CoalesceOperand>, text: &str) -> Form {
     let mut flat = Vec::with_capacity(alternatives.len());
     for alternative in alternatives {
@@ -85,7 +85,7 @@ fn expression_of(tree: Tree, span: Range<usize>, text: &str) -> Expression {
     Binder::new(text).bind(written.into(), tree)
 }
 
-/// The state of the parser: where it is, and which loops it is in.
+/// The state of the parser: its position and the enclosing loops.
 pub(super) struct Parser<'t> {
     pub(super) cursor: Cursor<'t>,
     /// The variables of the enclosing loops, the innermost last.
@@ -94,7 +94,7 @@ pub(super) struct Parser<'t> {
 }
 
 impl Parser<'_> {
-    /// `all(path, path)`, which stands alone.
+    /// Parses `all(path, path)`, which must be the whole text.
     fn all(&mut self) -> Result<Option<Vec<Read>>, ExpressionError> {
         let start = self.cursor.at;
         if self.cursor.name() != Some("all") || !self.cursor.take_spaced("(") {
@@ -126,7 +126,7 @@ impl Parser<'_> {
         Ok(Some(reads))
     }
 
-    /// `a ?? b ?? c`, each with its place in the text.
+    /// Parses `a ?? b ?? c`, each operand with its source range.
     pub(super) fn alternatives(&mut self) -> Result<Vec<CoalesceOperand>, ExpressionError> {
         let mut alternatives = Vec::new();
         loop {
@@ -141,7 +141,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Alternatives as one operand: where only one is given, that one.
+    /// Parses nested alternatives as one operand.
     pub(super) fn nested(&mut self) -> Result<Tree, ExpressionError> {
         self.cursor.enter()?;
         let mut alternatives = self.alternatives()?;
@@ -155,7 +155,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `condition ? value : otherwise`, or what has no `?`.
+    /// Parses `condition ? value : otherwise`, or an expression without `?`.
     pub(super) fn choice(&mut self) -> Result<Tree, ExpressionError> {
         let mut cases = Vec::new();
         let mut next = self.or()?;
@@ -194,7 +194,7 @@ impl Parser<'_> {
         Ok(single(parts).unwrap_or_else(Tree::And))
     }
 
-    /// Operators of `level`, from left to right, around operands of the next level.
+    /// Parses left-associative operators of `level` around operands of the next level.
     fn chain(&mut self, level: usize) -> Result<Tree, ExpressionError> {
         let first = self.link(level)?;
         let mut rest = Vec::new();
@@ -246,7 +246,7 @@ impl Parser<'_> {
         Ok(Some(operator))
     }
 
-    /// Signs before an operand.
+    /// Parses an operand and the signs before it.
     fn unary(&mut self) -> Result<Tree, ExpressionError> {
         self.cursor.skip_space();
         let start = self.cursor.at;
@@ -265,7 +265,7 @@ impl Parser<'_> {
             }
             _ => self.operand()?,
         };
-        // Two of the same sign undo each other, but still say of which kind the operand must be.
+        // Two equal signs cancel out, but the type of the operand must still be checked.
         for _ in 0..2 - signs % 2 {
             tree = match (sign, tree) {
                 ('-', Tree::Literal(value @ Value::Number(_))) => operator::negate(&value)
@@ -278,7 +278,7 @@ impl Parser<'_> {
         Ok(tree)
     }
 
-    /// An error about what stands where an operator is expected.
+    /// Returns an error about the text where an operator is expected.
     fn not_an_operator(&mut self) -> ExpressionError {
         let at = self.cursor.at;
         let error = |message: &str, help: &str| ExpressionError::new(message, at).help(help);
@@ -307,7 +307,7 @@ impl Parser<'_> {
     }
 }
 
-/// The only part, or all of them.
+/// Returns the only part, or all parts.
 fn single(mut parts: Vec<Tree>) -> Result<Tree, Vec<Tree>> {
     match parts.pop() {
         Some(only) if parts.is_empty() => Ok(only),

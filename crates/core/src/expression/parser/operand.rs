@@ -1,4 +1,4 @@
-//! The operands of an expression: literals, paths, calls, and what is done to them with `.` and `[…]`.
+//! Parsing of operands: literals, paths and calls, with their accessors.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::plan::{Missing, Outside, Path, Read, Segment, SlotKind, Source, StepI
 use crate::value::Object;
 
 impl Parser<'_> {
-    /// One operand, with everything that is done to it.
+    /// Parses an operand with its accessors.
     pub(super) fn operand(&mut self) -> Result<Tree, ExpressionError> {
         self.cursor.skip_space();
         let tree = match self.cursor.peek() {
@@ -93,7 +93,7 @@ impl Parser<'_> {
         Ok(literals.map_or(Tree::Object(fields), |fields| Tree::Literal(fields.into())))
     }
 
-    /// Takes the comma that may end a list or an object, even an empty one, and then `end`.
+    /// Consumes the comma that may precede `end` even in an empty list or object, and then `end`.
     fn lone_comma(&mut self, end: &str) -> Result<bool, ExpressionError> {
         let found = self.cursor.take_spaced(",");
         if found {
@@ -102,7 +102,7 @@ impl Parser<'_> {
         Ok(found)
     }
 
-    /// Values with commas between them, up to `end`.
+    /// Parses values separated by commas, up to `end`.
     pub(super) fn arguments(&mut self, end: &str) -> Result<Vec<Tree>, ExpressionError> {
         let mut arguments = Vec::new();
         loop {
@@ -117,7 +117,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What begins with a name: a word that stands for a value, a loop's variable, a call, or a path.
+    /// Parses an operand that begins with a name: a keyword, a loop variable, a call or a path.
     fn named(&mut self) -> Result<Tree, ExpressionError> {
         let at = self.cursor.at;
         let Some(name) = self.cursor.name() else {
@@ -168,7 +168,7 @@ impl Parser<'_> {
             .map(|source| Tree::Read(Read::whole(source)))
     }
 
-    /// The place that a path starts from: a name of its own, or the id of a step.
+    /// Returns the source at the root of a path: a reserved name, or the id of a step.
     fn source(&mut self, name: &str, at: usize) -> Result<Source, ExpressionError> {
         Ok(match name {
             "inputs" => Source::Slot(SlotKind::Inputs),
@@ -197,7 +197,7 @@ impl Parser<'_> {
         })
     }
 
-    /// The key that must follow `root`: `.key` or `["key"]`.
+    /// Parses the required key after `root`: `.key` or `["key"]`.
     fn constant_key(&mut self, root: &str, example: &str) -> Result<Arc<str>, ExpressionError> {
         let at = self.cursor.at;
         let wrong = || {
@@ -225,7 +225,7 @@ impl Parser<'_> {
         Ok(key.into())
     }
 
-    /// Everything that is done to `tree` with `.`, `[…]` and `?`.
+    /// Parses the accessors of `tree`: `.`, `[…]` and `?`.
     fn accessors(&mut self, mut tree: Tree) -> Result<Tree, ExpressionError> {
         loop {
             let end = self.cursor.at;
@@ -272,7 +272,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether `?` is followed by a number that begins with its point, as in `yes?.5:1.0`.
+    /// Returns true if `?` is followed by a number that begins with its decimal point, as in `yes?.5:1.0`.
     fn is_choice_of_fraction(&self) -> bool {
         let digit = self.cursor.rest().chars().nth(2);
         digit.is_some_and(|digit| digit.is_ascii_digit())
@@ -284,7 +284,7 @@ impl Parser<'_> {
         error.help("write a field with spaces or signs as `[\"…\"]`")
     }
 
-    /// Whether the `?` that comes next ends a path, rather than being followed by the two values of a choice.
+    /// Returns true if the next `?` ends an optional path, not the condition of a choice.
     fn ends_optional_path(&self) -> bool {
         let rest = self.cursor.rest();
         let Some(after) = rest.strip_prefix('?') else {
@@ -302,7 +302,7 @@ impl Parser<'_> {
             || (name_length(after) == 2 && after.starts_with("in"))
     }
 
-    /// What stands between `[` and `]`, after the opening one.
+    /// Parses the content of `[…]` after the opening bracket.
     fn bracket(&mut self, tree: Tree) -> Result<Tree, ExpressionError> {
         self.cursor.skip_space();
         if self.cursor.take("*") {
@@ -339,7 +339,7 @@ impl Parser<'_> {
     }
 }
 
-/// Whether something can be behind a literal: `1.x` most probably means the step that is called `1`.
+/// Checks that a literal may have accessors: `1.x` most probably means the step called `1`.
 fn has_parts(tree: &Tree, at: usize) -> Result<(), ExpressionError> {
     match tree {
         Tree::Literal(value @ (Value::Number(_) | Value::Bool(_) | Value::Null)) => Err(
@@ -378,7 +378,7 @@ fn optional(mut tree: Tree) -> Result<Tree, ()> {
     Ok(tree)
 }
 
-/// The path at the end of `tree`, to lengthen it.
+/// Returns the path at the end of `tree`, to be extended.
 fn last_path(tree: &mut Tree) -> Option<(&mut Path, &mut Missing)> {
     match tree {
         Tree::Read(read) => Some((&mut read.path, &mut read.missing)),

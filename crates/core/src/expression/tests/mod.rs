@@ -1,4 +1,4 @@
-//! Tables of texts, what they mean, what they give.
+//! Tests of the expression language: tables of texts with their forms, values and costs.
 
 mod computing;
 mod cost;

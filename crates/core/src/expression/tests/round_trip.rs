@@ -1,4 +1,4 @@
-//! Printed forms read as they were.
+//! Printed forms parse to the same form.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What holds of all schemas and values.
+//! Properties of all schemas and values.
 
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn any_value() -> impl Strategy<Value = serde_json::Value> {
     })
 }
 
-/// Schemas of all kinds of keywords, those included that types know nothing of.
+/// Generates schemas with all kinds of keywords, including those that types ignore.
 fn any_schema() -> impl Strategy<Value = serde_json::Value> {
     use serde_json::json;
     let kind = prop::sample::select(vec![
@@ -107,7 +107,7 @@ proptest! {
             return Ok(());
         };
         let schema = Schema::from_value(text.into());
-        // One that leads back to itself is refused here, and taken there.
+        // A schema with an endless reference is malformed here, but accepted by the reference validator.
         prop_assume!(schema.malformed().is_none());
         prop_assert_eq!(schema.is_valid(&Value::from(value.clone())), reference.is_valid(&value));
     }

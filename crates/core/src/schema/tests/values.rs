@@ -1,4 +1,4 @@
-//! What schemas say about values and about each other.
+//! Validation and inference of single schemas.
 
 use crate::Value;
 use crate::plan::Segment;
@@ -12,7 +12,7 @@ fn schema(text: &str) -> Schema {
     Schema::from_value(json(text))
 }
 
-/// `inner` inside of so many objects.
+/// Returns `inner` inside `count` objects.
 fn nested(count: usize, inner: &str) -> Value {
     (0..count).fold(json(inner), |value, _| Value::object([("n", value)]))
 }
@@ -43,7 +43,7 @@ fn nothing_takes_longer_than_anybody_waits() {
     check(&twice("allOf"), &bad, Some(false));
     check(&twice("anyOf"), &matched, Some(true));
     check(&twice("anyOf"), &bad, None);
-    // Many ways to the same part, and none of them through anything that is remembered.
+    // Many paths lead to the same part, and none of them through a cached one.
     let steps: Vec<String> = (1..60)
         .map(|n| {
             let inner = format!(
@@ -59,7 +59,7 @@ fn nothing_takes_longer_than_anybody_waits() {
     );
     check(&steps, &nested(10, r#"{"x": 1}"#), Some(true));
     check(&steps, &matched, None);
-    // More levels than there is room for on the stack, unless each takes little.
+    // More levels than the stack has room for, unless each takes little.
     let chain: Vec<String> = (1..60)
         .map(|n| {
             format!(
@@ -104,7 +104,7 @@ fn large_values_are_looked_at_to_their_end() {
     let paths: Vec<usize> = faults.iter().map(|fault| fault.path.len()).collect();
     assert_eq!(paths, [1], "{faults:?}");
 
-    // Each pattern is held against each field.
+    // Each pattern is matched against each field.
     let patterns: Vec<String> = (0..300)
         .map(|n| format!(r#""^p{n}_": {{"type": "integer"}}"#))
         .collect();
@@ -254,7 +254,7 @@ fn malformed_schemas_are_told_and_take_anything() {
         assert!(schema.is_valid(&json("1")));
     }
 
-    // Each of these would take minutes or a great deal of memory.
+    // Each of these would take minutes or much memory.
     let sets = r"\\p{Any}".repeat(2_000);
     let too_many = "a pattern in it ignores case and has more than 24 sets of characters";
     check(

@@ -1,21 +1,21 @@
-//! Where our language is not CEL as the `cel` crate has it, and why.
+//! Intended differences between our language and CEL as the `cel` crate implements it.
 
 use cel::ExecutionError;
 use planwright_core::Value;
 
 use super::outcome::Theirs;
 
-/// A difference that is meant.
+/// An intended difference.
 pub(super) struct Deviation {
-    /// What differs, and why.
+    /// The difference and its reason.
     pub(super) reason: &'static str,
-    /// Expressions, what they are with us, and with the crate, in words.
+    /// Expressions, with our result and that of the crate, in words.
     pub(super) cases: &'static [(&'static str, &'static str, &'static str)],
-    /// Whether this is why a random expression differs.
+    /// Tests if this explains the difference of a random expression.
     pub(super) explains: fn(&str, &Result<Value, String>, &Theirs) -> bool,
 }
 
-/// All differences that are meant.
+/// All intended differences.
 pub(super) const DEVIATIONS: &[Deviation] = &[
     Deviation {
         reason: "JSON has one type of number, so whole numbers and fractions calculate with each other",

@@ -1,4 +1,4 @@
-//! Random expressions and random values for the names in them, both made from a list of choices that shrinks well.
+//! Random expressions and values, generated from a list of choices that shrinks well.
 
 use std::ops::Range;
 
@@ -7,13 +7,13 @@ use planwright_core::{Number, Value};
 use super::outcome::World;
 use super::shapes::{KINDS, Kind, kind_of, leaves, shapes};
 
-/// How deeply operations are put into each other.
+/// Maximum nesting of operations.
 const DEEPEST: usize = 6;
 
-/// Where an expression stops to grow.
+/// Maximum length of an expression, in bytes.
 const LONGEST: usize = 600;
 
-/// The variables of loops. One of them is the name of a value, too.
+/// The names of loop variables. One of them is also the name of a value.
 const LOCALS: [&str; 3] = ["x", "y", "z"];
 
 /// A random expression.
@@ -24,13 +24,13 @@ pub(super) struct Generated {
 }
 
 impl Generated {
-    /// The texts of all expressions inside of it, the innermost first, itself last.
+    /// Returns the texts of all subexpressions, innermost first, then the whole.
     pub(super) fn parts(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().map(|part| &self.text[part.clone()])
     }
 }
 
-/// An expression that `choices` lead to. Most are well typed; one operand in sixteen is of any kind.
+/// Generates an expression from `choices`. Most are well typed; one operand in sixteen is of any kind.
 pub(super) fn expression(choices: &[u8]) -> Generated {
     let mut writer = Writer {
         choices: Choices(choices.iter()),
@@ -46,7 +46,7 @@ pub(super) fn expression(choices: &[u8]) -> Generated {
     }
 }
 
-/// Values for all names that [`expression`] uses.
+/// Generates values for all names that [`expression`] uses.
 pub(super) fn world(choices: &[u8]) -> World {
     let mut choices = Choices(choices.iter());
     let mut whole = || Value::from(choices.one_of(&[0, 1, 2, 3, -1, -7, i64::MAX, i64::MIN]));
@@ -82,8 +82,8 @@ pub(super) fn world(choices: &[u8]) -> World {
     ])
 }
 
-/// `world` once for each of its values, which the variables of loops then have, so that parts of loops can be looked at
-/// alone.
+/// Returns a copy of `world` for each of its values, with that value as the loop variables, so that parts of loops can
+/// be evaluated alone.
 pub(super) fn inside_loops(world: &World) -> Vec<World> {
     let with = |value: &Value| {
         let locals = LOCALS.map(|name| (name, value.clone()));
@@ -92,7 +92,7 @@ pub(super) fn inside_loops(world: &World) -> Vec<World> {
     world.0.iter().map(|(_, value)| with(value)).collect()
 }
 
-/// What is left to choose from; the first of everything when nothing is.
+/// The remaining choices; once empty, always the first one.
 struct Choices<'c>(std::slice::Iter<'c, u8>);
 
 impl Choices<'_> {
@@ -141,8 +141,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes `shape`, with expressions in place of `@W` (a whole number), `@D` (a double), `@B`, `@T`, `@L`, `@O` and
-    /// `@#` (the same kind). `@x` is the variable of a loop, which the expressions behind it may use.
+    /// Writes `shape`, with expressions in place of `@W` (an integer), `@D` (a double), `@B`, `@T`, `@L`, `@O` and `@#`
+    /// (the same kind). `@x` is a loop variable, which later expressions may use.
     fn shape(&mut self, shape: &str, kind: Kind, depth: usize) {
         let outside = self.locals.len();
         let mut letters = shape.chars();

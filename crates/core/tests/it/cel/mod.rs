@@ -1,4 +1,4 @@
-//! Whether the language between `${` and `}` is CEL: every expression is computed by us and by the `cel` crate.
+//! Conformance with CEL: every expression is evaluated by us and by the `cel` crate.
 
 mod deviation;
 mod generate;
@@ -15,16 +15,16 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use self::deviation::DEVIATIONS;
 use self::outcome::{Theirs, World, ours, reference, theirs};
 
-/// Expressions to which both give the same value.
+/// Expressions with the same value in both.
 const VALUES: &str = include_str!("values.txt");
 
-/// Expressions that both refuse to read or to compute.
+/// Expressions that neither parses or evaluates.
 const REFUSALS: &str = include_str!("refusals.txt");
 
-/// How many random expressions are compared.
+/// The number of random expressions.
 const CASES: u32 = 3000;
 
-/// What the names in the tables stand for.
+/// The values of the names in the tables.
 fn table_world() -> World {
     let values = [
         (
@@ -51,7 +51,7 @@ fn table_world() -> World {
     )
 }
 
-/// Runs `test` where the crate's parser has stack enough.
+/// Runs `test` on a thread with enough stack for the crate's parser.
 fn with_reference(test: fn(&Arc<Env>)) {
     std::thread::Builder::new()
         .stack_size(256 << 20)
@@ -61,7 +61,7 @@ fn with_reference(test: fn(&Arc<Env>)) {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
 }
 
-/// The expressions of a table, one a line. `⏎` stands for the end of a line, `#` begins a heading.
+/// Returns the expressions of a table, one per line. `⏎` stands for a line break, `#` begins a heading.
 fn lines(table: &str) -> impl Iterator<Item = String> {
     table
         .lines()
@@ -69,7 +69,7 @@ fn lines(table: &str) -> impl Iterator<Item = String> {
         .map(|line| line.replace('⏎', "\n"))
 }
 
-/// What either of us makes of an expression, in a word: JSON, `malformed`, `failed`, `foreign`.
+/// Describes both results in a word: JSON, `malformed`, `failed`, `foreign`.
 fn in_words(ours: &Result<Value, String>, theirs: &Theirs) -> (String, String) {
     let ours = match ours {
         Ok(value) => value.to_json(),
@@ -132,7 +132,7 @@ fn deviations_are_as_listed() {
     });
 }
 
-/// Whether we and the crate agree about `text`.
+/// Returns true if both results agree.
 fn agree(ours: &Result<Value, String>, theirs: &Theirs) -> bool {
     match (ours, theirs) {
         (Ok(ours), Theirs::Value(theirs)) => ours == theirs,

@@ -1,4 +1,4 @@
-//! One expression computed twice: by us, and by the `cel` crate.
+//! Evaluation of one expression by us and by the `cel` crate.
 
 use std::sync::Arc;
 
@@ -9,20 +9,20 @@ use planwright_core::path::read_path;
 use planwright_core::plan::{Alternative, Form, Source};
 use planwright_core::{Number, Value};
 
-/// What the crate makes of an expression.
+/// The result of the `cel` crate.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Theirs {
-    /// A value that JSON has too.
+    /// A value that JSON can represent.
     Value(Value),
     /// A value of a type that JSON does not have.
     Foreign(cel::Value),
-    /// It cannot be computed.
+    /// The evaluation failed.
     Failed(ExecutionError),
-    /// It is no expression, for these reasons.
+    /// The text is malformed, for these reasons.
     Malformed(String),
 }
 
-/// The names that expressions use, and their values.
+/// The names that expressions use, with their values.
 #[derive(Clone, Debug)]
 pub(super) struct World(pub(super) Vec<(&'static str, Value)>);
 
@@ -33,7 +33,7 @@ impl World {
     }
 }
 
-/// What we make of `text`: a value, or a message.
+/// Evaluates `text` with our implementation.
 pub(super) fn ours(text: &str, world: &World) -> Result<Value, String> {
     let form = parse_form(text).map_err(|error| format!("malformed: {error}"))?;
     resolve(&form, world).map_err(|error| error.to_string())
@@ -73,7 +73,7 @@ fn evaluate(expression: &Expression, world: &World) -> Result<Value, EvaluationE
     expression.evaluate(&values?, &EvaluationLimits::default())
 }
 
-/// The crate, with the extensions that we have functions of.
+/// Returns the crate's environment, with the extensions that we implement.
 pub(super) fn reference() -> Arc<Env> {
     let mut env = Env::stdlib();
     for extension in [extensions::strings, extensions::lists, extensions::math] {
@@ -82,7 +82,7 @@ pub(super) fn reference() -> Arc<Env> {
     Arc::new(env)
 }
 
-/// What the crate makes of `text`.
+/// Evaluates `text` with the crate.
 pub(super) fn theirs(text: &str, world: &World, env: &Arc<Env>) -> Theirs {
     let program = match env.compile(text) {
         Ok(program) => program,
@@ -98,7 +98,7 @@ pub(super) fn theirs(text: &str, world: &World, env: &Arc<Env>) -> Theirs {
     }
 }
 
-/// The same value in the crate's types. Whole numbers are `int`, and `uint` beyond its range.
+/// Converts to the crate's types. Integers become `int`, or `uint` beyond its range.
 fn to_theirs(value: &Value) -> cel::Value {
     match value {
         Value::Null => cel::Value::Null,
@@ -121,7 +121,7 @@ fn to_theirs(value: &Value) -> cel::Value {
     }
 }
 
-/// The same value in our types, if JSON has such a one.
+/// Converts from the crate's types, if JSON can represent the value.
 fn from_theirs(value: &cel::Value) -> Option<Value> {
     Some(match value {
         cel::Value::Null => Value::Null,
