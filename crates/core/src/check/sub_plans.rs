@@ -82,7 +82,7 @@ pub(super) fn sub_plans(
 fn too_deep(max_depth: usize, place: Place, reporter: &mut Reporter<'_>) {
     let message = format!("plans run plans more than {max_depth} deep");
     let diagnostic = reporter.error(Code::PlansTooDeep, place, message);
-    reporter.push(diagnostic.help("let fewer plans stand inside of each other"));
+    reporter.push(diagnostic.help("nest fewer plans"));
 }
 
 fn inline(
@@ -120,7 +120,7 @@ fn named(
         if library.is_unreadable(&name.text) {
             let message = format!("the plan `{}` in the library cannot be read", name.text);
             let diagnostic = reporter.error(Code::UnknownPlan, name.place, message);
-            reporter.push(diagnostic.help("mend what was found in it"));
+            reporter.push(diagnostic.help("fix the errors in it"));
             return None;
         }
         let cache = library.known_names().map(|name| &**name);

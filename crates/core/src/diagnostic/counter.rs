@@ -101,8 +101,8 @@ mod tests {
     fn each_severity_is_told_up_to_its_bound() {
         check(0, 0, 0, None);
         check(1, 1000, 1001, None);
-        check(0, 1001, 1000, Some("1 further finding is not shown"));
-        check(1002, 1003, 2000, Some("5 further findings are not shown"));
+        check(0, 1001, 1000, Some("1 further diagnostic is not shown"));
+        check(1002, 1003, 2000, Some("5 further diagnostics are not shown"));
     }
 
     #[test]

@@ -39,8 +39,8 @@ pub(crate) const MAX_TEXT_BYTES: usize = 4096;
 
 /// Suffixes after the number of omitted diagnostics, for several and for one.
 const OMITTED_SUFFIXES: [&str; 2] = [
-    " further findings are not shown",
-    " further finding is not shown",
+    " further diagnostics are not shown",
+    " further diagnostic is not shown",
 ];
 
 /// The severity of a diagnostic.

@@ -109,15 +109,15 @@ fn report_cycle(resolved: &ResolvedPlan<'_>, cycle: &[u32], reporter: &mut Repor
         }
         names.push(name(resolved, first));
         format!(
-            "steps wait for each other in a circle: {}",
+            "steps wait for each other in a cycle: {}",
             names.join(" → ")
         )
     };
     let help = if rest.is_empty() {
-        "take away what it says of itself here".to_owned()
+        "remove its reference to itself".to_owned()
     } else {
         format!(
-            "here {} waits for {}: take away one of the references of the circle",
+            "here {} waits for {}: remove one of the references of the cycle",
             name(resolved, first),
             name(resolved, next)
         )

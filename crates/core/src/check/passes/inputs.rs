@@ -38,7 +38,7 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
                         input.name
                     ),
                 )
-                .help("until it is mended, any value is taken");
+                .help("any value is accepted until it is fixed");
             reporter.push(diagnostic);
         }
         if let Some(default) = &input.default {
@@ -73,7 +73,7 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
                     input.place,
                     format!("the {} `{}` is never read", noun(input), input.name),
                 )
-                .help("take it away, or refer to it");
+                .help("remove it, or refer to it");
             reporter.push(diagnostic);
         }
     }

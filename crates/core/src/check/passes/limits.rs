@@ -75,7 +75,7 @@ fn slots(plan: &Plan, reporter: &mut Reporter<'_>) -> ControlFlow<()> {
         let depth = path.keys.len();
         if depth > MAX_SLOT_DEPTH {
             let message = format!(
-                "the way to the slot has {depth} parts, more than the {MAX_SLOT_DEPTH} that are allowed"
+                "the path of the slot has {depth} parts, more than the {MAX_SLOT_DEPTH} that are allowed"
             );
             let diagnostic = reporter.error(Code::TooDeep, path.place, message);
             reporter.push(diagnostic.help("name the slot by fewer parts"));

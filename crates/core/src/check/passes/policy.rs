@@ -77,18 +77,18 @@ impl ExternalValuePass<'_> {
         let text = reference.shown();
         let misplaced = if !self.is_argument {
             Some((
-                format!("`{text}` stands elsewhere than in the arguments of a tool"),
-                "values from outside are handed to tools and to nothing else: move it into the step that needs it",
+                format!("`{text}` is used outside the arguments of a tool"),
+                "external values can only be passed to tools: move it into the step that needs it",
             ))
         } else if reference.as_read() != Some(read) {
             Some((
-                format!("`{text}` makes something of `{what}.{name}`, which may only be handed on"),
+                format!("`{text}` computes with `{what}.{name}`, which can only be passed on"),
                 "write the name alone, as the whole argument or in the middle of a text",
             ))
         } else if !read.path.is_empty() || read.missing != Missing::Fail {
             Some((
-                format!("`{what}.{name}` is a text, and `{text}` looks for more in it"),
-                "write nothing behind the name",
+                format!("`{what}.{name}` is a text, and `{text}` reads a part of it"),
+                "write nothing after the name",
             ))
         } else {
             None

@@ -147,7 +147,7 @@ fn report_unknown(step: &Step, name: &Name, tool: &Tool, reporter: &mut Reporter
 
 fn report_twice(name: &str, tool: &Tool, place: Place, reporter: &mut Reporter<'_>) {
     let message = format!(
-        "it stands where `{name}` of the tool `{}` does, which is given by name as well",
+        "its parameter `{name}` of the tool `{}` is given by name as well",
         tool.name
     );
     report(place, message, Some("give it once"), reporter);

@@ -136,7 +136,7 @@ impl ReadPass<'_> {
             _ => ("variable", "variables"),
         };
         let message = format!(
-            "`{}` refers to the {noun} `{name}`, which nobody gives",
+            "`{}` refers to the {noun} `{name}`, which is not provided",
             self.text()
         );
         let place = self.place.reference.place;
@@ -179,7 +179,7 @@ impl ReadPass<'_> {
             self.path(&format!("`{name}`"), &self.read.path, reporter);
             return;
         }
-        let mut help = format!("`{name}` is there in a step with {holders}");
+        let mut help = format!("`{name}` exists only in a step with {holders}");
         if !self.resolved.role.is_main() {
             help.push_str("; ");
             help.push_str(ARGUMENTS_ONLY);
@@ -188,7 +188,7 @@ impl ReadPass<'_> {
             .error(
                 Code::OutOfScope,
                 self.place.reference.place,
-                format!("`{}` refers to `{name}`, which is not there", self.text()),
+                format!("`{}` refers to `{name}`, which does not exist here", self.text()),
             )
             .help(help);
         reporter.push(diagnostic);

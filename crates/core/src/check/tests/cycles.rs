@@ -10,27 +10,27 @@ fn cyclic_components() {
     let world = World::with_tools(r#"{"e": {}}"#);
     world.expect(
         r#"{"steps": [{"id": "alpha", "tool": "e", "args": {"v": "${beta.v}"}}, {"id": "beta", "tool": "e", "args": {"v": "${gamma.v}"}}, {"id": "gamma", "tool": "e", "args": {"v": "${alpha.v}"}}]}"#,
-        &["PW0301 at /steps/0/args/v: steps wait for each other in a circle: `alpha` → `beta` → `gamma` → `alpha` (here `alpha` waits for `beta`: take away one of the references of the circle)"],
+        &["PW0301 at /steps/0/args/v: steps wait for each other in a cycle: `alpha` → `beta` → `gamma` → `alpha` (here `alpha` waits for `beta`: remove one of the references of the cycle)"],
     );
     world.expect(
         r#"{"steps": [{"id": "s", "tool": "e", "args": {"v": ["${s}"]}}]}"#,
-        &["PW0301 at /steps/0/args/v/0: the step `s` waits for itself (take away what it says of itself here)"],
+        &["PW0301 at /steps/0/args/v/0: the step `s` waits for itself (remove its reference to itself)"],
     );
     world.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "after": ["b"]}, {"id": "b", "tool": "e", "when": "${a.ok}"}, {"id": "c", "tool": "e", "after": ["c"]}]}"#,
         &[
-            "PW0301 at /steps/0/after/0: steps wait for each other in a circle: `a` → `b` → `a` (here `a` waits for `b`: take away one of the references of the circle)",
-            "PW0301 at /steps/2/after/0: the step `c` waits for itself (take away what it says of itself here)",
+            "PW0301 at /steps/0/after/0: steps wait for each other in a cycle: `a` → `b` → `a` (here `a` waits for `b`: remove one of the references of the cycle)",
+            "PW0301 at /steps/2/after/0: the step `c` waits for itself (remove its reference to itself)",
         ],
     );
     // Cycles through slots, with any overlap.
     world.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "args": {"v": "${slots.state.b.deep}"}, "writes": "state.a"}, {"id": "b", "tool": "e", "args": {"v": "${slots.state.a}"}, "writes": "state.b"}]}"#,
-        &["PW0301 at /steps/0/args/v: steps wait for each other in a circle: `a` → `b` → `a` (here `a` waits for `b`: take away one of the references of the circle)"],
+        &["PW0301 at /steps/0/args/v: steps wait for each other in a cycle: `a` → `b` → `a` (here `a` waits for `b`: remove one of the references of the cycle)"],
     );
     world.expect(
         r#"{"state": {"k": 1}, "steps": [{"id": "a", "tool": "e", "args": {"v": "${slots.state}"}, "writes": "state.a"}]}"#,
-        &["PW0301 at /steps/0/args/v: the step `a` waits for itself (take away what it says of itself here)"],
+        &["PW0301 at /steps/0/args/v: the step `a` waits for itself (remove its reference to itself)"],
     );
 }
 
@@ -59,11 +59,11 @@ fn the_first_reference_of_a_circle_is_pointed_at() {
     let world = World::with_tools(r#"{"e": {}}"#);
     world.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "args": {"u": "${c}", "v": "${b}", "w": "${b.x}"}}, {"id": "b", "value": "${a}"}, {"id": "c", "tool": "e"}]}"#,
-        &["PW0301 at /steps/0/args/v: steps wait for each other in a circle: `a` → `b` → `a` (here `a` waits for `b`: take away one of the references of the circle)"],
+        &["PW0301 at /steps/0/args/v: steps wait for each other in a cycle: `a` → `b` → `a` (here `a` waits for `b`: remove one of the references of the cycle)"],
     );
     world.expect(
         r#"{"listed": true, "steps": [{"id": "a", "tool": "e", "after": ["a"]}]}"#,
-        &["PW0301 at /steps/0/after/0: the step `a` waits for itself (take away what it says of itself here)"],
+        &["PW0301 at /steps/0/after/0: the step `a` waits for itself (remove its reference to itself)"],
     );
 }
 
@@ -78,24 +78,24 @@ fn values_that_speak_of_themselves() {
     check(
         r#""${a}""#,
         &[
-            "PW0301 at /steps/0/value: the step `a` waits for itself (take away what it says of itself here)",
+            "PW0301 at /steps/0/value: the step `a` waits for itself (remove its reference to itself)",
         ],
     );
     check(
         r#"{"x": ["${a.x}"]}"#,
         &[
-            "PW0301 at /steps/0/value/x/0: the step `a` waits for itself (take away what it says of itself here)",
+            "PW0301 at /steps/0/value/x/0: the step `a` waits for itself (remove its reference to itself)",
         ],
     );
     check(
         r#""${a.x ?? a.y}""#,
         &[
-            "PW0301 at /steps/0/value: the step `a` waits for itself (take away what it says of itself here)",
+            "PW0301 at /steps/0/value: the step `a` waits for itself (remove its reference to itself)",
         ],
     );
     World::default().expect(
         r#"{"steps": [{"id": "a", "value": ["${a}", "${b}"]}, {"id": "b", "value": ["${b}", "${a}"]}]}"#,
-        &["PW0301 at /steps/0/value/0: the step `a` waits for itself (take away what it says of itself here)", "PW0301 at /steps/1/value/0: the step `b` waits for itself (take away what it says of itself here)"],
+        &["PW0301 at /steps/0/value/0: the step `a` waits for itself (remove its reference to itself)", "PW0301 at /steps/1/value/0: the step `b` waits for itself (remove its reference to itself)"],
     );
 }
 

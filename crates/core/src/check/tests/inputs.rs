@@ -8,7 +8,7 @@ fn inputs() {
     let plan = r#"{"inputs": {"n": {"type": "integer"}, "list": {"type": "array", "items": {"type": "string"}, "default": ["a", 1]}}, "steps": [{"id": "a", "tool": "e", "args": {"v": "${inputs.n}"}}]}"#;
     let default = "PW0506 at /inputs/list/default/1: the default of the input `list` does not fit its schema: `1` is a number, not text";
     let unused =
-        "?PW0801 at /inputs/list: the input `list` is never read (take it away, or refer to it)";
+        "?PW0801 at /inputs/list: the input `list` is never read (remove it, or refer to it)";
     World::with_tools(tools).expect(
         plan,
         &[
@@ -28,7 +28,7 @@ fn inputs() {
     );
     World::with_tools(tools).expect(
         r#"{"inputs": {"n": {"type": "integre", "default": 1}}, "steps": [{"id": "a", "tool": "e", "args": {"v": "${inputs}"}}]}"#,
-        &["?PW0505 at /inputs/n: the schema of the input `n` is malformed: `\"integre\"` cannot stand at `/type` (until it is mended, any value is taken)"],
+        &["?PW0505 at /inputs/n: the schema of the input `n` is malformed: `\"integre\"` cannot stand at `/type` (any value is accepted until it is fixed)"],
     );
 }
 
@@ -51,7 +51,7 @@ fn variables_are_no_inputs() {
             r#"{{{declared}, "steps": [{{"id": "s", "tool": "e", "args": {{"v": "{read}"}}}}]}}"#
         )
     };
-    let unused = "?PW0801 at /inputs/x: the input `x` is never read (take it away, or refer to it)";
+    let unused = "?PW0801 at /inputs/x: the input `x` is never read (remove it, or refer to it)";
     world.expect(&plan(r#""variables": {"x": 1}"#, "${vars.x}"), &[]);
     world.expect(&plan(r#""variables": {"x": 1}"#, "${vars}"), &[]);
     world.expect(
@@ -60,7 +60,7 @@ fn variables_are_no_inputs() {
     );
     world.expect(
         &plan(r#""inputs": {"x": {"default": 1}}"#, "${vars.x}"),
-        &["PW0205 at /steps/0/args/v: `${vars.x}` refers to the variable `x`, which nobody gives (declare `x` among the plan's inputs)"],
+        &["PW0205 at /steps/0/args/v: `${vars.x}` refers to the variable `x`, which is not provided (declare `x` among the plan's inputs)"],
     );
 }
 

@@ -217,11 +217,11 @@ fn findings_beyond_number_and_measure() {
         let longest = findings.iter().map(|finding| finding.pointer.len()).max();
         assert!(longest < Some(5_000), "{longest:?}");
     };
-    check_findings("{}", 0, "; 2000 further findings are not shown");
+    check_findings("{}", 0, "; 2000 further diagnostics are not shown");
     check_findings(
         &format!(r#"{{"{key}": [{items}]}}"#),
         1_000,
-        "21000 further findings are not shown",
+        "21000 further diagnostics are not shown",
     );
 }
 

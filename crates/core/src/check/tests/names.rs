@@ -136,7 +136,7 @@ fn steps() {
         r#"{"listed": true, "steps": [{"id": "a", "tool": "t", "args": {"v": "${b}"}}, {"id": "b", "tool": "t"}, {"id": "c", "tool": "t", "args": {"v": "${c}"}}]}"#,
         &[
             "PW0302 at /steps/0/args/v: `${b}` refers to the step `b`, which comes later (the steps run as they are listed: move `b` up)",
-            "PW0301 at /steps/2/args/v: the step `c` waits for itself (take away what it says of itself here)",
+            "PW0301 at /steps/2/args/v: the step `c` waits for itself (remove its reference to itself)",
         ],
     );
 }

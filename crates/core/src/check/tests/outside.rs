@@ -67,7 +67,7 @@ fn positional_arguments() {
 fn elsewhere_than_in_arguments() {
     let at = |pointer: &str| {
         format!(
-            "PW0603 at {pointer}: `${{env.HOME}}` stands elsewhere than in the arguments of a tool (values from outside are handed to tools and to nothing else: move it into the step that needs it)"
+            "PW0603 at {pointer}: `${{env.HOME}}` is used outside the arguments of a tool (external values can only be passed to tools: move it into the step that needs it)"
         )
     };
     check(
@@ -90,10 +90,10 @@ fn more_than_the_name() {
     check(
         r#"{"id": "1", "tool": "a", "args": {"x": "${env.HOME.x}", "y": "${env.HOME ?? 'none'}", "z": "${size(env.HOME)}", "w": "${env.HOME?}"}}"#,
         &[
-            "PW0603 at /steps/0/args/x: `env.HOME` is a text, and `${env.HOME.x}` looks for more in it (write nothing behind the name)",
-            "PW0603 at /steps/0/args/y: `${env.HOME ?? 'none'}` makes something of `env.HOME`, which may only be handed on (write the name alone, as the whole argument or in the middle of a text)",
-            "PW0603 at /steps/0/args/z: `${size(env.HOME)}` makes something of `env.HOME`, which may only be handed on (write the name alone, as the whole argument or in the middle of a text)",
-            "PW0603 at /steps/0/args/w: `env.HOME` is a text, and `${env.HOME?}` looks for more in it (write nothing behind the name)",
+            "PW0603 at /steps/0/args/x: `env.HOME` is a text, and `${env.HOME.x}` reads a part of it (write nothing after the name)",
+            "PW0603 at /steps/0/args/y: `${env.HOME ?? 'none'}` computes with `env.HOME`, which can only be passed on (write the name alone, as the whole argument or in the middle of a text)",
+            "PW0603 at /steps/0/args/z: `${size(env.HOME)}` computes with `env.HOME`, which can only be passed on (write the name alone, as the whole argument or in the middle of a text)",
+            "PW0603 at /steps/0/args/w: `env.HOME` is a text, and `${env.HOME?}` reads a part of it (write nothing after the name)",
         ],
     );
 }

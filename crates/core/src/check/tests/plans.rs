@@ -43,7 +43,7 @@ fn plans_by_name() {
         &[
             "PW0207 at /steps/0/plan: there is no plan `oter` in the library (did you mean `other`?)",
             "PW0207 at /steps/1/plan: there is no plan `zzzzz` in the library (the plans are `broken`, `other`)",
-            "PW0207 at /steps/2/plan: the plan `broken` in the library cannot be read (mend what was found in it)",
+            "PW0207 at /steps/2/plan: the plan `broken` in the library cannot be read (fix the errors in it)",
         ],
     );
 }
@@ -103,7 +103,7 @@ fn depth_is_limited() {
     );
     world.expect(
         r#"{"steps": [{"id": "p", "plan": {"steps": [{"id": "q", "plan": {"steps": [{"id": "x", "tool": "e"}]}}]}}]}"#,
-        &["PW0704 at /steps/0/plan/steps/0/plan: plans run plans more than 1 deep (let fewer plans stand inside of each other)"],
+        &["PW0704 at /steps/0/plan/steps/0/plan: plans run plans more than 1 deep (nest fewer plans)"],
     );
 }
 
@@ -125,7 +125,7 @@ fn depth_counts_wherever_a_plan_is_run() {
     );
     world.expect(
         r#"{"steps": [{"id": "p", "plan": "b"}, {"id": "q", "plan": "a"}]}"#,
-        &["PW0704 at /steps/0/plan of `a`: plans run plans more than 2 deep (let fewer plans stand inside of each other)"],
+        &["PW0704 at /steps/0/plan of `a`: plans run plans more than 2 deep (nest fewer plans)"],
     );
 }
 
@@ -172,7 +172,7 @@ fn depth_of_plans_by_name() {
         ..Limits::default()
     });
     world.expect(r#"{"steps": [{"id": "p", "plan": "inner"}]}"#, &[]);
-    world.expect(r#"{"steps": [{"id": "p", "plan": "outer"}]}"#, &["PW0704 at /steps/0/plan of `outer`: plans run plans more than 1 deep (let fewer plans stand inside of each other)"]);
+    world.expect(r#"{"steps": [{"id": "p", "plan": "outer"}]}"#, &["PW0704 at /steps/0/plan of `outer`: plans run plans more than 1 deep (nest fewer plans)"]);
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn what_gets_no_name_is_found() {
     refused(
         r#"{"id": "s", "tool": "search", "positional": ["a"], "args": {"query": "b"}}"#,
         &[
-            "PW0507 at /steps/0/positional/0: an argument has no name: it stands where `query` of the tool `search` does, which is given by name as well (give it once)",
+            "PW0507 at /steps/0/positional/0: an argument has no name: its parameter `query` of the tool `search` is given by name as well (give it once)",
         ],
     );
     refused(
@@ -106,7 +106,7 @@ fn other_findings_are_made_as_well() {
         r#"{"id": "s", "tool": "gone", "positional": ["${s}"]}"#,
         &[
             "PW0201 at /steps/0/tool: there is no tool `gone` (did you mean `none`?)",
-            "PW0301 at /steps/0/positional/0: the step `s` waits for itself (take away what it says of itself here)",
+            "PW0301 at /steps/0/positional/0: the step `s` waits for itself (remove its reference to itself)",
         ],
     );
 }

@@ -124,10 +124,10 @@ fn names_that_are_not_there() {
     world.expect(
         r#"{"steps": [{"id": "s", "for_each": ["${item}"], "tool": "e", "args": {"a": "${last}"}}, {"id": "t", "tool": "e", "args": {"b": "${index}"}}], "output": {"x": "${item}"}}"#,
         &[
-            "PW0404 at /steps/0/for_each/0: `${item}` refers to `item`, which is not there (`item` is there in a step with `for_each`)",
-            "PW0404 at /steps/0/args/a: `${last}` refers to `last`, which is not there (`last` is there in a step with `repeat`)",
-            "PW0404 at /steps/1/args/b: `${index}` refers to `index`, which is not there (`index` is there in a step with `for_each` or `repeat`)",
-            "PW0404 at /output/x: `${item}` refers to `item`, which is not there (`item` is there in a step with `for_each`)",
+            "PW0404 at /steps/0/for_each/0: `${item}` refers to `item`, which does not exist here (`item` exists only in a step with `for_each`)",
+            "PW0404 at /steps/0/args/a: `${last}` refers to `last`, which does not exist here (`last` exists only in a step with `repeat`)",
+            "PW0404 at /steps/1/args/b: `${index}` refers to `index`, which does not exist here (`index` exists only in a step with `for_each` or `repeat`)",
+            "PW0404 at /output/x: `${item}` refers to `item`, which does not exist here (`item` exists only in a step with `for_each`)",
         ],
     );
     world.expect(
@@ -142,15 +142,15 @@ fn inputs_and_variables_that_nobody_gives() {
     world.expect(
         r#"{"inputs": {"city": {"default": "Oslo"}}, "steps": [{"id": "s", "tool": "e", "args": {"a": "${inputs.ctiy}", "b": "${inputs.city}", "c": "${vars.x}", "d": "${vars.x ?? 1}"}}]}"#,
         &[
-            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (did you mean `city`?)",
-            "PW0205 at /steps/0/args/c: `${vars.x}` refers to the variable `x`, which nobody gives (declare `x` among the plan's inputs)",
-            "?PW0205 at /steps/0/args/d: `${vars.x ?? 1}` refers to the variable `x`, which nobody gives (declare `x` among the plan's inputs)",
+            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which is not provided (did you mean `city`?)",
+            "PW0205 at /steps/0/args/c: `${vars.x}` refers to the variable `x`, which is not provided (declare `x` among the plan's inputs)",
+            "?PW0205 at /steps/0/args/d: `${vars.x ?? 1}` refers to the variable `x`, which is not provided (declare `x` among the plan's inputs)",
         ],
     );
     // A message may still provide the input.
     world.expect(
         r#"{"input": {"city": "Oslo"}, "steps": [{"id": "s", "tool": "e", "args": {"a": "${inputs.ctiy}", "b": "${inputs.city}"}}]}"#,
-        &["?PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (did you mean `city`?)"],
+        &["?PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which is not provided (did you mean `city`?)"],
     );
     world.expect(
         r#"{"steps": [{"id": "s", "tool": "e", "writes": "vars.x"}, {"id": "t", "tool": "e", "args": {"a": "${vars.x}"}}]}"#,
@@ -219,72 +219,72 @@ fn variables_that_have_bare_names() {
         "",
         "",
         &[
-            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (declare `ctiy` among the plan's inputs)",
+            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which is not provided (declare `ctiy` among the plan's inputs)",
         ],
     );
     check(
         "",
         vars,
         &[
-            "PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the variable `ctiy`, which nobody gives (did you mean `city`?)",
+            "PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the variable `ctiy`, which is not provided (did you mean `city`?)",
         ],
     );
     check(
         "",
         state,
         &[
-            "PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the variable `ctiy`, which nobody gives (declare `ctiy` among the plan's variables)",
+            "PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the variable `ctiy`, which is not provided (declare `ctiy` among the plan's variables)",
         ],
     );
     check(
         r#""variables": {"city": 1},"#,
         "",
         &[
-            "?PW0801 at /variables/city: the variable `city` is never read (take it away, or refer to it)",
-            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the variable `ctiy`, which nobody gives (did you mean `city`?)",
+            "?PW0801 at /variables/city: the variable `city` is never read (remove it, or refer to it)",
+            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the variable `ctiy`, which is not provided (did you mean `city`?)",
         ],
     );
     check(
         r#""variables": {"town": 1},"#,
         state,
         &[
-            "?PW0801 at /variables/town: the variable `town` is never read (take it away, or refer to it)",
-            "PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the variable `ctiy`, which nobody gives (the only variable is `town`)",
+            "?PW0801 at /variables/town: the variable `town` is never read (remove it, or refer to it)",
+            "PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the variable `ctiy`, which is not provided (the only variable is `town`)",
         ],
     );
     check(
         r#""inputs": {"town": {"default": 1}},"#,
         vars,
         &[
-            "?PW0801 at /inputs/town: the input `town` is never read (take it away, or refer to it)",
-            "PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (the only input is `town`)",
+            "?PW0801 at /inputs/town: the input `town` is never read (remove it, or refer to it)",
+            "PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which is not provided (the only input is `town`)",
         ],
     );
     check(
         r#""input": {"town": 1},"#,
         vars,
         &[
-            "?PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (the only input is `town`)",
+            "?PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which is not provided (the only input is `town`)",
         ],
     );
     check(
         r#""inputs": {"town": {"default": 1}}, "input": {"city": 1},"#,
         "",
         &[
-            "?PW0801 at /inputs/town: the input `town` is never read (take it away, or refer to it)",
-            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (did you mean `city`?)",
+            "?PW0801 at /inputs/town: the input `town` is never read (remove it, or refer to it)",
+            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which is not provided (did you mean `city`?)",
         ],
     );
     check(
         r#""state": {"town": 1},"#,
         "",
         &[
-            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (declare `ctiy` among the plan's inputs)",
+            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which is not provided (declare `ctiy` among the plan's inputs)",
         ],
     );
     world.expect(
         r#"{"steps": [{"id": "w", "tool": "e", "writes": "vars.city"}, {"id": "x", "tool": "e", "writes": "state.ctyi"}, {"id": "s", "tool": "e", "args": {"a": "${vars.ctiy}"}}]}"#,
-        &["PW0205 at /steps/2/args/a: `${vars.ctiy}` refers to the variable `ctiy`, which nobody gives (did you mean `city`?)"],
+        &["PW0205 at /steps/2/args/a: `${vars.ctiy}` refers to the variable `ctiy`, which is not provided (did you mean `city`?)"],
     );
 }
 

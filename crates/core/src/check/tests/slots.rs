@@ -77,7 +77,7 @@ fn items_that_come_round_in_a_circle() {
     check(
         r#"{"steps": [{"id": "x", "tool": "e", "args": {"v": "${w[0]}"}}, {"id": "w", "value": ["${e}"], "writes": "state.l"}, {"id": "e", "for_each": "${slots.state.l}", "value": ["${item}", "${item.name}"]}]}"#,
         &[
-            "PW0301 at /steps/1/value/0: steps wait for each other in a circle: `w` → `e` → `w` (here `w` waits for `e`: take away one of the references of the circle)",
+            "PW0301 at /steps/1/value/0: steps wait for each other in a cycle: `w` → `e` → `w` (here `w` waits for `e`: remove one of the references of the cycle)",
             "PW0402 at /steps/2/value/1: `${item.name}` leads nowhere: there is no field `name` in `item` (`item` is a list of lists)",
         ],
     );
@@ -139,13 +139,13 @@ fn long_ways() {
     check(
         &plan(513),
         &[
-            "PW0003 at /steps/0/writes: the way to the slot has 513 parts, more than the 512 that are allowed (name the slot by fewer parts)",
+            "PW0003 at /steps/0/writes: the path of the slot has 513 parts, more than the 512 that are allowed (name the slot by fewer parts)",
         ],
     );
     check(
         &plan(100_000),
         &[
-            "PW0003 at /steps/0/writes: the way to the slot has 100000 parts, more than the 512 that are allowed (name the slot by fewer parts)",
+            "PW0003 at /steps/0/writes: the path of the slot has 100000 parts, more than the 512 that are allowed (name the slot by fewer parts)",
         ],
     );
     check(
