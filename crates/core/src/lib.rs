@@ -1,8 +1,7 @@
 //! The plan model and the checks that prove a plan sound.
 //!
-//! A dialect or a program builds a [`Plan`]. [`check()`] compares it with the [`Catalog`] of tools,
-//! reports every problem at once, and returns a [`CheckedPlan`] if none of them is an error. An
-//! engine accepts nothing else.
+//! A dialect or a program builds a [`Plan`]. [`check()`] compares it with the [`Catalog`] of tools, reports every
+//! problem at once, and returns a [`CheckedPlan`] if none of them is an error. An engine accepts nothing else.
 //!
 //! The modules are listed in the order in which data flows through them.
 #![warn(

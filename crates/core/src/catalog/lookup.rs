@@ -8,8 +8,7 @@ use indexmap::IndexMap;
 use super::{ServerNames, Tool};
 use crate::Hashing;
 
-/// The tools that a plan may call, in the order in which the servers list them, and the names of
-/// all servers.
+/// The tools that a plan may call, in the order in which the servers list them, and the names of all servers.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     tools: IndexMap<(Arc<str>, Arc<str>), Arc<Tool>, Hashing>,
@@ -24,8 +23,7 @@ pub struct Catalog {
 pub enum Lookup {
     /// Exactly one tool has the name.
     Found(Arc<Tool>),
-    /// Several tools have the name, or the one that has it belongs to another server than the name
-    /// says.
+    /// Several tools have the name, or the one that has it belongs to another server than the name says.
     Ambiguous(Vec<Arc<Tool>>),
     /// No tool has the name.
     Unknown,
@@ -58,14 +56,12 @@ impl Catalog {
         self.servers.add(server);
     }
 
-    /// Returns the names of all servers: those of the tools and those added by
-    /// [`reserve`](Self::reserve).
+    /// Returns the names of all servers: those of the tools and those added by [`reserve`](Self::reserve).
     pub fn servers(&self) -> &ServerNames {
         &self.servers
     }
 
-    /// Returns the catalog with `change` applied to each tool. `change` must keep the server and
-    /// the name.
+    /// Returns the catalog with `change` applied to each tool. `change` must keep the server and the name.
     #[must_use]
     pub fn map(&self, mut change: impl FnMut(&mut Tool)) -> Self {
         let mut catalog = Self::new();
@@ -114,8 +110,7 @@ impl Catalog {
         }
     }
 
-    /// Returns the name of `tool` that remains valid when servers are added: `server.tool`, if it
-    /// finds the tool.
+    /// Returns the name of `tool` that remains valid when servers are added: `server.tool`, if it finds the tool.
     pub fn certain_name(&self, tool: &Tool) -> String {
         let qualified = tool.qualified_name();
         if self.leads_to(&qualified, tool) {
@@ -128,8 +123,7 @@ impl Catalog {
             .unwrap_or(qualified)
     }
 
-    /// Describes each tool that cannot be called by the name that its server gives it, one clause
-    /// each.
+    /// Describes each tool that cannot be called by the name that its server gives it, one clause each.
     pub fn collisions(&self) -> Vec<String> {
         let tools = self.tools().filter_map(|tool| {
             let name = self.certain_name(tool);

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use crate::Hashing;
 
-/// The names of servers. A server `files` owns the names `files.…` and `files__…`, whether it
-/// offers such tools or not.
+/// The names of servers. A server `files` owns the names `files.…` and `files__…`, whether it offers such tools or not.
 #[derive(Clone, Debug, Default)]
 pub struct ServerNames {
     names: HashSet<Arc<str>, Hashing>,
@@ -62,8 +61,7 @@ impl ServerNames {
         others.iter().all(|(rank, _)| Some(*rank) < nearest)
     }
 
-    /// Returns true if no other server than `server` owns `name`, so that it can serve as a bare
-    /// tool name.
+    /// Returns true if no other server than `server` owns `name`, so that it can serve as a bare tool name.
     pub fn leave_free(&self, name: &str, server: &str) -> bool {
         self.claims(name).all(|(_, claimant)| **claimant == *server)
     }

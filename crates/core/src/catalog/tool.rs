@@ -1,5 +1,4 @@
-//! A tool and its definition: everything that its server states about it, in canonical form and
-//! with a digest.
+//! A tool and its definition: everything that its server states about it, in canonical form and with a digest.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -37,8 +36,7 @@ pub struct Tool {
     pub approval_reason: Option<Arc<str>>,
 }
 
-/// The annotations that a server states about a tool (MCP `ToolAnnotations`); `None` for omitted
-/// ones.
+/// The annotations that a server states about a tool (MCP `ToolAnnotations`); `None` for omitted ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
     /// `readOnlyHint`
@@ -126,14 +124,12 @@ impl Tool {
         format!("{}.{}", self.server, self.name)
     }
 
-    /// Returns the name `server__tool`, limited to the letters, digits, `_` and `-` that model APIs
-    /// allow.
+    /// Returns the name `server__tool`, limited to the letters, digits, `_` and `-` that model APIs allow.
     pub fn model_name(&self) -> String {
         format!("{}__{}", for_models(&self.server), for_models(&self.name))
     }
 
-    /// Returns true if a trusted server states that a second call with the same arguments has no
-    /// further effect.
+    /// Returns true if a trusted server states that a second call with the same arguments has no further effect.
     pub fn is_repeatable(&self) -> bool {
         self.annotations.trusted && (self.annotations.read_only || self.annotations.idempotent)
     }
@@ -145,9 +141,8 @@ impl Tool {
 }
 
 impl Tool {
-    /// Returns everything that the server states about the tool, with the server's identity. Object
-    /// keys are sorted, so lists that differ only in key order give the same definition.
-    /// Configuration is not part of it.
+    /// Returns everything that the server states about the tool, with the server's identity. Object keys are sorted, so
+    /// lists that differ only in key order give the same definition. Configuration is not part of it.
     pub fn definition(&self) -> Value {
         let text = |text: &Option<Arc<str>>| text.clone().map_or(Value::Null, Value::Text);
         let fields = [

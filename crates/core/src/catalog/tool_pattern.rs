@@ -60,9 +60,8 @@ impl From<String> for ToolPattern {
     }
 }
 
-/// Returns true if `text` matches `pattern`, with `*` for any text. Each part between stars is
-/// matched as early as possible, from left to right, so the time is bounded by the product of both
-/// lengths.
+/// Returns true if `text` matches `pattern`, with `*` for any text. Each part between stars is matched as early as
+/// possible, from left to right, so the time is bounded by the product of both lengths.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else {
         return pattern == text;

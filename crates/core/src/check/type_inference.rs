@@ -265,7 +265,7 @@ impl<'a> TypeInference<'a> {
         let overlap = self.resolved.writers.overlapping(kind, slot_keys(path));
         match (overlap.is_empty(), self.initial.slot_type(kind, name)) {
             (true, None) => ReadTarget::EmptySlot,
-            (true, Some(shape)) => ReadTarget::Path(shifted(shape.at(rest), 1)),
+            (true, Some(shape)) => ReadTarget::Path(shape.at(rest).shifted(1)),
             (false, Some(_)) => ReadTarget::Path(PathLookup::Unknown),
             (false, None) if overlap.max_count() <= MAX_UNCACHED_WRITERS => {
                 ReadTarget::Path(self.written(&overlap, path))
@@ -311,9 +311,9 @@ impl<'a> TypeInference<'a> {
         if !writers.all(is_complete) {
             return PathLookup::Unknown;
         }
-        any_lookup(full_writers.iter().map(|(step, _, keys)| {
+        PathLookup::any_of(full_writers.iter().map(|(step, _, keys)| {
             let rest = path.get(*keys..).unwrap_or_default();
-            shifted(self.output(*step).at(rest), *keys)
+            self.output(*step).at(rest).shifted(*keys)
         }))
     }
 
@@ -391,33 +391,4 @@ fn result_of(output: Type) -> Type {
         ("error", Type::union([error, Type::Null])),
         ("tool", Type::union([Type::Text, Type::Null])),
     ])
-}
-
-/// Shifts the matched length of a lookup by `moves` segments.
-fn shifted(mut reach: PathLookup, moves: usize) -> PathLookup {
-    if let PathLookup::Impossible { matched, .. } | PathLookup::Unlisted { matched, .. } =
-        &mut reach
-    {
-        *matched += moves;
-    }
-    reach
-}
-
-/// Combines lookups of the same path in several alternative types.
-fn any_lookup(reaches: impl Iterator<Item = PathLookup>) -> PathLookup {
-    let mut found = Vec::new();
-    let mut elsewhere = None;
-    for reach in reaches {
-        match (reach, &elsewhere) {
-            (PathLookup::Unknown, _) => return PathLookup::Unknown,
-            (PathLookup::Found(shape), _) => found.push(shape),
-            (unlisted @ PathLookup::Unlisted { .. }, _) => elsewhere = Some(unlisted),
-            (impossible, None) => elsewhere = Some(impossible),
-            (_, Some(_)) => {}
-        }
-    }
-    match elsewhere {
-        Some(elsewhere) if found.is_empty() => elsewhere,
-        _ => PathLookup::Found(Type::union(found)),
-    }
 }

@@ -102,7 +102,12 @@ mod tests {
         check(0, 0, 0, None);
         check(1, 1000, 1001, None);
         check(0, 1001, 1000, Some("1 further diagnostic is not shown"));
-        check(1002, 1003, 2000, Some("5 further diagnostics are not shown"));
+        check(
+            1002,
+            1003,
+            2000,
+            Some("5 further diagnostics are not shown"),
+        );
     }
 
     #[test]

@@ -36,8 +36,7 @@ pub struct Plan {
     pub sharing: Sharing,
     /// The intended use: to be run, or only shown.
     pub mode: Mode,
-    /// Data that the dialect stores beside the plan, such as a goal, a time or a model. `null` if
-    /// there is none.
+    /// Data that the dialect stores beside the plan, such as a goal, a time or a model. `null` if there is none.
     pub metadata: Value,
     /// The source texts that all places of this plan refer to.
     pub sources: Sources,
@@ -56,9 +55,8 @@ impl Plan {
         beginning
     }
 
-    /// Returns the secret parts of `inputs`, each as a path that begins with the name of its input.
-    /// A part is secret if the schema of the input, or a schema of all inputs together, declares it
-    /// so at any depth.
+    /// Returns the secret parts of `inputs`, each as a path that begins with the name of its input. A part is secret if
+    /// the schema of the input, or a schema of all inputs together, declares it so at any depth.
     pub fn secret_parts(&self, inputs: &Object) -> Vec<PartPath> {
         let declared = self.inputs.iter().flat_map(|input| {
             let value = inputs.get(&input.name);

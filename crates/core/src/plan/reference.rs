@@ -71,9 +71,8 @@ impl PartialEq for Position {
 pub enum Source {
     /// The output of a step. The reader is skipped if the step produced none.
     Step(StepId),
-    /// The outcome of a step: `{"success", "data", "error": {"kind", "code", "message", "data"},
-    /// "tool"}`. It exists once the step has finished, successfully or not. The code is that of the
-    /// tool, or else the kind.
+    /// The outcome of a step: `{"success", "data", "error": {"kind", "code", "message", "data"}, "tool"}`. It exists
+    /// once the step has finished, successfully or not. The code is that of the tool, or else the kind.
     Result(StepId),
     /// The inputs or slots of a kind; the path begins with the slot's name.
     Slot(SlotKind),
@@ -118,14 +117,11 @@ pub type Path = Vec<Segment>;
 /// One segment of a [`Path`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Segment {
-    /// A field of an object. On a list, an integer selects an item; negative ones count from the
-    /// end.
+    /// A field of an object. On a list, an integer selects an item; negative ones count from the end.
     Key(Arc<str>),
-    /// An item of a list; negative ones count from the end. An index never selects a field of an
-    /// object.
+    /// An item of a list; negative ones count from the end. An index never selects a field of an object.
     Index(i64),
-    /// Every item of a list. Later ones on the same path flatten; as the last segment it returns
-    /// the list itself.
+    /// Every item of a list. Later ones on the same path flatten; as the last segment it returns the list itself.
     Each,
 }
 

@@ -36,8 +36,7 @@ impl fmt::Display for SlotKind {
     }
 }
 
-/// The path of a slot that a step writes: a kind and the keys below it. Missing parents are
-/// created.
+/// The path of a slot that a step writes: a kind and the keys below it. Missing parents are created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotPath {
     /// The kind of slot.
@@ -74,9 +73,8 @@ pub struct Writes {
 pub enum Targets {
     /// Every slot receives the same value.
     All(Vec<SlotPath>),
-    /// One slot receives a value: the first one on success, unless the tool names another; the last
-    /// one on failure, as `{"code", "message"}`, and the failure counts as handled. At least two
-    /// slots.
+    /// One slot receives a value: the first one on success, unless the tool names another; the last one on failure, as
+    /// `{"code", "message"}`, and the failure counts as handled. At least two slots.
     OneOf(Vec<SlotPath>),
 }
 

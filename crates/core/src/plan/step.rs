@@ -131,8 +131,7 @@ pub enum PlanTarget {
     Inline(Box<Plan>),
 }
 
-/// An iteration of a step over a list. The output is the list of outputs, in the order of the
-/// items.
+/// An iteration of a step over a list. The output is the list of outputs, in the order of the items.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForEach {
     /// The list.
@@ -141,15 +140,13 @@ pub struct ForEach {
     pub max_parallel: Option<NonZeroU32>,
 }
 
-/// A repetition of a step. Each round starts after the previous one; the output is that of the last
-/// round.
+/// A repetition of a step. Each round starts after the previous one; the output is that of the last round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeat {
     /// The condition that ends the repetition when it evaluates to `true`. It may refer to the
     /// output of the round that just ended.
     pub until: Node,
-    /// Maximum number of rounds. The step fails if the condition still does not hold after the last
-    /// one.
+    /// Maximum number of rounds. The step fails if the condition still does not hold after the last one.
     pub max: NonZeroU32,
 }
 
@@ -186,8 +183,7 @@ pub enum Approval {
     Ask,
 }
 
-/// The idempotency of a call: the absence of further effects of a second call with the same
-/// arguments.
+/// The idempotency of a call: the absence of further effects of a second call with the same arguments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Idempotency {
     /// The tool declares it.
@@ -208,8 +204,7 @@ pub enum Company {
 }
 
 impl Step {
-    /// Creates a step that calls `tool` with `args`, an object, and has defaults otherwise. `null`
-    /// means no arguments.
+    /// Creates a step that calls `tool` with `args`, an object, and has defaults otherwise. `null` means no arguments.
     pub fn call(id: impl Into<Arc<str>>, tool: impl Into<Arc<str>>, args: Node) -> Self {
         let args = match args.as_literal() {
             Some(Value::Null) => Node::literal(Value::empty_object(), args.place),
@@ -269,8 +264,7 @@ impl Step {
         std::iter::once(&self.args).chain(&self.positional)
     }
 
-    /// Calls `visit` with every node that [`each_node`](Self::each_node) visits except the
-    /// arguments.
+    /// Calls `visit` with every node that [`each_node`](Self::each_node) visits except the arguments.
     pub(crate) fn each_other_node<'a>(&'a self, visit: &mut dyn FnMut(&'a Node, SelfReference)) {
         if let Action::Value(value) = &self.action {
             visit(value, SelfReference::Forbidden);

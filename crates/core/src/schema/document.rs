@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use jsonschema::{PatternOptions, Validator};
 
 use super::cost::SchemaCost;
-use super::fault::SecretParts;
 use super::instance::{InstanceNode, ValidationBudget, ValueJson};
+use super::secret::SecretParts;
 use super::type_reader::InferredType;
 use super::{Placeholders, SchemaFault, Type, fast_accept, fault, type_reader};
 use crate::Value;

@@ -9,7 +9,7 @@ use jsonschema::{JsonType, ValidationError, Validator};
 
 use super::cost::SchemaCost;
 use super::instance::{InstanceNode, ValidationBudget, ValueJson};
-use super::secret::{PartPath, secret_parts};
+use super::secret::SecretParts;
 use super::shown;
 use crate::{PointerSegment, Value};
 
@@ -45,29 +45,6 @@ pub enum FaultKind {
     Unknown(Arc<str>),
     /// The value at the path is invalid.
     Wrong,
-}
-
-/// The secret parts of a value, which messages must not quote.
-#[derive(Debug)]
-pub(super) struct SecretParts(Vec<PartPath>);
-
-impl SecretParts {
-    /// Finds the parts that `schema` declares secret.
-    pub(super) fn of(schema: &Value, value: &Value) -> Self {
-        Self(secret_parts(schema, value))
-    }
-
-    /// Returns the path of the secret that contains the part at `path`.
-    fn containing(&self, path: &[PointerSegment]) -> Option<&[PointerSegment]> {
-        let mut parts = self.0.iter();
-        parts.find(|part| path.starts_with(part)).map(Vec::as_slice)
-    }
-
-    /// Returns true if the part at `path` is secret or contains a secret.
-    fn overlaps(&self, path: &[PointerSegment]) -> bool {
-        let mut parts = self.0.iter();
-        parts.any(|part| path.starts_with(part) || part.starts_with(path))
-    }
 }
 
 /// A part of a value in a message.

@@ -32,6 +32,35 @@ pub enum PathLookup {
     Unknown,
 }
 
+impl PathLookup {
+    /// Shifts the matched length of a lookup by `segments`.
+    pub(crate) fn shifted(mut self, segments: usize) -> Self {
+        if let Self::Impossible { matched, .. } | Self::Unlisted { matched, .. } = &mut self {
+            *matched += segments;
+        }
+        self
+    }
+
+    /// Combines lookups of the same path in several alternative types.
+    pub(crate) fn any_of(lookups: impl Iterator<Item = Self>) -> Self {
+        let mut found = Vec::new();
+        let mut elsewhere = None;
+        for lookup in lookups {
+            match (lookup, &elsewhere) {
+                (Self::Unknown, _) => return Self::Unknown,
+                (Self::Found(shape), _) => found.push(shape),
+                (unlisted @ Self::Unlisted { .. }, _) => elsewhere = Some(unlisted),
+                (impossible, None) => elsewhere = Some(impossible),
+                (_, Some(_)) => {}
+            }
+        }
+        match elsewhere {
+            Some(elsewhere) if found.is_empty() => elsewhere,
+            _ => Self::Found(Type::union(found)),
+        }
+    }
+}
+
 /// The fields of a type, listed on demand since there may be many.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KnownFields(Type);

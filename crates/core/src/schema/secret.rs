@@ -104,6 +104,29 @@ fn outermost(mut paths: Vec<PartPath>) -> Vec<PartPath> {
     outer_paths
 }
 
+/// The secret parts of a value, which messages must not quote.
+#[derive(Debug)]
+pub(super) struct SecretParts(Vec<PartPath>);
+
+impl SecretParts {
+    /// Finds the parts that `schema` declares secret.
+    pub(super) fn of(schema: &Value, value: &Value) -> Self {
+        Self(secret_parts(schema, value))
+    }
+
+    /// Returns the path of the secret that contains the part at `path`.
+    pub(super) fn containing(&self, path: &[PointerSegment]) -> Option<&[PointerSegment]> {
+        let mut parts = self.0.iter();
+        parts.find(|part| path.starts_with(part)).map(Vec::as_slice)
+    }
+
+    /// Returns true if the part at `path` is secret or contains a secret.
+    pub(super) fn overlaps(&self, path: &[PointerSegment]) -> bool {
+        let mut parts = self.0.iter();
+        parts.any(|part| path.starts_with(part) || part.starts_with(path))
+    }
+}
+
 /// A traversal of a value along its schema.
 struct SecretSearch<'s> {
     document: &'s Value,

@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::receiver::{ArgumentReceiver, fitting_fields, may_be_text, properties, with_shape};
+use super::receiver::{
+    ArgumentReceiver, fitting_fields, may_be_text, named_arguments, properties, with_shape,
+};
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::ResolvedPlan;
 use crate::check::type_inference::TypeInference;
 use crate::plan::{Action, Node, NodeKind, PlanCall, PlanTarget};
-use crate::schema::TemplateValue;
-use crate::schema::{Additional, Compatibility, FaultKind, SchemaFault, Type};
-use crate::{Code, Hashing, Plan, PointerSegment, Schema, Severity, Step, Tool, Value};
+use crate::schema::{Additional, Compatibility, FaultKind, SchemaFault, TemplateValue, Type};
+use crate::{Code, Hashing, Place, Plan, PointerSegment, Schema, Severity, Step, Tool, Value};
 
 pub(in crate::check) fn check(
     resolved: &ResolvedPlan<'_>,
@@ -184,32 +185,16 @@ impl ArgumentPass<'_> {
     }
 
     fn fields(&self, reporter: &Reporter<'_>) -> Option<&Fields> {
-        let fields = self.fields.get_or_init(|| self.read_fields(reporter));
+        let fields = self.fields.get_or_init(|| {
+            let named = named_arguments(&self.step.args, reporter)?;
+            Some(
+                named
+                    .into_iter()
+                    .map(|field| (field.key, field.value))
+                    .collect(),
+            )
+        });
         fields.as_ref()
-    }
-
-    fn read_fields(&self, reporter: &Reporter<'_>) -> Option<Fields> {
-        let args = &self.step.args;
-        match &args.kind {
-            NodeKind::Object(fields) => Some(
-                fields
-                    .iter()
-                    .map(|field| (Arc::clone(&field.key), field.value.clone()))
-                    .collect(),
-            ),
-            NodeKind::Literal(Value::Null) => Some(Fields::default()),
-            NodeKind::Literal(Value::Object(fields)) => Some(
-                fields
-                    .iter()
-                    .map(|(key, value)| {
-                        let inside = [PointerSegment::Key(Arc::clone(key))];
-                        let place = reporter.inside(args.place, &inside);
-                        (Arc::clone(key), Node::literal(value.clone(), place))
-                    })
-                    .collect(),
-            ),
-            _ => None,
-        }
     }
 
     /// Checks that a `for_each` iterates over a list.
@@ -413,29 +398,24 @@ impl ArgumentPass<'_> {
     }
 
     /// Returns the source place of the part of `node` at `path`.
-    fn inside(
-        &self,
-        node: &Node,
-        path: &[PointerSegment],
-        reporter: &Reporter<'_>,
-    ) -> crate::Place {
+    fn inside(&self, node: &Node, path: &[PointerSegment], reporter: &Reporter<'_>) -> Place {
         if let (NodeKind::Object(fields), Some((PointerSegment::Key(key), rest))) =
             (&node.kind, path.split_first())
             && let Some(field) = fields.iter().find(|field| field.key == *key)
-            && field.value.place != crate::Place::NOWHERE
+            && field.value.place != Place::NOWHERE
         {
             return self.inside(&field.value, rest, reporter);
         }
         reporter.inside(self.or_step(node), path)
     }
 
-    fn place(&self) -> crate::Place {
+    fn place(&self) -> Place {
         self.or_step(&self.step.args)
     }
 
     /// Returns the source place of `node`, or else that of the step.
-    fn or_step(&self, node: &Node) -> crate::Place {
-        if node.place == crate::Place::NOWHERE {
+    fn or_step(&self, node: &Node) -> Place {
+        if node.place == Place::NOWHERE {
             self.step.place
         } else {
             node.place

@@ -4,10 +4,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::receiver::properties;
+use super::receiver::{named_arguments, properties};
 use crate::check::reporter::{DiagnosticBatch, Reporter, name_list};
-use crate::plan::{Action, Field, Name, Node, NodeKind, PlanTarget};
-use crate::{Catalog, Code, Diagnostics, Lookup, Place, Plan, PointerSegment, Step, Tool, Value};
+use crate::plan::{Action, Field, Name, NodeKind, PlanTarget};
+use crate::{Catalog, Code, Diagnostics, Lookup, Place, Plan, Step, Tool, Value};
 
 /// Assigns names to the positional arguments of `plan` and its inline sub-plans, as far as `catalog` knows the tools.
 /// Returns the diagnostics that [`check`](crate::check()) would report.
@@ -53,7 +53,7 @@ fn name_step(step: &mut Step, catalog: &Catalog, reporter: &mut Reporter<'_>) {
         report_unknown(step, name, &tool, reporter);
         return;
     }
-    let Some(mut fields) = fields(&step.args, reporter) else {
+    let Some(mut fields) = named_arguments(&step.args, reporter) else {
         return;
     };
     let given: HashSet<Arc<str>> = fields.iter().map(|field| Arc::clone(&field.key)).collect();
@@ -102,28 +102,6 @@ fn parameters(tool: &Tool) -> Vec<Arc<str>> {
     let mut names = properties(tool.input.structure());
     names.sort_by_key(|name| !required.contains(&**name));
     names
-}
-
-/// Returns the named arguments, or `None` if they are not known.
-fn fields(args: &Node, reporter: &Reporter<'_>) -> Option<Vec<Field>> {
-    match &args.kind {
-        NodeKind::Object(fields) => Some(fields.clone()),
-        NodeKind::Literal(Value::Null) => Some(Vec::new()),
-        NodeKind::Literal(Value::Object(fields)) => Some(
-            fields
-                .iter()
-                .map(|(key, value)| {
-                    let inside = [PointerSegment::Key(Arc::clone(key))];
-                    let place = reporter.inside(args.place, &inside);
-                    Field {
-                        key: Arc::clone(key),
-                        value: Node::literal(value.clone(), place),
-                    }
-                })
-                .collect(),
-        ),
-        _ => None,
-    }
 }
 
 fn report_nameless(step: &Step, reporter: &mut Reporter<'_>) {

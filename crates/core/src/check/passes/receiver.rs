@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::check::reporter::Reporter;
 use crate::diagnostic::MAX_TEXT_BYTES;
 use crate::place::start_of;
-use crate::plan::{Alternative, Form, Reference, SlotKind, Source};
+use crate::plan::{Alternative, Field, Form, Node, NodeKind, Reference, SlotKind, Source};
 use crate::schema::{Compatibility, Type};
 use crate::{Diagnostic, PointerSegment, Schema, Value};
 
@@ -120,4 +121,26 @@ pub(super) fn properties(shape: &Type) -> Vec<Arc<str>> {
         })
         .flatten()
         .collect()
+}
+
+/// Returns the named arguments, or `None` if they are not known.
+pub(super) fn named_arguments(args: &Node, reporter: &Reporter<'_>) -> Option<Vec<Field>> {
+    match &args.kind {
+        NodeKind::Object(fields) => Some(fields.clone()),
+        NodeKind::Literal(Value::Null) => Some(Vec::new()),
+        NodeKind::Literal(Value::Object(fields)) => Some(
+            fields
+                .iter()
+                .map(|(key, value)| {
+                    let inside = [PointerSegment::Key(Arc::clone(key))];
+                    let place = reporter.inside(args.place, &inside);
+                    Field {
+                        key: Arc::clone(key),
+                        value: Node::literal(value.clone(), place),
+                    }
+                })
+                .collect(),
+        ),
+        _ => None,
+    }
 }

@@ -188,7 +188,10 @@ impl ReadPass<'_> {
             .error(
                 Code::OutOfScope,
                 self.place.reference.place,
-                format!("`{}` refers to `{name}`, which does not exist here", self.text()),
+                format!(
+                    "`{}` refers to `{name}`, which does not exist here",
+                    self.text()
+                ),
             )
             .help(help);
         reporter.push(diagnostic);
