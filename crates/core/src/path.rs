@@ -87,6 +87,7 @@ impl PathReader<'_> {
             };
             here = match found {
                 Ok(part) => part,
+                // The rest of the path has nothing to apply to, so the result is `null` at once.
                 Err(_) if self.forgives(segment) => return Ok(Value::Null),
                 Err(error) => return Err(error.into()),
             };
@@ -103,9 +104,12 @@ impl PathReader<'_> {
     ) -> Result<Value, E> {
         let rest = at + 1;
         let Some(path) = self.path.get(rest..).filter(|path| !path.is_empty()) else {
+            // As the last segment, `[*]` is the list itself: cloning shares it.
             return Ok(list.clone());
         };
+        // The cost is announced before the work, so that a budget can stop it.
         visit(items.len())?;
+        // A later `[*]` makes a list of each item; these lists become one.
         let flatten = path.contains(&Segment::Each);
         let inside = Self {
             in_items: true,
@@ -150,6 +154,7 @@ fn key_of<'v>(
             };
             error
         }),
+        // Many languages write the first item of a list as `rows.0`.
         Value::List(_) => match key.parse() {
             Ok(index) => item_of(value, index, at, written),
             Err(_) => Err(path_error(

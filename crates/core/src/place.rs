@@ -103,6 +103,7 @@ impl Source {
     /// Adds a place below `parent`.
     pub fn add(&mut self, parent: Place, segment: PointerSegment, span: Span) -> Place {
         let place = Place(self.next_base());
+        // The index would lack the new place, so it is built again on next use.
         self.parts.take();
         self.entries.push(Entry {
             parent,
@@ -114,6 +115,7 @@ impl Source {
 
     /// Sets the span of a place that was added before its end was known.
     pub fn set_span(&mut self, place: Place, span: Span) {
+        // A place of another text wraps around to an index that no entry has.
         let index = place.0.wrapping_sub(self.base) as usize;
         if let Some(entry) = self.entries.get_mut(index) {
             entry.span = span;
@@ -148,12 +150,14 @@ impl Source {
             }
         }
         let mut pointer = String::new();
+        // The segments were collected from the leaf up.
         for segment in segments.into_iter().rev() {
             if pointer.len() > most {
                 break;
             }
             match segment {
                 PointerSegment::Key(key) => {
+                    // A key may be as long as the text, so only its beginning is copied.
                     push_pointer_key(&mut pointer, start_of(key, most));
                 }
                 segment => push_pointer_segment(&mut pointer, segment),
@@ -181,6 +185,7 @@ impl Source {
                 HashMap::with_capacity_and_hasher(self.entries.len(), Hashing::default());
             for (number, entry) in (self.base..).zip(&self.entries) {
                 let key = (entry.parent, entry.segment.clone());
+                // Of a duplicate key the first place counts.
                 parts.entry(key).or_insert(Place(number));
             }
             parts

@@ -41,6 +41,7 @@ impl Catalog {
         self.servers.add(&tool.server);
         let key = (Arc::clone(&tool.server), Arc::clone(&tool.name));
         let (index, old) = self.tools.insert_full(key, Arc::clone(&tool));
+        // A replaced tool keeps its index, so its names are listed already.
         if old.is_none() {
             let by_name = self.by_name.entry(Arc::clone(&tool.name));
             by_name.or_default().push(index);
@@ -65,6 +66,7 @@ impl Catalog {
     #[must_use]
     pub fn map(&self, mut change: impl FnMut(&mut Tool)) -> Self {
         let mut catalog = Self::new();
+        // Servers without tools own names, too.
         catalog.servers = self.servers.clone();
         for tool in self.tools() {
             let mut tool = Tool::clone(tool);
@@ -83,16 +85,19 @@ impl Catalog {
     /// [`server__tool`](Tool::model_name), then `tool` if exactly one server offers it. A name that
     /// begins with a server's name belongs to that server, so it never finds a tool of another one.
     pub fn find(&self, name: &str) -> Lookup {
+        // A qualified name is never mistaken for a bare one: what looks like `server.tool` is looked up as such first.
         for names in [&self.by_qualified_name, &self.by_model_name] {
             let found = self.at(names.get(name));
             let is_owned = |tool: &Arc<Tool>| self.servers.own(&tool.server, name);
             match found.as_slice() {
                 [] => {}
                 [tool] if is_owned(tool) => return Lookup::Found(Arc::clone(tool)),
+                // A single tool that its name does not belong to must not be called by it either.
                 _ => return Lookup::Ambiguous(found),
             }
         }
         let mut found = self.at(self.by_name.get(name));
+        // A bare name that another server owns must not lead to this tool.
         found.retain(|tool| self.servers.leave_free(name, &tool.server));
         match found.as_slice() {
             [] => Lookup::Unknown,
@@ -116,6 +121,7 @@ impl Catalog {
         if self.leads_to(&qualified, tool) {
             return qualified;
         }
+        // Another server may own the qualified name, as with a server `a.b` beside `a`.
         let others = [tool.model_name(), tool.name.to_string()];
         let mut others = others.into_iter();
         others

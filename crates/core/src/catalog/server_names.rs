@@ -31,6 +31,7 @@ impl ServerNames {
     /// length of the server part and whether it is the exact server name.
     fn claims<'a>(&'a self, name: &'a str) -> impl Iterator<Item = ((usize, bool), &'a Arc<str>)> {
         let signs = name.char_indices().map(|(at, _)| at);
+        // Server names may contain dots and underscores, so any separator may end one.
         signs.flat_map(move |at| {
             let (server, rest) = name.split_at(at);
             let (is_dot, is_alias) = (rest.starts_with('.'), rest.starts_with("__"));
@@ -58,6 +59,7 @@ impl ServerNames {
             .claims(name)
             .partition(|(_, claimant)| ***claimant == *server);
         let nearest = own.iter().map(|(rank, _)| *rank).max();
+        // A longer server name is the more specific claim.
         others.iter().all(|(rank, _)| Some(*rank) < nearest)
     }
 

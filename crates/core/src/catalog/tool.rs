@@ -53,6 +53,7 @@ impl Hints {
     /// Returns true if the server does not say whether the tool destroys something. MCP treats such
     /// a tool as destructive.
     pub fn leave_destruction_open(&self) -> bool {
+        // The destructive hint is meaningful only for tools that are not read-only.
         self.destructive.is_none() && self.read_only != Some(true)
     }
 
@@ -131,6 +132,7 @@ impl Tool {
 
     /// Returns true if a trusted server states that a second call with the same arguments has no further effect.
     pub fn is_repeatable(&self) -> bool {
+        // Nothing is repeated on the word of an untrusted server.
         self.annotations.trusted && (self.annotations.read_only || self.annotations.idempotent)
     }
 
@@ -151,6 +153,7 @@ impl Tool {
             ("name", Value::Text(self.name.clone())),
             ("title", text(&self.title)),
             ("description", text(&self.description)),
+            // Servers may list keys in another order at each start; that is no change of the tool.
             ("input_schema", sorted(self.input.as_value())),
             ("output_schema", sorted(self.output.as_value())),
             ("annotations", stated(self.hints)),

@@ -76,6 +76,7 @@ fn matches(pattern: &str, text: &str) -> bool {
         };
         left = left.get(at + part.len()..).unwrap_or_default();
     }
+    // The last part must match the end, not its first occurrence.
     left.ends_with(last)
 }
 

@@ -57,6 +57,7 @@ impl SchemaCost {
         index.enter(document, None);
         let mut most = Self::LEAF;
         let mut objects = vec![document];
+        // Any object may be a subschema, so the cost of each is computed.
         while let Some(value) = objects.pop() {
             if let Value::Object(fields) = value {
                 let cost = index.cost(fields, 1)?;
@@ -98,6 +99,7 @@ impl<'a> SchemaIndex<'a> {
             let is_resource = fields.get("$id").is_some_and(|id| id.as_text().is_some());
             let number = match resource {
                 Some(number) if !is_resource => number,
+                // The root and each `$id` start a resource of their own.
                 _ => {
                     self.resources.push(value);
                     self.resources.len() - 1
@@ -173,6 +175,7 @@ impl<'a> SchemaIndex<'a> {
     ) -> Result<Vec<&'a Object>, String> {
         let (base, fragment) = target.split_once('#').unwrap_or((target, ""));
         let named = self.anchors.get(fragment).map_or(&[][..], Vec::as_slice);
+        // Each reference may have to be compared with all resources, which would be quadratic without a bound.
         let candidates = named.len() + self.resources.len();
         self.targets_left = self
             .targets_left
@@ -180,6 +183,7 @@ impl<'a> SchemaIndex<'a> {
             .ok_or("its references may lead to too many places")?;
         let own = self.owners.get(&ptr::from_ref(fields));
         let own = own.and_then(|number| self.resources.get(*number)).copied();
+        // The target depends on how validation arrived here, so every resource is a candidate.
         let resources: Vec<&'a Value> = if keyword == "$recursiveRef" {
             self.resources.clone()
         } else if base.is_empty() {

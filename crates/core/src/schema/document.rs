@@ -116,6 +116,7 @@ impl Schema {
     /// Returns every way in which `value` does not fit; empty for a malformed schema. Does not copy `value`. If
     /// validation exceeds its budget, that is the only fault.
     pub fn validate(&self, value: &Value) -> Vec<SchemaFault> {
+        // Most values are simple, and this spares compiling the validator.
         if self.definitely_accepts(value, &Placeholders::none()) {
             return Vec::new();
         }
@@ -133,6 +134,7 @@ impl Schema {
                     &SecretParts::of(&self.0.text, value),
                 )],
             },
+            // A malformed schema is reported once, not for each value.
             Err(_) => Vec::new(),
         }
     }
@@ -192,9 +194,11 @@ impl fmt::Debug for Schema {
 /// Compiles `text` with a pattern engine that is linear in the size of the value. Patterns with look-around need
 /// backtracking, which is bounded.
 fn compile(text: &Value) -> Result<CompiledSchema, String> {
+    // Both limits apply before the validator is built: building it walks what they bound.
     let cost = SchemaCost::of(text)?;
     spend(text, &mut PatternBudget::default())?;
     let schema = serde_json::Value::from(text);
+    // A reference to another document must neither open a file nor a connection.
     let options = jsonschema::options_for::<ValueJson>().offline();
     let linear = PatternOptions::regex().size_limit(PATTERN_SIZE_LIMIT);
     let bounded = PatternOptions::fancy_regex()
@@ -204,6 +208,7 @@ fn compile(text: &Value) -> Result<CompiledSchema, String> {
         .clone()
         .with_pattern_options(linear)
         .build(&schema)
+        // Only patterns with look-around need the backtracking engine, so it is the second choice.
         .or_else(|_| options.with_pattern_options(bounded).build(&schema))
         .map(|validator| CompiledSchema { validator, cost })
         .map_err(|error| fault::malformed(&error))

@@ -59,6 +59,7 @@ pub(super) fn all_distinct(items: &[Value]) -> bool {
     items.iter().all(|item| {
         let alike = seen.entry(fingerprint(item)).or_default();
         let is_new = !alike.iter().any(|other| same(item, other));
+        // Different values may share a fingerprint, so the bucket holds them all.
         alike.push(item);
         is_new
     })
@@ -94,6 +95,7 @@ fn fingerprint(value: &Value) -> u64 {
             let sum = fields.iter().fold(0_u64, |sum, (key, value)| {
                 let mut field = DefaultHasher::new();
                 (key, fingerprint(value)).hash(&mut field);
+                // A sum does not depend on the order of the fields.
                 sum.wrapping_add(field.finish())
             });
             (5_u8, sum).hash(&mut hasher);

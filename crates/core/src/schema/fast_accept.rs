@@ -11,6 +11,7 @@ const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 /// Returns true if `value` certainly fits `document`, whatever replaces its `placeholders`; false means unknown.
 pub(super) fn accepts(document: &Value, value: &Value, placeholders: &Placeholders) -> bool {
     let draft = document.get("$schema").map(Value::as_text);
+    // Other drafts give some keywords another meaning.
     let is_familiar = draft.is_none_or(|draft| {
         draft.is_some_and(|draft| draft.contains("2020-12") || draft.contains("draft-07"))
     });
@@ -39,6 +40,7 @@ fn keyword_accepts(
     placeholders: Option<&Placeholders>,
 ) -> bool {
     match keyword {
+        // Annotations restrict nothing.
         "title" | "description" | "default" | "examples" | "deprecated" | "readOnly"
         | "writeOnly" | "$comment" | "$schema" | "$defs" | "definitions" => true,
         "type" => match rule {
@@ -82,6 +84,7 @@ fn keyword_accepts(
             all.iter()
                 .any(|one| schema_accepts(one, value, placeholders))
         }),
+        // Formats and patterns need the validator; they apply to text only.
         "format" | "pattern" => value.as_text().is_none(),
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => match value {
             Value::Number(_) => is_within(keyword, rule, value),
@@ -90,6 +93,7 @@ fn keyword_accepts(
         "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" => {
             is_long_enough(keyword, rule, value)
         }
+        // An unknown keyword may restrict the value, except an extension.
         other => other.starts_with("x-"),
     }
 }

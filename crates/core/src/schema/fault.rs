@@ -94,9 +94,11 @@ pub(super) fn faults(
             break;
         }
     }
+    // A spent budget makes the errors meaningless: they are about a value that looks cut.
     if !budget.is_spent() {
         return faults;
     }
+    // The validator stops at the first error, which needs far fewer visits than all of them.
     faults.clear();
     let budget = ValidationBudget::new(value, cost);
     let first = validator.validate(InstanceNode::at(value, &budget));
@@ -136,6 +138,7 @@ fn add(
         Quote::Shown(at)
     };
     let secret = secrets.containing(&path);
+    // A conditional fault may depend on any other part, so the whole value decided it.
     let decided_by = decided_by.or_else(|| is_conditional(error).then_some(&[]));
     let mut push = |kind: FaultKind, message: String| {
         // One error may be about any number of fields.
@@ -270,6 +273,7 @@ fn alternatives(
             }
         }
     }
+    // Some alternatives accept this kind of value, so the kinds alone do not explain the fault.
     if kinds.is_empty() || context.len() > kinds.len() {
         format!("{value} fits none of the alternatives")
     } else {
@@ -412,6 +416,7 @@ fn located<'v>(error: &ValidationError<'_>, root: &'v Value) -> (Vec<PointerSegm
         path.push(segment);
         match next {
             Some(next) => at = next,
+            // The value ends here: the fault is about a missing part.
             None => break,
         }
     }

@@ -49,6 +49,7 @@ impl<'a> ValidationBudget<'a> {
     /// Creates a budget for `value` and a schema with `cost`.
     pub(super) fn new(value: &'a Value, cost: SchemaCost) -> Self {
         Self {
+            // The size of the value is measured only once the base visits are spent: most validations never need it.
             left: Cell::new(BASE_VISITS),
             unmeasured: Cell::new(Some(value)),
             ..Self::small(BASE_VISITS, cost)
@@ -80,6 +81,7 @@ impl<'a> ValidationBudget<'a> {
             self.left.set(left);
             return true;
         }
+        // A large value gets visits in proportion to its size.
         if let Some(unmeasured) = self.unmeasured.take() {
             self.left
                 .set(self.visits_per_part.saturating_mul(parts_of(unmeasured)));
@@ -90,6 +92,7 @@ impl<'a> ValidationBudget<'a> {
     }
 
     fn take_part(&self, depth: u32) -> bool {
+        // The validator recurses; its stack is bounded by refusing deeper parts.
         if depth > self.max_depth {
             self.is_spent.set(true);
         }
@@ -187,6 +190,7 @@ impl<'a> Node<'a, ValueJson> for InstanceNode<'a, Value> {
 
     fn as_object(&self) -> Option<Self::Object> {
         let fields = Value::as_object(self.inner)?;
+        // A spent budget shows no object, so the validator finds nothing to descend into.
         self.budget.take(1).then_some(self.with(fields))
     }
 
@@ -239,6 +243,7 @@ impl<'a> Node<'a, ValueJson> for InstanceNode<'a, Value> {
     }
 
     fn identity(&self) -> Option<NodeIdentity> {
+        // The address distinguishes parts, since the value does not move during validation.
         Some(NodeIdentity::new(
             std::ptr::from_ref::<Value>(self.inner).addr(),
         ))

@@ -47,8 +47,10 @@ impl PathLookup {
         let mut elsewhere = None;
         for lookup in lookups {
             match (lookup, &elsewhere) {
+                // One type without a known structure leaves everything possible.
                 (Self::Unknown, _) => return Self::Unknown,
                 (Self::Found(shape), _) => found.push(shape),
+                // An unlisted field may exist, an impossible one cannot: the weaker statement holds for the union.
                 (unlisted @ Self::Unlisted { .. }, _) => elsewhere = Some(unlisted),
                 (impossible, None) => elsewhere = Some(impossible),
                 (_, Some(_)) => {}
@@ -93,6 +95,7 @@ impl Type {
         let mut at = self.clone();
         let mut mapping = false;
         for (matched, segment) in path.iter().enumerate() {
+            // Behind `[*]` the path applies to each item, and the result is a list.
             mapping |= *segment == Segment::Each;
             match step(&at, segment) {
                 Ok(next) => at = next,
@@ -135,6 +138,7 @@ fn step(from: &Type, segment: &Segment) -> Result<Type, LookupFailure> {
     match (found.is_empty(), unlisted, segment) {
         (false, ..) => Ok(Type::union(found)),
         (true, Some(member), _) => Err(LookupFailure::Unlisted(KnownFields(member.clone()))),
+        // Only a key can be misspelt, so only then are known fields of use.
         (true, None, Segment::Key(_)) => Err(LookupFailure::Impossible(KnownFields(from.clone()))),
         (true, None, _) => Err(LookupFailure::Impossible(KnownFields(Type::Never))),
     }
@@ -165,6 +169,7 @@ fn field(object: &ObjectType, key: &str) -> SegmentLookup {
         (Some(property), _) => SegmentLookup::To(property.shape.clone()),
         (None, Additional::Closed | Additional::Open(Type::Never)) => SegmentLookup::Impossible,
         (None, Additional::Open(shape)) => SegmentLookup::To(shape.clone()),
+        // A schema that lists nothing says nothing about its fields.
         (None, Additional::Unsaid) if object.properties.is_empty() => SegmentLookup::Unknown,
         (None, Additional::Unsaid) => SegmentLookup::Unlisted,
     }
@@ -173,6 +178,7 @@ fn field(object: &ObjectType, key: &str) -> SegmentLookup {
 fn item(list: &ListType, index: i64) -> SegmentLookup {
     let shape = match usize::try_from(index) {
         Ok(index) => list.item(index).clone(),
+        // A negative index counts from an end whose position is unknown.
         Err(_) => any_item(list),
     };
     match shape {

@@ -37,6 +37,7 @@ pub fn declares_secrets(schema: &Value) -> bool {
 /// Returns the outermost parts of `value` that `schema` declares secret. All alternatives count, since a secret remains
 /// secret even if the value fits none of them.
 pub fn secret_parts(schema: &Value, value: &Value) -> Vec<PartPath> {
+    // Most schemas declare no secrets, and the search would visit the whole value.
     if !declares_secrets(schema) {
         return Vec::new();
     }
@@ -94,6 +95,7 @@ fn replaced(value: &Value, paths: &[&[PointerSegment]], replacement: &Value) -> 
 
 /// Returns the paths that have no prefix among the others.
 fn outermost(mut paths: Vec<PartPath>) -> Vec<PartPath> {
+    // A prefix is shorter, so it comes before the paths that it covers.
     paths.sort_by_key(Vec::len);
     let mut outer_paths: Vec<PartPath> = Vec::new();
     for path in paths {
@@ -141,6 +143,7 @@ impl<'s> SecretSearch<'s> {
         let Some(keywords) = schema.as_object() else {
             return;
         };
+        // Each schema applies to a part once; a cycle of references ends here.
         if !self
             .seen
             .insert((ptr::from_ref(schema).addr(), self.path.clone()))
@@ -148,6 +151,7 @@ impl<'s> SecretSearch<'s> {
             return;
         }
         if is_secret(schema) {
+            // Everything below a secret is secret, so the search ends here.
             self.found.push(self.path.clone());
             return;
         }
@@ -224,6 +228,7 @@ impl<'s> SecretSearch<'s> {
                     self.child(segment(), schema, field);
                 }
             }
+            // `additionalProperties` applies to fields that neither a name nor a pattern describes.
             if is_described {
                 continue;
             }
@@ -270,6 +275,7 @@ fn resolve_reference<'s>(document: &'s Value, reference: &str) -> Option<&'s Val
 fn find_identified<'s>(part: &'s Value, keyword: &str, name: &str) -> Option<&'s Value> {
     match part {
         Value::Object(fields) => {
+            // Identifiers are unique in a schema; the first match is the target.
             let is_named = part.get(keyword).and_then(Value::as_text) == Some(name);
             let mut inner = fields.values();
             is_named

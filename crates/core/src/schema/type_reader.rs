@@ -64,6 +64,7 @@ struct TypeReader<'a> {
 impl<'a> TypeReader<'a> {
     fn schema(&mut self, schema: &'a Value, depth: u32) -> Type {
         self.parts_left = self.parts_left.saturating_sub(1);
+        // A recursive or exponentially growing schema ends here as the widest type.
         if depth >= MAX_DEPTH || self.parts_left == 0 {
             return self.unknown();
         }
@@ -85,6 +86,7 @@ impl<'a> TypeReader<'a> {
         let mut result = Type::Any;
         if let Some(Value::Text(target)) = fields.get("$ref") {
             result = self.reference(target, depth);
+            // Drafts up to 7 ignore the keywords beside a `$ref`.
             if !self.siblings_count {
                 return result;
             }
@@ -112,6 +114,7 @@ impl<'a> TypeReader<'a> {
                 result = intersection(result, branch);
             }
         }
+        // OpenAPI 3.0 writes nullable types this way.
         if fields.get("nullable") == Some(&Value::Bool(true)) {
             result = Type::union([result, Type::Null]);
         }
@@ -120,6 +123,7 @@ impl<'a> TypeReader<'a> {
 
     fn reference(&mut self, target: &'a str, depth: u32) -> Type {
         if let Some(known) = self.known.get(target) {
+            // The target is being read: the schema is recursive.
             let Some((shape, parts)) = known.clone() else {
                 return Type::Any;
             };
@@ -136,6 +140,7 @@ impl<'a> TypeReader<'a> {
             return self.unknown();
         };
         let parts_before = self.parts_left;
+        // Marks the target as being read.
         self.known.insert(target, None);
         let shape = self.schema(schema, depth + 1);
         let parts = parts_before - self.parts_left;
@@ -149,6 +154,7 @@ impl<'a> TypeReader<'a> {
             Some(Value::Text(kind)) => vec![kind],
             Some(Value::List(kinds)) => kinds.iter().filter_map(Value::as_text).collect(),
             Some(_) => return self.unknown(),
+            // Without `type`, keywords for objects or lists leave all other kinds of values allowed.
             None if describes_parts(fields) => {
                 vec!["null", "boolean", "number", "string", "array", "object"]
             }
@@ -204,6 +210,7 @@ impl<'a> TypeReader<'a> {
         }
         let has_patterns = fields.contains_key("patternProperties");
         let additional = match fields.get("additionalProperties") {
+            // A field may match a pattern, so its type is not that of the other fields.
             _ if has_patterns => Additional::Open(Type::Any),
             None => Additional::Unsaid,
             Some(Value::Bool(false)) => Additional::Closed,
@@ -214,6 +221,7 @@ impl<'a> TypeReader<'a> {
                 let Value::Text(name) = name else { continue };
                 let property = properties
                     .entry(Arc::clone(name))
+                    // A required field without a description has the type of the other fields.
                     .or_insert_with(|| Property {
                         shape: additional.shape().clone(),
                         required: true,
@@ -285,6 +293,7 @@ fn intersection(left: Type, right: Type) -> Type {
         (_, Type::Any) => left,
         (Type::Union(_), _) | (_, Type::Union(_)) => {
             let (many, few) = (left.members(), right.members());
+            // The pairs of members would grow with each `allOf`.
             if many.len().saturating_mul(few.len()) > MAX_COMBINED {
                 return overlapping_members(&left, &right);
             }

@@ -99,6 +99,7 @@ impl Type {
         let mut flat: Vec<Type> = Vec::new();
         for member in members {
             match member {
+                // Any other member is included already.
                 Self::Any => return Self::Any,
                 Self::Never => {}
                 Self::Union(inner) => {
@@ -153,6 +154,7 @@ impl Type {
             (Self::Integer, Value::Number(number)) => {
                 number.is_i64()
                     || number.is_u64()
+                    // JSON Schema counts `1.0` as an integer.
                     || number.as_f64().is_none_or(|number| number.fract() == 0.0)
             }
             (Self::Literal(literal), value) => equality::same(literal, value),
@@ -171,6 +173,7 @@ impl Type {
                         .all(|(name, value)| object.field(name).admits(value))
             }
             (Self::Union(members), value) => members.iter().any(|member| member.admits(value)),
+            // Values of different kinds.
             _ => false,
         }
     }
@@ -266,6 +269,7 @@ fn push_new(members: &mut Vec<Type>, member: Type) {
         member,
         Type::Null | Type::Boolean | Type::Integer | Type::Number | Type::Text
     );
+    // Comparing large types would make unions quadratic in their size.
     if !(is_simple && members.contains(&member)) {
         members.push(member);
     }
