@@ -47,6 +47,7 @@ impl PlanSize {
                 steps = inner.steps.saturating_add(1);
                 whole.depth = whole.depth.max(inner.depth + 1);
             }
+            // A step of one instance runs once, all others run for each instance.
             if step.instance.is_none() {
                 steps = steps.saturating_mul(instances);
             }
@@ -147,6 +148,7 @@ impl CheckedPlan {
                     }
                 }
             });
+            // Sub-plans read the same external values.
             names.extend(checked.plan.iter().flat_map(Self::outside));
         }
         names
@@ -214,6 +216,7 @@ impl CheckedPlan {
             Action::Tool(_) => checked.tool.as_deref().is_some_and(merely_reads),
             Action::Value(_) => true,
             Action::Plan(call) => {
+                // A shared slot may still be written by a later step of the caller.
                 call.scopes.is_empty()
                     && checked.plan.as_ref().is_some_and(|inner| {
                         (0..inner.steps().len()).all(|step| inner.may_start_early(step))
@@ -239,7 +242,9 @@ impl CheckedPlan {
     fn is_known(&self, read: &Read) -> bool {
         match &read.source {
             Source::Outside(..) => false,
+            // A secret must not leave before the whole plan is known.
             Source::Slot(SlotKind::Inputs | SlotKind::Vars) if self.has_secrets() => false,
+            // A slot without a writer so far may get one in the rest of the plan.
             Source::Slot(SlotKind::State | SlotKind::Data) => self.writes(read),
             _ => true,
         }
@@ -251,5 +256,6 @@ impl CheckedPlan {
 }
 
 fn merely_reads(tool: &Tool) -> bool {
+    // Only a trusted server's word counts.
     tool.annotations.trusted && tool.annotations.read_only && !tool.needs_approval()
 }

@@ -80,6 +80,7 @@ impl Library {
 
     /// Registers the name of an existing plan that was not loaded. It is used in suggestions only.
     pub fn mention(&mut self, name: impl Into<Arc<str>>) {
+        // A plan known to be unreadable stays so.
         self.others.entry(name.into()).or_insert(Readable::Unknown);
     }
 
@@ -108,6 +109,7 @@ impl Library {
         let others = self.others.keys();
         self.plans
             .keys()
+            // A plan may be registered by name first and loaded later.
             .chain(others.filter(|name| !self.plans.contains_key(*name)))
     }
 

@@ -65,6 +65,7 @@ impl DependencyFinder<'_> {
         });
         if let (Action::Plan(call), Some(sub_plan)) = (&step.action, sub_plan) {
             for kind in &call.scopes {
+                // A sub-plan with shared slots reads what its caller's steps write.
                 for read in sub_plan.unwritten_slot_reads(*kind) {
                     self.add_read(&mut edges, step, read, false, SelfReference::Allowed);
                 }
@@ -75,6 +76,7 @@ impl DependencyFinder<'_> {
                 edges.add(*on, DependencyKind::Order, false, SelfReference::Forbidden);
             }
         }
+        // In listed order each step waits for the one before, and thus for all earlier ones.
         if self.plan.ordering == Ordering::Listed
             && let Some(before) = index.checked_sub(1)
         {
@@ -128,6 +130,7 @@ impl DependencyFinder<'_> {
             Source::Slot(kind) => {
                 let overlap = self.writers.overlapping(*kind, slot_keys(&read.path));
                 for (number, steps) in overlap.lists() {
+                    // Without this test, many reads of slots with many writers would be quadratic.
                     if !edges.visited.insert((number, optional, reflexive)) {
                         continue;
                     }
@@ -164,11 +167,13 @@ struct EdgeSet {
 
 impl EdgeSet {
     fn add(&mut self, on: u32, kind: DependencyKind, optional: bool, reflexive: SelfReference) {
+        // A step that refers to itself where it may does not wait for itself.
         if on == self.index && reflexive == SelfReference::Allowed {
             return;
         }
         self.found
             .entry((on, kind))
+            // One required read makes the dependency required.
             .and_modify(|known| *known &= optional)
             .or_insert(optional);
     }

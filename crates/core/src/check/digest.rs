@@ -57,6 +57,7 @@ impl DigestWriter {
     }
 
     fn count(&mut self, count: usize) {
+        // Eight bytes on every platform, so that digests are portable.
         self.0.update((count as u64).to_le_bytes());
     }
 
@@ -153,6 +154,7 @@ impl DigestWriter {
                 self.tag(1);
                 match &call.target {
                     PlanTarget::Named(name) => self.word(&name.text),
+                    // The digest of an inline plan follows and identifies it.
                     PlanTarget::Inline(_) => self.word(""),
                 }
                 self.word(sub_plan.map_or("", CheckedPlan::digest));
@@ -286,6 +288,7 @@ impl DigestWriter {
                         }
                         Alternative::Expression(expression) => {
                             writer.tag(2);
+                            // The text determines the meaning of an expression.
                             writer.word(expression.text());
                         }
                     },

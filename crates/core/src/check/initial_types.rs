@@ -56,6 +56,7 @@ impl<'a> InitialTypes<'a> {
 
     /// Returns the type of the slot before the first step, or `None` if it is empty.
     pub(super) fn slot_type(&self, kind: SlotKind, name: &str) -> Option<Type> {
+        // The content of the caller's slots is unknown here.
         if self.resolved.role.shares(kind) || self.takes_any_argument(kind) {
             return Some(Type::Any);
         }
@@ -72,6 +73,7 @@ impl<'a> InitialTypes<'a> {
 
     /// Returns the names of the slots of `kind`: those filled before the first step, then those that steps write.
     pub(super) fn known(&self, kind: SlotKind) -> Rc<[Arc<str>]> {
+        // The names are needed for each misspelt reference, and there may be many.
         let mut known = self.known.borrow_mut();
         let names = known.entry(kind).or_insert_with(|| self.names(kind));
         Rc::clone(names)
@@ -133,11 +135,13 @@ impl<'a> InitialTypes<'a> {
         if declared.is_some_and(|(input, _)| !is_in(input, kind)) {
             return None;
         }
+        // A given value replaces the default.
         if let Some(value) = self.resolved.given.get(name) {
             return Some(self.known_value(kind, name, value));
         }
         let (input, schema) = declared?;
         match (&input.default, self.resolved.role.is_main()) {
+            // The caller of a sub-plan may override the default.
             (Some(default), true) => Some(self.known_value(kind, name, default)),
             _ => Some(schema.structure().clone()),
         }

@@ -62,6 +62,7 @@ fn joined(mut plan: Plan, more: Plan) -> Plan {
         }
     }
     plan.steps.extend(more.steps);
+    // Selecting everything is the default and must not undo an earlier selection.
     if more.output != Output::All {
         plan.output = more.output;
     }
@@ -78,9 +79,11 @@ fn check_plan(
     let role = &origin.role;
     let mut reporter = Reporter::new(origin.sources, origin.text.clone());
     let limits = &context.policy.limits;
+    // The other passes assume bounded sizes.
     if limits::size(&plan, limits, &mut session.patterns, &mut reporter).is_break() {
         return (None, reporter.finish());
     }
+    // Positional arguments get their names first: all other passes see named ones only.
     positional::name(&mut plan, context.catalog, &mut reporter);
     let ids = step_ids(&plan);
     resolve_step_indices(&mut plan, &ids);
@@ -95,6 +98,7 @@ fn check_plan(
     limits::total_size(&plan, size, limits, &mut reporter);
     let dependencies = step_dependencies(&plan, &ids, &writers, &sub_plans);
     let nothing = Object::default();
+    // A sub-plan gets its inputs as arguments, which differ between calls.
     let given = if role.is_main() {
         context.given
     } else {
@@ -123,6 +127,7 @@ fn check_plan(
     slots::check(&resolved, &types, &mut reporter);
     drop(types);
 
+    // Only a plan without errors becomes a `CheckedPlan`.
     if reporter.has_errors() {
         return (None, reporter.finish());
     }
@@ -146,6 +151,7 @@ fn check_plan(
 fn step_ids(plan: &Plan) -> HashMap<StepId, u32, Hashing> {
     let mut ids = HashMap::with_capacity_and_hasher(plan.steps.len(), Hashing::default());
     for (index, step) in (0_u32..).zip(&plan.steps) {
+        // A duplicate id is reported by the name pass.
         ids.entry(step.id.clone()).or_insert(index);
     }
     ids

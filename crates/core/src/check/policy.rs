@@ -61,6 +61,7 @@ impl Policy {
     /// Allows tools to receive one more external value.
     #[must_use]
     pub fn release(mut self, release: Release) -> Self {
+        // Anything is allowed already otherwise.
         if let Releases::Listed(all) = &mut self.releases {
             all.push(release);
         }
@@ -190,6 +191,7 @@ impl Policy {
     /// Explains like [`objection`](Self::objection), with `name` as the name of the tool.
     pub(super) fn objection_to(&self, name: &str, tool: &Tool) -> Option<(String, String)> {
         let way_out = "do without the tool, or ask for another policy";
+        // A denial takes precedence over any list of allowed tools.
         if let Some(rule) = self.denied.iter().find(|rule| rule.pattern.covers(tool)) {
             let place = rule.set_in.as_ref();
             let place = place.map_or(String::new(), |place| format!(" in `{place}`"));
@@ -269,6 +271,7 @@ impl Releases {
                 list.shown()
             ));
         }
+        // All lists name the tool.
         if !lists.is_empty() {
             return None;
         }

@@ -110,6 +110,7 @@ impl<'a> Reporter<'a> {
         name: &str,
         known: impl IntoIterator<Item = &'n str>,
     ) -> Option<(usize, &'n str)> {
+        // After the budget is spent, names are no longer compared.
         let known = known.into_iter().map_while(|known| {
             let left = self.comparisons_left.get().checked_sub(1)?;
             self.comparisons_left.set(left);
@@ -126,6 +127,7 @@ impl<'a> Reporter<'a> {
     ) -> Option<&'n str> {
         let known: Vec<&str> = known.into_iter().collect();
         let near = self.nearest(name, known.iter().copied())?;
+        // A second candidate makes the suggestion ambiguous.
         let others = known.into_iter().filter(|other| *other != near);
         self.nearest(name, others).is_none().then_some(near)
     }
@@ -140,6 +142,7 @@ impl<'a> Reporter<'a> {
         let left = self.comparisons_left.get();
         let known: Vec<&str> = known.into_iter().take(left).collect();
         self.comparisons_left
+            // Collecting and sorting a name counts as an eighth of a comparison.
             .set(left.saturating_sub(known.len() / 8));
         match self.nearest(name, known.iter().copied()) {
             Some(near) => Some(format!("did you mean `{near}`?")),
@@ -148,6 +151,7 @@ impl<'a> Reporter<'a> {
     }
 
     fn placed(&self, diagnostic: Diagnostic, place: Place) -> Diagnostic {
+        // The diagnostic is dropped anyway, and its place is costly to compute.
         if self.found.tally.is_full(diagnostic.severity) {
             return diagnostic;
         }

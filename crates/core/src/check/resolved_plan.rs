@@ -86,6 +86,7 @@ pub(super) enum LoopScope {
 
 impl LoopScope {
     fn of(step: &Step, node: &Node) -> Self {
+        // Equal nodes may occur in several parts of a step, so identity decides.
         let is = |part: Option<&Node>| part.is_some_and(|part| std::ptr::eq(part, node));
         let instead = match &step.on_error {
             OnError::Output(node) => Some(node),

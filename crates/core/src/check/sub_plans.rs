@@ -63,6 +63,7 @@ pub(super) fn sub_plans(
             };
             let depth = origin.role.depth();
             let max_depth = session.context.policy.limits.max_depth;
+            // The depth is bounded before descending, since inline plans need no library to nest.
             if depth >= max_depth {
                 let place = match &call.target {
                     PlanTarget::Named(name) => name.place,
@@ -162,6 +163,7 @@ fn named(
         return None;
     }
     let scopes = sorted(&call.scopes);
+    // Sharing other slots may change the result of the check.
     let key = (Arc::clone(&name.text), scopes.clone());
     if let Some(cache) = session.cache.get(&key) {
         // The cached result may come from a use with fewer enclosing plans.
@@ -196,6 +198,7 @@ fn named(
 
 fn sorted(scopes: &[SlotKind]) -> Vec<SlotKind> {
     let mut scopes = scopes.to_vec();
+    // The order of scopes means nothing and must not split the cache.
     scopes.sort_unstable();
     scopes.dedup();
     scopes

@@ -17,6 +17,7 @@ pub(super) fn nearest_with_distance<'a>(
     }
     let lower = name.to_lowercase();
     let length = lower.chars().count();
+    // In names of one or two letters any difference is too much.
     let allowed = match length {
         0..=2 => 0,
         more => more / 3,
@@ -27,6 +28,7 @@ pub(super) fn nearest_with_distance<'a>(
             continue;
         }
         let other = candidate.to_lowercase();
+        // The distance is at least the difference of the lengths, so it need not be computed.
         let distance = if other.chars().count().abs_diff(length) <= allowed {
             strsim::osa_distance(&lower, &other)
         } else {

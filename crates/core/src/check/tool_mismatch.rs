@@ -43,11 +43,13 @@ impl CheckedPlan {
             let Some(tool) = &checked.tool else {
                 continue;
             };
+            // Many steps share a tool, and comparing definitions hashes them.
             if found.compared.insert(Arc::as_ptr(tool).addr())
                 && let Some(reason) = difference(tool, context)
             {
                 found.add(tool, reason);
             }
+            // Each step may give other values to the same tool.
             for (what, name) in given_from_outside(step) {
                 if context
                     .policy
@@ -111,6 +113,7 @@ impl Catalog {
         let Some(here) = self.get(&tool.server, &tool.name) else {
             return Some("there is no such tool".to_owned());
         };
+        // The usual case: the plan was checked with this catalog.
         if Arc::ptr_eq(here, tool) {
             return None;
         }

@@ -80,6 +80,7 @@ impl<'a> TypeInference<'a> {
             Some(None) if self.depth.get() >= MAX_DEPTH => return Type::Any,
             Some(None) => {}
         }
+        // While this step is inferred, a cycle back to it finds the widest type.
         store(&self.outputs, index, Type::Any);
         self.depth.set(self.depth.get() + 1);
         let shape = self
@@ -197,6 +198,7 @@ impl<'a> TypeInference<'a> {
         };
         match self.read(read, step) {
             ReadTarget::Path(PathLookup::Found(_))
+                // Any item may be `null` then, which the type of the list does not say.
                 if lenient && read.path.contains(&Segment::Each) =>
             {
                 Type::Any
@@ -246,6 +248,7 @@ impl<'a> TypeInference<'a> {
                 .map_or(Type::Any, |tool| tool.output.structure().clone()),
             Action::Value(node) => {
                 let shape = self.node(node, Some(index));
+                // Values may repeat each other, so a type can grow exponentially with the number of steps.
                 let is_small = shape.is_within(MAX_PARTS, MAX_DEPTH);
                 if is_small { shape } else { Type::Any }
             }
@@ -266,6 +269,7 @@ impl<'a> TypeInference<'a> {
         match (overlap.is_empty(), self.initial.slot_type(kind, name)) {
             (true, None) => ReadTarget::EmptySlot,
             (true, Some(shape)) => ReadTarget::Path(shape.at(rest).shifted(1)),
+            // The read may see the initial value or a written one.
             (false, Some(_)) => ReadTarget::Path(PathLookup::Unknown),
             (false, None) if overlap.max_count() <= MAX_UNCACHED_WRITERS => {
                 ReadTarget::Path(self.written(&overlap, path))
@@ -327,6 +331,7 @@ impl<'a> TypeInference<'a> {
                 // The last target may receive the error instead.
                 Targets::OneOf(targets) => target + 1 < targets.len(),
             };
+            // The other methods combine the output with the previous content.
             is_output && writes.method == Method::Set
         })
     }
@@ -353,6 +358,7 @@ fn output_by_id(plan: &Plan) -> Type {
     };
     let property = || Property {
         shape: Type::Any,
+        // A failed or skipped step has no output.
         required: false,
     };
     Type::Object(Arc::new(ObjectType {

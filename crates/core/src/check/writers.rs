@@ -50,6 +50,7 @@ impl SlotWriters {
             let Some(node) = self.nodes.get_mut(at) else {
                 return;
             };
+            // A step may write several parts of the slot.
             if node.inside.last() != Some(&step) {
                 node.inside.push(step);
             }
@@ -103,6 +104,7 @@ impl<'w> OverlappingWriters<'w> {
         let path = self.path.iter().enumerate();
         path.map(move |(depth, (number, node))| {
             if Some(depth) == last {
+                // Only the last node counts with its parts; the others overlap as a whole.
                 (number * 2 + 1, node.inside.as_slice())
             } else {
                 (number * 2, node.here.as_slice())
@@ -127,6 +129,7 @@ impl<'w> OverlappingWriters<'w> {
     /// Returns the writers before the step at `index`, by position.
     pub(super) fn before(&self, index: u32) -> Vec<u32> {
         let earlier = self.lists().flat_map(|(_, steps)| {
+            // The lists are sorted by position.
             let end = steps.partition_point(|step| *step < index);
             steps.get(..end).unwrap_or_default()
         });
@@ -153,6 +156,7 @@ impl<'w> OverlappingWriters<'w> {
 pub(super) fn slot_keys(path: &[Segment]) -> impl Iterator<Item = &Arc<str>> {
     path.iter().map_while(|segment| match segment {
         Segment::Key(key) => Some(key),
+        // Slots are named by keys; the rest of the path leads into the value.
         Segment::Index(_) | Segment::Each => None,
     })
 }

@@ -230,6 +230,7 @@ impl Diagnostics {
 
     /// Adds a diagnostic, with its texts truncated.
     pub fn push(&mut self, diagnostic: Diagnostic) {
+        // Every way into the list truncates, so that no reader has to.
         self.0.push(diagnostic.bounded());
     }
 
@@ -290,6 +291,7 @@ impl Diagnostics {
 
     /// Sorts by place in the text, errors before warnings at the same place. Diagnostics in other texts come last.
     pub fn sort(&mut self) {
+        // The sort is stable, so diagnostics at the same place keep the order of the passes.
         self.0.sort_by(|a, b| {
             let key = |d: &Diagnostic| (d.source.clone(), d.span.map(|span| span.start));
             key(a)

@@ -31,6 +31,7 @@ impl<'a> Evaluation<'a> {
 
     /// Evaluates `tree`.
     pub(super) fn value_of(&mut self, tree: &Tree) -> Result<Value> {
+        // Every node costs at least one unit, so that no expression is free.
         self.budget.spend(1)?;
         match tree {
             Tree::Literal(value) => Ok(value.clone()),
@@ -66,6 +67,7 @@ impl<'a> Evaluation<'a> {
                 let mut found = Err(EvaluationError::Missing("nothing is given".into()));
                 for alternative in alternatives {
                     found = self.value_of(&alternative.tree);
+                    // Only a missing part selects the next alternative; other errors are final.
                     if !matches!(found, Err(EvaluationError::Missing(_))) {
                         break;
                     }
@@ -104,6 +106,7 @@ impl<'a> Evaluation<'a> {
             };
             let value = self.value_of(value)?;
             if object.insert(key.clone(), value).is_some() {
+                // CEL refuses duplicate keys, also computed ones.
                 return Err(failed(format!("the key `{key}` appears twice")));
             }
         }
@@ -166,6 +169,7 @@ impl<'a> Evaluation<'a> {
 
     fn part(&mut self, value: &Value, path: &[Segment], missing: Missing) -> Result<Value> {
         self.budget.spend(path.len())?;
+        // The path announces each list before it visits the items.
         follow_path(value, path, missing, &mut |items| self.budget.spend(items))
     }
 
@@ -182,6 +186,7 @@ impl<'a> Evaluation<'a> {
                 return Err(failed(format!("there are no items in {kind}")));
             }
         };
+        // Copying the items has a cost even if the body is cheap.
         self.budget.spend(items.len())?;
         match (kind, trees) {
             (Loop::All, [condition]) => self.short_circuit_items(items, condition, false),
@@ -207,6 +212,7 @@ impl<'a> Evaluation<'a> {
     fn with_item(&mut self, item: Value, tree: &Tree) -> Result<Value> {
         self.locals.push(item);
         let value = self.value_of(tree);
+        // The variable leaves its scope also after an error.
         self.locals.pop();
         value
     }
@@ -214,6 +220,7 @@ impl<'a> Evaluation<'a> {
     fn filter(&mut self, items: Vec<Value>, condition: &Tree) -> Result<Vec<Value>> {
         let mut selected = Vec::new();
         for item in items {
+            // CEL has no truthiness: a condition must be a boolean.
             if truth(&self.with_item(item.clone(), condition)?, "the condition")? {
                 selected.push(item);
             }

@@ -40,6 +40,7 @@ impl EvaluationBudget {
     pub(super) fn spend(&mut self, units: usize) -> Result<(), EvaluationError> {
         let units = u64::try_from(units).unwrap_or(u64::MAX);
         let left = self.left.checked_sub(units);
+        // A spent budget stays spent: `has` and `??` must not continue after it.
         self.left = left.unwrap_or(0);
         left.map(drop)
             .ok_or(EvaluationError::TooCostly { limit: self.limit })

@@ -89,6 +89,7 @@ impl Operator {
     }
 
     fn calculate(self, left: &Number, right: &Number) -> Result<Value, EvaluationError> {
+        // 128 bits hold every result of two 64-bit integers, so only the conversion back can fail.
         if let (Some(left), Some(right)) = (whole(left), whole(right)) {
             let result = match self {
                 Self::Add => left.checked_add(right),
@@ -130,6 +131,7 @@ pub(super) fn equal(
     right: &Value,
     budget: &mut EvaluationBudget,
 ) -> Result<bool, EvaluationError> {
+    // Shared parts may make a small value very large to compare.
     budget.spend(1)?;
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => {

@@ -34,6 +34,7 @@ impl PatternBudget {
     /// Returns the reason if the pattern is too costly, alone or with earlier ones, as a clause that begins with a
     /// verb.
     pub(crate) fn spend(&mut self, pattern: &str) -> Result<(), String> {
+        // Without the flag `i`, character sets are cheap to compile.
         if !has_flag(pattern, b'i') {
             return Ok(());
         }
@@ -69,6 +70,7 @@ pub(super) fn compile_cost(pattern: &str) -> usize {
     const COST_PER_BYTE: usize = 50;
     const COST_PER_SET: usize = 4_000;
     let sets = CharacterSets::of(pattern);
+    // Ignoring case also makes named sets costly.
     let sets = if has_flag(pattern, b'i') {
         sets.all()
     } else {
@@ -111,6 +113,7 @@ pub(super) fn compile(pattern: &str, budget: &mut PatternBudget) -> Result<Regex
         help: Some("let fewer patterns ignore case, or write both cases, as `[aA]`"),
     })?;
     RegexBuilder::new(pattern)
+        // A short pattern such as `(a{1000}){1000}` may compile to a very large program.
         .size_limit(MAX_COMPILED_BYTES)
         .nest_limit(64)
         .build()

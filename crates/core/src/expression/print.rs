@@ -48,6 +48,7 @@ fn print_alternative(alternative: &Alternative) -> String {
 
 fn print_read(read: &Read) -> String {
     let mut text = match &read.source {
+        // An id that is also a reserved name would be read as that name.
         Source::Step(id) if is_plain(id.as_str()) && !ROOTS.contains(&id.as_str()) => {
             id.as_str().to_owned()
         }
@@ -83,6 +84,7 @@ fn print_path_with(path: &[Segment], missing: Missing) -> String {
             }
             Segment::Key(key) => text.extend(["[", &json(key), "]"]),
             Segment::Index(index) => text.extend(["[", &index.to_string(), "]"]),
+            // One mark on the first `[*]` applies to the whole path.
             Segment::Each if is_marked => text.push_str("[*]"),
             Segment::Each => {
                 text.push_str("[*?]");

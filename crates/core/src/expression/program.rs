@@ -106,6 +106,8 @@ impl<'t> Binder<'t> {
                 *tree = self.read(read, guarded);
             }
             Tree::FirstOf(alternatives) => {
+                // Alternatives without loop variables are resolved before the evaluation, so a later one is waited for
+                // only if needed.
                 if alternatives.iter().all(|each| is_closed(&each.tree, 0)) {
                     let form = form_of(std::mem::take(alternatives), self.text);
                     let reads = form_reads(&form);
@@ -126,10 +128,12 @@ impl<'t> Binder<'t> {
 
     fn read(&mut self, read: Read, guarded: bool) -> Tree {
         self.reads.push(with_leniency(read.clone(), guarded));
+        // An optional path is resolved as a whole: its step may be missing, too.
         if read.missing == Missing::Null {
             let form = Form::First(vec![Alternative::Read(read)]);
             return Tree::Bound(self.binding(form));
         }
+        // The path is followed during evaluation, so that it is counted.
         let root = Form::First(vec![Alternative::Read(Read::whole(read.source))]);
         let root = Tree::Bound(self.binding(root));
         if read.path.is_empty() {
@@ -142,6 +146,7 @@ impl<'t> Binder<'t> {
     }
 
     fn binding(&mut self, form: Form) -> usize {
+        // The same root is resolved only once.
         if let Some(index) = self.bindings.iter().position(|bound| *bound == form) {
             return index;
         }
@@ -173,6 +178,7 @@ fn is_closed(tree: &Tree, loops: usize) -> bool {
     let all = |trees: &[Tree]| trees.iter().all(|tree| is_closed(tree, loops));
     match tree {
         Tree::Literal(_) | Tree::Read(_) | Tree::Bound(_) => true,
+        // Variables are counted from the innermost loop outwards.
         Tree::LoopVariable(position) => *position < loops,
         Tree::List(parts) | Tree::And(parts) | Tree::Or(parts) | Tree::Call(_, parts) => all(parts),
         Tree::Object(fields) => fields

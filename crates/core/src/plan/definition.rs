@@ -51,6 +51,7 @@ impl Plan {
     pub fn beginning(&self, steps: usize) -> Self {
         let mut beginning = self.clone();
         beginning.steps.truncate(steps);
+        // The selection may name steps beyond the beginning.
         beginning.output = Output::All;
         beginning
     }
@@ -68,6 +69,7 @@ impl Plan {
         });
         let mut parts: Vec<PartPath> = declared.collect();
         let whole = Value::from(inputs.clone());
+        // Some dialects declare one schema for all inputs instead of one for each.
         for schema in self.schemas_of_all_inputs() {
             parts.extend(secret_parts(schema, &whole));
         }

@@ -208,6 +208,7 @@ impl Read {
     /// Returns the effect of a missing value in its canonical form: a whole value is never missing,
     /// and items can lack a part only if a field is read after [`Segment::Each`].
     pub(crate) fn meaning_of_missing(&self) -> Missing {
+        // Equal meanings must have the same digest, whatever was written.
         let mut from_items = self.path.iter().skip_while(|one| **one != Segment::Each);
         match self.missing {
             _ if self.path.is_empty() => Missing::Fail,

@@ -207,6 +207,7 @@ impl Step {
     /// Creates a step that calls `tool` with `args`, an object, and has defaults otherwise. `null` means no arguments.
     pub fn call(id: impl Into<Arc<str>>, tool: impl Into<Arc<str>>, args: Node) -> Self {
         let args = match args.as_literal() {
+            // Tools take an object, also without arguments.
             Some(Value::Null) => Node::literal(Value::empty_object(), args.place),
             _ => args,
         };
@@ -276,9 +277,11 @@ impl Step {
             visit(&for_each.over, SelfReference::Forbidden);
         }
         if let Some(repeat) = &self.repeat {
+            // The condition is about the round that just ended.
             visit(&repeat.until, SelfReference::Allowed);
         }
         if let OnError::Output(output) = &self.on_error {
+            // The replacement may use the error of its own step.
             visit(output, SelfReference::Allowed);
         }
     }

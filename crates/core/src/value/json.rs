@@ -140,6 +140,7 @@ impl Value {
         match self {
             Self::Null | Self::Bool(_) | Self::Number(_) => take(0),
             Self::Text(text) => take(text.len()),
+            // The depth is tested before the parts, so the recursion is never deeper than the limit.
             Self::List(items) => {
                 take(0) && levels > 0 && items.iter().all(|item| item.fits(levels - 1, left))
             }
@@ -159,6 +160,7 @@ impl Value {
 
     /// Returns the value as compact JSON.
     pub fn to_json(&self) -> String {
+        // Writing to a `String` cannot fail, and keys are always text.
         serde_json::to_string(self).unwrap_or_default()
     }
 
@@ -177,6 +179,7 @@ impl Value {
     /// Returns the parser's error if `text` is not JSON, and an error that names an integer beyond 64 bits, which would
     /// otherwise be rounded.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        // The parser would turn the integer into a double without an error.
         if let Some(number) = number::oversized_integer(text.as_bytes()) {
             let reason = format!("the number `{number}` does not fit into 64 bits");
             return Err(serde::de::Error::custom(reason));
@@ -364,6 +367,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        // The hint comes from the input, which must not choose the allocation.
         let mut items = Vec::with_capacity(access.size_hint().unwrap_or(0).min(1024));
         while let Some(item) = access.next_element()? {
             items.push(item);

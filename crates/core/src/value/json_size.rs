@@ -48,6 +48,7 @@ impl Value {
                 Arc::as_ptr(fields).cast(),
             ),
         };
+        // A part with one holder is visited only once anyway.
         (is_worth_it && holders > 1).then_some(SharedPart(address))
     }
 
@@ -55,6 +56,7 @@ impl Value {
     /// size in memory, since shared parts are visited once.
     pub fn written_size(&self, levels: usize) -> Option<JsonSize> {
         let mut left = MAX_UNCACHED_PARTS;
+        // The plain traversal suffices for most values; only a large one pays for hashing.
         match bounded_size(self, levels, &mut left) {
             BoundedSize::Size(size) => Some(size),
             BoundedSize::TooDeep => None,
@@ -104,6 +106,7 @@ type Sizes = HashMap<SharedPart, JsonSize, Hashing>;
 fn cached_size(value: &Value, levels: usize, sizes: &mut Sizes) -> Option<JsonSize> {
     let identity = value.shared_part();
     if let Some(known) = identity.and_then(|part| sizes.get(&part)) {
+        // The part may have been measured at a shallower place.
         return (known.levels <= levels).then_some(*known);
     }
     let (own, items) = match value {

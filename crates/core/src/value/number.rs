@@ -7,12 +7,14 @@ const MIN_OVERSIZED_DIGITS: usize = 19;
 
 /// Returns the number that the JSON number `written` stands for, or `None` if 64 bits cannot represent it.
 pub fn kept_number(written: &str) -> Option<Number> {
+    // `-0` has no integer representation that keeps its sign.
     if !written.contains(['.', 'e', 'E']) && written != "-0" {
         let unsigned = written.parse::<u64>().ok().map(Number::from);
         return unsigned.or_else(|| written.parse::<i64>().ok().map(Number::from));
     }
     let number: f64 = written.parse().ok()?;
     let mantissa = written.split(['e', 'E']).next().unwrap_or_default();
+    // A number such as `1e-400` underflows to zero without an error.
     let vanished = number == 0.0 && mantissa.contains(|c: char| ('1'..='9').contains(&c));
     if vanished {
         return None;
@@ -47,6 +49,7 @@ fn first_unrepresentable(json: &str, is_candidate: impl Fn(&str) -> bool) -> Opt
 /// Returns the first integer in the well-formed `json` that does not fit into 64 bits. Without long runs of digits it
 /// inspects only every 19th byte.
 pub fn oversized_integer(json: &[u8]) -> Option<&str> {
+    // A long enough run of digits covers at least one of these positions.
     let mut at = MIN_OVERSIZED_DIGITS - 1;
     while let Some(byte) = json.get(at) {
         if !byte.is_ascii_digit() {

@@ -35,6 +35,7 @@ pub(in crate::check) fn check(
                 let Some(tool) = resolved.tool(index).filter(|tool| !tool.input.is_any()) else {
                     continue;
                 };
+                // A malformed schema is reported once per tool, not for each call.
                 if let Some(matter) = pass.tool(tool, reporter)
                     && malformed.insert(tool.qualified_name())
                 {
@@ -77,6 +78,7 @@ impl ArgumentPass<'_> {
             argument: None,
         };
         let nothing;
+        // `null` means no arguments, which tools receive as an empty object.
         let args = if self.step.args.as_literal() == Some(&Value::Null) {
             nothing = Node::literal(Value::empty_object(), self.step.args.place);
             &nothing
@@ -101,6 +103,7 @@ impl ArgumentPass<'_> {
             _ => false,
         };
         let members = shape.members();
+        // If one alternative accepts any field, an unlisted one is no reason to warn.
         if members.is_empty() || !members.iter().all(lists) {
             return;
         }
@@ -223,6 +226,7 @@ impl ArgumentPass<'_> {
         let schema = receiver.schema;
         let template = TemplateValue::of(node);
         let is_accepted = schema.definitely_accepts(&template.value, &template.placeholders);
+        // Compiling is costly: it is skipped for a value that certainly fits a schema that was fully understood.
         if (!is_accepted || schema.is_incomplete())
             && let Some(matter) = schema.malformed()
         {
@@ -230,6 +234,7 @@ impl ArgumentPass<'_> {
         }
         if !is_accepted {
             for fault in schema.validate(&template.value) {
+                // A fault that a reference may still avoid is left to the validation during the run.
                 if template.is_certain(&fault) && !reporter.only_counts(Severity::Error) {
                     self.fault(receiver, node, fault, reporter);
                 }
@@ -255,6 +260,7 @@ impl ArgumentPass<'_> {
             message,
             ..
         } = fault;
+        // Faults at the top are about arguments as such and have codes of their own.
         let is_top = path.is_empty() && receiver.argument.is_none();
         let argument = receiver.named(&path);
         let name = &receiver.name;
@@ -315,6 +321,7 @@ impl ArgumentPass<'_> {
             NodeKind::Literal(_) => {}
             NodeKind::Reference(reference) => {
                 let given = self.types.reference(reference, Some(self.index));
+                // Only a certain mismatch is an error; the run validates the rest.
                 if wanted.accepts(&given) == Compatibility::No
                     && !(wanted.takes_text() && may_be_text(reference, &given))
                     && !reporter.only_counts(Severity::Error)

@@ -31,6 +31,7 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
                 .all
                 .iter()
                 .map(|dependency| dependency.on)
+                // In listed order, dependencies on later steps were reported already; only those on the step itself remain.
                 .filter(|on| if is_listed { *on == step } else { true })
                 .collect()
         })
@@ -43,6 +44,7 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
             break;
         }
         for component in components {
+            // A short cycle is easier to understand than the whole component.
             let Some(cycle) = shortest_cycle(&graph, &component) else {
                 continue;
             };

@@ -60,6 +60,7 @@ impl DependencyGraph {
             }
         }
         found.retain(|set: &Vec<u32>| match set.as_slice() {
+            // A single step is a cycle only if it depends on itself.
             [only] => self.next(*only).any(|next| next == *only),
             _ => true,
         });
@@ -136,6 +137,7 @@ impl TarjanSearch {
             if let Some((before, _)) = path.last() {
                 self.lower(*before, lowest);
             }
+            // No step below reaches further up: the stack above is one component.
             if self.number(step) == Some(lowest) {
                 let mut set = Vec::new();
                 while let Some(member) = self.stack.pop() {
@@ -172,6 +174,7 @@ pub(in crate::check) fn shortest_cycle(
                 cycle.reverse();
                 return Some(cycle);
             }
+            // Steps outside the component cannot lead back.
             if component.binary_search(&next).is_ok() && !came_from.contains_key(&next) {
                 came_from.insert(next, step);
                 open.push_back(next);

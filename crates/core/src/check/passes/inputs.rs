@@ -126,6 +126,7 @@ fn unknown_given(resolved: &ResolvedPlan<'_>, read: &HashSet<&str>, reporter: &m
         }
         let mut diagnostic = reporter.warning(
             Code::UnknownInput,
+            // The value comes from the caller, so no place in the plan is at fault.
             Place::NOWHERE,
             format!("a value is given for `{name}`, which the plan does not know"),
         );
@@ -148,12 +149,14 @@ fn names_read<'a>(resolved: &'a ResolvedPlan<'a>) -> HashSet<&'a str> {
                 Some(Segment::Key(name)) => {
                     read.insert(&**name);
                 }
+                // A computed key or the whole slot may read any input.
                 _ => whole_kinds.push(kind),
             }
         }
     });
     for (_, step) in resolved.steps() {
         if let Action::Plan(call) = &step.action {
+            // A sub-plan with shared slots may read any of them.
             whole_kinds.extend(&call.scopes);
         }
     }

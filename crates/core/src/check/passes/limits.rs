@@ -34,6 +34,7 @@ fn schemas(
 ) -> ControlFlow<()> {
     for input in &plan.inputs {
         let schema = Schema::from_value(input.schema.clone());
+        // A schema that is too costly alone is reported by the input pass.
         let is_sound_alone = || schema.spend_patterns(&mut PatternBudget::default()).is_ok();
         if let Err(matter) = schema.spend_patterns(patterns)
             && is_sound_alone()
@@ -101,6 +102,7 @@ fn steps(plan: &Plan, limits: &Limits, reporter: &mut Reporter<'_>) -> ControlFl
         )
         .help("use `for_each` where steps differ only in their arguments");
     reporter.push(diagnostic);
+    // The passes do not look at a plan that exceeds the limit.
     ControlFlow::Break(())
 }
 

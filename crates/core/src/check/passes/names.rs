@@ -144,6 +144,7 @@ fn tool(resolved: &ResolvedPlan<'_>, step: &Step, name: &Name, reporter: &mut Re
                 });
             reporter.push(diagnostic);
         }
+        // A model that knows the gateway's tools may try to nest plans this way.
         Lookup::Unknown if PLAN_TOOLS.contains(&&*name.text) => {
             let diagnostic = reporter
                 .error(
@@ -192,6 +193,7 @@ fn with_tools(
     }
     let is_free = |tool: &&Arc<Tool>| catalog.servers().leave_free(&tool.name, &tool.server);
     let bare = meant().filter(is_free).map(|tool| &*tool.name);
+    // Qualified names are compared only if the name looks like one.
     let qualified: Vec<String> = if name.text.contains('.') {
         meant().map(|tool| tool.qualified_name()).collect()
     } else {
@@ -203,6 +205,7 @@ fn with_tools(
         let help = name_list("tools", names.iter().map(String::as_str));
         return diagnostic.help(help.unwrap_or_else(|| "no server offers a tool".to_owned()));
     };
+    // No fix is offered here, since the tool is another one.
     if let Some(reading) = reading_tool(&name.text, (distance, near), catalog, meant(), reporter) {
         return diagnostic.help(format!("did you mean `{reading}`?"));
     }

@@ -75,6 +75,7 @@ impl ExternalValuePass<'_> {
         reporter: &mut Reporter<'_>,
     ) {
         let text = reference.shown();
+        // A condition, the length of a list or a field of an output reveals something of a value, and no mask sees it.
         let misplaced = if !self.is_argument {
             Some((
                 format!("`{text}` is used outside the arguments of a tool"),

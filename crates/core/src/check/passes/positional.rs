@@ -49,6 +49,7 @@ fn name_step(step: &mut Step, catalog: &Catalog, reporter: &mut Reporter<'_>) {
         return;
     };
     let parameters = parameters(&tool);
+    // Without named parameters there is nothing to assign.
     if parameters.is_empty() {
         report_unknown(step, name, &tool, reporter);
         return;
@@ -61,6 +62,7 @@ fn name_step(step: &mut Step, catalog: &Catalog, reporter: &mut Reporter<'_>) {
     let mut names = parameters.iter();
     for (position, node) in std::mem::take(&mut step.positional).into_iter().enumerate() {
         match names.next() {
+            // A value given by name and by position is ambiguous, as in Python.
             Some(name) if given.contains(name) => report_twice(name, &tool, node.place, reporter),
             Some(name) => fields.push(Field {
                 key: Arc::clone(name),

@@ -75,6 +75,7 @@ pub(super) fn may_be_text(reference: &Reference, given: &Type) -> bool {
     composite
         && alternatives.iter().any(|alternative| match alternative {
             Alternative::Read(read) => match &read.source {
+                // A path was followed into the value, so it was parsed already.
                 Source::Step(_) => read.path.is_empty(),
                 Source::Slot(kind) => *kind != SlotKind::Inputs,
                 _ => false,
@@ -98,6 +99,7 @@ pub(super) fn fitting_fields(wanted: &Type, given: &Type) -> Option<String> {
         .filter(|name| {
             let shape = given.property(name);
             shape.is_some_and(|shape| {
+                // A field of unknown type would be a guess.
                 shape != Type::Any && wanted.accepts(&shape) == Compatibility::Yes
             })
         })

@@ -122,6 +122,7 @@ impl ReadPass<'_> {
     }
 
     fn unknown_slot(&self, kind: SlotKind, name: &str, reporter: &mut Reporter<'_>) {
+        // A later message or alternative may provide the value, so the plan can still run.
         let severity = if self.need_not_exist() || self.may_come_by_message(kind) {
             Severity::Warning
         } else {
@@ -236,6 +237,7 @@ impl ReadPass<'_> {
     fn what_is_there(&self, what: &str, path: &[Segment], matched: usize) -> Option<String> {
         let moves = self.read.path.len() - path.len() + matched;
         let way = self.read.path.get(..moves)?;
+        // The path fails inside items, and the type of the list would not help.
         if way.contains(&Segment::Each) {
             return None;
         }

@@ -24,6 +24,7 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
                     parameter(tool, field, &whole, reporter);
                 }
             }
+            // Constants come from the plan itself.
             NodeKind::Literal(_) => {}
             _ => {
                 let diagnostic = reporter.error(

@@ -43,6 +43,7 @@ fn report_unwritten(
     let Source::Slot(kind @ (SlotKind::State | SlotKind::Data)) = read.source else {
         return;
     };
+    // An optional read expects that the slot may be empty.
     if read.missing == Missing::Null {
         return;
     }
@@ -140,6 +141,7 @@ fn report_competing_writers(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter
         let Some(writes) = step.writes.as_ref() else {
             continue;
         };
+        // Other methods combine, so both outputs remain.
         if writes.method != Method::Set {
             continue;
         }
@@ -167,6 +169,7 @@ fn report_competing_writers(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter
             ) else {
                 return;
             };
+            // The order of the two writers is determined.
             if own.steps.contains(&other) || others.steps.contains(&index) || own.excludes(&others)
             {
                 continue;

@@ -78,6 +78,7 @@ pub(super) fn flatten(values: &[Value], budget: &mut EvaluationBudget) -> Result
     let mut flat = items.to_vec();
     for _ in 0..depth {
         budget.spend(flat.len())?;
+        // Without this test, a huge depth would loop without effect.
         if !flat.iter().any(|item| matches!(item, Value::List(_))) {
             break;
         }
@@ -128,6 +129,7 @@ pub(in crate::expression) fn sort_by(
     budget: &mut EvaluationBudget,
 ) -> Result {
     let first = keys.first().cloned().unwrap_or_default();
+    // A sort needs a total order, so keys of different kinds are refused first.
     for key in &keys {
         if compare(&first, key).is_none() {
             return Err(unsupported("sort", &[first, key.clone()]));
@@ -137,6 +139,7 @@ pub(in crate::expression) fn sort_by(
         .iter()
         .map(|key| 1 + key.as_text().map_or(0, str::len) / 8)
         .fold(0, usize::saturating_add);
+    // A sort compares each key about log2(n) times.
     let rounds = usize::BITS - keys.len().leading_zeros();
     budget.spend(work.saturating_mul(rounds as usize))?;
     let mut pairs: Vec<(Value, Value)> = keys.into_iter().zip(items).collect();

@@ -83,6 +83,7 @@ pub(super) fn trunc(values: &[Value], _: &mut EvaluationBudget) -> Result {
 fn rounded(name: &str, values: &[Value], round: fn(f64) -> f64) -> Result {
     match values {
         [value @ Value::Number(number)] => match whole(number) {
+            // Integers stay integers, without a detour through doubles.
             Some(_) => Ok(value.clone()),
             None => double_value(round(number.as_f64().unwrap_or(f64::NAN))),
         },

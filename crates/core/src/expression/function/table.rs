@@ -146,6 +146,7 @@ static FOREIGN_NAMES: &[(&str, &str)] = &[
 /// Suggests a function for an unknown `name`: its name in another language, or a similar name.
 pub(in crate::expression) fn nearest(name: &str) -> Option<&'static str> {
     let lower = name.to_lowercase();
+    // Names of other languages are seldom similar to ours.
     if let Some((_, here)) = FOREIGN_NAMES
         .iter()
         .find(|(elsewhere, _)| *elsewhere == lower)

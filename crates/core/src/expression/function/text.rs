@@ -29,6 +29,7 @@ pub(super) fn matches(values: &[Value], budget: &mut EvaluationBudget) -> Result
     let [text, Value::Text(pattern)] = values else {
         return Err(unsupported("matches", values));
     };
+    // The cost is spent before compiling, which is the costly part.
     budget.spend(pattern::compile_cost(pattern))?;
     let regex = pattern::compile(pattern, &mut PatternBudget::default())
         .map_err(|error| failed(error.message))?;
@@ -91,6 +92,7 @@ pub(super) fn last_index_of(values: &[Value], budget: &mut EvaluationBudget) -> 
         _ => return Err(unsupported("lastIndexOf", values)),
     };
     budget.spend_text(text.len() + part.len())?;
+    // The offset plus the length may fall inside a character.
     let end = text.floor_char_boundary(last.saturating_add(part.len()));
     let found = text.get(..end).and_then(|text| text.rfind(part.as_ref()));
     Ok(character_of(text, found))
@@ -129,6 +131,7 @@ pub(super) fn replace(values: &[Value], budget: &mut EvaluationBudget) -> Result
     };
     budget.spend_text(text.len())?;
     let found = text.matches(from.as_ref()).take(most).count();
+    // The result may be far longer than the text, so it is paid for before it is built.
     budget.spend_text(found.saturating_mul(to.len()))?;
     Ok(text.replacen(from.as_ref(), to, found).into())
 }
@@ -234,6 +237,7 @@ fn count(number: &Number) -> std::result::Result<usize, EvaluationError> {
     let count = number
         .as_u64()
         .and_then(|count| usize::try_from(count).ok());
+    // CEL treats a negative limit as none.
     Ok(count.unwrap_or(usize::MAX))
 }
 

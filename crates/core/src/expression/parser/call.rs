@@ -27,6 +27,7 @@ impl<'t> Parser<'t> {
                 }
                 _ => false,
             };
+            // `has` of a computed value would always be true or an error.
             if !is_path {
                 return Err(ExpressionError::new("`has` needs a path to a field", at)
                     .help("write `has(step.field)`"));
@@ -43,6 +44,7 @@ impl<'t> Parser<'t> {
                 ExpressionError::new(format!("`{name}` needs a list before it"), at).help(help),
             );
         }
+        // The arguments are parsed before the name is looked up, so that an error inside them is reported first.
         let mut arguments = self.arguments(")")?;
         let function = function::global(name).ok_or_else(|| {
             let mut error = ExpressionError::new(format!("there is no function `{name}`"), at);
@@ -96,6 +98,7 @@ impl<'t> Parser<'t> {
         at: usize,
     ) -> Result<Accessor, ExpressionError> {
         let Tree::Literal(Value::Text(pattern)) = &pattern else {
+            // A computed pattern is compiled during evaluation, at a high cost.
             return Ok(Accessor::Call(function, vec![pattern]));
         };
         pattern::compile(pattern, self.patterns)
@@ -122,6 +125,7 @@ impl<'t> Parser<'t> {
             )
             .help(format!("write `list.{name}(x, …)`")));
         };
+        // The variable is visible in the expressions of the loop only.
         self.locals.push(variable);
         let trees = self.arguments(")");
         self.locals.pop();
@@ -144,6 +148,7 @@ fn check_count(
     at: usize,
 ) -> Result<(), ExpressionError> {
     let (min_arguments, max_arguments) = (
+        // The value before a method counts in the table, but not in messages.
         function.min_arguments.saturating_sub(before),
         function.max_arguments.saturating_sub(before),
     );

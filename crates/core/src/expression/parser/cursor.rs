@@ -107,6 +107,7 @@ impl<'t> Cursor<'t> {
         let start = self.at;
         let found = self.take_spaced("(");
         if !found {
+            // Whitespace belongs to the call only if the bracket follows.
             self.at = start;
         }
         found
@@ -124,6 +125,7 @@ impl<'t> Cursor<'t> {
     pub(super) fn number(&mut self) -> Result<Value, ExpressionError> {
         let start = self.at;
         let rest = self.rest();
+        // CEL has hexadecimal integers.
         if let Some(digits) = rest.strip_prefix("0x") {
             let length = digits
                 .find(|letter: char| !letter.is_ascii_hexdigit())
@@ -149,6 +151,7 @@ impl<'t> Cursor<'t> {
         let mut ahead = scan.clone();
         if ahead.next() == Some('.') {
             let count = digits(&mut ahead);
+            // `1.` is not a number: the point begins an accessor.
             if count > 0 {
                 length += 1 + count;
                 is_whole = false;
@@ -189,6 +192,7 @@ impl<'t> Cursor<'t> {
 
     fn end_of_number(&self, start: usize) -> Result<(), ExpressionError> {
         match self.peek() {
+            // The id of a step may begin with a digit, as in `1st`.
             Some(letter) if letter.is_alphanumeric() || letter == '_' => Err(bad_number(start)
                 .help("write a step whose id begins with a digit as `steps[\"…\"]`")),
             _ => Ok(()),
@@ -203,6 +207,7 @@ impl<'t> Cursor<'t> {
             return Err(unclosed());
         };
         let triple: String = std::iter::repeat_n(quote, 2).collect();
+        // Two quotes that no triple quote follows are an empty text.
         let is_triple = self.rest().starts_with(&triple)
             && (self
                 .rest()
@@ -264,6 +269,7 @@ impl<'t> Cursor<'t> {
                 let code = 0x1_0000 + ((first - 0xd800) << 10) + (low - 0xdc00);
                 return char::from_u32(code).ok_or_else(unknown);
             }
+            // CEL has three-digit octal escapes.
             '0'..='3' => {
                 self.at -= 1;
                 return self.code(3, 8).and_then(char::from_u32).ok_or_else(unknown);

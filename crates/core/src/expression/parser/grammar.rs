@@ -48,6 +48,7 @@ pub fn parse_form_within(
         return Err(ExpressionError::reference("the reference is empty", 0)
             .help("write the id of a step, and the way to the part that is wanted"));
     }
+    // `all(` is no function, so it is recognised before the expression grammar.
     if let Some(reads) = parser.all()? {
         return Ok(Form::All(reads));
     }
@@ -64,6 +65,7 @@ pub(in crate::expression) fn form_of(alternatives: Vec<CoalesceOperand>, text: &
     let mut flat = Vec::with_capacity(alternatives.len());
     for alternative in alternatives {
         match alternative.tree {
+            // `(a ?? b) ?? c` means the same as `a ?? b ?? c`.
             Tree::FirstOf(inner) => match form_of(inner, text) {
                 Form::First(inner) => flat.extend(inner),
                 Form::All(_) => {}
@@ -143,6 +145,7 @@ impl Parser<'_> {
 
     /// Parses nested alternatives as one operand.
     pub(super) fn nested(&mut self) -> Result<Tree, ExpressionError> {
+        // Every recursion of the parser passes here or through `choice`, so both bound the stack.
         self.cursor.enter()?;
         let mut alternatives = self.alternatives()?;
         self.cursor.leave();
@@ -161,6 +164,7 @@ impl Parser<'_> {
         let mut next = self.or()?;
         loop {
             self.cursor.skip_space();
+            // `??` separates alternatives and is no condition.
             if self.cursor.rest().starts_with("??") || !self.cursor.take("?") {
                 break;
             }
@@ -231,6 +235,7 @@ impl Parser<'_> {
             [b'*', ..] => ("*", Operator::Multiply),
             [b'/', ..] => ("/", Operator::Divide),
             [b'%', ..] => ("%", Operator::Remainder),
+            // `in` must be a whole word: `index` begins with it as well.
             [b'i', b'n', ..] if super::cursor::name_length(rest) == 2 => ("in", Operator::In),
             [b'=', ..] => {
                 return Err(
@@ -284,6 +289,7 @@ impl Parser<'_> {
         let error = |message: &str, help: &str| ExpressionError::new(message, at).help(help);
         let rest = self.cursor.rest();
         match self.cursor.name() {
+            // The operators of Python are a likely mistake.
             Some("and") => return error("`and` is no operator", "write `&&`"),
             Some("or") => return error("`or` is no operator", "write `||`"),
             Some(name) => {

@@ -41,6 +41,7 @@ impl Parser<'_> {
         } else {
             self.arguments("]")?
         };
+        // A constant list needs no evaluation and is shared by all of them.
         let literals: Option<Vec<Value>> = items
             .iter()
             .map(|item| match item {
@@ -138,9 +139,11 @@ impl Parser<'_> {
             }
             _ => {}
         }
+        // A loop variable hides a step of the same name.
         if let Some(position) = self.locals.iter().rev().position(|local| *local == name) {
             return Ok(Tree::LoopVariable(position));
         }
+        // Names may contain hyphens, so `x-1` is not a subtraction.
         if let Some((start, _)) = name.split_once('-')
             && self.locals.contains(&start)
         {
@@ -159,6 +162,7 @@ impl Parser<'_> {
                     return self.call(&format!("{name}.{function}"), at);
                 }
             }
+            // It is a path that begins with the name of a namespace.
             self.cursor.at = end;
         }
         if self.cursor.take_call() {
@@ -219,6 +223,7 @@ impl Parser<'_> {
         if !self.cursor.take_spaced("]") {
             return Err(wrong());
         }
+        // No step and no slot has a blank name.
         if key.trim().is_empty() {
             return Err(wrong());
         }
@@ -251,6 +256,7 @@ impl Parser<'_> {
                     self.cursor.bump();
                     tree = self.bracket(tree)?;
                 }
+                // A `?` after whitespace begins a choice.
                 Some('?') if at == end && self.ends_optional_path() => {
                     self.cursor.bump();
                     tree = optional(tree)
@@ -334,6 +340,7 @@ impl Parser<'_> {
                     at,
                 ));
             }
+            // An index that is not constant is evaluated.
             computed => with_accessor(tree, Accessor::Item(computed)),
         })
     }
@@ -362,6 +369,7 @@ fn with_accessor(tree: Tree, next: Accessor) -> Tree {
 }
 
 fn with_segment(mut tree: Tree, segment: Segment, missing: Missing) -> Tree {
+    // Constant segments extend the path before them, so that inference sees one path.
     if let Some((path, so_far)) = last_path(&mut tree) {
         path.push(segment);
         if missing != Missing::Fail {
