@@ -58,9 +58,9 @@ impl DependencyFinder<'_> {
             found: BTreeMap::new(),
             visited: HashSet::default(),
         };
-        step.each_node(&mut |node, reflexive| {
+        step.each_node(&mut |node, self_reference| {
             node.each_reference(&mut |reference| {
-                self.add_reference(&mut edges, step, reference, reflexive);
+                self.add_reference(&mut edges, step, reference, self_reference);
             });
         });
         if let (Action::Plan(call), Some(sub_plan)) = (&step.action, sub_plan) {
@@ -95,18 +95,18 @@ impl DependencyFinder<'_> {
         edges: &mut EdgeSet,
         step: &Step,
         reference: &Reference,
-        reflexive: SelfReference,
+        self_reference: SelfReference,
     ) {
         match &reference.form {
             Form::All(reads) => {
                 for read in reads {
-                    self.add_read(edges, step, read, false, reflexive);
+                    self.add_read(edges, step, read, false, self_reference);
                 }
             }
             Form::First(alternatives) => {
                 for (position, alternative) in alternatives.iter().enumerate() {
                     for read in alternative.reads() {
-                        self.add_read(edges, step, read, position > 0, reflexive);
+                        self.add_read(edges, step, read, position > 0, self_reference);
                     }
                 }
             }
@@ -119,24 +119,24 @@ impl DependencyFinder<'_> {
         step: &Step,
         read: &Read,
         optional: bool,
-        reflexive: SelfReference,
+        self_reference: SelfReference,
     ) {
         match &read.source {
             Source::Step(id) | Source::Result(id) => {
                 if let Some(on) = self.ids.get(id) {
-                    edges.add(*on, DependencyKind::Data, optional, reflexive);
+                    edges.add(*on, DependencyKind::Data, optional, self_reference);
                 }
             }
             Source::Slot(kind) => {
                 let overlap = self.writers.overlapping(*kind, slot_keys(&read.path));
                 for (number, steps) in overlap.lists() {
                     // Without this test, many reads of slots with many writers would be quadratic.
-                    if !edges.visited.insert((number, optional, reflexive)) {
+                    if !edges.visited.insert((number, optional, self_reference)) {
                         continue;
                     }
                     for on in steps {
                         if !self.is_elsewhere(step, *on) {
-                            edges.add(*on, DependencyKind::Slot, optional, reflexive);
+                            edges.add(*on, DependencyKind::Slot, optional, self_reference);
                         }
                     }
                 }
@@ -166,9 +166,15 @@ struct EdgeSet {
 }
 
 impl EdgeSet {
-    fn add(&mut self, on: u32, kind: DependencyKind, optional: bool, reflexive: SelfReference) {
+    fn add(
+        &mut self,
+        on: u32,
+        kind: DependencyKind,
+        optional: bool,
+        self_reference: SelfReference,
+    ) {
         // A step that refers to itself where it may does not wait for itself.
-        if on == self.index && reflexive == SelfReference::Allowed {
+        if on == self.index && self_reference == SelfReference::Allowed {
             return;
         }
         self.found

@@ -17,8 +17,8 @@ pub(super) struct InitialTypes<'a> {
     resolved: &'a ResolvedPlan<'a>,
     inputs: HashMap<&'a str, (&'a Input, Schema)>,
     values: HashMap<(SlotKind, &'a str), Vec<&'a Value>>,
-    known: RefCell<HashMap<SlotKind, Rc<[Arc<str>]>>>,
-    bare_names: OnceCell<bool>,
+    slot_names: RefCell<HashMap<SlotKind, Rc<[Arc<str>]>>>,
+    only_variables: OnceCell<bool>,
 }
 
 impl<'a> InitialTypes<'a> {
@@ -42,8 +42,8 @@ impl<'a> InitialTypes<'a> {
             resolved,
             inputs,
             values,
-            known: RefCell::default(),
-            bare_names: OnceCell::new(),
+            slot_names: RefCell::default(),
+            only_variables: OnceCell::new(),
         }
     }
 
@@ -57,7 +57,7 @@ impl<'a> InitialTypes<'a> {
     /// Returns the type of the slot before the first step, or `None` if it is empty.
     pub(super) fn slot_type(&self, kind: SlotKind, name: &str) -> Option<Type> {
         // The content of the caller's slots is unknown here.
-        if self.resolved.role.shares(kind) || self.takes_any_argument(kind) {
+        if self.resolved.role.shares(kind) || self.accepts_any_argument(kind) {
             return Some(Type::Any);
         }
         let mut types: Vec<Type> = self
@@ -67,22 +67,24 @@ impl<'a> InitialTypes<'a> {
             .flatten()
             .map(|value| self.known_value(kind, name, value))
             .collect();
-        types.extend(self.outside(kind, name));
+        types.extend(self.given_type(kind, name));
         (!types.is_empty()).then(|| Type::union(types))
     }
 
     /// Returns the names of the slots of `kind`: those filled before the first step, then those that steps write.
-    pub(super) fn known(&self, kind: SlotKind) -> Rc<[Arc<str>]> {
+    pub(super) fn slot_names(&self, kind: SlotKind) -> Rc<[Arc<str>]> {
         // The names are needed for each misspelt reference, and there may be many.
-        let mut known = self.known.borrow_mut();
-        let names = known.entry(kind).or_insert_with(|| self.names(kind));
+        let mut known = self.slot_names.borrow_mut();
+        let names = known
+            .entry(kind)
+            .or_insert_with(|| self.collect_slot_names(kind));
         Rc::clone(names)
     }
 
-    fn names(&self, kind: SlotKind) -> Rc<[Arc<str>]> {
+    fn collect_slot_names(&self, kind: SlotKind) -> Rc<[Arc<str>]> {
         let inputs = self.resolved.plan.inputs.iter();
         let inputs = inputs
-            .filter(|input| is_in(input, kind))
+            .filter(|input| is_read_as(input, kind))
             .map(|input| &input.name);
         let contents = self.resolved.plan.contents.iter();
         let contents = contents
@@ -95,7 +97,7 @@ impl<'a> InitialTypes<'a> {
             .into_iter()
             .flatten();
         let filled: IndexSet<&Arc<str>> = inputs.chain(contents).chain(given).collect();
-        let by_bare_name = kind == SlotKind::Inputs && self.variables_have_bare_names();
+        let by_bare_name = kind == SlotKind::Inputs && self.has_only_variables();
         let written = self.resolved.plan.steps.iter();
         let written = written
             .filter_map(|step| step.writes.as_ref())
@@ -106,8 +108,8 @@ impl<'a> InitialTypes<'a> {
     }
 
     /// Returns true if the plan uses variables only, which callers set and steps write under the same names.
-    pub(super) fn variables_have_bare_names(&self) -> bool {
-        *self.bare_names.get_or_init(|| {
+    pub(super) fn has_only_variables(&self) -> bool {
+        *self.only_variables.get_or_init(|| {
             let plan = self.resolved.plan;
             let mut steps = plan.steps.iter();
             plan.contents.is_empty()
@@ -120,19 +122,19 @@ impl<'a> InitialTypes<'a> {
     }
 
     /// Returns true if the plan is a sub-plan without declared inputs, which accepts any arguments.
-    fn takes_any_argument(&self, kind: SlotKind) -> bool {
+    fn accepts_any_argument(&self, kind: SlotKind) -> bool {
         !self.resolved.role.is_main()
             && self.inputs.is_empty()
             && matches!(kind, SlotKind::Inputs | SlotKind::Vars)
     }
 
     /// Returns the type of a value that the caller gives or that an input declares.
-    fn outside(&self, kind: SlotKind, name: &str) -> Option<Type> {
+    fn given_type(&self, kind: SlotKind, name: &str) -> Option<Type> {
         if !matches!(kind, SlotKind::Inputs | SlotKind::Vars) {
             return None;
         }
         let declared = self.input(name);
-        if declared.is_some_and(|(input, _)| !is_in(input, kind)) {
+        if declared.is_some_and(|(input, _)| !is_read_as(input, kind)) {
             return None;
         }
         // A given value replaces the default.
@@ -163,6 +165,6 @@ impl<'a> InitialTypes<'a> {
 }
 
 /// Returns true if `input` is read as a slot of `kind`.
-fn is_in(input: &Input, kind: SlotKind) -> bool {
+fn is_read_as(input: &Input, kind: SlotKind) -> bool {
     kind == SlotKind::Inputs || (kind == SlotKind::Vars && input.kind == InputKind::Variable)
 }

@@ -80,11 +80,11 @@ fn check_plan(
     let mut reporter = Reporter::new(origin.sources, origin.text.clone());
     let limits = &context.policy.limits;
     // The other passes assume bounded sizes.
-    if limits::size(&plan, limits, &mut session.patterns, &mut reporter).is_break() {
+    if limits::check_size(&plan, limits, &mut session.patterns, &mut reporter).is_break() {
         return (None, reporter.finish());
     }
     // Positional arguments get their names first: all other passes see named ones only.
-    positional::name(&mut plan, context.catalog, &mut reporter);
+    positional::name_plan(&mut plan, context.catalog, &mut reporter);
     let ids = step_ids(&plan);
     resolve_step_indices(&mut plan, &ids);
     let writers = SlotWriters::of(&plan.steps);
@@ -95,7 +95,7 @@ fn check_plan(
         PlanRole::Nested { .. } => 1,
     };
     let size = PlanSize::of(&plan, &sub_plans, instances);
-    limits::total_size(&plan, size, limits, &mut reporter);
+    limits::check_total_size(&plan, size, limits, &mut reporter);
     let dependencies = step_dependencies(&plan, &ids, &writers, &sub_plans);
     let nothing = Object::default();
     // A sub-plan gets its inputs as arguments, which differ between calls.

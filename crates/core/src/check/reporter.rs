@@ -37,7 +37,7 @@ impl<'a> Reporter<'a> {
     }
 
     pub(super) fn error(&self, code: Code, place: Place, message: impl Into<String>) -> Diagnostic {
-        self.placed(Diagnostic::error(code, message), place)
+        self.at_place(Diagnostic::error(code, message), place)
     }
 
     pub(super) fn warning(
@@ -46,10 +46,10 @@ impl<'a> Reporter<'a> {
         place: Place,
         message: impl Into<String>,
     ) -> Diagnostic {
-        self.placed(Diagnostic::warning(code, message), place)
+        self.at_place(Diagnostic::warning(code, message), place)
     }
 
-    pub(super) fn of(
+    pub(super) fn with_severity(
         &self,
         severity: Severity,
         code: Code,
@@ -85,7 +85,7 @@ impl<'a> Reporter<'a> {
     }
 
     /// Returns the place of the part of `place` at `path`.
-    pub(super) fn inside(&self, place: Place, path: &[PointerSegment]) -> Place {
+    pub(super) fn descend(&self, place: Place, path: &[PointerSegment]) -> Place {
         self.sources.descend(place, path)
     }
 
@@ -120,7 +120,7 @@ impl<'a> Reporter<'a> {
     }
 
     /// Returns the nearest known name if no other one is near.
-    pub(super) fn only_near<'n>(
+    pub(super) fn unambiguous_nearest<'n>(
         &self,
         name: &str,
         known: impl IntoIterator<Item = &'n str>,
@@ -150,7 +150,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    fn placed(&self, diagnostic: Diagnostic, place: Place) -> Diagnostic {
+    fn at_place(&self, diagnostic: Diagnostic, place: Place) -> Diagnostic {
         // The diagnostic is dropped anyway, and its place is costly to compute.
         if self.found.tally.is_full(diagnostic.severity) {
             return diagnostic;

@@ -69,7 +69,7 @@ pub(super) struct ReferenceUse<'a> {
     pub(super) reference: &'a Reference,
     /// The step; `None` for the plan's output.
     pub(super) step: Option<(u32, &'a Step)>,
-    pub(super) reflexive: SelfReference,
+    pub(super) self_reference: SelfReference,
     pub(super) loop_scope: LoopScope,
 }
 
@@ -123,13 +123,13 @@ impl<'a> ResolvedPlan<'a> {
     /// Calls `visit` with every reference in the plan.
     pub(super) fn each_use(&self, visit: &mut dyn FnMut(ReferenceUse<'a>)) {
         for (index, step) in self.steps() {
-            step.each_node(&mut |node: &'a Node, reflexive| {
+            step.each_node(&mut |node: &'a Node, self_reference| {
                 let loop_scope = LoopScope::of(step, node);
                 node.each_reference(&mut |reference| {
                     visit(ReferenceUse {
                         reference,
                         step: Some((index, step)),
-                        reflexive,
+                        self_reference,
                         loop_scope,
                     });
                 });
@@ -140,7 +140,7 @@ impl<'a> ResolvedPlan<'a> {
                 visit(ReferenceUse {
                     reference,
                     step: None,
-                    reflexive: SelfReference::Forbidden,
+                    self_reference: SelfReference::Forbidden,
                     loop_scope: LoopScope::None,
                 });
             });

@@ -43,7 +43,7 @@ pub(super) struct TypeInference<'a> {
     slots: RefCell<HashMap<(SlotKind, Vec<Segment>), PathLookup, Hashing>>,
     visits_left: Cell<usize>,
     /// The step whose `for_each` list is being inferred. The list cannot refer to its own items.
-    listing: Cell<Option<u32>>,
+    inferring_list: Cell<Option<u32>>,
 }
 
 /// The target of a read.
@@ -66,12 +66,12 @@ impl<'a> TypeInference<'a> {
             depth: Cell::new(0),
             slots: RefCell::default(),
             visits_left: Cell::new(MAX_WRITER_VISITS),
-            listing: Cell::new(None),
+            inferring_list: Cell::new(None),
         }
     }
 
     /// Returns the type of a step's output as other steps see it.
-    pub(super) fn output(&self, index: u32) -> Type {
+    pub(super) fn output_type(&self, index: u32) -> Type {
         let known = self.outputs.borrow().get(index as usize).cloned();
         match known {
             Some(Some(shape)) => return shape,
@@ -86,7 +86,7 @@ impl<'a> TypeInference<'a> {
         let shape = self
             .resolved
             .step(index)
-            .map_or(Type::Any, |step| self.output_of(index, step));
+            .map_or(Type::Any, |step| self.infer_output(index, step));
         self.depth.set(self.depth.get() - 1);
         // Types inferred during the recursion may be too wide, since some steps were still unknown.
         clear(&self.items, index);
@@ -95,13 +95,16 @@ impl<'a> TypeInference<'a> {
     }
 
     /// Returns the type of a node in `step`; `None` is the plan's output.
-    pub(super) fn node(&self, node: &Node, step: Option<u32>) -> Type {
+    pub(super) fn node_type(&self, node: &Node, step: Option<u32>) -> Type {
         match &node.kind {
             NodeKind::Literal(value) => Type::Literal(value.clone()),
-            NodeKind::Reference(reference) => self.reference(reference, step),
+            NodeKind::Reference(reference) => self.reference_type(reference, step),
             NodeKind::Text(_) => Type::Text,
             NodeKind::List(items) => Type::List(Arc::new(ListType {
-                prefix: items.iter().map(|item| self.node(item, step)).collect(),
+                prefix: items
+                    .iter()
+                    .map(|item| self.node_type(item, step))
+                    .collect(),
                 items: Type::Never,
             })),
             NodeKind::Object(fields) => Type::Object(Arc::new(ObjectType {
@@ -109,7 +112,7 @@ impl<'a> TypeInference<'a> {
                     .iter()
                     .map(|field| {
                         let property = Property {
-                            shape: self.node(&field.value, step),
+                            shape: self.node_type(&field.value, step),
                             required: true,
                         };
                         (Arc::clone(&field.key), property)
@@ -121,14 +124,14 @@ impl<'a> TypeInference<'a> {
     }
 
     /// Returns the type of a reference that resolves.
-    pub(super) fn reference(&self, reference: &Reference, step: Option<u32>) -> Type {
+    pub(super) fn reference_type(&self, reference: &Reference, step: Option<u32>) -> Type {
         match &reference.form {
             Form::All(reads) => reads
                 .last()
-                .map_or(Type::Any, |read| self.value(read, step)),
+                .map_or(Type::Any, |read| self.value_type(read, step)),
             Form::First(alternatives) => {
                 Type::union(alternatives.iter().map(|alternative| match alternative {
-                    Alternative::Read(read) => self.value(read, step),
+                    Alternative::Read(read) => self.value_type(read, step),
                     Alternative::Literal(value) => Type::Literal(value.clone()),
                     Alternative::Expression(_) => Type::Any,
                 }))
@@ -137,21 +140,21 @@ impl<'a> TypeInference<'a> {
     }
 
     /// Looks up `read`, which stands in `step`.
-    pub(super) fn read(&self, read: &Read, step: Option<u32>) -> ReadTarget {
+    pub(super) fn look_up(&self, read: &Read, step: Option<u32>) -> ReadTarget {
         let full_writers = match &read.source {
-            Source::Slot(kind) => return self.slot(*kind, &read.path),
+            Source::Slot(kind) => return self.look_up_slot(*kind, &read.path),
             Source::Step(id) => match self.resolved.ids.get(id) {
                 // In its own `until`, a step reads the output of one round.
-                Some(index) if Some(*index) == step => self.round(*index),
-                Some(index) => self.output(*index),
+                Some(index) if Some(*index) == step => self.own_round(*index),
+                Some(index) => self.output_type(*index),
                 None => Type::Any,
             },
             Source::Result(id) => match self.resolved.ids.get(id) {
                 Some(index) if Some(*index) == step => result_of(Type::Any),
-                Some(index) => result_of(self.output(*index)),
+                Some(index) => result_of(self.output_type(*index)),
                 None => Type::Any,
             },
-            Source::Item => self.item(step),
+            Source::Item => self.item_type(step),
             Source::Index => Type::Integer,
             Source::Last => Type::Any,
             Source::Outside(..) => Type::Text,
@@ -160,7 +163,7 @@ impl<'a> TypeInference<'a> {
     }
 
     /// Returns the type of the items of the step's `for_each`.
-    fn item(&self, step: Option<u32>) -> Type {
+    fn item_type(&self, step: Option<u32>) -> Type {
         let Some(index) = step else { return Type::Any };
         let Some(for_each) = self
             .resolved
@@ -169,16 +172,16 @@ impl<'a> TypeInference<'a> {
         else {
             return Type::Any;
         };
-        if self.listing.get() == Some(index) {
+        if self.inferring_list.get() == Some(index) {
             return Type::Any;
         }
         let known = self.items.borrow().get(index as usize).cloned().flatten();
         if let Some(shape) = known {
             return shape;
         }
-        let before = self.listing.replace(Some(index));
-        let list = self.node(&for_each.over, Some(index));
-        self.listing.set(before);
+        let before = self.inferring_list.replace(Some(index));
+        let list = self.node_type(&for_each.over, Some(index));
+        self.inferring_list.set(before);
         let shape = match list.at(&[Segment::Each]) {
             PathLookup::Found(Type::List(list)) => match list.any_item() {
                 Type::Never => Type::Any,
@@ -190,13 +193,13 @@ impl<'a> TypeInference<'a> {
         shape
     }
 
-    fn value(&self, read: &Read, step: Option<u32>) -> Type {
+    fn value_type(&self, read: &Read, step: Option<u32>) -> Type {
         let lenient = match read.missing {
             Missing::Fail => false,
             Missing::Null => true,
             Missing::NullInItems => read.path.contains(&Segment::Each),
         };
-        match self.read(read, step) {
+        match self.look_up(read, step) {
             ReadTarget::Path(PathLookup::Found(_))
                 // Any item may be `null` then, which the type of the list does not say.
                 if lenient && read.path.contains(&Segment::Each) =>
@@ -211,8 +214,8 @@ impl<'a> TypeInference<'a> {
         }
     }
 
-    fn output_of(&self, index: u32, step: &Step) -> Type {
-        let once = self.once(index, step);
+    fn infer_output(&self, index: u32, step: &Step) -> Type {
+        let once = self.round_output(index, step);
         let full_writers = if step.for_each.is_some() {
             Type::list_of(once)
         } else {
@@ -220,21 +223,21 @@ impl<'a> TypeInference<'a> {
         };
         match &step.on_error {
             OnError::Output(instead) => {
-                Type::union([full_writers, self.node(instead, Some(index))])
+                Type::union([full_writers, self.node_type(instead, Some(index))])
             }
             OnError::Fail | OnError::Continue => full_writers,
         }
     }
 
-    fn round(&self, index: u32) -> Type {
+    fn own_round(&self, index: u32) -> Type {
         match self.resolved.step(index) {
-            Some(step) if step.for_each.is_none() => self.once(index, step),
+            Some(step) if step.for_each.is_none() => self.round_output(index, step),
             _ => Type::Any,
         }
     }
 
     /// Returns the type of the output of one round.
-    fn once(&self, index: u32, step: &Step) -> Type {
+    fn round_output(&self, index: u32, step: &Step) -> Type {
         let known = self.rounds.borrow().get(index as usize).cloned().flatten();
         if let Some(shape) = known {
             return shape;
@@ -247,7 +250,7 @@ impl<'a> TypeInference<'a> {
                 .tool(index)
                 .map_or(Type::Any, |tool| tool.output.structure().clone()),
             Action::Value(node) => {
-                let shape = self.node(node, Some(index));
+                let shape = self.node_type(node, Some(index));
                 // Values may repeat each other, so a type can grow exponentially with the number of steps.
                 let is_small = shape.is_within(MAX_PARTS, MAX_DEPTH);
                 if is_small { shape } else { Type::Any }
@@ -261,7 +264,7 @@ impl<'a> TypeInference<'a> {
         shape
     }
 
-    fn slot(&self, kind: SlotKind, path: &[Segment]) -> ReadTarget {
+    fn look_up_slot(&self, kind: SlotKind, path: &[Segment]) -> ReadTarget {
         let Some((Segment::Key(name), rest)) = path.split_first() else {
             return ReadTarget::Path(PathLookup::Unknown);
         };
@@ -272,14 +275,14 @@ impl<'a> TypeInference<'a> {
             // The read may see the initial value or a written one.
             (false, Some(_)) => ReadTarget::Path(PathLookup::Unknown),
             (false, None) if overlap.max_count() <= MAX_UNCACHED_WRITERS => {
-                ReadTarget::Path(self.written(&overlap, path))
+                ReadTarget::Path(self.look_up_writers(&overlap, path))
             }
-            (false, None) => ReadTarget::Path(self.written_by_many(&overlap, kind, path)),
+            (false, None) => ReadTarget::Path(self.look_up_many_writers(&overlap, kind, path)),
         }
     }
 
     /// Looks up a path in a slot with many writers, with a cache and a budget.
-    fn written_by_many(
+    fn look_up_many_writers(
         &self,
         overlap: &OverlappingWriters<'_>,
         kind: SlotKind,
@@ -293,7 +296,7 @@ impl<'a> TypeInference<'a> {
             return PathLookup::Unknown;
         };
         self.visits_left.set(left);
-        let reach = self.written(overlap, path);
+        let reach = self.look_up_writers(overlap, path);
         // While a step is looked at, others may be unknown that are known later.
         if self.depth.get() == 0 {
             self.slots.borrow_mut().insert(key, reach.clone());
@@ -302,7 +305,7 @@ impl<'a> TypeInference<'a> {
     }
 
     /// Looks up `path` in the outputs that its writers write.
-    fn written(&self, overlap: &OverlappingWriters<'_>, path: &[Segment]) -> PathLookup {
+    fn look_up_writers(&self, overlap: &OverlappingWriters<'_>, path: &[Segment]) -> PathLookup {
         let mut full_writers = overlap.full_writers();
         full_writers.retain(|(step, target, _)| self.is_set(*step, *target));
         full_writers.dedup_by_key(|(step, ..)| *step);
@@ -317,7 +320,7 @@ impl<'a> TypeInference<'a> {
         }
         PathLookup::any_of(full_writers.iter().map(|(step, _, keys)| {
             let rest = path.get(*keys..).unwrap_or_default();
-            self.output(*step).at(rest).shifted(*keys)
+            self.output_type(*step).at(rest).shifted(*keys)
         }))
     }
 

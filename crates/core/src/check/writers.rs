@@ -17,12 +17,12 @@ pub(super) struct SlotWriters {
 #[derive(Clone, Debug, Default)]
 struct SlotNode {
     /// The steps that write the whole slot, by position.
-    here: Vec<u32>,
+    whole: Vec<u32>,
     /// For each of these steps, the position of its first target that is this slot.
     targets: Vec<usize>,
     /// The steps that write the slot or a part of it, by position.
-    inside: Vec<u32>,
-    below: HashMap<Arc<str>, usize, Hashing>,
+    within: Vec<u32>,
+    children: HashMap<Arc<str>, usize, Hashing>,
 }
 
 impl SlotWriters {
@@ -51,17 +51,17 @@ impl SlotWriters {
                 return;
             };
             // A step may write several parts of the slot.
-            if node.inside.last() != Some(&step) {
-                node.inside.push(step);
+            if node.within.last() != Some(&step) {
+                node.within.push(step);
             }
             let Some(key) = keys.next() else {
-                if node.here.last() != Some(&step) {
-                    node.here.push(step);
+                if node.whole.last() != Some(&step) {
+                    node.whole.push(step);
                     node.targets.push(target);
                 }
                 return;
             };
-            at = *node.below.entry(Arc::clone(key)).or_insert(next);
+            at = *node.children.entry(Arc::clone(key)).or_insert(next);
         }
     }
 
@@ -82,7 +82,7 @@ impl SlotWriters {
                 overlap.is_complete = true;
                 break;
             };
-            next = node.below.get(key).copied();
+            next = node.children.get(key).copied();
         }
         overlap
     }
@@ -105,9 +105,9 @@ impl<'w> OverlappingWriters<'w> {
         path.map(move |(depth, (number, node))| {
             if Some(depth) == last {
                 // Only the last node counts with its parts; the others overlap as a whole.
-                (number * 2 + 1, node.inside.as_slice())
+                (number * 2 + 1, node.within.as_slice())
             } else {
-                (number * 2, node.here.as_slice())
+                (number * 2, node.whole.as_slice())
             }
         })
     }
@@ -144,8 +144,8 @@ impl<'w> OverlappingWriters<'w> {
     pub(super) fn full_writers(&self) -> Vec<(u32, usize, usize)> {
         let mut full_writers = Vec::new();
         for (keys, (_, node)) in self.path.iter().enumerate() {
-            let here = node.here.iter().zip(&node.targets);
-            full_writers.extend(here.map(|(step, target)| (*step, *target, keys)));
+            let whole = node.whole.iter().zip(&node.targets);
+            full_writers.extend(whole.map(|(step, target)| (*step, *target, keys)));
         }
         full_writers.sort_unstable();
         full_writers

@@ -158,12 +158,12 @@ impl Diagnostic {
     }
 
     /// Truncates message, hint and pointer to [`MAX_TEXT_BYTES`].
-    fn bounded(mut self) -> Self {
-        bound(&mut self.message);
+    fn truncated(mut self) -> Self {
+        truncate(&mut self.message);
         if let Some(help) = &mut self.help {
-            bound(help);
+            truncate(help);
         }
-        if bound(&mut self.pointer) {
+        if truncate(&mut self.pointer) {
             // A truncated pointer leads to another value, so the fix must not be applied there.
             self.fix = None;
         }
@@ -177,7 +177,7 @@ impl Diagnostic {
 }
 
 /// Truncates `text` to the limit and returns true if it was longer.
-fn bound(text: &mut String) -> bool {
+fn truncate(text: &mut String) -> bool {
     let is_long = MAX_TEXT_BYTES < text.len();
     if is_long {
         text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
@@ -231,7 +231,7 @@ impl Diagnostics {
     /// Adds a diagnostic, with its texts truncated.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         // Every way into the list truncates, so that no reader has to.
-        self.0.push(diagnostic.bounded());
+        self.0.push(diagnostic.truncated());
     }
 
     /// Adds all diagnostics of `other`.
@@ -343,7 +343,7 @@ impl<'a> IntoIterator for &'a Diagnostics {
 
 impl FromIterator<Diagnostic> for Diagnostics {
     fn from_iter<T: IntoIterator<Item = Diagnostic>>(diagnostics: T) -> Self {
-        Self(diagnostics.into_iter().map(Diagnostic::bounded).collect())
+        Self(diagnostics.into_iter().map(Diagnostic::truncated).collect())
     }
 }
 

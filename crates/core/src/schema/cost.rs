@@ -54,7 +54,7 @@ impl SchemaCost {
             known: HashMap::new(),
             targets_left: MAX_TARGETS,
         };
-        index.enter(document, None);
+        index.add(document, None);
         let mut most = Self::LEAF;
         let mut objects = vec![document];
         // Any object may be a subschema, so the cost of each is computed.
@@ -93,7 +93,7 @@ struct SchemaIndex<'a> {
 }
 
 impl<'a> SchemaIndex<'a> {
-    fn enter(&mut self, value: &'a Value, resource: Option<usize>) {
+    fn add(&mut self, value: &'a Value, resource: Option<usize>) {
         let mut resource = resource;
         if let Value::Object(fields) = value {
             let is_resource = fields.get("$id").is_some_and(|id| id.as_text().is_some());
@@ -114,7 +114,7 @@ impl<'a> SchemaIndex<'a> {
             }
         }
         for part in parts(value) {
-            self.enter(part, resource);
+            self.add(part, resource);
         }
     }
 
@@ -132,7 +132,7 @@ impl<'a> SchemaIndex<'a> {
         }
         self.known.insert(identity, None);
         let mut cost = SchemaCost::LEAF;
-        for subschema in in_place(fields) {
+        for subschema in same_value_subschemas(fields) {
             let inner = self.cost(subschema, depth + 1)?;
             cost.subschemas = cost.subschemas.saturating_add(inner.subschemas);
             cost.height = cost.height.max(inner.height + 1);
@@ -219,7 +219,7 @@ fn has_id(resource: &Value, base: &str) -> bool {
 }
 
 /// Returns the subschemas in `fields` that apply to the same value.
-fn in_place(fields: &Object) -> impl Iterator<Item = &Object> {
+fn same_value_subschemas(fields: &Object) -> impl Iterator<Item = &Object> {
     let of = |keyword: &&str| fields.get(*keyword);
     let one = SCHEMA_KEYWORDS.iter().filter_map(of);
     let listed = LIST_KEYWORDS

@@ -246,5 +246,5 @@ fn spend_pattern(pattern: &str, budget: &mut PatternBudget) -> Result<(), String
     }
     budget
         .spend(pattern)
-        .map_err(|matter| format!("a pattern in it {matter}"))
+        .map_err(|reason| format!("a pattern in it {reason}"))
 }

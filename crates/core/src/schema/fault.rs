@@ -131,7 +131,7 @@ fn add(
     decided_by: Option<&[PointerSegment]>,
     secrets: &SecretParts,
 ) {
-    let (path, at) = located(error, root);
+    let (path, at) = locate(error, root);
     let quote = if secrets.overlaps(&path) {
         Quote::Hidden
     } else {
@@ -203,13 +203,16 @@ fn add(
                         add(faults, error, root, decided_by.or(Some(&path)), secrets);
                     }
                 }
-                None => push(FaultKind::Wrong, alternatives(context, root, quote, &path)),
+                None => push(
+                    FaultKind::Wrong,
+                    describe_alternatives(context, root, quote, &path),
+                ),
             }
         }
         // A pattern that exceeded its limit says nothing about the value.
         ValidationErrorKind::BacktrackLimitExceeded { .. }
         | ValidationErrorKind::RegexEngineFailure { .. } => {}
-        kind => push(FaultKind::Wrong, message(kind, quote)),
+        kind => push(FaultKind::Wrong, describe(kind, quote)),
     }
 }
 
@@ -250,10 +253,10 @@ fn is_wrong_kind(error: &ValidationError<'_>, root: &Value, at: &[PointerSegment
     matches!(
         error.kind(),
         ValidationErrorKind::Type { .. } | ValidationErrorKind::Constant { .. }
-    ) && located(error, root).0 == at
+    ) && locate(error, root).0 == at
 }
 
-fn alternatives(
+fn describe_alternatives(
     context: &[Vec<ValidationError<'static>>],
     root: &Value,
     value: Quote<'_>,
@@ -263,7 +266,7 @@ fn alternatives(
     for errors in context {
         for error in errors {
             if let ValidationErrorKind::Type { kind } = error.kind()
-                && located(error, root).0 == path
+                && locate(error, root).0 == path
             {
                 for word in kind_words(kind) {
                     if !kinds.contains(&word) {
@@ -289,7 +292,7 @@ fn wrong_kind(value: Quote<'_>, kinds: &[&str]) -> String {
     }
 }
 
-fn message(kind: &ValidationErrorKind, value: Quote<'_>) -> String {
+fn describe(kind: &ValidationErrorKind, value: Quote<'_>) -> String {
     use ValidationErrorKind as Kind;
     match kind {
         Kind::Type { kind } => wrong_kind(value, &kind_words(kind)),
@@ -396,7 +399,7 @@ fn shown_serde(value: &serde_json::Value) -> String {
 }
 
 /// Returns the path of a fault and the part of `root` there.
-fn located<'v>(error: &ValidationError<'_>, root: &'v Value) -> (Vec<PointerSegment>, &'v Value) {
+fn locate<'v>(error: &ValidationError<'_>, root: &'v Value) -> (Vec<PointerSegment>, &'v Value) {
     let mut at = root;
     let mut path = Vec::new();
     for segment in error.instance_path().segments() {

@@ -84,7 +84,7 @@ impl<'a> ValidationBudget<'a> {
         // A large value gets visits in proportion to its size.
         if let Some(unmeasured) = self.unmeasured.take() {
             self.left
-                .set(self.visits_per_part.saturating_mul(parts_of(unmeasured)));
+                .set(self.visits_per_part.saturating_mul(count_parts(unmeasured)));
             return self.take(visits);
         }
         self.is_spent.set(true);
@@ -101,7 +101,7 @@ impl<'a> ValidationBudget<'a> {
 }
 
 /// Returns the number of values in `unmeasured`, itself included.
-fn parts_of(unmeasured: &Value) -> u64 {
+fn count_parts(unmeasured: &Value) -> u64 {
     let mut count = 0;
     let mut left = vec![unmeasured];
     while let Some(value) = left.pop() {

@@ -32,7 +32,7 @@ pub(super) struct InferredType {
 pub(super) fn infer_type(document: &Value) -> InferredType {
     let mut reader = TypeReader {
         document,
-        siblings_count: !has_old_draft(document),
+        applies_siblings: !is_old_draft(document),
         known: HashMap::new(),
         parts_left: MAX_PARTS,
         is_incomplete: false,
@@ -44,7 +44,7 @@ pub(super) fn infer_type(document: &Value) -> InferredType {
 }
 
 /// Returns true for drafts up to 7, which ignore keywords beside a `$ref`.
-fn has_old_draft(document: &Value) -> bool {
+fn is_old_draft(document: &Value) -> bool {
     document
         .get("$schema")
         .and_then(Value::as_text)
@@ -53,7 +53,7 @@ fn has_old_draft(document: &Value) -> bool {
 
 struct TypeReader<'a> {
     document: &'a Value,
-    siblings_count: bool,
+    applies_siblings: bool,
     /// The types of `$ref` targets, with their size; `None` while a target is being read, so that recursive references
     /// become [`Type::Any`].
     known: HashMap<&'a str, Option<(Type, u32)>>,
@@ -87,11 +87,11 @@ impl<'a> TypeReader<'a> {
         if let Some(Value::Text(target)) = fields.get("$ref") {
             result = self.reference(target, depth);
             // Drafts up to 7 ignore the keywords beside a `$ref`.
-            if !self.siblings_count {
+            if !self.applies_siblings {
                 return result;
             }
         }
-        result = intersection(result, self.by_kind(fields, depth));
+        result = intersection(result, self.type_by_kind(fields, depth));
         if let Some(Value::List(values)) = fields.get("enum") {
             let values = Type::union(values.iter().cloned().map(Type::Literal));
             result = intersection(result, values);
@@ -149,7 +149,7 @@ impl<'a> TypeReader<'a> {
     }
 
     /// Infers the type from `type` and the keywords that apply to one kind of value.
-    fn by_kind(&mut self, fields: &'a Object, depth: u32) -> Type {
+    fn type_by_kind(&mut self, fields: &'a Object, depth: u32) -> Type {
         let kinds: Vec<&str> = match fields.get("type") {
             Some(Value::Text(kind)) => vec![kind],
             Some(Value::List(kinds)) => kinds.iter().filter_map(Value::as_text).collect(),
@@ -255,7 +255,9 @@ pub(crate) fn resolve_pointer<'a>(document: &'a Value, pointer: &str) -> Option<
     }
     let mut at = document;
     for segment in pointer.strip_prefix('/')?.split('/') {
-        let key = decoded(segment).replace("~1", "/").replace("~0", "~");
+        let key = percent_decode(segment)
+            .replace("~1", "/")
+            .replace("~0", "~");
         at = match at {
             Value::Object(fields) => fields.get(key.as_str())?,
             Value::List(items) => items.get(key.parse::<usize>().ok()?)?,
@@ -266,7 +268,7 @@ pub(crate) fn resolve_pointer<'a>(document: &'a Value, pointer: &str) -> Option<
 }
 
 /// Decodes percent escapes (RFC 3986).
-fn decoded(segment: &str) -> String {
+fn percent_decode(segment: &str) -> String {
     let mut bytes = Vec::with_capacity(segment.len());
     let mut rest = segment.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {

@@ -29,18 +29,18 @@ pub(in crate::check) fn check(
             step,
             fields: OnceCell::new(),
         };
-        pass.list(reporter);
+        pass.check_loop(reporter);
         match &step.action {
             Action::Tool(name) => {
                 let Some(tool) = resolved.tool(index).filter(|tool| !tool.input.is_any()) else {
                     continue;
                 };
                 // A malformed schema is reported once per tool, not for each call.
-                if let Some(matter) = pass.tool(tool, reporter)
+                if let Some(reason) = pass.check_tool_call(tool, reporter)
                     && malformed.insert(tool.qualified_name())
                 {
                     let message = format!(
-                        "the input schema of the tool `{}` is malformed: {matter}",
+                        "the input schema of the tool `{}` is malformed: {reason}",
                         tool.name
                     );
                     let diagnostic = reporter
@@ -51,7 +51,7 @@ pub(in crate::check) fn check(
             }
             Action::Plan(call) => {
                 if let Some(plan) = resolved.sub_plan(index) {
-                    pass.plan(call, plan.plan(), reporter);
+                    pass.check_plan_call(call, plan.plan(), reporter);
                 }
             }
             Action::Value(_) => {}
@@ -71,7 +71,7 @@ type Fields = IndexMap<Arc<str>, Node, Hashing>;
 
 impl ArgumentPass<'_> {
     /// Checks a tool call. Returns the reason if the tool's input schema is malformed.
-    fn tool<'t>(&self, tool: &'t Tool, reporter: &mut Reporter<'_>) -> Option<&'t str> {
+    fn check_tool_call<'t>(&self, tool: &'t Tool, reporter: &mut Reporter<'_>) -> Option<&'t str> {
         let receiver = ArgumentReceiver {
             schema: &tool.input,
             name: format!("the tool `{}`", tool.name),
@@ -85,16 +85,16 @@ impl ArgumentPass<'_> {
         } else {
             &self.step.args
         };
-        let malformed = self.receive(&receiver, args, reporter);
+        let malformed = self.check_value(&receiver, args, reporter);
         if malformed.is_none() {
-            self.unlisted(&receiver, reporter);
+            self.warn_unlisted(&receiver, reporter);
         }
         malformed
     }
 
     /// Warns of arguments that an open schema does not list. Servers seldom close their schemas, and many ignore
     /// unknown arguments.
-    fn unlisted(&self, receiver: &ArgumentReceiver<'_>, reporter: &mut Reporter<'_>) {
+    fn warn_unlisted(&self, receiver: &ArgumentReceiver<'_>, reporter: &mut Reporter<'_>) {
         let shape = receiver.schema.structure();
         let lists = |member: &Type| match member {
             Type::Object(object) => {
@@ -126,7 +126,7 @@ impl ArgumentPass<'_> {
         }
     }
 
-    fn plan(&self, call: &PlanCall, plan: &Plan, reporter: &mut Reporter<'_>) {
+    fn check_plan_call(&self, call: &PlanCall, plan: &Plan, reporter: &mut Reporter<'_>) {
         // A plan without declared inputs accepts any arguments.
         if plan.inputs.is_empty() {
             return;
@@ -151,7 +151,7 @@ impl ArgumentPass<'_> {
                         argument: Some(Arc::clone(&input.name)),
                     };
                     // A malformed schema is reported by the check of that plan.
-                    let _ = self.receive(&receiver, node, reporter);
+                    let _ = self.check_value(&receiver, node, reporter);
                 }
                 None if input.default.is_none() && !reporter.only_counts(Severity::Error) => {
                     let message = format!("{name} needs the argument `{}`", input.name);
@@ -182,7 +182,7 @@ impl ArgumentPass<'_> {
         known: &'n [Arc<str>],
         reporter: &Reporter<'_>,
     ) -> Option<&'n str> {
-        let near = reporter.only_near(written, known.iter().map(|name| &**name))?;
+        let near = reporter.unambiguous_nearest(written, known.iter().map(|name| &**name))?;
         let is_given = |fields: &Fields| fields.contains_key(near);
         (!self.fields(reporter).is_some_and(is_given)).then_some(near)
     }
@@ -201,11 +201,11 @@ impl ArgumentPass<'_> {
     }
 
     /// Checks that a `for_each` iterates over a list.
-    fn list(&self, reporter: &mut Reporter<'_>) {
+    fn check_loop(&self, reporter: &mut Reporter<'_>) {
         let Some(for_each) = &self.step.for_each else {
             return;
         };
-        let given = self.types.node(&for_each.over, Some(self.index));
+        let given = self.types.node_type(&for_each.over, Some(self.index));
         if Type::any_list().accepts(&given) == Compatibility::No {
             let message = format!(
                 "`for_each` of `{}` goes over a list, not over {given}",
@@ -217,7 +217,7 @@ impl ArgumentPass<'_> {
     }
 
     /// Checks a value against a schema. Returns the reason if the schema is malformed, which makes it accept anything.
-    fn receive<'s>(
+    fn check_value<'s>(
         &self,
         receiver: &ArgumentReceiver<'s>,
         node: &Node,
@@ -228,15 +228,15 @@ impl ArgumentPass<'_> {
         let is_accepted = schema.definitely_accepts(&template.value, &template.placeholders);
         // Compiling is costly: it is skipped for a value that certainly fits a schema that was fully understood.
         if (!is_accepted || schema.is_incomplete())
-            && let Some(matter) = schema.malformed()
+            && let Some(reason) = schema.malformed()
         {
-            return Some(matter);
+            return Some(reason);
         }
         if !is_accepted {
             for fault in schema.validate(&template.value) {
                 // A fault that a reference may still avoid is left to the validation during the run.
                 if template.is_certain(&fault) && !reporter.only_counts(Severity::Error) {
-                    self.fault(receiver, node, fault, reporter);
+                    self.report_fault(receiver, node, fault, reporter);
                 }
             }
         }
@@ -247,7 +247,7 @@ impl ArgumentPass<'_> {
         None
     }
 
-    fn fault(
+    fn report_fault(
         &self,
         receiver: &ArgumentReceiver<'_>,
         node: &Node,
@@ -267,7 +267,7 @@ impl ArgumentPass<'_> {
         if let FaultKind::Unknown(field) = &kind {
             path.push(PointerSegment::Key(Arc::clone(field)));
         }
-        let place = self.inside(node, &path, reporter);
+        let place = self.place_inside(node, &path, reporter);
         let diagnostic = match kind {
             FaultKind::Missing(field) if is_top => {
                 let message = format!("{name} needs the argument `{field}`");
@@ -320,7 +320,7 @@ impl ArgumentPass<'_> {
         match &node.kind {
             NodeKind::Literal(_) => {}
             NodeKind::Reference(reference) => {
-                let given = self.types.reference(reference, Some(self.index));
+                let given = self.types.reference_type(reference, Some(self.index));
                 // Only a certain mismatch is an error; the run validates the rest.
                 if wanted.accepts(&given) == Compatibility::No
                     && !(wanted.takes_text() && may_be_text(reference, &given))
@@ -354,7 +354,7 @@ impl ArgumentPass<'_> {
                 }
             }
             NodeKind::List(items) => {
-                if self.composite(receiver, wanted, &Type::any_list(), node, path, reporter) {
+                if self.check_composite(receiver, wanted, &Type::any_list(), node, path, reporter) {
                     for (index, item) in items.iter().enumerate() {
                         path.push(PointerSegment::Index(index));
                         self.check_types(receiver, &wanted.item(index), item, path, reporter);
@@ -363,7 +363,8 @@ impl ArgumentPass<'_> {
                 }
             }
             NodeKind::Object(fields) => {
-                if self.composite(receiver, wanted, &Type::any_object(), node, path, reporter) {
+                if self.check_composite(receiver, wanted, &Type::any_object(), node, path, reporter)
+                {
                     for field in fields {
                         // An unknown field was already reported.
                         let Some(wanted) = wanted.property(&field.key) else {
@@ -379,7 +380,7 @@ impl ArgumentPass<'_> {
     }
 
     /// Checks that the schema accepts a list or an object here.
-    fn composite(
+    fn check_composite(
         &self,
         receiver: &ArgumentReceiver<'_>,
         wanted: &Type,
@@ -399,29 +400,29 @@ impl ArgumentPass<'_> {
             receiver.named(path),
             receiver.name
         );
-        let diagnostic = reporter.error(Code::InvalidLiteral, self.or_step(node), message);
+        let diagnostic = reporter.error(Code::InvalidLiteral, self.place_or_step(node), message);
         reporter.push(diagnostic);
         false
     }
 
     /// Returns the source place of the part of `node` at `path`.
-    fn inside(&self, node: &Node, path: &[PointerSegment], reporter: &Reporter<'_>) -> Place {
+    fn place_inside(&self, node: &Node, path: &[PointerSegment], reporter: &Reporter<'_>) -> Place {
         if let (NodeKind::Object(fields), Some((PointerSegment::Key(key), rest))) =
             (&node.kind, path.split_first())
             && let Some(field) = fields.iter().find(|field| field.key == *key)
             && field.value.place != Place::NOWHERE
         {
-            return self.inside(&field.value, rest, reporter);
+            return self.place_inside(&field.value, rest, reporter);
         }
-        reporter.inside(self.or_step(node), path)
+        reporter.descend(self.place_or_step(node), path)
     }
 
     fn place(&self) -> Place {
-        self.or_step(&self.step.args)
+        self.place_or_step(&self.step.args)
     }
 
     /// Returns the source place of `node`, or else that of the step.
-    fn or_step(&self, node: &Node) -> Place {
+    fn place_or_step(&self, node: &Node) -> Place {
         if node.place == Place::NOWHERE {
             self.step.place
         } else {

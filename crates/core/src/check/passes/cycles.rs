@@ -97,19 +97,19 @@ fn report_cycle(resolved: &ResolvedPlan<'_>, cycle: &[u32], reporter: &mut Repor
         return;
     };
     let next = rest.first().copied().unwrap_or(first);
-    let place = place_of(resolved, first, next);
+    let place = dependency_place(resolved, first, next);
     let message = if rest.is_empty() {
-        format!("the step {} waits for itself", name(resolved, first))
+        format!("the step {} waits for itself", step_name(resolved, first))
     } else {
         let mut names: Vec<String> = cycle
             .iter()
             .take(MAX_NAMED)
-            .map(|step| name(resolved, *step))
+            .map(|step| step_name(resolved, *step))
             .collect();
         if cycle.len() > MAX_NAMED {
             names.push(format!("{} more", cycle.len() - MAX_NAMED));
         }
-        names.push(name(resolved, first));
+        names.push(step_name(resolved, first));
         format!(
             "steps wait for each other in a cycle: {}",
             names.join(" → ")
@@ -120,22 +120,22 @@ fn report_cycle(resolved: &ResolvedPlan<'_>, cycle: &[u32], reporter: &mut Repor
     } else {
         format!(
             "here {} waits for {}: remove one of the references of the cycle",
-            name(resolved, first),
-            name(resolved, next)
+            step_name(resolved, first),
+            step_name(resolved, next)
         )
     };
     let diagnostic = reporter.error(Code::Cycle, place, message).help(help);
     reporter.push(diagnostic);
 }
 
-fn name(resolved: &ResolvedPlan<'_>, step: u32) -> String {
+fn step_name(resolved: &ResolvedPlan<'_>, step: u32) -> String {
     resolved
         .step(step)
         .map_or_else(String::new, |step| format!("`{}`", step.id))
 }
 
 /// Returns the place at which the step at `from` refers to the one at `on`.
-fn place_of(resolved: &ResolvedPlan<'_>, from: u32, on: u32) -> Place {
+fn dependency_place(resolved: &ResolvedPlan<'_>, from: u32, on: u32) -> Place {
     let Some(step) = resolved.step(from) else {
         return Place::NOWHERE;
     };

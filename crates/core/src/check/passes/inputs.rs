@@ -24,16 +24,16 @@ pub(in crate::check) fn values(plan: &Plan, given: &Object) -> Object {
 }
 
 pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
-    let read = names_read(resolved);
+    let read = read_names(resolved);
     for input in &resolved.plan.inputs {
         let schema = Schema::from_value(input.schema.clone());
-        if let Some(matter) = schema.malformed() {
+        if let Some(reason) = schema.malformed() {
             let diagnostic = reporter
                 .warning(
                     Code::InvalidSchema,
                     input.place,
                     format!(
-                        "the schema of the {} `{}` is malformed: {matter}",
+                        "the schema of the {} `{}` is malformed: {reason}",
                         noun(input),
                         input.name
                     ),
@@ -43,12 +43,12 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
         }
         if let Some(default) = &input.default {
             let what = format!("the default of the {} `{}`", noun(input), input.name);
-            value(input, &schema, default, &what, Some("default"), reporter);
+            check_value(input, &schema, default, &what, Some("default"), reporter);
         }
         match resolved.given.get(&input.name) {
             Some(given) => {
                 let what = format!("what the {} `{}` is given", noun(input), input.name);
-                value(input, &schema, given, &what, None, reporter);
+                check_value(input, &schema, given, &what, None, reporter);
             }
             None if input.default.is_none() && resolved.role.is_main() => {
                 let diagnostic = reporter
@@ -77,7 +77,7 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
             reporter.push(diagnostic);
         }
     }
-    unknown_given(resolved, &read, reporter);
+    warn_unknown_given(resolved, &read, reporter);
 }
 
 fn noun(input: &Input) -> &'static str {
@@ -87,7 +87,7 @@ fn noun(input: &Input) -> &'static str {
     }
 }
 
-fn value(
+fn check_value(
     input: &Input,
     schema: &Schema,
     value: &Value,
@@ -102,7 +102,7 @@ fn value(
                     .into_iter()
                     .chain(path)
                     .collect();
-                reporter.inside(input.place, &inside)
+                reporter.descend(input.place, &inside)
             }
             None => input.place,
         };
@@ -117,7 +117,11 @@ fn value(
 }
 
 /// Warns of given values that the plan neither declares nor reads, since they are probably misspelt.
-fn unknown_given(resolved: &ResolvedPlan<'_>, read: &HashSet<&str>, reporter: &mut Reporter<'_>) {
+fn warn_unknown_given(
+    resolved: &ResolvedPlan<'_>,
+    read: &HashSet<&str>,
+    reporter: &mut Reporter<'_>,
+) {
     let inputs = &resolved.plan.inputs;
     let declared: HashSet<&str> = inputs.iter().map(|input| &*input.name).collect();
     for name in resolved.given.keys() {
@@ -136,12 +140,12 @@ fn unknown_given(resolved: &ResolvedPlan<'_>, read: &HashSet<&str>, reporter: &m
 }
 
 /// Returns the names of the inputs and variables that the plan reads.
-fn names_read<'a>(resolved: &'a ResolvedPlan<'a>) -> HashSet<&'a str> {
+fn read_names<'a>(resolved: &'a ResolvedPlan<'a>) -> HashSet<&'a str> {
     let inputs = resolved.plan.inputs.iter();
     let mut read = HashSet::new();
     let mut whole_kinds = Vec::new();
-    resolved.each_use(&mut |place| {
-        for one in place.reference.reads() {
+    resolved.each_use(&mut |usage| {
+        for one in usage.reference.reads() {
             let Source::Slot(kind @ (SlotKind::Inputs | SlotKind::Vars)) = one.source else {
                 continue;
             };

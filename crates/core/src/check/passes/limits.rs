@@ -15,19 +15,19 @@ const MAX_SLOT_DEPTH: usize = 512;
 
 /// Checks that the plan is small enough for the other passes. `patterns` is the remaining budget for patterns in its
 /// schemas.
-pub(in crate::check) fn size(
+pub(in crate::check) fn check_size(
     plan: &Plan,
     limits: &Limits,
     patterns: &mut PatternBudget,
     reporter: &mut Reporter<'_>,
 ) -> ControlFlow<()> {
-    steps(plan, limits, reporter)?;
-    slots(plan, reporter)?;
-    schemas(plan, patterns, reporter)
+    check_steps(plan, limits, reporter)?;
+    check_slots(plan, reporter)?;
+    check_schemas(plan, patterns, reporter)
 }
 
 /// Checks the total cost of all schemas. A schema that is too costly alone is reported as malformed instead.
-fn schemas(
+fn check_schemas(
     plan: &Plan,
     patterns: &mut PatternBudget,
     reporter: &mut Reporter<'_>,
@@ -36,11 +36,11 @@ fn schemas(
         let schema = Schema::from_value(input.schema.clone());
         // A schema that is too costly alone is reported by the input pass.
         let is_sound_alone = || schema.spend_patterns(&mut PatternBudget::default()).is_ok();
-        if let Err(matter) = schema.spend_patterns(patterns)
+        if let Err(reason) = schema.spend_patterns(patterns)
             && is_sound_alone()
         {
             let message = format!(
-                "the schema of `{}` takes too long to read: {matter}",
+                "the schema of `{}` takes too long to read: {reason}",
                 input.name
             );
             let diagnostic = reporter.error(Code::InvalidSchema, input.place, message);
@@ -52,7 +52,7 @@ fn schemas(
 }
 
 /// Checks the size of the plan together with its sub-plans and instances.
-pub(in crate::check) fn total_size(
+pub(in crate::check) fn check_total_size(
     plan: &Plan,
     size: PlanSize,
     limits: &Limits,
@@ -69,7 +69,7 @@ pub(in crate::check) fn total_size(
     reporter.push(diagnostic.help("let fewer steps run plans, or make fewer instances"));
 }
 
-fn slots(plan: &Plan, reporter: &mut Reporter<'_>) -> ControlFlow<()> {
+fn check_slots(plan: &Plan, reporter: &mut Reporter<'_>) -> ControlFlow<()> {
     let mut flow = ControlFlow::Continue(());
     let writes = plan.steps.iter().filter_map(|step| step.writes.as_ref());
     for path in writes.flat_map(|writes| writes.targets.paths()) {
@@ -86,7 +86,7 @@ fn slots(plan: &Plan, reporter: &mut Reporter<'_>) -> ControlFlow<()> {
     flow
 }
 
-fn steps(plan: &Plan, limits: &Limits, reporter: &mut Reporter<'_>) -> ControlFlow<()> {
+fn check_steps(plan: &Plan, limits: &Limits, reporter: &mut Reporter<'_>) -> ControlFlow<()> {
     let steps = plan.steps.len();
     if steps <= limits.max_steps {
         return ControlFlow::Continue(());
@@ -133,13 +133,13 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
         }
     }
     let most = limits.max_expression_length;
-    resolved.each_use(&mut |place| {
-        let length = longest_expression(place.reference);
+    resolved.each_use(&mut |usage| {
+        let length = longest_expression(usage.reference);
         if length > most {
             let diagnostic = reporter
                 .error(
                     Code::ExpressionTooLong,
-                    place.reference.place,
+                    usage.reference.place,
                     format!(
                         "the expression has {length} bytes, more than the {most} that are allowed"
                     ),
@@ -156,7 +156,7 @@ fn inside(step: &Step, keys: &[&str], reporter: &Reporter<'_>) -> Place {
         .iter()
         .map(|key| PointerSegment::Key((*key).into()))
         .collect();
-    reporter.inside(step.place, &path)
+    reporter.descend(step.place, &path)
 }
 
 fn longest_expression(reference: &Reference) -> usize {

@@ -33,20 +33,20 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
             .help("add at least one step");
         reporter.push(diagnostic);
     }
-    ids(resolved, reporter);
-    instances(resolved, reporter);
+    check_ids(resolved, reporter);
+    check_instances(resolved, reporter);
     for (_, step) in resolved.steps() {
         if let Action::Tool(name) = &step.action {
-            tool(resolved, step, name, reporter);
+            check_tool(resolved, step, name, reporter);
         }
         for name in &step.after {
-            let says = || format!("the step `{}` waits for", step.id);
-            known_step(resolved, name, says, reporter);
+            let describe = || format!("the step `{}` waits for", step.id);
+            check_step_name(resolved, name, describe, reporter);
         }
     }
     if let Output::Steps(names) = &resolved.plan.output {
         for name in names {
-            known_step(resolved, name, || "the output selects".to_owned(), reporter);
+            check_step_name(resolved, name, || "the output selects".to_owned(), reporter);
         }
     }
 }
@@ -64,7 +64,7 @@ pub(super) fn step_advice(
     )
 }
 
-fn ids(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+fn check_ids(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
     let mut first: HashMap<&StepId, usize, Hashing> =
         HashMap::with_capacity_and_hasher(resolved.plan.steps.len(), Hashing::default());
     for (position, step) in resolved.plan.steps.iter().enumerate() {
@@ -96,7 +96,7 @@ fn ids(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
 }
 
 /// Reports steps of undeclared instances, which would never run.
-fn instances(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+fn check_instances(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
     let known: HashSet<&str, Hashing> = resolved
         .plan
         .instances
@@ -123,7 +123,7 @@ fn instances(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
     }
 }
 
-fn tool(resolved: &ResolvedPlan<'_>, step: &Step, name: &Name, reporter: &mut Reporter<'_>) {
+fn check_tool(resolved: &ResolvedPlan<'_>, step: &Step, name: &Name, reporter: &mut Reporter<'_>) {
     let catalog = resolved.context.catalog;
     // Some dialects know only the places of steps.
     let is_placed = name.place != Place::NOWHERE;
@@ -131,7 +131,7 @@ fn tool(resolved: &ResolvedPlan<'_>, step: &Step, name: &Name, reporter: &mut Re
     match catalog.find(&name.text) {
         Lookup::Found(_) => {}
         Lookup::Ambiguous(tools) => {
-            let names = certain_names(catalog, &tools);
+            let names = unambiguous_names(catalog, &tools);
             let diagnostic = reporter
                 .error(
                     Code::AmbiguousTool,
@@ -161,7 +161,7 @@ fn tool(resolved: &ResolvedPlan<'_>, step: &Step, name: &Name, reporter: &mut Re
                 place,
                 format!("there is no tool `{}`", name.text),
             );
-            let mut diagnostic = with_tools(diagnostic, name, catalog, reporter);
+            let mut diagnostic = suggest_tools(diagnostic, name, catalog, reporter);
             if !is_placed {
                 // The fix would replace the whole step.
                 diagnostic.fix = None;
@@ -172,7 +172,7 @@ fn tool(resolved: &ResolvedPlan<'_>, step: &Step, name: &Name, reporter: &mut Re
 }
 
 /// Adds the tool that was probably meant, or else a list of tools.
-fn with_tools(
+fn suggest_tools(
     diagnostic: Diagnostic,
     name: &Name,
     catalog: &Catalog,
@@ -180,38 +180,46 @@ fn with_tools(
 ) -> Diagnostic {
     let owner = catalog.servers().owner(&name.text);
     // A name that a server owns cannot mean a tool of another server.
-    let meant = || {
+    let candidates = || {
         let tools = catalog.tools();
         tools.filter(|tool| owner.is_none_or(|owner| tool.server == *owner))
     };
     if let Some(owner) = owner
-        && meant().next().is_none()
+        && candidates().next().is_none()
     {
         return diagnostic.help(format!(
             "the name belongs to the server `{owner}`, of which no tool is known"
         ));
     }
     let is_free = |tool: &&Arc<Tool>| catalog.servers().leave_free(&tool.name, &tool.server);
-    let bare = meant().filter(is_free).map(|tool| &*tool.name);
+    let bare = candidates().filter(is_free).map(|tool| &*tool.name);
     // Qualified names are compared only if the name looks like one.
     let qualified: Vec<String> = if name.text.contains('.') {
-        meant().map(|tool| tool.qualified_name()).collect()
+        candidates().map(|tool| tool.qualified_name()).collect()
     } else {
         Vec::new()
     };
     let known = bare.chain(qualified.iter().map(String::as_str));
     let Some((distance, near)) = reporter.nearest_with_distance(&name.text, known) else {
-        let names: Vec<String> = meant().map(|tool| catalog.shortest_name(tool)).collect();
+        let names: Vec<String> = candidates()
+            .map(|tool| catalog.shortest_name(tool))
+            .collect();
         let help = name_list("tools", names.iter().map(String::as_str));
         return diagnostic.help(help.unwrap_or_else(|| "no server offers a tool".to_owned()));
     };
     // No fix is offered here, since the tool is another one.
-    if let Some(reading) = reading_tool(&name.text, (distance, near), catalog, meant(), reporter) {
-        return diagnostic.help(format!("did you mean `{reading}`?"));
+    if let Some(suggested) = read_only_suggestion(
+        &name.text,
+        (distance, near),
+        catalog,
+        candidates(),
+        reporter,
+    ) {
+        return diagnostic.help(format!("did you mean `{suggested}`?"));
     }
     match catalog.find(near) {
         Lookup::Ambiguous(tools) => {
-            let names = certain_names(catalog, &tools);
+            let names = unambiguous_names(catalog, &tools);
             diagnostic.help(format!("did you mean one of `{names}`?"))
         }
         Lookup::Found(_) | Lookup::Unknown => {
@@ -223,11 +231,11 @@ fn with_tools(
 /// Returns a read-only tool to suggest instead of `near`, if `near` may have effects and `name` is more than a typing
 /// error away from it. A suggestion must not lead from an unknown name to an effect if a read-only tool is as near. The
 /// part of `name` after a server name is compared as well.
-fn reading_tool<'a>(
+fn read_only_suggestion<'a>(
     name: &str,
     (distance, near): (usize, &str),
     catalog: &Catalog,
-    meant: impl Iterator<Item = &'a Arc<Tool>>,
+    candidates: impl Iterator<Item = &'a Arc<Tool>>,
     reporter: &Reporter<'_>,
 ) -> Option<String> {
     let reads = |tool: &Arc<Tool>| tool.hints.read_only == Some(true);
@@ -239,8 +247,8 @@ fn reading_tool<'a>(
     if !changes {
         return None;
     }
-    let reading: Vec<&Arc<Tool>> = meant.filter(|tool| reads(tool)).collect();
-    let bare = || reading.iter().map(|tool| &*tool.name);
+    let suggested: Vec<&Arc<Tool>> = candidates.filter(|tool| reads(tool)).collect();
+    let bare = || suggested.iter().map(|tool| &*tool.name);
     let own = name.rsplit(['.', '/']).next().unwrap_or(name);
     let found = reporter
         .nearest_with_distance(name, bare())
@@ -252,12 +260,12 @@ fn reading_tool<'a>(
                 .filter(|_| !is_typing_error)
         });
     let (_, found) = found?;
-    let tool = reading.iter().find(|tool| *tool.name == *found)?;
+    let tool = suggested.iter().find(|tool| *tool.name == *found)?;
     Some(catalog.shortest_name(tool))
 }
 
 /// Returns unambiguous names for `tools`.
-fn certain_names(catalog: &Catalog, tools: &[Arc<Tool>]) -> String {
+fn unambiguous_names(catalog: &Catalog, tools: &[Arc<Tool>]) -> String {
     let names: Vec<String> = tools
         .iter()
         .map(|tool| catalog.certain_name(tool))
@@ -265,10 +273,10 @@ fn certain_names(catalog: &Catalog, tools: &[Arc<Tool>]) -> String {
     names.join("`, `")
 }
 
-fn known_step(
+fn check_step_name(
     resolved: &ResolvedPlan<'_>,
     name: &Name,
-    says: impl FnOnce() -> String,
+    describe: impl FnOnce() -> String,
     reporter: &mut Reporter<'_>,
 ) {
     if resolved.ids.contains_key(&*name.text) || reporter.only_counts(Severity::Error) {
@@ -277,7 +285,7 @@ fn known_step(
     let mut diagnostic = reporter.error(
         Code::UnknownStep,
         name.place,
-        format!("{} `{}`, which is not in the plan", says(), name.text),
+        format!("{} `{}`, which is not in the plan", describe(), name.text),
     );
     diagnostic.help = step_advice(resolved, &name.text, reporter);
     reporter.push(diagnostic);

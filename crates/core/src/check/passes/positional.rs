@@ -18,7 +18,7 @@ pub fn name_arguments(plan: &mut Plan, catalog: &Catalog) -> Diagnostics {
 fn name_all(plan: &mut Plan, catalog: &Catalog) -> DiagnosticBatch {
     let sources = plan.sources.clone();
     let mut reporter = Reporter::new(&sources, None);
-    name(plan, catalog, &mut reporter);
+    name_plan(plan, catalog, &mut reporter);
     let mut found = reporter.finish();
     for step in &mut plan.steps {
         if let Action::Plan(call) = &mut step.action
@@ -31,7 +31,7 @@ fn name_all(plan: &mut Plan, catalog: &Catalog) -> DiagnosticBatch {
 }
 
 /// Assigns names in one plan, without its sub-plans.
-pub(in crate::check) fn name(plan: &mut Plan, catalog: &Catalog, reporter: &mut Reporter<'_>) {
+pub(in crate::check) fn name_plan(plan: &mut Plan, catalog: &Catalog, reporter: &mut Reporter<'_>) {
     for step in &mut plan.steps {
         if !step.positional.is_empty() {
             name_step(step, catalog, reporter);

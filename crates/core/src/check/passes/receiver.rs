@@ -135,7 +135,7 @@ pub(super) fn named_arguments(args: &Node, reporter: &Reporter<'_>) -> Option<Ve
                 .iter()
                 .map(|(key, value)| {
                     let inside = [PointerSegment::Key(Arc::clone(key))];
-                    let place = reporter.inside(args.place, &inside);
+                    let place = reporter.descend(args.place, &inside);
                     Field {
                         key: Arc::clone(key),
                         value: Node::literal(value.clone(), place),

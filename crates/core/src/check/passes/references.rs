@@ -19,16 +19,16 @@ pub(in crate::check) fn check(
     types: &TypeInference<'_>,
     reporter: &mut Reporter<'_>,
 ) {
-    resolved.each_use(&mut |place| {
-        let alternatives = match &place.reference.form {
+    resolved.each_use(&mut |usage| {
+        let alternatives = match &usage.reference.form {
             Form::First(alternatives) => alternatives.len(),
             Form::All(_) => 1,
         };
-        for read in place.reference.reads() {
+        for read in usage.reference.reads() {
             let pass = ReadPass {
                 resolved,
                 types,
-                place,
+                usage,
                 read,
                 has_fallback: alternatives > 1,
             };
@@ -40,7 +40,7 @@ pub(in crate::check) fn check(
 struct ReadPass<'a> {
     resolved: &'a ResolvedPlan<'a>,
     types: &'a TypeInference<'a>,
-    place: ReferenceUse<'a>,
+    usage: ReferenceUse<'a>,
     read: &'a Read,
     has_fallback: bool,
 }
@@ -48,22 +48,22 @@ struct ReadPass<'a> {
 impl ReadPass<'_> {
     fn check(&self, reporter: &mut Reporter<'_>) {
         match &self.read.source {
-            Source::Step(id) | Source::Result(id) => self.step(id, reporter),
-            Source::Slot(kind) => self.slot(*kind, reporter),
-            Source::Item | Source::Index | Source::Last => self.scoped(reporter),
+            Source::Step(id) | Source::Result(id) => self.check_step(id, reporter),
+            Source::Slot(kind) => self.check_slot(*kind, reporter),
+            Source::Item | Source::Index | Source::Last => self.check_loop_variable(reporter),
             // The policy pass checks external values.
             Source::Outside(..) => {}
         }
     }
 
-    fn step(&self, id: &StepId, reporter: &mut Reporter<'_>) {
+    fn check_step(&self, id: &StepId, reporter: &mut Reporter<'_>) {
         let Some(on) = self.resolved.ids.get(id) else {
             if reporter.only_counts(Severity::Error) {
                 return;
             }
             let mut diagnostic = reporter.error(
                 Code::UnknownStep,
-                self.place.reference.place,
+                self.usage.reference.place,
                 format!(
                     "`{}` refers to the step `{id}`, which is not in the plan",
                     self.text()
@@ -78,14 +78,14 @@ impl ReadPass<'_> {
             reporter.push(diagnostic);
             return;
         };
-        if let (Some((index, _)), Ordering::Listed) = (self.place.step, self.resolved.plan.ordering)
+        if let (Some((index, _)), Ordering::Listed) = (self.usage.step, self.resolved.plan.ordering)
             && *on > index
             && !reporter.only_counts(Severity::Error)
         {
             let diagnostic = reporter
                 .error(
                     Code::LaterStep,
-                    self.place.reference.place,
+                    self.usage.reference.place,
                     format!(
                         "`{}` refers to the step `{id}`, which comes later",
                         self.text()
@@ -98,10 +98,10 @@ impl ReadPass<'_> {
             Source::Result(_) => format!("the result of `{id}`"),
             _ => format!("the output of `{id}`"),
         };
-        self.path(&what, &self.read.path, reporter);
+        self.check_path(&what, &self.read.path, reporter);
     }
 
-    fn slot(&self, kind: SlotKind, reporter: &mut Reporter<'_>) {
+    fn check_slot(&self, kind: SlotKind, reporter: &mut Reporter<'_>) {
         // The slot pass checks state and data.
         if !matches!(kind, SlotKind::Inputs | SlotKind::Vars) {
             return;
@@ -117,13 +117,13 @@ impl ReadPass<'_> {
             } else {
                 "variable"
             };
-            self.path(&format!("the {noun} `{name}`"), rest, reporter);
+            self.check_path(&format!("the {noun} `{name}`"), rest, reporter);
         }
     }
 
     fn unknown_slot(&self, kind: SlotKind, name: &str, reporter: &mut Reporter<'_>) {
         // A later message or alternative may provide the value, so the plan can still run.
-        let severity = if self.need_not_exist() || self.may_come_by_message(kind) {
+        let severity = if self.is_optional() || self.may_arrive_by_message(kind) {
             Severity::Warning
         } else {
             Severity::Error
@@ -131,7 +131,7 @@ impl ReadPass<'_> {
         if reporter.only_counts(severity) {
             return;
         }
-        let by_bare_name = self.types.initial.variables_have_bare_names();
+        let by_bare_name = self.types.initial.has_only_variables();
         let (noun, plural) = match kind {
             SlotKind::Inputs if !by_bare_name => ("input", "inputs"),
             _ => ("variable", "variables"),
@@ -140,9 +140,9 @@ impl ReadPass<'_> {
             "`{}` refers to the {noun} `{name}`, which is not provided",
             self.text()
         );
-        let place = self.place.reference.place;
-        let mut diagnostic = reporter.of(severity, Code::UnknownInput, place, message);
-        let known = self.types.initial.known(kind);
+        let place = self.usage.reference.place;
+        let mut diagnostic = reporter.with_severity(severity, Code::UnknownInput, place, message);
+        let known = self.types.initial.slot_names(kind);
         diagnostic.help = reporter
             .advice(name, plural, known.iter().map(|name| &**name))
             .or_else(|| {
@@ -154,7 +154,7 @@ impl ReadPass<'_> {
 
     /// Returns true if inputs arrive as messages: then a later message may provide the missing input, and steps without
     /// it are skipped.
-    fn may_come_by_message(&self, kind: SlotKind) -> bool {
+    fn may_arrive_by_message(&self, kind: SlotKind) -> bool {
         let plan = self.resolved.plan;
         kind == SlotKind::Inputs
             && plan.inputs.is_empty()
@@ -164,9 +164,9 @@ impl ReadPass<'_> {
                 .any(|content| content.kind == SlotKind::Inputs)
     }
 
-    fn scoped(&self, reporter: &mut Reporter<'_>) {
-        let step = self.place.step.map(|(_, step)| step);
-        let loop_scope = self.place.loop_scope;
+    fn check_loop_variable(&self, reporter: &mut Reporter<'_>) {
+        let step = self.usage.step.map(|(_, step)| step);
+        let loop_scope = self.usage.loop_scope;
         let in_each =
             loop_scope != LoopScope::None && step.is_some_and(|step| step.for_each.is_some());
         let in_repeat =
@@ -177,7 +177,7 @@ impl ReadPass<'_> {
             _ => ("last", in_repeat, "`repeat`"),
         };
         if allowed {
-            self.path(&format!("`{name}`"), &self.read.path, reporter);
+            self.check_path(&format!("`{name}`"), &self.read.path, reporter);
             return;
         }
         let mut help = format!("`{name}` exists only in a step with {holders}");
@@ -188,7 +188,7 @@ impl ReadPass<'_> {
         let diagnostic = reporter
             .error(
                 Code::OutOfScope,
-                self.place.reference.place,
+                self.usage.reference.place,
                 format!(
                     "`{}` refers to `{name}`, which does not exist here",
                     self.text()
@@ -199,7 +199,7 @@ impl ReadPass<'_> {
     }
 
     /// Checks the part of the read's path after `what`.
-    fn path(&self, what: &str, path: &[Segment], reporter: &mut Reporter<'_>) {
+    fn check_path(&self, what: &str, path: &[Segment], reporter: &mut Reporter<'_>) {
         let before = self.read.path.len() - path.len();
         match self.target() {
             ReadTarget::Path(PathLookup::Impossible { known, matched }) => {
@@ -207,10 +207,11 @@ impl ReadPass<'_> {
                     return;
                 }
                 let matched = matched.saturating_sub(before);
-                let diagnostic = self.impossible(what, path, matched, reporter);
-                let mut diagnostic = with_fields(diagnostic, path.get(matched), &known, reporter);
+                let diagnostic = self.impossible_path(what, path, matched, reporter);
+                let mut diagnostic =
+                    suggest_fields(diagnostic, path.get(matched), &known, reporter);
                 if diagnostic.help.is_none() {
-                    diagnostic.help = self.what_is_there(what, path, matched);
+                    diagnostic.help = self.describe_end(what, path, matched);
                 }
                 reporter.push(diagnostic);
             }
@@ -219,14 +220,19 @@ impl ReadPass<'_> {
                     return;
                 }
                 let matched = matched.saturating_sub(before);
-                let place = self.place.reference.place;
+                let place = self.usage.reference.place;
                 let message = format!(
                     "`{}` reads the {}, which the schema does not list",
                     self.text(),
-                    broken_at(what, path, matched)
+                    describe_failure(what, path, matched)
                 );
                 let diagnostic = reporter.warning(Code::UnlistedPath, place, message);
-                reporter.push(with_fields(diagnostic, path.get(matched), &known, reporter));
+                reporter.push(suggest_fields(
+                    diagnostic,
+                    path.get(matched),
+                    &known,
+                    reporter,
+                ));
             }
             ReadTarget::Path(PathLookup::Found(_) | PathLookup::Unknown)
             | ReadTarget::EmptySlot => {}
@@ -234,7 +240,7 @@ impl ReadPass<'_> {
     }
 
     /// Describes the value at which the path fails.
-    fn what_is_there(&self, what: &str, path: &[Segment], matched: usize) -> Option<String> {
+    fn describe_end(&self, what: &str, path: &[Segment], matched: usize) -> Option<String> {
         let moves = self.read.path.len() - path.len() + matched;
         let way = self.read.path.get(..moves)?;
         // The path fails inside items, and the type of the list would not help.
@@ -247,34 +253,34 @@ impl ReadPass<'_> {
         };
         match self
             .types
-            .read(&around, self.place.step.map(|(index, _)| index))
+            .look_up(&around, self.usage.step.map(|(index, _)| index))
         {
             ReadTarget::Path(PathLookup::Found(shape)) => Some(format!(
                 "{} is {shape}",
-                broken_at(what, path.get(..matched)?, matched)
+                describe_failure(what, path.get(..matched)?, matched)
             )),
             _ => None,
         }
     }
 
-    fn impossible(
+    fn impossible_path(
         &self,
         what: &str,
         path: &[Segment],
         matched: usize,
         reporter: &Reporter<'_>,
     ) -> Diagnostic {
-        let place = self.place.reference.place;
+        let place = self.usage.reference.place;
         let message = format!(
             "`{}` leads nowhere: there is no {}",
             self.text(),
-            broken_at(what, path, matched)
+            describe_failure(what, path, matched)
         );
-        reporter.of(self.severity(), Code::ImpossiblePath, place, message)
+        reporter.with_severity(self.severity(), Code::ImpossiblePath, place, message)
     }
 
     fn severity(&self) -> Severity {
-        if self.need_not_exist() {
+        if self.is_optional() {
             Severity::Warning
         } else {
             Severity::Error
@@ -282,29 +288,29 @@ impl ReadPass<'_> {
     }
 
     fn target(&self) -> ReadTarget {
-        let step = self.place.step.map(|(index, _)| index);
-        match (&self.read.source, self.place.reflexive) {
+        let step = self.usage.step.map(|(index, _)| index);
+        match (&self.read.source, self.usage.self_reference) {
             // In `on_error`, a step may refer to its own output, which does not exist.
             (Source::Step(_), SelfReference::Allowed) if self.is_own() && !self.repeats() => {
                 ReadTarget::Path(PathLookup::Unknown)
             }
-            _ => self.types.read(self.read, step),
+            _ => self.types.look_up(self.read, step),
         }
     }
 
     fn is_own(&self) -> bool {
-        let own = self.place.step.map(|(_, step)| &step.id);
+        let own = self.usage.step.map(|(_, step)| &step.id);
         matches!(&self.read.source, Source::Step(id) if Some(id) == own)
     }
 
     fn repeats(&self) -> bool {
-        self.place
+        self.usage
             .step
             .is_some_and(|(_, step)| step.repeat.is_some())
     }
 
     /// Returns true if the plan continues when the path leads nowhere.
-    fn need_not_exist(&self) -> bool {
+    fn is_optional(&self) -> bool {
         self.has_fallback
             || match self.read.missing {
                 Missing::Fail => false,
@@ -314,12 +320,12 @@ impl ReadPass<'_> {
     }
 
     fn text(&self) -> Cow<'_, str> {
-        self.place.reference.shown()
+        self.usage.reference.shown()
     }
 }
 
 /// Describes the place at which a path fails.
-pub(super) fn broken_at(what: &str, path: &[Segment], matched: usize) -> String {
+pub(super) fn describe_failure(what: &str, path: &[Segment], matched: usize) -> String {
     let mut around = what.to_owned();
     if matched > 0 {
         let way = print_path(path.get(..matched).unwrap_or_default());
@@ -336,7 +342,7 @@ pub(super) fn broken_at(what: &str, path: &[Segment], matched: usize) -> String 
 }
 
 /// Adds the field that was probably meant, or else a list of fields.
-pub(super) fn with_fields(
+pub(super) fn suggest_fields(
     mut diagnostic: Diagnostic,
     segment: Option<&Segment>,
     known: &KnownFields,

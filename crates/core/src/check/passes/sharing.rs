@@ -21,7 +21,7 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
             NodeKind::Object(fields) => {
                 let whole = tool.input.location();
                 for field in fields {
-                    parameter(tool, field, &whole, reporter);
+                    check_parameter(tool, field, &whole, reporter);
                 }
             }
             // Constants come from the plan itself.
@@ -41,9 +41,14 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
     }
 }
 
-fn parameter(tool: &Tool, field: &Field, whole: &SchemaLocation<'_>, reporter: &mut Reporter<'_>) {
+fn check_parameter(
+    tool: &Tool,
+    field: &Field,
+    whole: &SchemaLocation<'_>,
+    reporter: &mut Reporter<'_>,
+) {
     let mut found = Vec::new();
-    visit(&field.value, &whole.field(&field.key), false, &mut found);
+    collect_references(&field.value, &whole.field(&field.key), false, &mut found);
     for node in found {
         node.each_reference(&mut |reference| {
             let message = format!(
@@ -59,7 +64,7 @@ fn parameter(tool: &Tool, field: &Field, whole: &SchemaLocation<'_>, reporter: &
 }
 
 /// Collects the references in `node` that are not allowed. The nearest enclosing mark decides.
-fn visit<'a>(
+fn collect_references<'a>(
     node: &'a Node,
     location: &SchemaLocation<'_>,
     sharable: bool,
@@ -72,12 +77,12 @@ fn visit<'a>(
         NodeKind::Reference(_) | NodeKind::Text(_) => found.push(node),
         NodeKind::List(items) => {
             for (index, item) in items.iter().enumerate() {
-                visit(item, &location.item(index), sharable, found);
+                collect_references(item, &location.item(index), sharable, found);
             }
         }
         NodeKind::Object(fields) => {
             for field in fields {
-                visit(&field.value, &location.field(&field.key), sharable, found);
+                collect_references(&field.value, &location.field(&field.key), sharable, found);
             }
         }
     }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::references::{broken_at, with_fields};
+use super::references::{describe_failure, suggest_fields};
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::{ReferenceUse, ResolvedPlan};
 use crate::check::type_inference::{ReadTarget, TypeInference};
@@ -25,9 +25,9 @@ pub(in crate::check) fn check(
     types: &TypeInference<'_>,
     reporter: &mut Reporter<'_>,
 ) {
-    resolved.each_use(&mut |place| {
-        for read in place.reference.reads() {
-            report_unwritten(types, place, read, reporter);
+    resolved.each_use(&mut |usage| {
+        for read in usage.reference.reads() {
+            report_unwritten(types, usage, read, reporter);
         }
     });
     report_written_inputs(resolved, reporter);
@@ -36,7 +36,7 @@ pub(in crate::check) fn check(
 
 fn report_unwritten(
     types: &TypeInference<'_>,
-    place: ReferenceUse<'_>,
+    usage: ReferenceUse<'_>,
     read: &Read,
     reporter: &mut Reporter<'_>,
 ) {
@@ -47,8 +47,8 @@ fn report_unwritten(
     if read.missing == Missing::Null {
         return;
     }
-    let step = place.step.map(|(index, _)| index);
-    let target = types.read(read, step);
+    let step = usage.step.map(|(index, _)| index);
+    let target = types.look_up(read, step);
     if matches!(
         &target,
         ReadTarget::Path(PathLookup::Found(_) | PathLookup::Unknown)
@@ -58,36 +58,36 @@ fn report_unwritten(
     if reporter.only_counts(Severity::Warning) {
         return;
     }
-    let text = place.reference.shown();
+    let text = usage.reference.shown();
     let (slot, inside) = read.path.split_at(read.path.len().min(1));
     let what = format!("the slot `{kind}{}`", print_path(slot));
-    let warn = |code, message| reporter.warning(code, place.reference.place, message);
+    let warn = |code, message| reporter.warning(code, usage.reference.place, message);
     let mut diagnostic = match target {
         ReadTarget::EmptySlot => {
             let slot = print_path(&read.path);
             let message = format!("`{text}` reads the slot `{kind}{slot}`, which nothing fills");
             let mut diagnostic = warn(Code::UnwrittenSlot, message);
-            diagnostic.help = near_slot(types, kind, read, reporter);
+            diagnostic.help = suggest_slot(types, kind, read, reporter);
             diagnostic
         }
         ReadTarget::Path(PathLookup::Impossible { known, matched }) => {
             let matched = matched.saturating_sub(slot.len());
-            let end = broken_at(&what, inside, matched);
+            let end = describe_failure(&what, inside, matched);
             let message = format!("`{text}` leads nowhere: there is no {end}");
             let diagnostic = warn(Code::ImpossiblePath, message);
-            with_fields(diagnostic, inside.get(matched), &known, reporter)
+            suggest_fields(diagnostic, inside.get(matched), &known, reporter)
         }
         ReadTarget::Path(PathLookup::Unlisted { known, matched }) => {
             let matched = matched.saturating_sub(slot.len());
-            let end = broken_at(&what, inside, matched);
+            let end = describe_failure(&what, inside, matched);
             let message = format!("`{text}` reads the {end}, which the schema does not list");
             let diagnostic = warn(Code::UnlistedPath, message);
-            with_fields(diagnostic, inside.get(matched), &known, reporter)
+            suggest_fields(diagnostic, inside.get(matched), &known, reporter)
         }
         ReadTarget::Path(PathLookup::Found(_) | PathLookup::Unknown) => return,
     };
     diagnostic.help.get_or_insert_with(|| {
-        let what = match &place.reference.form {
+        let what = match &usage.reference.form {
             Form::First(alternatives) if alternatives.len() > 1 => "another alternative is taken",
             _ => "what reads it will be skipped",
         };
@@ -97,14 +97,14 @@ fn report_unwritten(
 }
 
 /// Suggests the slot that was probably meant.
-fn near_slot(
+fn suggest_slot(
     types: &TypeInference<'_>,
     kind: SlotKind,
     read: &Read,
     reporter: &Reporter<'_>,
 ) -> Option<String> {
     let name = slot_keys(&read.path).next()?;
-    let known = types.initial.known(kind);
+    let known = types.initial.slot_names(kind);
     let near = reporter.nearest(name, known.iter().map(|name| &**name))?;
     Some(format!("did you mean `{near}`?"))
 }

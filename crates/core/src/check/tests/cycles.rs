@@ -2,21 +2,21 @@
 
 use proptest::prelude::*;
 
-use super::sketch::World;
+use super::fixture::CheckFixture;
 use crate::check::passes::graph::{DependencyGraph, shortest_cycle};
 
 #[test]
 fn cyclic_components() {
-    let world = World::with_tools(r#"{"e": {}}"#);
-    world.expect(
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
+    fixture.expect(
         r#"{"steps": [{"id": "alpha", "tool": "e", "args": {"v": "${beta.v}"}}, {"id": "beta", "tool": "e", "args": {"v": "${gamma.v}"}}, {"id": "gamma", "tool": "e", "args": {"v": "${alpha.v}"}}]}"#,
         &["PW0301 at /steps/0/args/v: steps wait for each other in a cycle: `alpha` → `beta` → `gamma` → `alpha` (here `alpha` waits for `beta`: remove one of the references of the cycle)"],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "s", "tool": "e", "args": {"v": ["${s}"]}}]}"#,
         &["PW0301 at /steps/0/args/v/0: the step `s` waits for itself (remove its reference to itself)"],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "after": ["b"]}, {"id": "b", "tool": "e", "when": "${a.ok}"}, {"id": "c", "tool": "e", "after": ["c"]}]}"#,
         &[
             "PW0301 at /steps/0/after/0: steps wait for each other in a cycle: `a` → `b` → `a` (here `a` waits for `b`: remove one of the references of the cycle)",
@@ -24,11 +24,11 @@ fn cyclic_components() {
         ],
     );
     // Cycles through slots, with any overlap.
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "args": {"v": "${slots.state.b.deep}"}, "writes": "state.a"}, {"id": "b", "tool": "e", "args": {"v": "${slots.state.a}"}, "writes": "state.b"}]}"#,
         &["PW0301 at /steps/0/args/v: steps wait for each other in a cycle: `a` → `b` → `a` (here `a` waits for `b`: remove one of the references of the cycle)"],
     );
-    world.expect(
+    fixture.expect(
         r#"{"state": {"k": 1}, "steps": [{"id": "a", "tool": "e", "args": {"v": "${slots.state}"}, "writes": "state.a"}]}"#,
         &["PW0301 at /steps/0/args/v: the step `a` waits for itself (remove its reference to itself)"],
     );
@@ -36,19 +36,19 @@ fn cyclic_components() {
 
 #[test]
 fn no_circles() {
-    let world = World::with_tools(r#"{"e": {}}"#);
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
     // A step may refer to its own round and its own error.
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "until": "${a.done}", "on_error": {"was": "${results.a.error.message}"}}]}"#,
         &[],
     );
     // Forward references are allowed.
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "args": {"v": "${b}"}}, {"id": "b", "tool": "e"}]}"#,
         &[],
     );
     // Each instance has its own slots.
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "instance": "1", "args": {"v": "${slots.state.b}"}, "writes": "state.a"}, {"id": "b", "tool": "e", "instance": "2", "args": {"v": "${slots.state.a}"}, "writes": "state.b"}]}"#,
         &[],
     );
@@ -56,12 +56,12 @@ fn no_circles() {
 
 #[test]
 fn the_first_reference_of_a_circle_is_pointed_at() {
-    let world = World::with_tools(r#"{"e": {}}"#);
-    world.expect(
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
+    fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "args": {"u": "${c}", "v": "${b}", "w": "${b.x}"}}, {"id": "b", "value": "${a}"}, {"id": "c", "tool": "e"}]}"#,
         &["PW0301 at /steps/0/args/v: steps wait for each other in a cycle: `a` → `b` → `a` (here `a` waits for `b`: remove one of the references of the cycle)"],
     );
-    world.expect(
+    fixture.expect(
         r#"{"listed": true, "steps": [{"id": "a", "tool": "e", "after": ["a"]}]}"#,
         &["PW0301 at /steps/0/after/0: the step `a` waits for itself (remove its reference to itself)"],
     );
@@ -70,7 +70,7 @@ fn the_first_reference_of_a_circle_is_pointed_at() {
 #[test]
 fn values_that_speak_of_themselves() {
     let check = |value: &str, expected: &[&str]| {
-        World::default().expect(
+        CheckFixture::default().expect(
             &format!(r#"{{"steps": [{{"id": "a", "value": {value}}}]}}"#),
             expected,
         );
@@ -93,7 +93,7 @@ fn values_that_speak_of_themselves() {
             "PW0301 at /steps/0/value: the step `a` waits for itself (remove its reference to itself)",
         ],
     );
-    World::default().expect(
+    CheckFixture::default().expect(
         r#"{"steps": [{"id": "a", "value": ["${a}", "${b}"]}, {"id": "b", "value": ["${b}", "${a}"]}]}"#,
         &["PW0301 at /steps/0/value/0: the step `a` waits for itself (remove its reference to itself)", "PW0301 at /steps/1/value/0: the step `b` waits for itself (remove its reference to itself)"],
     );
@@ -111,7 +111,7 @@ fn long_circles_are_told_in_part() {
             })
             .collect();
         let (_, findings) =
-            World::default().check(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")));
+            CheckFixture::default().check(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")));
         findings
             .iter()
             .map(|finding| &*finding.message)
@@ -137,7 +137,8 @@ fn a_knot_is_told_in_part() {
     let steps: Vec<String> = (0..110)
         .map(|step| format!(r#"{{"id": "s{step}", "value": [{all}]}}"#))
         .collect();
-    let (_, findings) = World::default().check(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")));
+    let (_, findings) =
+        CheckFixture::default().check(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")));
     assert_eq!(findings.len(), 50);
 }
 

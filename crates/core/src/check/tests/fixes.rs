@@ -1,6 +1,6 @@
 //! Safe fixes, which have only one possible meaning.
 
-use super::sketch::World;
+use super::fixture::CheckFixture;
 
 const TOOLS: &str = r#"{
     "w": {"in": {"type": "object", "properties": {"text": {"type": "string"}, "count": {}, "counts": {}}, "additionalProperties": false}},
@@ -12,7 +12,8 @@ const TOOLS: &str = r#"{
 /// Compares the fixes for a plan of this one step.
 #[track_caller]
 fn check(step: &str, expected: &[&str]) {
-    let (_, diagnostics) = World::with_tools(TOOLS).check(&format!(r#"{{"steps": [{step}]}}"#));
+    let (_, diagnostics) =
+        CheckFixture::with_tools(TOOLS).check(&format!(r#"{{"steps": [{step}]}}"#));
     assert!(diagnostics.has_errors(), "in {step}");
     let fixes: Vec<String> = diagnostics
         .iter()

@@ -1,10 +1,10 @@
 //! Large plans, which take less than a second if every pass is linear, and minutes if one is quadratic.
 
-use super::sketch::World;
+use super::fixture::CheckFixture;
 
 #[track_caller]
 fn check(tools: &str, plan: &str, is_sound: bool) {
-    let (checked, _) = World::with_tools(tools).check(plan);
+    let (checked, _) = CheckFixture::with_tools(tools).check(plan);
     assert_eq!(checked.is_some(), is_sound);
 }
 
@@ -197,11 +197,11 @@ fn findings_beyond_number_and_measure() {
     let key = "k".repeat(100_000);
     let items = many(20_000, |_| r#""${e}""#.to_owned());
     let unused = many(3_000, |n| format!(r#""u{n}": {{"default": 1}}"#));
-    let world = World::with_tools(
+    let fixture = CheckFixture::with_tools(
         r#"{"e": {"out": {"type": "integer"}}, "t": {"in": {"additionalProperties": {"type": "array", "items": {"type": "boolean"}}}}}"#,
     );
     let check_findings = |args: &str, errors: usize, more: &str| {
-        let (checked, findings) = world.check(&format!(
+        let (checked, findings) = fixture.check(&format!(
             r#"{{"inputs": {{{unused}}}, "steps": [{{"id": "e", "tool": "e"}}, {{"id": "t", "tool": "t", "args": {args}}}]}}"#
         ));
         assert_eq!(checked.is_some(), errors == 0);
@@ -227,7 +227,7 @@ fn findings_beyond_number_and_measure() {
 
 #[test]
 fn patterns_that_take_long_together() {
-    let world = World::with_tools("{}");
+    let fixture = CheckFixture::with_tools("{}");
     let check = |pattern: &str, inputs: usize, expected: Option<&str>| {
         let inputs = many(inputs, |n| {
             format!(r#""u{n}": {{"pattern": "{pattern}", "default": "a"}}"#)
@@ -235,7 +235,7 @@ fn patterns_that_take_long_together() {
         let step = r#"{"id": "a", "value": 1}"#;
         let inner =
             format!(r#"{{"id": "b", "plan": {{"inputs": {{{inputs}}}, "steps": [{step}]}}}}"#);
-        let (checked, findings) = world.check(&format!(
+        let (checked, findings) = fixture.check(&format!(
             r#"{{"inputs": {{{inputs}}}, "steps": [{step}, {inner}]}}"#
         ));
         assert_eq!(checked.is_some(), expected.is_none());

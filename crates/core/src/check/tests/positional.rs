@@ -1,6 +1,6 @@
 //! The positional argument pass.
 
-use super::sketch::{World, plan};
+use super::fixture::{CheckFixture, plan};
 use crate::check::name_arguments;
 
 const TOOLS: &str = r##"{
@@ -16,7 +16,7 @@ const TOOLS: &str = r##"{
 #[track_caller]
 fn named(step: &str) -> String {
     let text = format!(r#"{{"steps": [{{"id": "p", "value": "x"}}, {step}]}}"#);
-    let (checked, findings) = World::with_tools(TOOLS).check(&text);
+    let (checked, findings) = CheckFixture::with_tools(TOOLS).check(&text);
     let checked = checked.unwrap_or_else(|| panic!("{findings:?}"));
     let step = &checked.plan().steps[1];
     assert!(step.positional.is_empty());
@@ -33,7 +33,7 @@ fn named(step: &str) -> String {
 #[track_caller]
 fn refused(step: &str, expected: &[&str]) {
     let text = format!(r#"{{"steps": [{step}]}}"#);
-    World::with_tools(TOOLS).expect(&text, expected);
+    CheckFixture::with_tools(TOOLS).expect(&text, expected);
 }
 
 #[test]
@@ -113,10 +113,10 @@ fn other_findings_are_made_as_well() {
 
 #[test]
 fn plans_in_steps_are_named_as_well() {
-    let world = World::with_tools(TOOLS);
+    let fixture = CheckFixture::with_tools(TOOLS);
     let mut outer = plan(
         r#"{"steps": [{"id": "s", "plan": {"steps": [{"id": "i", "tool": "search", "positional": ["a", 1, 2, 3]}]}}]}"#,
     );
-    let findings = name_arguments(&mut outer, &world.catalog);
+    let findings = name_arguments(&mut outer, &fixture.catalog);
     assert_eq!(findings.len(), 1);
 }

@@ -1,6 +1,6 @@
 //! The step positions stored in reads.
 
-use super::sketch::{World, plan};
+use super::fixture::{CheckFixture, plan};
 use crate::check::{CheckedPlan, check as check_plan};
 use crate::plan::Output;
 use crate::{Plan, Step};
@@ -37,8 +37,8 @@ fn known(plan: &CheckedPlan) -> Vec<Vec<Option<u32>>> {
 
 #[track_caller]
 fn check(plan: Plan, expected: &[&[Option<u32>]]) -> CheckedPlan {
-    let world = World::with_tools(r#"{"e": {}}"#);
-    let (checked, findings) = check_plan(plan, &world.context());
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
+    let (checked, findings) = check_plan(plan, &fixture.context());
     let checked = checked.unwrap_or_else(|| panic!("{findings:?}"));
     assert_eq!(known(&checked), expected);
     checked
@@ -62,7 +62,7 @@ fn reads_know_where_their_steps_stand() {
 
 #[test]
 fn steps_of_one_plan_stand_elsewhere_in_another() {
-    let (first, _) = World::with_tools(r#"{"e": {}}"#).check(STEPS);
+    let (first, _) = CheckFixture::with_tools(r#"{"e": {}}"#).check(STEPS);
     let mut moved = first.expect("a sound plan").plan().clone();
     moved.steps.reverse();
     let before = plan(STEPS).steps;

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::sketch::World;
+use super::fixture::CheckFixture;
 use crate::check::passes::graph::DependencyGraph;
 
 /// Generates valid and invalid references.
@@ -88,10 +88,10 @@ proptest! {
 
     #[test]
     fn sound_plans_can_be_run_to_their_end(text in any_plan()) {
-        let world = World::with_tools(r#"{"e": {}, "typed": {
+        let fixture = CheckFixture::with_tools(r#"{"e": {}, "typed": {
             "in": {"type": "object", "properties": {"text": {"type": "string"}, "list": {"type": "array", "items": {"type": "integer"}}}},
             "out": {"type": "object", "properties": {"text": {"type": "string"}, "rows": {"type": "array", "items": {"type": "object"}}}, "additionalProperties": false}}}"#);
-        let (checked, findings) = world.check(&text);
+        let (checked, findings) = fixture.check(&text);
         prop_assert_eq!(checked.is_none(), findings.has_errors());
         for finding in &findings {
             prop_assert!(!finding.message.is_empty());

@@ -1,6 +1,6 @@
 //! The reference pass: paths that lead nowhere, and unknown names.
 
-use super::sketch::World;
+use super::fixture::CheckFixture;
 
 const TOOLS: &str = r#"{
     "e": {},
@@ -15,7 +15,7 @@ fn check(reference: &str, expected: &[&str]) {
     let text = format!(
         r#"{{"steps": [{{"id": "u", "tool": "rows"}}, {{"id": "o", "tool": "open"}}, {{"id": "each", "tool": "rows", "for_each": [1, 2]}}, {{"id": "s", "tool": "e", "args": {{"t": "{reference}"}}}}]}}"#
     );
-    World::with_tools(TOOLS).expect(&text, expected);
+    CheckFixture::with_tools(TOOLS).expect(&text, expected);
 }
 
 #[test]
@@ -103,16 +103,16 @@ fn paths_into_outputs() {
 
 #[test]
 fn paths_into_values_that_are_known() {
-    let world = World::with_tools(TOOLS);
-    world.expect(
+    let fixture = CheckFixture::with_tools(TOOLS);
+    fixture.expect(
         r#"{"variables": {"o": {"a": 1}}, "steps": [{"id": "s", "tool": "e", "args": {"v": "id=${inputs.o.zip}"}}]}"#,
         &["PW0402 at /steps/0/args/v: `${inputs.o.zip}` leads nowhere: there is no field `zip` in the input `o` (the only field is `a`)"],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "a", "value": {"x": "${u.total}", "y": 1}}, {"id": "u", "tool": "rows"}, {"id": "s", "tool": "e", "args": {"v": "${a.x}", "w": "${a.z}"}}]}"#,
         &["PW0402 at /steps/2/args/w: `${a.z}` leads nowhere: there is no field `z` in the output of `a` (the fields are `x`, `y`)"],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "u", "tool": "rows"}, {"id": "s", "for_each": "${u.rows}", "tool": "e", "args": {"v": "${item.id.x}", "i": "${index}"}}]}"#,
         &["PW0402 at /steps/1/args/v: `${item.id.x}` leads nowhere: there is no field `x` in `id` in `item` (`id` in `item` is an integer)"],
     );
@@ -120,8 +120,8 @@ fn paths_into_values_that_are_known() {
 
 #[test]
 fn names_that_are_not_there() {
-    let world = World::with_tools(TOOLS);
-    world.expect(
+    let fixture = CheckFixture::with_tools(TOOLS);
+    fixture.expect(
         r#"{"steps": [{"id": "s", "for_each": ["${item}"], "tool": "e", "args": {"a": "${last}"}}, {"id": "t", "tool": "e", "args": {"b": "${index}"}}], "output": {"x": "${item}"}}"#,
         &[
             "PW0404 at /steps/0/for_each/0: `${item}` refers to `item`, which does not exist here (`item` exists only in a step with `for_each`)",
@@ -130,7 +130,7 @@ fn names_that_are_not_there() {
             "PW0404 at /output/x: `${item}` refers to `item`, which does not exist here (`item` exists only in a step with `for_each`)",
         ],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "s", "tool": "e", "until": "${index > 2 && last.done}"}]}"#,
         &[],
     );
@@ -138,8 +138,8 @@ fn names_that_are_not_there() {
 
 #[test]
 fn inputs_and_variables_that_nobody_gives() {
-    let world = World::with_tools(TOOLS);
-    world.expect(
+    let fixture = CheckFixture::with_tools(TOOLS);
+    fixture.expect(
         r#"{"inputs": {"city": {"default": "Oslo"}}, "steps": [{"id": "s", "tool": "e", "args": {"a": "${inputs.ctiy}", "b": "${inputs.city}", "c": "${vars.x}", "d": "${vars.x ?? 1}"}}]}"#,
         &[
             "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which is not provided (did you mean `city`?)",
@@ -148,15 +148,15 @@ fn inputs_and_variables_that_nobody_gives() {
         ],
     );
     // A message may still provide the input.
-    world.expect(
+    fixture.expect(
         r#"{"input": {"city": "Oslo"}, "steps": [{"id": "s", "tool": "e", "args": {"a": "${inputs.ctiy}", "b": "${inputs.city}"}}]}"#,
         &["?PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which is not provided (did you mean `city`?)"],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "s", "tool": "e", "writes": "vars.x"}, {"id": "t", "tool": "e", "args": {"a": "${vars.x}"}}]}"#,
         &[],
     );
-    World::with_tools(TOOLS).given(r#"{"x": 1}"#).expect(
+    CheckFixture::with_tools(TOOLS).given(r#"{"x": 1}"#).expect(
         r#"{"steps": [{"id": "t", "tool": "e", "args": {"a": "${vars.x}"}}]}"#,
         &[],
     );
@@ -164,9 +164,9 @@ fn inputs_and_variables_that_nobody_gives() {
 
 #[test]
 fn what_a_step_says_of_itself() {
-    let world = World::with_tools(TOOLS);
+    let fixture = CheckFixture::with_tools(TOOLS);
     let check = |step: &str, expected: &[&str]| {
-        world.expect(
+        fixture.expect(
             &format!(r#"{{"steps": [{{"id": "u", "tool": "rows", {step}}}, {{"id": "o", "tool": "rows"}}]}}"#),
             expected,
         );
@@ -206,9 +206,9 @@ fn what_a_step_says_of_itself() {
 
 #[test]
 fn variables_that_have_bare_names() {
-    let world = World::with_tools(TOOLS);
+    let fixture = CheckFixture::with_tools(TOOLS);
     let check = |before: &str, steps: &str, expected: &[&str]| {
-        world.expect(
+        fixture.expect(
             &format!(r#"{{{before} "steps": [{steps} {{"id": "s", "tool": "e", "args": {{"a": "${{inputs.ctiy}}"}}}}]}}"#),
             expected,
         );
@@ -282,7 +282,7 @@ fn variables_that_have_bare_names() {
             "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which is not provided (declare `ctiy` among the plan's inputs)",
         ],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "w", "tool": "e", "writes": "vars.city"}, {"id": "x", "tool": "e", "writes": "state.ctyi"}, {"id": "s", "tool": "e", "args": {"a": "${vars.ctiy}"}}]}"#,
         &["PW0205 at /steps/2/args/a: `${vars.ctiy}` refers to the variable `ctiy`, which is not provided (did you mean `city`?)"],
     );
@@ -290,12 +290,12 @@ fn variables_that_have_bare_names() {
 
 #[test]
 fn what_need_not_be_there_may_be_null() {
-    let world = World::with_tools(
+    let fixture = CheckFixture::with_tools(
         r#"{"rows": {"out": {"type": "object", "properties": {"total": {"type": "integer"}, "rows": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "integer"}}}}}}},
             "truth": {"in": {"properties": {"v": {"type": "boolean"}}}}, "list": {"in": {"properties": {"v": {"type": "array", "items": {"type": "boolean"}}}}}}"#,
     );
     let check = |tool: &str, reference: &str, expected: &[&str]| {
-        world.expect(
+        fixture.expect(
             &format!(r#"{{"steps": [{{"id": "u", "tool": "rows"}}, {{"id": "s", "tool": "{tool}", "args": {{"v": "{reference}"}}}}]}}"#),
             expected,
         );

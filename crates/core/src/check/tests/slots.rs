@@ -1,12 +1,12 @@
 //! The slot pass: unfilled slots and competing writers.
 
-use super::sketch::World;
+use super::fixture::CheckFixture;
 
 const TOOLS: &str = r#"{"e": {}, "typed": {"out": {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": false}}}"#;
 
 #[track_caller]
 fn check(text: &str, expected: &[&str]) {
-    World::with_tools(TOOLS).expect(text, expected);
+    CheckFixture::with_tools(TOOLS).expect(text, expected);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn slots_of_known_shape() {
         ],
     );
     // A field that one writer lacks may come from another.
-    World::with_tools(r#"{"e": {}, "one": {"out": {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": false}}, "two": {"out": {"type": "object", "properties": {"b": {"type": "integer"}}, "additionalProperties": false}}}"#).expect(
+    CheckFixture::with_tools(r#"{"e": {}, "one": {"out": {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": false}}, "two": {"out": {"type": "object", "properties": {"b": {"type": "integer"}}, "additionalProperties": false}}}"#).expect(
         r#"{"steps": [{"id": "one", "tool": "one", "writes": "state.t", "when": true}, {"id": "two", "tool": "two", "writes": "state.t", "when": true}, {"id": "a", "tool": "e", "args": {"v": "${slots.state.t.b}", "w": "${slots.state.t.c}"}}]}"#,
         &["?PW0402 at /steps/2/args/w: `${slots.state.t.c}` leads nowhere: there is no field `c` in the slot `state.t` (the only field is `a`)"],
     );

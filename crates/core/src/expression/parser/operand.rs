@@ -36,7 +36,7 @@ impl Parser<'_> {
 
     fn list(&mut self) -> Result<Tree, ExpressionError> {
         self.cursor.bump();
-        let items = if self.lone_comma("]")? {
+        let items = if self.trailing_comma("]")? {
             Vec::new()
         } else {
             self.arguments("]")?
@@ -56,7 +56,7 @@ impl Parser<'_> {
         self.cursor.bump();
         let mut fields = Vec::new();
         let mut literals = Some(Object::default());
-        if self.lone_comma("}")? {
+        if self.trailing_comma("}")? {
             return Ok(Tree::Literal(Value::empty_object()));
         }
         loop {
@@ -95,7 +95,7 @@ impl Parser<'_> {
     }
 
     /// Consumes the comma that may precede `end` even in an empty list or object, and then `end`.
-    fn lone_comma(&mut self, end: &str) -> Result<bool, ExpressionError> {
+    fn trailing_comma(&mut self, end: &str) -> Result<bool, ExpressionError> {
         let found = self.cursor.take_spaced(",");
         if found {
             self.cursor.expect(end)?;
@@ -247,12 +247,12 @@ impl Parser<'_> {
                         let call = self.method(name, at + 1)?;
                         tree = with_accessor(tree, call);
                     } else {
-                        has_parts(&tree, at)?;
+                        check_accessible(&tree, at)?;
                         tree = with_segment(tree, Segment::key(name), Missing::Fail);
                     }
                 }
                 Some('[') => {
-                    has_parts(&tree, at)?;
+                    check_accessible(&tree, at)?;
                     self.cursor.bump();
                     tree = self.bracket(tree)?;
                 }
@@ -347,7 +347,7 @@ impl Parser<'_> {
 }
 
 /// Checks that a literal may have accessors: `1.x` most probably means the step called `1`.
-fn has_parts(tree: &Tree, at: usize) -> Result<(), ExpressionError> {
+fn check_accessible(tree: &Tree, at: usize) -> Result<(), ExpressionError> {
     match tree {
         Tree::Literal(value @ (Value::Number(_) | Value::Bool(_) | Value::Null)) => Err(
             ExpressionError::reference(format!("`{value}` has no parts"), at).help(format!(

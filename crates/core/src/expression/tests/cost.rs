@@ -18,7 +18,7 @@ fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
         .expect("the work does not panic");
 }
 
-/// How long `work` took.
+/// Measures the duration of `work`.
 #[expect(
     clippy::disallowed_methods,
     reason = "that it ends soon is what is tested"

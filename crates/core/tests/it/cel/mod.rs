@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use self::deviation::DEVIATIONS;
-use self::outcome::{Theirs, World, ours, reference, theirs};
+use self::outcome::{Bindings, ReferenceOutcome, ours, reference, theirs};
 
 /// Expressions with the same value in both.
 const VALUES: &str = include_str!("values.txt");
@@ -25,7 +25,7 @@ const REFUSALS: &str = include_str!("refusals.txt");
 const CASES: u32 = 3000;
 
 /// The values of the names in the tables.
-fn table_world() -> World {
+fn table_bindings() -> Bindings {
     let values = [
         (
             "a",
@@ -44,7 +44,7 @@ fn table_world() -> World {
         ("z", "null"),
         ("y", "true"),
     ];
-    World(
+    Bindings(
         values
             .map(|(name, json)| (name, Value::from_json(json).unwrap()))
             .into(),
@@ -70,17 +70,17 @@ fn lines(table: &str) -> impl Iterator<Item = String> {
 }
 
 /// Describes both results in a word: JSON, `malformed`, `failed`, `foreign`.
-fn in_words(ours: &Result<Value, String>, theirs: &Theirs) -> (String, String) {
+fn describe(ours: &Result<Value, String>, theirs: &ReferenceOutcome) -> (String, String) {
     let ours = match ours {
         Ok(value) => value.to_json(),
         Err(message) if message.starts_with("malformed") => "malformed".into(),
         Err(_) => "failed".into(),
     };
     let theirs = match theirs {
-        Theirs::Value(value) => value.to_json(),
-        Theirs::Foreign(_) => "foreign".into(),
-        Theirs::Failed(_) => "failed".into(),
-        Theirs::Malformed(_) => "malformed".into(),
+        ReferenceOutcome::Value(value) => value.to_json(),
+        ReferenceOutcome::Foreign(_) => "foreign".into(),
+        ReferenceOutcome::Failed(_) => "failed".into(),
+        ReferenceOutcome::Malformed(_) => "malformed".into(),
     };
     (ours, theirs)
 }
@@ -88,11 +88,11 @@ fn in_words(ours: &Result<Value, String>, theirs: &Theirs) -> (String, String) {
 #[test]
 fn both_give_the_same_values() {
     with_reference(|env| {
-        let world = table_world();
+        let bindings = table_bindings();
         for text in lines(VALUES) {
-            let (ours, theirs) = (ours(&text, &world), theirs(&text, &world, env));
+            let (ours, theirs) = (ours(&text, &bindings), theirs(&text, &bindings, env));
             assert_eq!(
-                ours.clone().map(Theirs::Value),
+                ours.clone().map(ReferenceOutcome::Value),
                 Ok(theirs),
                 "{text}: {ours:?}"
             );
@@ -103,10 +103,14 @@ fn both_give_the_same_values() {
 #[test]
 fn both_refuse_the_same() {
     with_reference(|env| {
-        let world = table_world();
+        let bindings = table_bindings();
         for text in lines(REFUSALS) {
-            let (ours, theirs) = (ours(&text, &world), theirs(&text, &world, env));
-            let both = ours.is_err() && matches!(theirs, Theirs::Failed(_) | Theirs::Malformed(_));
+            let (ours, theirs) = (ours(&text, &bindings), theirs(&text, &bindings, env));
+            let both = ours.is_err()
+                && matches!(
+                    theirs,
+                    ReferenceOutcome::Failed(_) | ReferenceOutcome::Malformed(_)
+                );
             assert!(both, "{text}: {ours:?}, {theirs:?}");
         }
     });
@@ -115,11 +119,11 @@ fn both_refuse_the_same() {
 #[test]
 fn deviations_are_as_listed() {
     with_reference(|env| {
-        let world = table_world();
+        let bindings = table_bindings();
         for deviation in DEVIATIONS {
             for (text, expected_of_us, expected_of_them) in deviation.cases {
-                let (ours, theirs) = (ours(text, &world), theirs(text, &world, env));
-                let found = in_words(&ours, &theirs);
+                let (ours, theirs) = (ours(text, &bindings), theirs(text, &bindings, env));
+                let found = describe(&ours, &theirs);
                 let expected = ((*expected_of_us).to_owned(), (*expected_of_them).to_owned());
                 assert_eq!(found, expected, "{text}: {ours:?}, {theirs:?}");
                 assert_ne!(
@@ -133,11 +137,11 @@ fn deviations_are_as_listed() {
 }
 
 /// Returns true if both results agree.
-fn agree(ours: &Result<Value, String>, theirs: &Theirs) -> bool {
+fn agree(ours: &Result<Value, String>, theirs: &ReferenceOutcome) -> bool {
     match (ours, theirs) {
-        (Ok(ours), Theirs::Value(theirs)) => ours == theirs,
-        (Ok(_), _) | (Err(_), Theirs::Value(_) | Theirs::Foreign(_)) => false,
-        (Err(_), Theirs::Failed(_) | Theirs::Malformed(_)) => true,
+        (Ok(ours), ReferenceOutcome::Value(theirs)) => ours == theirs,
+        (Ok(_), _) | (Err(_), ReferenceOutcome::Value(_) | ReferenceOutcome::Foreign(_)) => false,
+        (Err(_), ReferenceOutcome::Failed(_) | ReferenceOutcome::Malformed(_)) => true,
     }
 }
 
@@ -151,8 +155,8 @@ fn random_expressions_agree() {
         };
         let choices = |most| prop::collection::vec(any::<u8>(), 0..most);
         // `&&`, `||`, `all` and `exists` can hide the failure of a part, so a difference may come from any part.
-        let is_explained = |text: &str, world: &World| {
-            let (ours, theirs) = (ours(text, world), theirs(text, world, env));
+        let is_explained = |text: &str, bindings: &Bindings| {
+            let (ours, theirs) = (ours(text, bindings), theirs(text, bindings, env));
             DEVIATIONS
                 .iter()
                 .any(|deviation| (deviation.explains)(text, &ours, &theirs))
@@ -160,18 +164,18 @@ fn random_expressions_agree() {
         TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
             .run(&(choices(120), choices(40)), |(expression, values)| {
                 let expression = generate::expression(&expression);
-                let world = generate::world(&values);
+                let bindings = generate::bindings(&values);
                 let (ours, theirs) = (
-                    ours(&expression.text, &world),
-                    theirs(&expression.text, &world, env),
+                    ours(&expression.text, &bindings),
+                    theirs(&expression.text, &bindings, env),
                 );
                 prop_assert!(
                     agree(&ours, &theirs)
-                        || is_explained(&expression.text, &world)
-                        || generate::inside_loops(&world).iter().any(|world| {
-                            expression.parts().any(|part| is_explained(part, world))
+                        || is_explained(&expression.text, &bindings)
+                        || generate::loop_bindings(&bindings).iter().any(|bindings| {
+                            expression.parts().any(|part| is_explained(part, bindings))
                         }),
-                    "{}\n{world:?}\n{ours:?}\n{theirs:?}",
+                    "{}\n{bindings:?}\n{ours:?}\n{theirs:?}",
                     expression.text
                 );
                 Ok(())

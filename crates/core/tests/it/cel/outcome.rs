@@ -11,7 +11,7 @@ use planwright_core::{Number, Value};
 
 /// The result of the `cel` crate.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Theirs {
+pub(super) enum ReferenceOutcome {
     /// A value that JSON can represent.
     Value(Value),
     /// A value of a type that JSON does not have.
@@ -24,9 +24,9 @@ pub(super) enum Theirs {
 
 /// The names that expressions use, with their values.
 #[derive(Clone, Debug)]
-pub(super) struct World(pub(super) Vec<(&'static str, Value)>);
+pub(super) struct Bindings(pub(super) Vec<(&'static str, Value)>);
 
-impl World {
+impl Bindings {
     fn value(&self, name: &str) -> Option<&Value> {
         let (_, value) = self.0.iter().find(|(known, _)| *known == name)?;
         Some(value)
@@ -34,13 +34,13 @@ impl World {
 }
 
 /// Evaluates `text` with our implementation.
-pub(super) fn ours(text: &str, world: &World) -> Result<Value, String> {
+pub(super) fn ours(text: &str, bindings: &Bindings) -> Result<Value, String> {
     let form = parse_form(text).map_err(|error| format!("malformed: {error}"))?;
-    resolve(&form, world).map_err(|error| error.to_string())
+    resolve(&form, bindings).map_err(|error| error.to_string())
 }
 
 /// Resolves `form` as an engine does.
-fn resolve(form: &Form, world: &World) -> Result<Value, EvaluationError> {
+fn resolve(form: &Form, bindings: &Bindings) -> Result<Value, EvaluationError> {
     let Form::First(alternatives) = form else {
         panic!("`all(…)` is not for this test");
     };
@@ -49,13 +49,13 @@ fn resolve(form: &Form, world: &World) -> Result<Value, EvaluationError> {
         last = match alternative {
             Alternative::Literal(value) => Ok(value.clone()),
             Alternative::Read(read) => match &read.source {
-                Source::Step(id) => match world.value(id.as_str()) {
+                Source::Step(id) => match bindings.value(id.as_str()) {
                     Some(root) => read_path(root, &read.path, read.missing).map_err(Into::into),
                     None => Err(EvaluationError::Missing(format!("there is no `{id}`"))),
                 },
                 other => panic!("{other:?} is not for this test"),
             },
-            Alternative::Expression(expression) => evaluate(expression, world),
+            Alternative::Expression(expression) => evaluate(expression, bindings),
         };
         if !matches!(last, Err(EvaluationError::Missing(_))) {
             break;
@@ -64,11 +64,11 @@ fn resolve(form: &Form, world: &World) -> Result<Value, EvaluationError> {
     last
 }
 
-fn evaluate(expression: &Expression, world: &World) -> Result<Value, EvaluationError> {
+fn evaluate(expression: &Expression, bindings: &Bindings) -> Result<Value, EvaluationError> {
     let values: Result<Vec<Value>, EvaluationError> = expression
         .bindings()
         .iter()
-        .map(|form| resolve(form, world))
+        .map(|form| resolve(form, bindings))
         .collect();
     expression.evaluate(&values?, &EvaluationLimits::default())
 }
@@ -83,18 +83,20 @@ pub(super) fn reference() -> Arc<Env> {
 }
 
 /// Evaluates `text` with the crate.
-pub(super) fn theirs(text: &str, world: &World, env: &Arc<Env>) -> Theirs {
+pub(super) fn theirs(text: &str, bindings: &Bindings, env: &Arc<Env>) -> ReferenceOutcome {
     let program = match env.compile(text) {
         Ok(program) => program,
-        Err(errors) => return Theirs::Malformed(errors.to_string()),
+        Err(errors) => return ReferenceOutcome::Malformed(errors.to_string()),
     };
     let mut context = Context::with_env(Arc::clone(env));
-    for (name, value) in world.0.iter().rev() {
+    for (name, value) in bindings.0.iter().rev() {
         context.add_variable_from_value(*name, to_theirs(value));
     }
     match program.execute(&context) {
-        Ok(value) => from_theirs(&value).map_or(Theirs::Foreign(value), Theirs::Value),
-        Err(error) => Theirs::Failed(error),
+        Ok(value) => {
+            from_theirs(&value).map_or(ReferenceOutcome::Foreign(value), ReferenceOutcome::Value)
+        }
+        Err(error) => ReferenceOutcome::Failed(error),
     }
 }
 

@@ -1,26 +1,26 @@
 //! External values: their allowed locations, and the tools that may receive them.
 
-use super::sketch::World;
+use super::fixture::CheckFixture;
 use crate::check::{AllowList, Policy, Release};
 use crate::plan::Outside;
 
 /// Checks a plan of these steps; two tools may receive `HOME`, and one of them `KEY`.
 #[track_caller]
 fn check(steps: &str, expected: &[&str]) {
-    world().expect(&format!(r#"{{"steps": [{steps}]}}"#), expected);
+    fixture().expect(&format!(r#"{{"steps": [{steps}]}}"#), expected);
 }
 
-fn world() -> World {
+fn fixture() -> CheckFixture {
     let mut mine = AllowList::from_iter(["a", "b"]);
     mine.set_in = Some("planwright.toml:7".into());
     let theirs = AllowList::from_iter(["a"]);
-    let mut world = World::with_tools(
+    let mut fixture = CheckFixture::with_tools(
         r#"{"a": {}, "b": {}, "c": {"in": {"type": "object", "properties": {"x": {}}}}}"#,
     );
-    world.policy = Policy::new()
+    fixture.policy = Policy::new()
         .release(release(Outside::Environment, "HOME", vec![mine.clone()]))
         .release(release(Outside::Secrets, "KEY", vec![mine, theirs]));
-    world
+    fixture
 }
 
 fn release(what: Outside, name: &str, tools: Vec<AllowList>) -> Release {
@@ -74,12 +74,12 @@ fn elsewhere_than_in_arguments() {
         r#"{"id": "1", "value": "${env.HOME}"}, {"id": "2", "tool": "a", "when": "${env.HOME}"}"#,
         &[&at("/steps/0/value"), &at("/steps/1/when")],
     );
-    world().expect(
+    fixture().expect(
         r#"{"steps": [{"id": "1", "tool": "a"}], "output": {"home": "${env.HOME}"}}"#,
         &[&at("/output/home")],
     );
-    let world = world().plan("p", r#"{"inputs": {"x": {}}, "steps": [{"id": "1", "tool": "a", "args": {"x": "${inputs.x}"}}]}"#);
-    world.expect(
+    let fixture = fixture().plan("p", r#"{"inputs": {"x": {}}, "steps": [{"id": "1", "tool": "a", "args": {"x": "${inputs.x}"}}]}"#);
+    fixture.expect(
         r#"{"steps": [{"id": "1", "plan": "p", "args": {"x": "${env.HOME}"}}]}"#,
         &[&at("/steps/0/args/x")],
     );
@@ -108,9 +108,9 @@ fn a_tool_that_there_is_not() {
 
 #[test]
 fn whatever_is_asked_for() {
-    let mut world = world();
-    world.policy = Policy::new().release_anything();
-    world.expect(
+    let mut fixture = fixture();
+    fixture.policy = Policy::new().release_anything();
+    fixture.expect(
         r#"{"steps": [{"id": "1", "tool": "c", "args": {"x": "${env.ANY}"}}]}"#,
         &[],
     );
@@ -118,13 +118,13 @@ fn whatever_is_asked_for() {
 
 #[test]
 fn a_checked_plan_knows_what_it_reads() {
-    let mut world = world();
-    world.policy = Policy::new().release_anything();
-    let world = world.plan(
+    let mut fixture = fixture();
+    fixture.policy = Policy::new().release_anything();
+    let fixture = fixture.plan(
         "p",
         r#"{"steps": [{"id": "1", "tool": "c", "args": {"x": "${env.INNER}"}}]}"#,
     );
-    let (checked, _) = world.check(
+    let (checked, _) = fixture.check(
         r#"{"steps": [
             {"id": "1", "tool": "a", "args": {"x": "${secrets.KEY}", "y": ["${env.HOME} and ${env.HOME}"]}},
             {"id": "2", "plan": "p"}

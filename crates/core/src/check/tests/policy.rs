@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use super::sketch::{World, json};
+use super::fixture::{CheckFixture, json};
 use crate::check::{AllowList, CheckContext, Limits, Policy, StageRule, ToolRule, check};
 use crate::plan::{Alternative, Field, Form, Node, Read, Reference, Segment, Source};
 use crate::{Place, Plan, Schema, Step, Tool};
 
 #[test]
 fn sharable_parameters() {
-    World::with_tools(r#"{"fetch": {}, "show": {"in": {"type": "object", "properties": {"value": {"x-sharable": true}, "secret": {"type": "string"}}}}}"#)
+    CheckFixture::with_tools(r#"{"fetch": {}, "show": {"in": {"type": "object", "properties": {"value": {"x-sharable": true}, "secret": {"type": "string"}}}}}"#)
         .expect(
             r#"{"sharing": true, "steps": [{"id": "f", "tool": "fetch"}, {"id": "s", "tool": "show", "args": {"value": {"deep": "${f.x}"}, "secret": "a ${f} b", "free": ["${f}"]}}, {"id": "t", "tool": "show", "args": "${f}"}]}"#,
             &[
@@ -49,7 +49,7 @@ fn a_step_of_an_instance_that_there_is_not() {
 
 #[test]
 fn sharable_parts_of_parameters() {
-    World::with_tools(
+    CheckFixture::with_tools(
         r##"{"fetch": {}, "show": {"in": {"type": "object",
             "properties": {
                 "box": {"type": "object", "properties": {"open": {"x-sharable": true}, "shut": {}}},
@@ -80,10 +80,10 @@ fn sharable_parts_of_parameters() {
 
 #[test]
 fn denied_tools() {
-    let mut world =
-        World::with_tools(r#"{"a": {}, "shop.pay": {}, "shop.list": {}, "mail.send": {}}"#);
-    world.policy = Policy::new().deny("shop.*").deny("mail.send");
-    world.expect(
+    let mut fixture =
+        CheckFixture::with_tools(r#"{"a": {}, "shop.pay": {}, "shop.list": {}, "mail.send": {}}"#);
+    fixture.policy = Policy::new().deny("shop.*").deny("mail.send");
+    fixture.expect(
         r#"{"steps": [{"id": "1", "tool": "a"}, {"id": "2", "tool": "pay"}, {"id": "3", "tool": "shop.list"}, {"id": "4", "tool": "send"}]}"#,
         &[
             "PW0602 at /steps/1/tool: the policy denies the tool `pay` (the rule is `shop.*`: do without the tool, or ask for another policy)",
@@ -107,21 +107,21 @@ fn a_policy_speaks_of_tools_by_their_full_names() {
 
 #[test]
 fn tools_that_are_not_allowed() {
-    let mut world =
-        World::with_tools(r#"{"a": {}, "shop.pay": {}, "shop.list": {}, "mail.send": {}}"#);
+    let mut fixture =
+        CheckFixture::with_tools(r#"{"a": {}, "shop.pay": {}, "shop.list": {}, "mail.send": {}}"#);
     let mut mine = AllowList::from_iter(["shop.*", "a"]);
     mine.set_in = Some("planwright.toml:2".into());
     let theirs = AllowList::from_iter(["*.list", "a", "b", "c", "d", "e", "f"]);
-    world.policy = Policy::new().allow_only(mine).allow_only(theirs);
-    world.expect(
+    fixture.policy = Policy::new().allow_only(mine).allow_only(theirs);
+    fixture.expect(
         r#"{"steps": [{"id": "1", "tool": "a"}, {"id": "2", "tool": "pay"}, {"id": "3", "tool": "shop.list"}, {"id": "4", "tool": "send"}]}"#,
         &[
             "PW0602 at /steps/1/tool: the policy does not allow the tool `pay` (it allows `*.list`, `a`, `b`, `c`, `d` and 2 more: do without the tool, or ask for another policy)",
             "PW0602 at /steps/3/tool: the policy does not allow the tool `send` (it allows `shop.*`, `a` in `planwright.toml:2`: do without the tool, or ask for another policy)",
         ],
     );
-    world.policy = Policy::new().allow_only(AllowList::from_iter(["x"; 0]));
-    world.expect(
+    fixture.policy = Policy::new().allow_only(AllowList::from_iter(["x"; 0]));
+    fixture.expect(
         r#"{"steps": [{"id": "1", "tool": "a"}]}"#,
         &[
             "PW0602 at /steps/0/tool: the policy does not allow the tool `a` (it allows no tool at all: do without the tool, or ask for another policy)",
@@ -131,11 +131,11 @@ fn tools_that_are_not_allowed() {
 
 #[test]
 fn a_rule_tells_where_it_stands() {
-    let mut world = World::with_tools(r#"{"shop.pay": {}}"#);
+    let mut fixture = CheckFixture::with_tools(r#"{"shop.pay": {}}"#);
     let mut rule = ToolRule::from("*.p*");
     rule.set_in = Some("planwright.toml:4".into());
-    world.policy = Policy::new().deny(rule);
-    world.expect(
+    fixture.policy = Policy::new().deny(rule);
+    fixture.expect(
         r#"{"steps": [{"id": "1", "tool": "pay"}]}"#,
         &[
             "PW0602 at /steps/0/tool: the policy denies the tool `pay` (the rule is `*.p*` in `planwright.toml:4`: do without the tool, or ask for another policy)",
@@ -145,8 +145,9 @@ fn a_rule_tells_where_it_stands() {
 
 #[test]
 fn tools_of_other_stages() {
-    let mut world = World::with_tools(r#"{"shop.list": {}, "shop.pay": {}, "mail.send": {}}"#);
-    world.policy = Policy::new().in_stage(StageRule {
+    let mut fixture =
+        CheckFixture::with_tools(r#"{"shop.list": {}, "shop.pay": {}, "mail.send": {}}"#);
+    fixture.policy = Policy::new().in_stage(StageRule {
         name: "browse".into(),
         tools: vec!["shop.list".into()],
         others: vec![
@@ -154,7 +155,7 @@ fn tools_of_other_stages() {
             ("all".into(), vec!["shop.*".into()]),
         ],
     });
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "1", "tool": "list"}, {"id": "2", "tool": "pay"}, {"id": "3", "tool": "send"}]}"#,
         &[
             "PW0602 at /steps/1/tool: the stage `browse` does not have the tool `pay` (move to the stage `checkout` or `all` first)",
@@ -165,9 +166,9 @@ fn tools_of_other_stages() {
 
 #[test]
 fn limits() {
-    let world = |limits: Limits| World {
+    let fixture = |limits: Limits| CheckFixture {
         policy: Policy::new().with_limits(limits),
-        ..World::with_tools(r#"{"e": {}}"#)
+        ..CheckFixture::with_tools(r#"{"e": {}}"#)
     };
     let plan = r#"{"steps": [{"id": "a", "tool": "e", "until": "${a.x}", "max": 6}, {"id": "b", "tool": "e", "args": {"v": "${a.x + a.y > 3}"}}]}"#;
     let limits = Limits {
@@ -175,7 +176,7 @@ fn limits() {
         max_repeat: 5,
         ..Limits::default()
     };
-    world(limits).expect(
+    fixture(limits).expect(
         plan,
         &[
             "PW0703 at /steps/0: the step `a` may repeat 6 times, more than the 5 that are allowed (lower the bound)",
@@ -186,7 +187,7 @@ fn limits() {
         max_steps: 1,
         ..limits
     };
-    world(limits).expect(
+    fixture(limits).expect(
         plan,
         &["PW0701: the plan has 2 steps, more than the 1 that are allowed (use `for_each` where steps differ only in their arguments)"],
     );
@@ -201,15 +202,15 @@ fn what_is_at_a_limit_is_within_it() {
         max_attempts: 4,
         ..Limits::default()
     };
-    let world = World {
+    let fixture = CheckFixture {
         policy: Policy::new().with_limits(limits),
-        ..World::with_tools(r#"{"e": {}}"#)
+        ..CheckFixture::with_tools(r#"{"e": {}}"#)
     };
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "until": "${a.x}", "max": 5}, {"id": "b", "tool": "e", "attempts": 4}, {"id": "c", "tool": "e", "args": {"v": "${a.x > 1}"}}]}"#,
         &[],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "until": "${a.x}", "max": 6}, {"id": "b", "tool": "e", "attempts": 5}, {"id": "c", "tool": "e", "args": {"v": "${a.x > 11}"}}]}"#,
         &["PW0703 at /steps/0: the step `a` may repeat 6 times, more than the 5 that are allowed (lower the bound)", "PW0703 at /steps/1: the step `b` may try 5 times, more than the 4 that are allowed (lower the bound)", "PW0702 at /steps/2/args/v: the expression has 8 bytes, more than the 7 that are allowed (split it over several `value` steps)"],
     );
@@ -220,9 +221,9 @@ fn long_lists_of_names_are_cut_off() {
     let tools: Vec<String> = (10..35)
         .map(|tool| format!(r#""tool_{tool}": {{}}"#))
         .collect();
-    let world = World::with_tools(&format!("{{{}}}", tools.join(", ")));
+    let fixture = CheckFixture::with_tools(&format!("{{{}}}", tools.join(", ")));
     let check = |tool: &str, end: &str| {
-        let (_, findings) = world.check(&format!(
+        let (_, findings) = fixture.check(&format!(
             r#"{{"steps": [{{"id": "a", "tool": "{tool}"}}]}}"#
         ));
         let told: Vec<String> = findings.iter().map(ToString::to_string).collect();
@@ -234,7 +235,7 @@ fn long_lists_of_names_are_cut_off() {
 /// Each output type is inferred once, however many references ask for it.
 #[test]
 fn shapes_are_worked_out_once() {
-    let world = World::with_tools(r#"{"e": {}}"#);
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
     let mut steps = vec![r#"{"id": "s0", "value": {"x": 1}}"#.to_owned()];
     for step in 1..60 {
         let before = step - 1;
@@ -244,12 +245,12 @@ fn shapes_are_worked_out_once() {
     }
     steps.reverse();
     steps.push(r#"{"id": "t", "tool": "e", "args": {"v": "${s59.w}"}}"#.to_owned());
-    world.expect(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")), &["PW0402 at /steps/60/args/v: `${s59.w}` leads nowhere: there is no field `w` in the output of `s59` (the fields are `x`, `y`, `z`)"]);
+    fixture.expect(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")), &["PW0402 at /steps/60/args/v: `${s59.w}` leads nowhere: there is no field `w` in the output of `s59` (the fields are `x`, `y`, `z`)"]);
 }
 
 #[test]
 fn values_that_hold_each_other_are_known_up_to_a_size() {
-    let world = World::with_tools(
+    let fixture = CheckFixture::with_tools(
         r#"{"e": {}, "count": {"in": {"properties": {"v": {"type": "integer"}}}}, "deep": {"in": {"properties": {"v": {"type": "object", "properties": {"y": {"type": "object", "properties": {"y": {"type": "integer"}}}}}}}}}"#,
     );
     let check = |value: &str, steps: usize, last: &str, expected: &[&str]| {
@@ -259,7 +260,7 @@ fn values_that_hold_each_other_are_known_up_to_a_size() {
             all.push(format!(r#"{{"id": "s{step}", "value": {value}}}"#));
         }
         all.push(last.replace('P', &format!("s{}", steps - 1)));
-        world.expect(&format!(r#"{{"steps": [{}]}}"#, all.join(", ")), expected);
+        fixture.expect(&format!(r#"{{"steps": [{}]}}"#, all.join(", ")), expected);
     };
     let count = r#"{"id": "t", "tool": "count", "args": {"v": "${P}"}}"#;
     let twice = r#"{"id": "t", "tool": "deep", "args": {"v": "${P ?? s70}"}}"#;
@@ -294,18 +295,18 @@ fn long_chains_of_values_do_not_exhaust_the_stack() {
         ));
     }
     steps.reverse();
-    let world = World::with_tools(r#"{"e": {}}"#);
-    world.expect(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")), &[]);
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
+    fixture.expect(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")), &[]);
     // Values after the limit are still inferred.
     steps.push(r#"{"id": "t", "value": {"x": 1}}, {"id": "u", "value": "${t.y}"}"#.to_owned());
-    world.expect(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")), &["PW0402 at /steps/9001/value: `${t.y}` leads nowhere: there is no field `y` in the output of `t` (the only field is `x`)"]);
+    fixture.expect(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")), &["PW0402 at /steps/9001/value: `${t.y}` leads nowhere: there is no field `y` in the output of `t` (the only field is `x`)"]);
 }
 
 /// Checks steps with references between them, against many tools. The bound allows for unoptimised builds on a busy
 /// machine; only quadratic passes exceed it.
 #[test]
 fn large_plans_are_checked_fast() {
-    let mut world = World::default();
+    let mut fixture = CheckFixture::default();
     for number in 0..500 {
         let mut tool = Tool::new("test", format!("tool_{number}"));
         tool.input = Schema::from_value(json(
@@ -314,7 +315,7 @@ fn large_plans_are_checked_fast() {
         tool.output = Schema::from_value(json(
             r#"{"type": "object", "properties": {"text": {"type": "string"}, "rows": {"type": "array", "items": {"type": "object"}}}}"#,
         ));
-        world.catalog.add(tool);
+        fixture.catalog.add(tool);
     }
     let plan = |steps: usize| {
         let read = |number: usize| {
@@ -350,14 +351,14 @@ fn large_plans_are_checked_fast() {
         }
     };
     // The first check compiles the schemas.
-    let (checked, findings) = world.check_plan(plan(1000));
+    let (checked, findings) = fixture.check_plan(plan(1000));
     assert!(checked.is_some(), "{findings:?}");
     #[expect(
         clippy::disallowed_methods,
         reason = "the test measures how long the check takes"
     )]
     let start = Instant::now();
-    let (checked, _) = world.check_plan(plan(10_000));
+    let (checked, _) = fixture.check_plan(plan(10_000));
     assert!(checked.is_some());
     let took = start.elapsed();
     assert!(took < Duration::from_secs(5), "10000 steps took {took:?}");

@@ -1,6 +1,6 @@
 //! Steps that may start before their plan is complete.
 
-use super::sketch::{World, plan};
+use super::fixture::{CheckFixture, plan};
 use crate::check::Policy;
 use crate::plan::Approval;
 use crate::{Catalog, Tool};
@@ -22,13 +22,13 @@ fn catalog() -> Catalog {
     ])
 }
 
-fn world() -> World {
-    let world = World {
+fn fixture() -> CheckFixture {
+    let fixture = CheckFixture {
         catalog: catalog(),
         policy: Policy::new().release_anything(),
-        ..World::default()
+        ..CheckFixture::default()
     };
-    world
+    fixture
         .plan(
             "reads",
             r#"{"steps": [{"id": "1", "tool": "read"}, {"id": "2", "value": 5}]}"#,
@@ -42,7 +42,7 @@ fn world() -> World {
 /// Compares the steps that may start early.
 #[track_caller]
 fn check(text: &str, expected: &[&str]) {
-    let (checked, diagnostics) = world().check(text);
+    let (checked, diagnostics) = fixture().check(text);
     let checked = checked.unwrap_or_else(|| panic!("{diagnostics:?} in {text}"));
     let early: Vec<&str> = (0..checked.steps().len())
         .filter(|step| checked.may_start_early(*step))
@@ -111,7 +111,7 @@ fn slots_whose_writers_are_there() {
 fn nobody_is_asked_before_it() {
     let mut plan = plan(r#"{"steps": [{"id": "r", "tool": "read"}, {"id": "s", "tool": "read"}]}"#);
     plan.steps[0].approval = Approval::Ask;
-    let (checked, _) = world().check_plan(plan);
+    let (checked, _) = fixture().check_plan(plan);
     let checked = checked.expect("a sound plan");
     assert!(!checked.may_start_early(0) && checked.may_start_early(1));
 }

@@ -43,14 +43,14 @@ pub(super) fn catalog(text: &str) -> Catalog {
 
 /// The context of a plan: tools, library, policy and given inputs.
 #[derive(Default)]
-pub(super) struct World {
+pub(super) struct CheckFixture {
     pub(super) catalog: Catalog,
     pub(super) library: Library,
     pub(super) policy: Policy,
     pub(super) given: Object,
 }
 
-impl World {
+impl CheckFixture {
     pub(super) fn with_tools(text: &str) -> Self {
         Self {
             catalog: catalog(text),
