@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_fields_are_named() {
         check(
             r#"{"b":1,"a":2}"#,
             ".c",

@@ -54,7 +54,7 @@ pub enum PointerSegment {
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
+struct PlaceEntry {
     parent: Place,
     segment: PointerSegment,
     span: Span,
@@ -66,7 +66,7 @@ pub struct Source {
     name: Arc<str>,
     text: Arc<str>,
     base: u32,
-    entries: Vec<Entry>,
+    entries: Vec<PlaceEntry>,
     /// The index from parent and segment to place, built on first use.
     parts: OnceLock<HashMap<(Place, PointerSegment), Place, Hashing>>,
 }
@@ -105,7 +105,7 @@ impl Source {
         let place = Place(self.next_base());
         // The index would lack the new place, so it is built again on next use.
         self.parts.take();
-        self.entries.push(Entry {
+        self.entries.push(PlaceEntry {
             parent,
             segment,
             span,
@@ -122,7 +122,7 @@ impl Source {
         }
     }
 
-    fn entry(&self, place: Place) -> Option<&Entry> {
+    fn entry(&self, place: Place) -> Option<&PlaceEntry> {
         let index = place.0.checked_sub(self.base)? as usize;
         self.entries.get(index)
     }

@@ -144,7 +144,7 @@ mod tests {
     use super::{is_visible, visible, visible_json, without_hidden};
 
     #[test]
-    fn what_cannot_be_seen_is_made_visible() {
+    fn invisible_characters_are_escaped() {
         let cases = [
             ("plain, é, 東京, 😀", "plain, é, 東京, 😀"),
             (
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_in_a_text_is_left_out() {
+    fn hidden_characters_are_removed() {
         let cases = [
             ("Reads a file.\n\tMore.", "Reads a file.\n\tMore."),
             ("nb\u{a0}sp, 東京\u{3000}", "nb\u{a0}sp, 東京\u{3000}"),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn json_says_the_same_with_escapes() {
+    fn json_keeps_its_meaning_with_escapes() {
         assert_eq!(visible_json(r#""plain é""#), r#""plain é""#);
         assert_eq!(
             visible_json("\"a\u{200b}\u{e0041}\""),

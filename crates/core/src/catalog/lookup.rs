@@ -85,7 +85,7 @@ impl Catalog {
     /// [`server__tool`](Tool::model_name), then `tool` if exactly one server offers it. A name that
     /// begins with a server's name belongs to that server, so it never finds a tool of another one.
     pub fn find(&self, name: &str) -> Lookup {
-        // A qualified name is never mistaken for a bare one: what looks like `server.tool` is looked up as such first.
+        // Qualified names take precedence, so that a bare name with a dot never hides one.
         for names in [&self.by_qualified_name, &self.by_model_name] {
             let found = self.at(names.get(name));
             let is_owned = |tool: &Arc<Tool>| self.servers.own(&tool.server, name);

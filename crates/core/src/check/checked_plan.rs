@@ -223,10 +223,10 @@ impl CheckedPlan {
                     })
             }
         };
-        changes_nothing && written.approval != Approval::Ask && self.knows_what_it_reads(written)
+        changes_nothing && written.approval != Approval::Ask && self.has_known_reads(written)
     }
 
-    fn knows_what_it_reads(&self, step: &Step) -> bool {
+    fn has_known_reads(&self, step: &Step) -> bool {
         let mut knows = true;
         step.each_node(&mut |node, _| {
             node.each_reference(&mut |reference| {

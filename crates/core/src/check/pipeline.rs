@@ -12,10 +12,10 @@ use super::passes::{
 };
 use super::reporter::{DiagnosticBatch, Reporter};
 use super::resolved_plan::{PlanRole, ResolvedPlan};
-use super::sub_plans::{CheckSession, PlanOrigin, sub_plans};
+use super::sub_plans::{CheckSession, ParentScope, sub_plans};
 use super::type_inference::TypeInference;
 use super::writers::{SlotWriters, slot_keys};
-use crate::plan::reference::Position;
+use crate::plan::reference::StepIndex;
 use crate::plan::{Action, Alternative, Form, Node, Output, Read, Source};
 use crate::{Diagnostics, Hashing, Lookup, Object, Plan, StepId, Tool};
 
@@ -24,12 +24,12 @@ use crate::{Diagnostics, Hashing, Lookup, Object, Plan, StepId, Tool};
 pub fn check(plan: Plan, context: &CheckContext<'_>) -> (Option<CheckedPlan>, Diagnostics) {
     let sources = plan.sources.clone();
     let mut session = CheckSession::new(context, check_plan);
-    let origin = PlanOrigin {
+    let parent = ParentScope {
         sources: &sources,
         text: None,
         role: PlanRole::Main,
     };
-    let (checked, mut found) = check_plan(plan, origin, &mut session);
+    let (checked, mut found) = check_plan(plan, parent, &mut session);
     found.sort();
     let diagnostics = found.finish();
     let checked = checked.map(|plan| plan.with_warnings(diagnostics.clone()));
@@ -72,12 +72,12 @@ fn joined(mut plan: Plan, more: Plan) -> Plan {
 
 fn check_plan(
     mut plan: Plan,
-    origin: PlanOrigin<'_>,
+    parent: ParentScope<'_>,
     session: &mut CheckSession<'_>,
 ) -> (Option<CheckedPlan>, DiagnosticBatch) {
     let context = session.context;
-    let role = &origin.role;
-    let mut reporter = Reporter::new(origin.sources, origin.text.clone());
+    let role = &parent.role;
+    let mut reporter = Reporter::new(parent.sources, parent.text.clone());
     let limits = &context.policy.limits;
     // The other passes assume bounded sizes.
     if limits::check_size(&plan, limits, &mut session.patterns, &mut reporter).is_break() {
@@ -89,7 +89,7 @@ fn check_plan(
     resolve_step_indices(&mut plan, &ids);
     let writers = SlotWriters::of(&plan.steps);
     let tools = tools(&plan, context);
-    let sub_plans = sub_plans(&plan, &origin, session, &mut reporter);
+    let sub_plans = sub_plans(&plan, &parent, session, &mut reporter);
     let instances = match role {
         PlanRole::Main => plan.instances.len().max(1),
         PlanRole::Nested { .. } => 1,
@@ -161,7 +161,7 @@ fn step_ids(plan: &Plan) -> HashMap<StepId, u32, Hashing> {
 /// between plans, so their reads keep using ids; sub-plans are resolved when they are checked.
 fn resolve_step_indices(plan: &mut Plan, ids: &HashMap<StepId, u32, Hashing>) {
     let mut told = |read: &mut Read| {
-        read.position = Position(match &read.source {
+        read.position = StepIndex(match &read.source {
             Source::Step(id) | Source::Result(id) => ids.get(id).copied(),
             _ => None,
         });

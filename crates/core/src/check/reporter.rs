@@ -179,7 +179,7 @@ impl DiagnosticBatch {
         for diagnostic in found.shown {
             self.push(diagnostic);
         }
-        self.tally.add_untold(found.tally);
+        self.tally.add_omitted(found.tally);
     }
 
     pub(super) fn sort(&mut self) {

@@ -12,7 +12,7 @@ use crate::plan::{Action, Name, PlanCall, PlanTarget, SlotKind};
 use crate::{Code, Place, Plan, Sources};
 
 /// The texts and the role of a plan.
-pub(super) struct PlanOrigin<'a> {
+pub(super) struct ParentScope<'a> {
     /// The texts that contain its places.
     pub(super) sources: &'a Sources,
     /// The name of the text; `None` for the plan that is checked itself.
@@ -22,7 +22,7 @@ pub(super) struct PlanOrigin<'a> {
 
 /// The function that checks one plan. The session holds it so that this module does not depend on the pipeline.
 type CheckPlan =
-    fn(Plan, PlanOrigin<'_>, &mut CheckSession<'_>) -> (Option<CheckedPlan>, DiagnosticBatch);
+    fn(Plan, ParentScope<'_>, &mut CheckSession<'_>) -> (Option<CheckedPlan>, DiagnosticBatch);
 
 /// State of one check that is shared by all plans it visits.
 pub(super) struct CheckSession<'a> {
@@ -51,7 +51,7 @@ impl<'a> CheckSession<'a> {
 /// Checks the plan of each step that runs one. Reports the problems of plans with errors.
 pub(super) fn sub_plans(
     plan: &Plan,
-    origin: &PlanOrigin<'_>,
+    parent: &ParentScope<'_>,
     session: &mut CheckSession<'_>,
     reporter: &mut Reporter<'_>,
 ) -> Vec<Option<CheckedPlan>> {
@@ -61,7 +61,7 @@ pub(super) fn sub_plans(
             let Action::Plan(call) = &step.action else {
                 return None;
             };
-            let depth = origin.role.depth();
+            let depth = parent.role.depth();
             let max_depth = session.context.policy.limits.max_depth;
             // The depth is bounded before descending, since inline plans need no library to nest.
             if depth >= max_depth {
@@ -74,7 +74,7 @@ pub(super) fn sub_plans(
             }
             match &call.target {
                 PlanTarget::Named(name) => named(call, name, depth, session, reporter),
-                PlanTarget::Inline(plan) => inline(call, plan, depth, origin, session, reporter),
+                PlanTarget::Inline(plan) => inline(call, plan, depth, parent, session, reporter),
             }
         })
         .collect()
@@ -90,15 +90,15 @@ fn inline(
     call: &PlanCall,
     plan: &Plan,
     depth: usize,
-    origin: &PlanOrigin<'_>,
+    parent: &ParentScope<'_>,
     session: &mut CheckSession<'_>,
     reporter: &mut Reporter<'_>,
 ) -> Option<CheckedPlan> {
     let has_text = plan.sources.iter().next().is_some();
     let sources = plan.sources.clone();
-    let inner = PlanOrigin {
-        sources: if has_text { &sources } else { origin.sources },
-        text: origin.text.clone(),
+    let inner = ParentScope {
+        sources: if has_text { &sources } else { parent.sources },
+        text: parent.text.clone(),
         role: PlanRole::Nested {
             depth: depth + 1,
             scopes: sorted(&call.scopes),
@@ -180,7 +180,7 @@ fn named(
         || Arc::clone(&name.text),
         |source| Arc::clone(source.name()),
     );
-    let inner = PlanOrigin {
+    let inner = ParentScope {
         sources: &sources,
         text: Some(text),
         role: PlanRole::Nested {

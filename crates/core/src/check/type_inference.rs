@@ -140,7 +140,7 @@ impl<'a> TypeInference<'a> {
     }
 
     /// Looks up `read`, which stands in `step`.
-    pub(super) fn look_up(&self, read: &Read, step: Option<u32>) -> ReadTarget {
+    pub(super) fn resolve_read(&self, read: &Read, step: Option<u32>) -> ReadTarget {
         let full_writers = match &read.source {
             Source::Slot(kind) => return self.look_up_slot(*kind, &read.path),
             Source::Step(id) => match self.resolved.ids.get(id) {
@@ -199,7 +199,7 @@ impl<'a> TypeInference<'a> {
             Missing::Null => true,
             Missing::NullInItems => read.path.contains(&Segment::Each),
         };
-        match self.look_up(read, step) {
+        match self.resolve_read(read, step) {
             ReadTarget::Path(PathLookup::Found(_))
                 // Any item may be `null` then, which the type of the list does not say.
                 if lenient && read.path.contains(&Segment::Each) =>
@@ -369,7 +369,7 @@ fn output_by_id(plan: &Plan) -> Type {
             .into_iter()
             .map(|name| (Arc::clone(name), property()))
             .collect(),
-        additional: Additional::Unsaid,
+        additional: Additional::Unspecified,
     }))
 }
 

@@ -82,7 +82,7 @@ codes! {
 
     NotSharable = "PW0601", "a parameter may not receive references";
     DeniedTool = "PW0602", "the policy denies a tool";
-    OutsideValue = "PW0603", "an external value is used where it is not allowed";
+    MisplacedExternalValue = "PW0603", "an external value is used where it is not allowed";
     UnreleasedValue = "PW0604", "a tool may not receive an external value";
 
     TooManySteps = "PW0701", "the plan has too many steps";

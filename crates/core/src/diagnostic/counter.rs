@@ -15,7 +15,7 @@ impl Tally {
     pub const MOST: usize = 1_000;
 
     /// Counts one more diagnostic and returns true if it is to be shown.
-    #[must_use = "what is not told need not be kept"]
+    #[must_use = "a diagnostic beyond the limit need not be stored"]
     pub fn count(&mut self, severity: Severity) -> bool {
         let is_told = !self.is_full(severity);
         *self.counter(severity) += 1;
@@ -24,7 +24,7 @@ impl Tally {
 
     /// Counts a diagnostic and returns true if the [limit is reached](Self::is_full), so that callers can skip
     /// formatting. Otherwise counts nothing and returns false.
-    #[must_use = "what was not counted is still to be told"]
+    #[must_use = "a diagnostic that was not counted is still to be reported"]
     pub fn only_counts(&mut self, severity: Severity) -> bool {
         self.is_full(severity) && !self.count(severity)
     }
@@ -39,7 +39,7 @@ impl Tally {
     }
 
     /// Adds the diagnostics of `other` beyond its limit.
-    pub fn add_untold(&mut self, other: Self) {
+    pub fn add_omitted(&mut self, other: Self) {
         self.errors += other.errors.saturating_sub(Self::MOST);
         self.warnings += other.warnings.saturating_sub(Self::MOST);
     }
@@ -57,7 +57,7 @@ impl Tally {
     /// Adds the number of omitted diagnostics to the last of those in `shown`.
     pub fn tell_rest(&self, shown: &mut Diagnostics) {
         let mut untold = Self::default();
-        untold.add_untold(*self);
+        untold.add_omitted(*self);
         if untold.total() > 0 {
             shown.tell_untold(untold.total());
         }
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn each_severity_is_told_up_to_its_bound() {
+    fn each_severity_is_shown_up_to_its_limit() {
         check(0, 0, 0, None);
         check(1, 1000, 1001, None);
         check(0, 1001, 1000, Some("1 further diagnostic is not shown"));
@@ -111,13 +111,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_is_counted_without_words() {
+    fn omitted_diagnostics_are_only_counted() {
         let (mut full, _) = tally(1000, 0);
         assert!(full.only_counts(Severity::Error));
         assert!(!full.only_counts(Severity::Warning));
         assert_eq!(full.total(), 1001);
         let (other, _) = tally(1, 1007);
-        full.add_untold(other);
+        full.add_omitted(other);
         assert_eq!(full.total(), 1008);
     }
 }

@@ -219,7 +219,7 @@ impl fmt::Display for Code {
 /// A list of diagnostics, in the order in which they were reported.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
-#[must_use = "findings that nobody reads are lost"]
+#[must_use = "unread diagnostics are lost"]
 pub struct Diagnostics(Vec<Diagnostic>);
 
 impl Diagnostics {
@@ -352,7 +352,7 @@ mod tests {
     use super::{Code, Diagnostic, Diagnostics, MAX_TEXT_BYTES};
 
     #[test]
-    fn findings_are_bounded() {
+    fn diagnostics_are_truncated() {
         let check = |letter: &str, count: usize, expected: &str| {
             let text = letter.repeat(count);
             let diagnostic = Diagnostic::error(Code::UnknownTool, text.as_str())

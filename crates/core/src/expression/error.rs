@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use crate::Value;
+use crate::path::with_article;
+
 /// An error in a text between `${` and `}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionError {
@@ -76,6 +79,18 @@ pub enum EvaluationError {
     },
     /// The operation cannot be applied to these values.
     Failed(String),
+}
+
+impl EvaluationError {
+    pub(super) fn failed(message: impl Into<String>) -> Self {
+        Self::Failed(message.into())
+    }
+
+    /// Returns the error that the function `name` does not apply to `values`.
+    pub(super) fn unsupported(name: &str, values: &[Value]) -> Self {
+        let kinds: Vec<&str> = values.iter().map(with_article).collect();
+        Self::failed(format!("`{name}` does not work on {}", kinds.join(" and ")))
+    }
 }
 
 impl fmt::Display for EvaluationError {

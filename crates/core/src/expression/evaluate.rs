@@ -1,7 +1,7 @@
 //! Evaluation of expressions. Every operation spends from the budget.
 
 use super::limits::EvaluationBudget;
-use super::operator::{self, Operator, whole_index};
+use super::operator::{self, BinaryOperator, whole_index};
 use super::tree::{Accessor, Loop, Tree};
 use super::{EvaluationError, function};
 use crate::Hashing;
@@ -35,18 +35,19 @@ impl<'a> Evaluation<'a> {
         self.budget.spend(1)?;
         match tree {
             Tree::Literal(value) => Ok(value.clone()),
-            Tree::Read(read) => Err(failed(format!("`{:?}` is not bound", read.source))),
-            Tree::Bound(index) => self
-                .values
-                .get(*index)
-                .cloned()
-                .ok_or_else(|| failed("a value that the expression reads was not given")),
+            Tree::Read(read) => Err(EvaluationError::failed(format!(
+                "`{:?}` is not bound",
+                read.source
+            ))),
+            Tree::Bound(index) => self.values.get(*index).cloned().ok_or_else(|| {
+                EvaluationError::failed("a value that the expression reads was not given")
+            }),
             Tree::LoopVariable(position) => {
                 let index = self.locals.len().checked_sub(position + 1);
                 index
                     .and_then(|index| self.locals.get(index))
                     .cloned()
-                    .ok_or_else(|| failed("the variable of a loop is not set"))
+                    .ok_or_else(|| EvaluationError::failed("the variable of a loop is not set"))
             }
             Tree::List(items) => Ok(self.values_of(items)?.into()),
             Tree::Object(fields) => self.object(fields),
@@ -102,18 +103,20 @@ impl<'a> Evaluation<'a> {
         let mut object = Object::with_capacity_and_hasher(fields.len(), Hashing::default());
         for (key, value) in fields {
             let Value::Text(key) = self.value_of(key)? else {
-                return Err(failed("a key must be text"));
+                return Err(EvaluationError::failed("a key must be text"));
             };
             let value = self.value_of(value)?;
             if object.insert(key.clone(), value).is_some() {
                 // CEL refuses duplicate keys, also computed ones.
-                return Err(failed(format!("the key `{key}` appears twice")));
+                return Err(EvaluationError::failed(format!(
+                    "the key `{key}` appears twice"
+                )));
             }
         }
         Ok(object.into())
     }
 
-    fn chain(&mut self, first: &Tree, rest: &[(Operator, Tree)]) -> Result<Value> {
+    fn chain(&mut self, first: &Tree, rest: &[(BinaryOperator, Tree)]) -> Result<Value> {
         let mut left = self.value_of(first)?;
         for (operator, right) in rest {
             let right = self.value_of(right)?;
@@ -146,12 +149,16 @@ impl<'a> Evaluation<'a> {
             Accessor::Item(index) => {
                 let segment = match self.value_of(index)? {
                     Value::Text(key) => Segment::Key(key),
-                    Value::Number(number) => whole_index(&number)
-                        .map(Segment::Index)
-                        .ok_or_else(|| failed(format!("`{number}` counts no item")))?,
+                    Value::Number(number) => {
+                        whole_index(&number).map(Segment::Index).ok_or_else(|| {
+                            EvaluationError::failed(format!("`{number}` counts no item"))
+                        })?
+                    }
                     other => {
                         let kind = with_article(&other);
-                        return Err(failed(format!("{kind} cannot stand between brackets")));
+                        return Err(EvaluationError::failed(format!(
+                            "{kind} cannot stand between brackets"
+                        )));
                     }
                 };
                 self.part(&value, &[segment], Missing::Fail)
@@ -178,12 +185,16 @@ impl<'a> Evaluation<'a> {
             Value::List(items) => items.to_vec(),
             // The keys of an object have no order, so sorting them would mean nothing.
             Value::Object(_) if kind == Loop::SortBy => {
-                return Err(failed("`sortBy` does not work on an object"));
+                return Err(EvaluationError::failed(
+                    "`sortBy` does not work on an object",
+                ));
             }
             Value::Object(fields) => fields.keys().cloned().map(Value::Text).collect(),
             other => {
                 let kind = with_article(other);
-                return Err(failed(format!("there are no items in {kind}")));
+                return Err(EvaluationError::failed(format!(
+                    "there are no items in {kind}"
+                )));
             }
         };
         // Copying the items has a cost even if the body is cheap.
@@ -205,7 +216,9 @@ impl<'a> Evaluation<'a> {
                 let keys = self.map(items.clone(), key)?;
                 function::sort_by(items, keys, &mut self.budget)
             }
-            _ => Err(failed("a loop has a wrong number of arguments")),
+            _ => Err(EvaluationError::failed(
+                "a loop has a wrong number of arguments",
+            )),
         }
     }
 
@@ -272,10 +285,6 @@ fn truth(value: &Value, sign: &str) -> Result<bool> {
             "the condition" => sign.to_owned(),
             sign => format!("`{sign}`"),
         };
-        failed(format!("{sign} needs true or false, found {kind}"))
+        EvaluationError::failed(format!("{sign} needs true or false, found {kind}"))
     })
-}
-
-fn failed(message: impl Into<String>) -> EvaluationError {
-    EvaluationError::Failed(message.into())
 }

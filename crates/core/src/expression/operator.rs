@@ -9,7 +9,7 @@ use crate::{Number, Value};
 
 /// A binary operator, except `&&` and `||`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operator {
+pub(super) enum BinaryOperator {
     Equal,
     Unequal,
     Less,
@@ -24,7 +24,7 @@ pub(super) enum Operator {
     Remainder,
 }
 
-impl Operator {
+impl BinaryOperator {
     /// Returns the precedence: 0 for comparisons, 1 for sums, 2 for products.
     pub(super) fn level(self) -> usize {
         match self {
@@ -274,7 +274,7 @@ fn add(
     budget: &mut EvaluationBudget,
 ) -> Result<Value, EvaluationError> {
     match (left, right) {
-        (Value::Number(left), Value::Number(right)) => Operator::Add.calculate(left, right),
+        (Value::Number(left), Value::Number(right)) => BinaryOperator::Add.calculate(left, right),
         (Value::Text(left), Value::Text(right)) => {
             budget.spend_text(left.len() + right.len())?;
             Ok(format!("{left}{right}").into())
@@ -283,7 +283,7 @@ fn add(
             budget.spend(left.len() + right.len())?;
             Ok(Value::list(left.iter().chain(right.iter()).cloned()))
         }
-        _ => Err(Operator::Add.unsupported(left, right)),
+        _ => Err(BinaryOperator::Add.unsupported(left, right)),
     }
 }
 
@@ -305,8 +305,8 @@ fn contains(
             Value::Text(key) => Ok(fields.contains_key(key)),
             // CEL maps may have such keys, JSON objects never do.
             Value::Number(_) | Value::Bool(_) => Ok(false),
-            _ => Err(Operator::In.unsupported(wanted, all)),
+            _ => Err(BinaryOperator::In.unsupported(wanted, all)),
         },
-        _ => Err(Operator::In.unsupported(wanted, all)),
+        _ => Err(BinaryOperator::In.unsupported(wanted, all)),
     }
 }

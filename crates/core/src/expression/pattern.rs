@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_are_told_apart_by_what_they_cost() {
+    fn sets_are_counted_by_cost() {
         check("abc", 0, 0);
         check(r"^[a-z0-9_.-]+[^\s\d]*$", 2, 0);
         check(r"[\w.+-]+@[\w-]+", 2, 2);

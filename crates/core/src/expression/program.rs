@@ -1,10 +1,10 @@
 //! A parsed expression, and its bindings: the values that must be resolved before evaluation.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::evaluate::Evaluation;
 use super::limits::EvaluationBudget;
-use super::parser::form_of;
 use super::tree::{Accessor, CoalesceOperand, Tree};
 use super::{EvaluationError, EvaluationLimits};
 use crate::Value;
@@ -48,7 +48,7 @@ impl Expression {
     }
 
     /// Returns every read of the expression, with the constant path after it. Reads inside `has(…)` or before a `??`
-    /// are marked [`Missing::Null`](crate::plan::Missing::Null), since they need not exist.
+    /// are marked [`Missing::Null`], since they need not exist.
     pub fn reads(&self) -> Vec<&Read> {
         self.0.reads.iter().collect()
     }
@@ -74,8 +74,35 @@ impl Expression {
     }
 }
 
+/// Builds the form of `alternatives`, which were parsed from `text`.
+pub(super) fn form_of(alternatives: Vec<CoalesceOperand>, text: &str) -> Form {
+    let mut flat = Vec::with_capacity(alternatives.len());
+    for alternative in alternatives {
+        match alternative.tree {
+            // `(a ?? b) ?? c` means the same as `a ?? b ?? c`.
+            Tree::FirstOf(inner) => match form_of(inner, text) {
+                Form::First(inner) => flat.extend(inner),
+                Form::All(_) => {}
+            },
+            Tree::Read(read) => flat.push(Alternative::Read(read)),
+            Tree::Literal(value) => flat.push(Alternative::Literal(value)),
+            tree => flat.push(Alternative::Expression(expression_of(
+                tree,
+                alternative.span,
+                text,
+            ))),
+        }
+    }
+    Form::First(flat)
+}
+
+fn expression_of(tree: Tree, span: Range<usize>, text: &str) -> Expression {
+    let written = text.get(span).unwrap_or_default().trim();
+    Binder::new(text).bind(written.into(), tree)
+}
+
 /// A collector of the bindings and reads of an expression.
-pub(super) struct Binder<'t> {
+struct Binder<'t> {
     text: &'t str,
     bindings: Vec<Form>,
     reads: Vec<Read>,
@@ -83,7 +110,7 @@ pub(super) struct Binder<'t> {
 
 impl<'t> Binder<'t> {
     /// Creates a binder for an expression in `text`.
-    pub(super) fn new(text: &'t str) -> Self {
+    fn new(text: &'t str) -> Self {
         Self {
             text,
             bindings: Vec::new(),
@@ -92,7 +119,7 @@ impl<'t> Binder<'t> {
     }
 
     /// Builds the expression of `tree`, whose source text is `written`.
-    pub(super) fn bind(mut self, written: Arc<str>, mut tree: Tree) -> Expression {
+    fn bind(mut self, written: Arc<str>, mut tree: Tree) -> Expression {
         self.walk(&mut tree, false);
         Expression::new(written, tree, self.bindings, self.reads)
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use regex::Regex;
 
-use super::function::Function;
-use super::operator::Operator;
+use super::function::BuiltinFunction;
+use super::operator::BinaryOperator;
 use crate::Value;
 use crate::plan::{Missing, Path, Read};
 
@@ -30,7 +30,7 @@ pub(super) enum Tree {
     /// An arithmetic negation, `-`.
     Negate(Box<Tree>),
     /// Binary operators of one precedence, from left to right.
-    Chain(Box<Tree>, Vec<(Operator, Tree)>),
+    Chain(Box<Tree>, Vec<(BinaryOperator, Tree)>),
     /// A conjunction, `&&`.
     And(Vec<Tree>),
     /// A disjunction, `||`.
@@ -42,7 +42,7 @@ pub(super) enum Tree {
     /// A value with accessors applied in order.
     Access(Box<Tree>, Vec<Accessor>),
     /// A call of a global function.
-    Call(&'static Function, Vec<Tree>),
+    Call(&'static BuiltinFunction, Vec<Tree>),
     /// An existence test of a path, `has(…)`.
     Has(Box<Tree>),
 }
@@ -62,7 +62,7 @@ pub(super) enum Accessor {
     /// Selects the item or field that a computed value names.
     Item(Tree),
     /// Calls a method.
-    Call(&'static Function, Vec<Tree>),
+    Call(&'static BuiltinFunction, Vec<Tree>),
     /// Calls `matches` with a constant pattern.
     Matches(Arc<Regex>),
     /// Runs a loop over the items of a list or the keys of an object.

@@ -31,7 +31,7 @@ pub enum Form {
     All(Vec<Read>),
 }
 
-/// One alternative of a reference.
+/// An alternative of a reference.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Alternative {
     /// A read of a step, slot or loop variable.
@@ -52,15 +52,15 @@ pub struct Read {
     /// The effect of a path that leads nowhere.
     pub missing: Missing,
     /// The position of the named step.
-    pub(crate) position: Position,
+    pub(crate) position: StepIndex,
 }
 
 /// The position in its plan of the step that a read names, known once the plan was checked. It adds
 /// nothing to the step's id, so it does not take part in comparisons.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Position(pub(crate) Option<u32>);
+pub(crate) struct StepIndex(pub(crate) Option<u32>);
 
-impl PartialEq for Position {
+impl PartialEq for StepIndex {
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -114,7 +114,7 @@ impl fmt::Display for Outside {
 /// The path from a value to a part of it.
 pub type Path = Vec<Segment>;
 
-/// One segment of a [`Path`].
+/// A segment of a [`Path`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Segment {
     /// A field of an object. On a list, an integer selects an item; negative ones count from the end.
@@ -201,7 +201,7 @@ impl Read {
             source,
             path,
             missing: Missing::Fail,
-            position: Position::default(),
+            position: StepIndex::default(),
         }
     }
 

@@ -73,7 +73,7 @@ pub struct Writes {
 pub enum Targets {
     /// Every slot receives the same value.
     All(Vec<SlotPath>),
-    /// One slot receives a value: the first one on success, unless the tool names another; the last one on failure, as
+    /// A single slot receives a value: the first one on success, unless the tool names another; the last one on failure, as
     /// `{"code", "message"}`, and the failure counts as handled. At least two slots.
     OneOf(Vec<SlotPath>),
 }

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_for_one_value_is_counted() {
+    fn subschemas_for_one_value_are_counted() {
         check("true", Ok((1, 1)));
         check(r#"{"properties": {"a": {"items": {}}}}"#, Ok((1, 1)));
         check(
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_is_refused() {
+    fn endless_references_are_refused() {
         let endless = Err("a subschema leads back to itself for the same value");
         check(r##"{"anyOf": [{"$ref": "#"}, {}]}"##, endless);
         check(

@@ -170,8 +170,8 @@ fn field(object: &ObjectType, key: &str) -> SegmentLookup {
         (None, Additional::Closed | Additional::Open(Type::Never)) => SegmentLookup::Impossible,
         (None, Additional::Open(shape)) => SegmentLookup::To(shape.clone()),
         // A schema that lists nothing says nothing about its fields.
-        (None, Additional::Unsaid) if object.properties.is_empty() => SegmentLookup::Unknown,
-        (None, Additional::Unsaid) => SegmentLookup::Unlisted,
+        (None, Additional::Unspecified) if object.properties.is_empty() => SegmentLookup::Unknown,
+        (None, Additional::Unspecified) => SegmentLookup::Unlisted,
     }
 }
 

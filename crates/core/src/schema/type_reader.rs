@@ -212,7 +212,7 @@ impl<'a> TypeReader<'a> {
         let additional = match fields.get("additionalProperties") {
             // A field may match a pattern, so its type is not that of the other fields.
             _ if has_patterns => Additional::Open(Type::Any),
-            None => Additional::Unsaid,
+            None => Additional::Unspecified,
             Some(Value::Bool(false)) => Additional::Closed,
             Some(schema) => Additional::Open(self.schema(schema, depth + 1)),
         };
@@ -364,7 +364,7 @@ fn object_intersection(one: &ObjectType, other: &ObjectType) -> ObjectType {
     }
     let additional = match (&one.additional, &other.additional) {
         (Additional::Closed, _) | (_, Additional::Closed) => Additional::Closed,
-        (Additional::Unsaid, said) | (said, Additional::Unsaid) => said.clone(),
+        (Additional::Unspecified, said) | (said, Additional::Unspecified) => said.clone(),
         (Additional::Open(one), Additional::Open(other)) => {
             Additional::Open(intersection(one.clone(), other.clone()))
         }

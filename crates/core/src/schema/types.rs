@@ -67,7 +67,7 @@ pub enum Additional {
     /// No other fields are allowed.
     Closed,
     /// Other fields are not mentioned.
-    Unsaid,
+    Unspecified,
     /// Other fields may exist, with values of this type.
     Open(Type),
 }
@@ -90,7 +90,7 @@ impl Type {
     pub fn any_object() -> Self {
         Self::Object(Arc::new(ObjectType {
             properties: IndexMap::new(),
-            additional: Additional::Unsaid,
+            additional: Additional::Unspecified,
         }))
     }
 
@@ -123,14 +123,6 @@ impl Type {
             Self::Union(members) => members,
             other => std::slice::from_ref(other),
         }
-    }
-
-    /// Returns true if all values are texts. A parameter of such a type receives an output that arrived as text
-    /// verbatim.
-    pub fn takes_only_text(&self) -> bool {
-        let mut members = self.members().iter().peekable();
-        members.peek().is_some()
-            && members.all(|member| matches!(member, Self::Text | Self::Literal(Value::Text(_))))
     }
 
     /// Returns true if some values may be texts.
@@ -257,7 +249,7 @@ impl Additional {
     pub fn shape(&self) -> &Type {
         match self {
             Self::Closed => &Type::Never,
-            Self::Unsaid => &Type::Any,
+            Self::Unspecified => &Type::Any,
             Self::Open(shape) => shape,
         }
     }
@@ -296,7 +288,7 @@ fn take(shape: &Type, parts: &mut usize, depth: usize) -> bool {
         Type::Object(object) => {
             let additional = match &object.additional {
                 Additional::Open(shape) => Some(shape),
-                Additional::Closed | Additional::Unsaid => None,
+                Additional::Closed | Additional::Unspecified => None,
             };
             let properties = object.properties.values().map(|property| &property.shape);
             properties

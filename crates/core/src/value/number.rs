@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_are_not_kept_are_found() {
+    fn unrepresentable_numbers_are_found() {
         let cases = [
             ("1", None),
             ("-0.5e3", None),

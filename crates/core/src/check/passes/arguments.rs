@@ -64,10 +64,10 @@ struct ArgumentPass<'a> {
     index: u32,
     step: &'a Step,
     /// The arguments by name, if known; computed on first use.
-    fields: OnceCell<Option<Fields>>,
+    fields: OnceCell<Option<NamedArguments>>,
 }
 
-type Fields = IndexMap<Arc<str>, Node, Hashing>;
+type NamedArguments = IndexMap<Arc<str>, Node, Hashing>;
 
 impl ArgumentPass<'_> {
     /// Checks a tool call. Returns the reason if the tool's input schema is malformed.
@@ -98,7 +98,7 @@ impl ArgumentPass<'_> {
         let shape = receiver.schema.structure();
         let lists = |member: &Type| match member {
             Type::Object(object) => {
-                object.additional == Additional::Unsaid && !object.properties.is_empty()
+                object.additional == Additional::Unspecified && !object.properties.is_empty()
             }
             _ => false,
         };
@@ -183,11 +183,11 @@ impl ArgumentPass<'_> {
         reporter: &Reporter<'_>,
     ) -> Option<&'n str> {
         let near = reporter.unambiguous_nearest(written, known.iter().map(|name| &**name))?;
-        let is_given = |fields: &Fields| fields.contains_key(near);
+        let is_given = |fields: &NamedArguments| fields.contains_key(near);
         (!self.fields(reporter).is_some_and(is_given)).then_some(near)
     }
 
-    fn fields(&self, reporter: &Reporter<'_>) -> Option<&Fields> {
+    fn fields(&self, reporter: &Reporter<'_>) -> Option<&NamedArguments> {
         let fields = self.fields.get_or_init(|| {
             let named = named_arguments(&self.step.args, reporter)?;
             Some(

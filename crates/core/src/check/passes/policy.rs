@@ -96,7 +96,7 @@ impl ExternalValuePass<'_> {
         };
         let diagnostic = match (misplaced, self.tool) {
             (Some((message, help)), _) => reporter
-                .error(Code::OutsideValue, reference.place, message)
+                .error(Code::MisplacedExternalValue, reference.place, message)
                 .help(help),
             (None, Some(tool)) => {
                 let Some(help) = self

@@ -253,7 +253,7 @@ impl ReadPass<'_> {
         };
         match self
             .types
-            .look_up(&around, self.usage.step.map(|(index, _)| index))
+            .resolve_read(&around, self.usage.step.map(|(index, _)| index))
         {
             ReadTarget::Path(PathLookup::Found(shape)) => Some(format!(
                 "{} is {shape}",
@@ -294,7 +294,7 @@ impl ReadPass<'_> {
             (Source::Step(_), SelfReference::Allowed) if self.is_own() && !self.repeats() => {
                 ReadTarget::Path(PathLookup::Unknown)
             }
-            _ => self.types.look_up(self.read, step),
+            _ => self.types.resolve_read(self.read, step),
         }
     }
 

@@ -48,7 +48,7 @@ fn report_unwritten(
         return;
     }
     let step = usage.step.map(|(index, _)| index);
-    let target = types.look_up(read, step);
+    let target = types.resolve_read(read, step);
     if matches!(
         &target,
         ReadTarget::Path(PathLookup::Found(_) | PathLookup::Unknown)

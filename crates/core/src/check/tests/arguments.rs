@@ -152,7 +152,7 @@ fn schemas_that_are_malformed_somewhere() {
 }
 
 #[test]
-fn what_may_have_come_as_text() {
+fn values_that_may_arrive_as_text() {
     let fixture = CheckFixture::with_tools(
         r#"{"number": {"out": {"type": "integer"}}, "object": {"out": {"type": "object", "properties": {"n": {"type": "integer"}, "m": {"type": "integer"}, "t": {"type": "string"}, "any": {}}}},
             "text": {"in": {"properties": {"v": {"type": "string"}}}}, "count": {"in": {"properties": {"v": {"type": "integer"}}}}, "truth": {"in": {"properties": {"v": {"type": "boolean"}}}},

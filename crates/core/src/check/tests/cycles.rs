@@ -35,7 +35,7 @@ fn cyclic_components() {
 }
 
 #[test]
-fn no_circles() {
+fn no_cycles() {
     let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
     // A step may refer to its own round and its own error.
     fixture.expect(
@@ -55,7 +55,7 @@ fn no_circles() {
 }
 
 #[test]
-fn the_first_reference_of_a_circle_is_pointed_at() {
+fn a_cycle_is_placed_at_its_first_reference() {
     let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
     fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "args": {"u": "${c}", "v": "${b}", "w": "${b.x}"}}, {"id": "b", "value": "${a}"}, {"id": "c", "tool": "e"}]}"#,
@@ -100,7 +100,7 @@ fn values_that_speak_of_themselves() {
 }
 
 #[test]
-fn long_circles_are_told_in_part() {
+fn long_cycles_are_shown_in_part() {
     let told = |length: usize| {
         let steps: Vec<String> = (0..length)
             .map(|step| {
@@ -110,11 +110,11 @@ fn long_circles_are_told_in_part() {
                 )
             })
             .collect();
-        let (_, findings) =
+        let (_, diagnostics) =
             CheckFixture::default().check(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")));
-        findings
+        diagnostics
             .iter()
-            .map(|finding| &*finding.message)
+            .map(|diagnostic| &*diagnostic.message)
             .collect::<String>()
     };
     assert!(told(30).ends_with("`s28` → `s29` → `s0`"), "{}", told(30));
@@ -131,15 +131,15 @@ fn long_circles_are_told_in_part() {
 }
 
 #[test]
-fn a_knot_is_told_in_part() {
+fn a_large_component_is_reported_in_part() {
     let all: Vec<String> = (0..110).map(|step| format!(r#""${{s{step}}}""#)).collect();
     let all = all.join(", ");
     let steps: Vec<String> = (0..110)
         .map(|step| format!(r#"{{"id": "s{step}", "value": [{all}]}}"#))
         .collect();
-    let (_, findings) =
+    let (_, diagnostics) =
         CheckFixture::default().check(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")));
-    assert_eq!(findings.len(), 50);
+    assert_eq!(diagnostics.len(), 50);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_long_chain_does_not_exhaust_the_stack() {
 
 proptest! {
     #[test]
-    fn circles_are_what_reachability_says(edges in prop::collection::vec(prop::collection::vec(0_u32..12, 0..3), 12)) {
+    fn components_agree_with_reachability(edges in prop::collection::vec(prop::collection::vec(0_u32..12, 0..3), 12)) {
         let reach = reachable(&edges);
         let graph = DependencyGraph::new(edges.clone());
         let cyclic_components = graph.cyclic_components();

@@ -7,8 +7,8 @@ use crate::plan::{Output, Read, Segment, SlotKind, Source};
 /// Compares the dependencies of each step, and then its first waits.
 #[track_caller]
 fn check(fixture: &CheckFixture, text: &str, expected: &[(&str, &str)]) {
-    let (checked, findings) = fixture.check(text);
-    let checked = checked.unwrap_or_else(|| panic!("{findings:?}"));
+    let (checked, diagnostics) = fixture.check(text);
+    let checked = checked.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let found: Vec<(String, String)> = checked
         .steps()
         .iter()
@@ -111,7 +111,7 @@ fn slots_are_waited_for_where_they_overlap() {
 
 /// A list of writers that was visited is skipped, and not confused with another.
 #[test]
-fn many_slots_are_waited_for_whichever_way_they_are_read_first() {
+fn many_slots_are_waited_for_in_any_read_order() {
     const SLOTS: usize = 8;
     let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
     let writers: Vec<String> = (0..SLOTS)
@@ -144,7 +144,7 @@ fn listed_steps_wait_for_the_one_before() {
 }
 
 #[test]
-fn a_sub_plan_reads_what_it_shares() {
+fn a_sub_plan_reads_shared_slots() {
     let fixture = CheckFixture::with_tools(r#"{"e": {}}"#)
         .plan("inner", r#"{"steps": [{"id": "x", "tool": "e", "args": {"v": "${slots.state.a}", "w": "${slots.state.own}"}}, {"id": "y", "tool": "e", "writes": "state.own"}]}"#)
         .plan("outer", r#"{"steps": [{"id": "z", "plan": "inner", "scopes": ["state"]}]}"#);
@@ -168,8 +168,8 @@ fn a_plan_can_be_extended() {
         "more.json",
         r#"{"steps": [{"id": "b", "tool": "e", "args": {"v": "${a}"}}]}"#,
     );
-    let (second, findings) = first.extend(more, &fixture.context());
-    assert!(findings.is_empty(), "{findings:?}");
+    let (second, diagnostics) = first.extend(more, &fixture.context());
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
     let second = second.expect("a sound plan");
     assert_eq!(second.steps().len(), 2);
     assert_eq!(second.step_index("a"), Some(0));
@@ -177,24 +177,24 @@ fn a_plan_can_be_extended() {
     assert_eq!(second.steps()[1].first_waits, [0]);
     assert_ne!(first.digest(), second.digest());
     let again = super::fixture::plan(r#"{"steps": [{"id": "a", "tool": "e"}]}"#);
-    let (none, findings) = second.extend(again, &fixture.context());
+    let (none, diagnostics) = second.extend(again, &fixture.context());
     assert!(none.is_none());
-    assert_eq!(findings.len(), 1);
+    assert_eq!(diagnostics.len(), 1);
 }
 
 #[test]
-fn what_is_said_for_all_is_replaced_where_more_says_it() {
+fn output_of_an_extension_replaces_the_first() {
     let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
     let mut plan =
         super::fixture::plan(r#"{"steps": [{"id": "a", "tool": "e"}], "output": {"v": "${a}"}}"#);
     plan.instances = vec!["one".into(), "two".into()];
-    let (first, findings) = fixture.check_plan(plan);
-    let first = first.unwrap_or_else(|| panic!("{findings:?}"));
+    let (first, diagnostics) = fixture.check_plan(plan);
+    let first = first.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let extended = |text: &str| {
         let mut more = super::fixture::plan_called("more.json", text);
         more.instances = vec!["two".into(), "three".into()];
-        let (second, findings) = first.extend(more, &fixture.context());
-        second.unwrap_or_else(|| panic!("{findings:?}"))
+        let (second, diagnostics) = first.extend(more, &fixture.context());
+        second.unwrap_or_else(|| panic!("{diagnostics:?}"))
     };
     let silent = extended(r#"{"steps": [{"id": "b", "tool": "e"}]}"#);
     assert!(matches!(silent.plan().output, Output::Value(_)));
@@ -210,8 +210,8 @@ fn dependencies_are_known_before_any_check() {
         {"id": "a", "tool": "e", "writes": "state.x"}, {"id": "b", "value": "${slots.state.x}", "after": ["a"]},
         {"id": "c", "tool": "e", "args": {"v": "${a ?? b}"}}
     ]}"#;
-    let (checked, findings) = CheckFixture::with_tools(r#"{"e": {}}"#).check(text);
-    let checked = checked.unwrap_or_else(|| panic!("{findings:?}"));
+    let (checked, diagnostics) = CheckFixture::with_tools(r#"{"e": {}}"#).check(text);
+    let checked = checked.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let known: Vec<_> = checked
         .steps()
         .iter()
@@ -222,10 +222,10 @@ fn dependencies_are_known_before_any_check() {
 
 #[test]
 fn a_read_has_its_producers() {
-    let (checked, findings) = CheckFixture::with_tools(r#"{"e": {}}"#).check(
+    let (checked, diagnostics) = CheckFixture::with_tools(r#"{"e": {}}"#).check(
         r#"{"steps": [{"id": "a", "tool": "e"}, {"id": "b", "tool": "e", "writes": "state.x"}, {"id": "c", "tool": "e", "writes": "state.x.y", "after": ["b"]}]}"#,
     );
-    let checked: CheckedPlan = checked.unwrap_or_else(|| panic!("{findings:?}"));
+    let checked: CheckedPlan = checked.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let producers = |source, keys: &[&str]| {
         let path = keys.iter().map(|key| Segment::key(*key)).collect();
         checked.producers(&Read::part(source, path))
@@ -244,9 +244,9 @@ fn a_digest_is_of_the_meaning() {
     let other = CheckFixture::with_tools(r#"{"e": {}}"#)
         .plan("p", r#"{"steps": [{"id": "y", "tool": "e"}]}"#);
     let digest = |fixture: &CheckFixture, text: &str| {
-        let (checked, findings) = fixture.check(text);
+        let (checked, diagnostics) = fixture.check(text);
         checked
-            .unwrap_or_else(|| panic!("{findings:?}"))
+            .unwrap_or_else(|| panic!("{diagnostics:?}"))
             .digest()
             .to_owned()
     };
@@ -281,13 +281,13 @@ fn a_digest_is_of_the_meaning() {
 }
 
 #[test]
-fn a_digest_of_a_step_is_of_what_it_says_alone() {
+fn a_step_digest_covers_its_meaning_only() {
     let fixture = CheckFixture::with_tools(r#"{"e": {}}"#)
         .plan("p", r#"{"steps": [{"id": "x", "tool": "e"}]}"#)
         .plan("q", r#"{"steps": [{"id": "y", "tool": "e"}]}"#);
     let digest = |text: &str, step: usize| {
-        let (checked, findings) = fixture.check(text);
-        let checked = checked.unwrap_or_else(|| panic!("{findings:?}"));
+        let (checked, diagnostics) = fixture.check(text);
+        let checked = checked.unwrap_or_else(|| panic!("{diagnostics:?}"));
         checked.step_digest(step)
     };
     let alone = digest(
@@ -317,7 +317,7 @@ fn a_digest_of_a_step_is_of_what_it_says_alone() {
 }
 
 #[test]
-fn a_digest_tells_apart_what_can_be_missing_only() {
+fn a_digest_ignores_missing_rules_without_effect() {
     use crate::plan::{Missing, Node, Path, Read, Reference, Segment, Source};
     use crate::{Place, Plan, Step, StepId, Value};
 
@@ -334,8 +334,8 @@ fn a_digest_tells_apart_what_can_be_missing_only() {
             steps,
             ..Plan::default()
         };
-        let (checked, findings) = crate::check(plan, &fixture.context());
-        let checked = checked.unwrap_or_else(|| panic!("{findings:?}"));
+        let (checked, diagnostics) = crate::check(plan, &fixture.context());
+        let checked = checked.unwrap_or_else(|| panic!("{diagnostics:?}"));
         checked.digest().to_owned()
     };
     let (field, each) = (Segment::key("x"), Segment::Each);
@@ -452,8 +452,8 @@ fn whatever_has_a_meaning_is_in_the_digest() {
         .map(|more| format!(r#"{{{more}, "steps": [{{"id": "a", "tool": "e"}}]}}"#));
     let mut seen = std::collections::HashMap::new();
     for text in steps.iter().map(|step| one(step)).chain(around) {
-        let (checked, findings) = fixture.check(&text);
-        let checked = checked.unwrap_or_else(|| panic!("{findings:?} in {text}"));
+        let (checked, diagnostics) = fixture.check(&text);
+        let checked = checked.unwrap_or_else(|| panic!("{diagnostics:?} in {text}"));
         let other = seen.insert(checked.digest().to_owned(), text.clone());
         assert_eq!(other, None, "as {text}");
     }

@@ -117,7 +117,7 @@ fn whatever_is_asked_for() {
 }
 
 #[test]
-fn a_checked_plan_knows_what_it_reads() {
+fn a_checked_plan_knows_its_reads() {
     let mut fixture = fixture();
     fixture.policy = Policy::new().release_anything();
     let fixture = fixture.plan(

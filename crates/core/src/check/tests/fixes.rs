@@ -17,7 +17,7 @@ fn check(step: &str, expected: &[&str]) {
     assert!(diagnostics.has_errors(), "in {step}");
     let fixes: Vec<String> = diagnostics
         .iter()
-        .filter_map(|finding| finding.fix.as_ref())
+        .filter_map(|diagnostic| diagnostic.fix.as_ref())
         .map(|fix| format!("{:?} at {}: {}", fix.part, fix.pointer, fix.replacement))
         .collect();
     assert_eq!(fixes, expected, "in {step}");

@@ -89,9 +89,9 @@ impl CheckFixture {
         let (checked, diagnostics) = self.check(text);
         let found: Vec<String> = diagnostics
             .iter()
-            .map(|finding| {
-                let mark = if finding.is_error() { "" } else { "?" };
-                format!("{mark}{finding}")
+            .map(|diagnostic| {
+                let mark = if diagnostic.is_error() { "" } else { "?" };
+                format!("{mark}{diagnostic}")
             })
             .collect();
         assert_eq!(found, expected, "in {text}");

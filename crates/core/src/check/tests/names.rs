@@ -11,14 +11,14 @@ fn a_tool_whose_place_is_not_known_is_where_its_step_is() {
     if let Action::Tool(name) = &mut plan.steps[0].action {
         name.place = Place::NOWHERE;
     }
-    let (_, findings) = fixture.check_plan(plan);
-    let findings: Vec<_> = findings.iter().collect();
-    assert_eq!(findings.len(), 1);
+    let (_, diagnostics) = fixture.check_plan(plan);
+    let diagnostics: Vec<_> = diagnostics.iter().collect();
+    assert_eq!(diagnostics.len(), 1);
     assert_eq!(
-        findings[0].to_string(),
+        diagnostics[0].to_string(),
         "PW0201 at /steps/0: there is no tool `get_wether` (did you mean `get_weather`?)"
     );
-    assert_eq!(findings[0].fix, None);
+    assert_eq!(diagnostics[0].fix, None);
 }
 
 #[test]
@@ -99,8 +99,10 @@ fn names_that_models_know() {
 #[test]
 fn a_near_tool_is_offered_as_a_fix() {
     let fixture = CheckFixture::with_tools(r#"{"get_weather": {}}"#);
-    let (_, findings) = fixture.check(r#"{"steps": [{"id": "a", "tool": "get_wether"}]}"#);
-    let fix = findings.iter().find_map(|finding| finding.fix.clone());
+    let (_, diagnostics) = fixture.check(r#"{"steps": [{"id": "a", "tool": "get_wether"}]}"#);
+    let fix = diagnostics
+        .iter()
+        .find_map(|diagnostic| diagnostic.fix.clone());
     let fix = fix.expect("a fix");
     assert_eq!(
         (&*fix.pointer, &*fix.replacement),
@@ -153,7 +155,7 @@ fn steps_that_come_later() {
 }
 
 #[test]
-fn all_findings_come_at_once() {
+fn all_diagnostics_are_reported_at_once() {
     CheckFixture::with_tools(r#"{"w": {"in": {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}, "k": {"enum": ["a", "b"]}}, "required": ["n", "k"]}}}"#)
         .expect(
             r#"{"steps": [{"id": "x", "tool": "w", "args": {"n": 0, "k": "c"}}, {"id": "y", "tool": "w", "args": {"n": 2}}, {"id": "z", "tool": "gone"}]}"#,

@@ -109,7 +109,7 @@ fn depth_is_limited() {
 
 /// A cached plan may be too deep in another place.
 #[test]
-fn depth_counts_wherever_a_plan_is_run() {
+fn depth_counts_for_each_use_of_a_plan() {
     let limits = Limits {
         max_depth: 2,
         ..Limits::default()
@@ -153,7 +153,7 @@ fn steps_of_inner_plans_count() {
 }
 
 #[test]
-fn what_is_not_given_is_missing() {
+fn missing_arguments() {
     CheckFixture::with_tools(TOOLS)
         .plan("summary", r#"{"inputs": {"text": {"type": "string"}}, "steps": [{"id": "x", "tool": "e", "args": {"t": "${inputs.text}"}}]}"#)
         .expect(

@@ -41,8 +41,11 @@ fn a_step_of_an_instance_that_there_is_not() {
         ),
     ] {
         plan.steps[1].instance = instance.map(Into::into);
-        let (_, findings) = check(plan.clone(), &CheckContext::new(&catalog));
-        let messages: Vec<&str> = findings.iter().map(|finding| &*finding.message).collect();
+        let (_, diagnostics) = check(plan.clone(), &CheckContext::new(&catalog));
+        let messages: Vec<&str> = diagnostics
+            .iter()
+            .map(|diagnostic| &*diagnostic.message)
+            .collect();
         assert_eq!(messages, expected.into_iter().collect::<Vec<_>>());
     }
 }
@@ -194,7 +197,7 @@ fn limits() {
 }
 
 #[test]
-fn what_is_at_a_limit_is_within_it() {
+fn limits_are_inclusive() {
     let limits = Limits {
         max_steps: 3,
         max_expression_length: 7,
@@ -223,10 +226,10 @@ fn long_lists_of_names_are_cut_off() {
         .collect();
     let fixture = CheckFixture::with_tools(&format!("{{{}}}", tools.join(", ")));
     let check = |tool: &str, end: &str| {
-        let (_, findings) = fixture.check(&format!(
+        let (_, diagnostics) = fixture.check(&format!(
             r#"{{"steps": [{{"id": "a", "tool": "{tool}"}}]}}"#
         ));
-        let told: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        let told: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
         assert!(matches!(&told[..], [one] if one.ends_with(end)), "{told:?}");
     };
     check("ghost", "`tool_28`, `tool_29`, 5 more)");
@@ -234,7 +237,7 @@ fn long_lists_of_names_are_cut_off() {
 
 /// Each output type is inferred once, however many references ask for it.
 #[test]
-fn shapes_are_worked_out_once() {
+fn types_are_inferred_once() {
     let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
     let mut steps = vec![r#"{"id": "s0", "value": {"x": 1}}"#.to_owned()];
     for step in 1..60 {
@@ -351,8 +354,8 @@ fn large_plans_are_checked_fast() {
         }
     };
     // The first check compiles the schemas.
-    let (checked, findings) = fixture.check_plan(plan(1000));
-    assert!(checked.is_some(), "{findings:?}");
+    let (checked, diagnostics) = fixture.check_plan(plan(1000));
+    assert!(checked.is_some(), "{diagnostics:?}");
     #[expect(
         clippy::disallowed_methods,
         reason = "the test measures how long the check takes"

@@ -16,8 +16,8 @@ const TOOLS: &str = r##"{
 #[track_caller]
 fn named(step: &str) -> String {
     let text = format!(r#"{{"steps": [{{"id": "p", "value": "x"}}, {step}]}}"#);
-    let (checked, findings) = CheckFixture::with_tools(TOOLS).check(&text);
-    let checked = checked.unwrap_or_else(|| panic!("{findings:?}"));
+    let (checked, diagnostics) = CheckFixture::with_tools(TOOLS).check(&text);
+    let checked = checked.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let step = &checked.plan().steps[1];
     assert!(step.positional.is_empty());
     let crate::plan::NodeKind::Object(fields) = &step.args.kind else {
@@ -60,7 +60,7 @@ fn required_parameters_come_first() {
 }
 
 #[test]
-fn what_gets_no_name_is_found() {
+fn unnamed_arguments_are_reported() {
     refused(
         r#"{"id": "s", "tool": "search", "positional": ["a", 1, "b", "c"]}"#,
         &[
@@ -94,7 +94,7 @@ fn what_gets_no_name_is_found() {
 }
 
 #[test]
-fn other_findings_are_made_as_well() {
+fn other_diagnostics_are_reported_as_well() {
     refused(
         r#"{"id": "s", "tool": "search", "positional": [1, "${gone}"]}"#,
         &[
@@ -117,6 +117,6 @@ fn plans_in_steps_are_named_as_well() {
     let mut outer = plan(
         r#"{"steps": [{"id": "s", "plan": {"steps": [{"id": "i", "tool": "search", "positional": ["a", 1, 2, 3]}]}}]}"#,
     );
-    let findings = name_arguments(&mut outer, &fixture.catalog);
-    assert_eq!(findings.len(), 1);
+    let diagnostics = name_arguments(&mut outer, &fixture.catalog);
+    assert_eq!(diagnostics.len(), 1);
 }

@@ -38,8 +38,8 @@ fn known(plan: &CheckedPlan) -> Vec<Vec<Option<u32>>> {
 #[track_caller]
 fn check(plan: Plan, expected: &[&[Option<u32>]]) -> CheckedPlan {
     let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
-    let (checked, findings) = check_plan(plan, &fixture.context());
-    let checked = checked.unwrap_or_else(|| panic!("{findings:?}"));
+    let (checked, diagnostics) = check_plan(plan, &fixture.context());
+    let checked = checked.unwrap_or_else(|| panic!("{diagnostics:?}"));
     assert_eq!(known(&checked), expected);
     checked
 }

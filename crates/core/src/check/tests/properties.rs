@@ -91,11 +91,11 @@ proptest! {
         let fixture = CheckFixture::with_tools(r#"{"e": {}, "typed": {
             "in": {"type": "object", "properties": {"text": {"type": "string"}, "list": {"type": "array", "items": {"type": "integer"}}}},
             "out": {"type": "object", "properties": {"text": {"type": "string"}, "rows": {"type": "array", "items": {"type": "object"}}}, "additionalProperties": false}}}"#);
-        let (checked, findings) = fixture.check(&text);
-        prop_assert_eq!(checked.is_none(), findings.has_errors());
-        for finding in &findings {
-            prop_assert!(!finding.message.is_empty());
-            prop_assert!(!finding.message.ends_with('.'));
+        let (checked, diagnostics) = fixture.check(&text);
+        prop_assert_eq!(checked.is_none(), diagnostics.has_errors());
+        for diagnostic in &diagnostics {
+            prop_assert!(!diagnostic.message.is_empty());
+            prop_assert!(!diagnostic.message.ends_with('.'));
         }
         if let Some(checked) = checked {
             let edges = checked.steps().iter().map(|step| {

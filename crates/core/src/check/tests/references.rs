@@ -137,7 +137,7 @@ fn names_that_are_not_there() {
 }
 
 #[test]
-fn inputs_and_variables_that_nobody_gives() {
+fn missing_inputs_and_variables() {
     let fixture = CheckFixture::with_tools(TOOLS);
     fixture.expect(
         r#"{"inputs": {"city": {"default": "Oslo"}}, "steps": [{"id": "s", "tool": "e", "args": {"a": "${inputs.ctiy}", "b": "${inputs.city}", "c": "${vars.x}", "d": "${vars.x ?? 1}"}}]}"#,
@@ -163,7 +163,7 @@ fn inputs_and_variables_that_nobody_gives() {
 }
 
 #[test]
-fn what_a_step_says_of_itself() {
+fn self_references() {
     let fixture = CheckFixture::with_tools(TOOLS);
     let check = |step: &str, expected: &[&str]| {
         fixture.expect(
@@ -289,7 +289,7 @@ fn variables_that_have_bare_names() {
 }
 
 #[test]
-fn what_need_not_be_there_may_be_null() {
+fn optional_parts_may_be_null() {
     let fixture = CheckFixture::with_tools(
         r#"{"rows": {"out": {"type": "object", "properties": {"total": {"type": "integer"}, "rows": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "integer"}}}}}}},
             "truth": {"in": {"properties": {"v": {"type": "boolean"}}}}, "list": {"in": {"properties": {"v": {"type": "array", "items": {"type": "boolean"}}}}}}"#,

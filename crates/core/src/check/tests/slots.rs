@@ -50,14 +50,17 @@ fn variables_of_known_shape() {
 }
 
 #[test]
-fn only_what_sets_a_slot_gives_it_its_shape() {
+fn only_replacing_writers_determine_the_type_of_a_slot() {
     let check = |writes: &str, slot: &str, is_known: bool| {
         let reader =
             format!(r#"{{"id": "a", "tool": "e", "args": {{"v": "${{slots.{slot}.b}}"}}}}"#);
-        let finding = format!(
+        let diagnostic = format!(
             "?PW0402 at /steps/1/args/v: `${{slots.{slot}.b}}` leads nowhere: there is no field `b` in the slot `{slot}` (the only field is `a`)"
         );
-        let expected: Vec<&str> = is_known.then_some(finding.as_str()).into_iter().collect();
+        let expected: Vec<&str> = is_known
+            .then_some(diagnostic.as_str())
+            .into_iter()
+            .collect();
         check(
             &format!(r#"{{"steps": [{{"id": "t", "tool": "typed", {writes}}}, {reader}]}}"#),
             &expected,
@@ -72,7 +75,7 @@ fn only_what_sets_a_slot_gives_it_its_shape() {
 }
 
 #[test]
-fn items_that_come_round_in_a_circle() {
+fn items_in_a_cycle() {
     // The type of `w` is asked for first, while `e` is still being inferred.
     check(
         r#"{"steps": [{"id": "x", "tool": "e", "args": {"v": "${w[0]}"}}, {"id": "w", "value": ["${e}"], "writes": "state.l"}, {"id": "e", "for_each": "${slots.state.l}", "value": ["${item}", "${item.name}"]}]}"#,

@@ -53,7 +53,7 @@ fn check(text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn what_surely_changes_nothing() {
+fn steps_that_certainly_have_no_effect() {
     check(
         r#"{"steps": [{"id": "r", "tool": "read"}, {"id": "a", "tool": "asked"}, {"id": "w", "tool": "write"}, {"id": "s", "tool": "says"}, {"id": "v", "value": "${r}"}]}"#,
         &["r", "v"],
@@ -61,7 +61,7 @@ fn what_surely_changes_nothing() {
 }
 
 #[test]
-fn plans_of_which_every_step_may() {
+fn sub_plans_whose_steps_all_may_start_early() {
     check(
         r#"{"steps": [{"id": "r", "plan": "reads"}, {"id": "w", "plan": "writes"}, {"id": "s", "plan": "reads", "scopes": ["vars"]}]}"#,
         &["r"],
@@ -108,7 +108,7 @@ fn slots_whose_writers_are_there() {
 }
 
 #[test]
-fn nobody_is_asked_before_it() {
+fn steps_with_approval_do_not_start_early() {
     let mut plan = plan(r#"{"steps": [{"id": "r", "tool": "read"}, {"id": "s", "tool": "read"}]}"#);
     plan.steps[0].approval = Approval::Ask;
     let (checked, _) = fixture().check_plan(plan);

@@ -1,6 +1,5 @@
 //! Conversions between types.
 
-use super::table::{failed, unsupported};
 use crate::Value;
 use crate::expression::EvaluationError;
 use crate::expression::limits::EvaluationBudget;
@@ -17,7 +16,7 @@ pub(super) fn string(values: &[Value], budget: &mut EvaluationBudget) -> Result 
             budget.spend_text(text.len())?;
             Ok(text.into())
         }
-        _ => Err(unsupported("string", values)),
+        _ => Err(EvaluationError::unsupported("string", values)),
     }
 }
 
@@ -31,7 +30,7 @@ pub(super) fn uint(values: &[Value], _: &mut EvaluationBudget) -> Result {
     let value = to_whole("uint", values)?;
     let is_negative = matches!(values, [number] if number.as_f64().is_some_and(|it| it < 0.0));
     if is_negative || value.as_u64().is_none() {
-        return Err(failed(format!("`{value}` is negative")));
+        return Err(EvaluationError::failed(format!("`{value}` is negative")));
     }
     Ok(value)
 }
@@ -42,12 +41,10 @@ fn to_whole(name: &str, values: &[Value]) -> Result {
             Some(whole) => whole_value(whole).ok_or_else(out_of_range),
             None => truncate(number.as_f64().unwrap_or(f64::NAN)).ok_or_else(out_of_range),
         },
-        [Value::Text(text)] => text
-            .parse()
-            .ok()
-            .and_then(whole_value)
-            .ok_or_else(|| failed(format!("the text `{}` is no whole number", excerpt(text)))),
-        _ => Err(unsupported(name, values)),
+        [Value::Text(text)] => text.parse().ok().and_then(whole_value).ok_or_else(|| {
+            EvaluationError::failed(format!("the text `{}` is no whole number", excerpt(text)))
+        }),
+        _ => Err(EvaluationError::unsupported(name, values)),
     }
 }
 
@@ -70,9 +67,12 @@ pub(super) fn double(values: &[Value], _: &mut EvaluationBudget) -> Result {
         [Value::Number(number)] => double_value(number.as_f64().unwrap_or(f64::NAN)),
         [Value::Text(text)] => match text.parse() {
             Ok(number) => double_value(number),
-            Err(_) => Err(failed(format!("the text `{}` is no number", excerpt(text)))),
+            Err(_) => Err(EvaluationError::failed(format!(
+                "the text `{}` is no number",
+                excerpt(text)
+            ))),
         },
-        _ => Err(unsupported("double", values)),
+        _ => Err(EvaluationError::unsupported("double", values)),
     }
 }
 
@@ -83,12 +83,12 @@ pub(super) fn bool(values: &[Value], _: &mut EvaluationBudget) -> Result {
         [Value::Text(text)] => match text.as_ref() {
             "true" | "True" | "TRUE" | "t" | "1" => Ok(true.into()),
             "false" | "False" | "FALSE" | "f" | "0" => Ok(false.into()),
-            other => Err(failed(format!(
+            other => Err(EvaluationError::failed(format!(
                 "the text `{}` is neither true nor false",
                 excerpt(other)
             ))),
         },
-        _ => Err(unsupported("bool", values)),
+        _ => Err(EvaluationError::unsupported("bool", values)),
     }
 }
 
@@ -96,7 +96,7 @@ pub(super) fn bool(values: &[Value], _: &mut EvaluationBudget) -> Result {
 pub(super) fn identity(values: &[Value], _: &mut EvaluationBudget) -> Result {
     match values {
         [value] => Ok(value.clone()),
-        _ => Err(unsupported("dyn", values)),
+        _ => Err(EvaluationError::unsupported("dyn", values)),
     }
 }
 

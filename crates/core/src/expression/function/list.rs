@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 
-use super::table::{failed, unsupported};
 use crate::Value;
 use crate::expression::EvaluationError;
 use crate::expression::limits::EvaluationBudget;
@@ -22,7 +21,7 @@ pub(super) fn size(values: &[Value], budget: &mut EvaluationBudget) -> Result {
         }
         [Value::List(items)] => items.len(),
         [Value::Object(fields)] => fields.len(),
-        _ => return Err(unsupported("size", values)),
+        _ => return Err(EvaluationError::unsupported("size", values)),
     };
     Ok((size as u64).into())
 }
@@ -38,14 +37,14 @@ pub(super) fn reverse(values: &[Value], budget: &mut EvaluationBudget) -> Result
             budget.spend_text(text.len())?;
             Ok(text.chars().rev().collect::<String>().into())
         }
-        _ => Err(unsupported("reverse", values)),
+        _ => Err(EvaluationError::unsupported("reverse", values)),
     }
 }
 
 /// Returns the items from one position up to, but not including, another.
 pub(super) fn slice(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let [Value::List(items), Value::Number(from), Value::Number(to)] = values else {
-        return Err(unsupported("slice", values));
+        return Err(EvaluationError::unsupported("slice", values));
     };
     let position = |number: &crate::Number| {
         number
@@ -57,7 +56,7 @@ pub(super) fn slice(values: &[Value], budget: &mut EvaluationBudget) -> Result {
         .and_then(|(from, to)| items.get(from..to))
         .ok_or_else(|| {
             let count = items.len();
-            failed(format!(
+            EvaluationError::failed(format!(
                 "there are no items from {from} to {to} in a list of {count}"
             ))
         })?;
@@ -71,9 +70,13 @@ pub(super) fn flatten(values: &[Value], budget: &mut EvaluationBudget) -> Result
         [Value::List(items)] => (items, 1),
         [Value::List(items), Value::Number(depth)] => match depth.as_u64() {
             Some(depth) => (items, depth),
-            None => return Err(failed("`flatten` needs a depth that is not negative")),
+            None => {
+                return Err(EvaluationError::failed(
+                    "`flatten` needs a depth that is not negative",
+                ));
+            }
         },
-        _ => return Err(unsupported("flatten", values)),
+        _ => return Err(EvaluationError::unsupported("flatten", values)),
     };
     let mut flat = items.to_vec();
     for _ in 0..depth {
@@ -100,7 +103,7 @@ pub(super) fn flatten(values: &[Value], budget: &mut EvaluationBudget) -> Result
 /// Returns the distinct items, in the order of their first occurrence.
 pub(super) fn distinct(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let [Value::List(items)] = values else {
-        return Err(unsupported("distinct", values));
+        return Err(EvaluationError::unsupported("distinct", values));
     };
     let mut kept: Vec<Value> = Vec::new();
     'items: for item in items.iter() {
@@ -118,7 +121,7 @@ pub(super) fn distinct(values: &[Value], budget: &mut EvaluationBudget) -> Resul
 pub(super) fn sort(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     match values {
         [Value::List(items)] => sort_by(items.to_vec(), items.to_vec(), budget),
-        _ => Err(unsupported("sort", values)),
+        _ => Err(EvaluationError::unsupported("sort", values)),
     }
 }
 
@@ -132,7 +135,7 @@ pub(in crate::expression) fn sort_by(
     // A sort needs a total order, so keys of different kinds are refused first.
     for key in &keys {
         if compare(&first, key).is_none() {
-            return Err(unsupported("sort", &[first, key.clone()]));
+            return Err(EvaluationError::unsupported("sort", &[first, key.clone()]));
         }
     }
     let work: usize = keys
@@ -152,11 +155,13 @@ pub(in crate::expression) fn sort_by(
 pub(super) fn range(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let count = match values {
         [Value::Number(count)] => count.as_i64(),
-        _ => return Err(unsupported("lists.range", values)),
+        _ => return Err(EvaluationError::unsupported("lists.range", values)),
     };
     let count = count
         .filter(|count| (0..=MAX_RANGE).contains(count))
-        .ok_or_else(|| failed(format!("`lists.range` goes from 0 to {MAX_RANGE} at most")))?;
+        .ok_or_else(|| {
+            EvaluationError::failed(format!("`lists.range` goes from 0 to {MAX_RANGE} at most"))
+        })?;
     budget.spend(usize::try_from(count).unwrap_or(usize::MAX))?;
     Ok(Value::list((0..count).map(Value::from)))
 }

@@ -7,5 +7,5 @@ mod table;
 mod text;
 
 pub(super) use list::sort_by;
-pub(super) use table::{Function, NAMESPACES, global, method, nearest};
+pub(super) use table::{BuiltinFunction, NAMESPACES, global, method, nearest};
 pub(super) use text::search;

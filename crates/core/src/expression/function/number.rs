@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 
-use super::table::unsupported;
 use crate::Value;
 use crate::expression::EvaluationError;
 use crate::expression::limits::EvaluationBudget;
@@ -34,7 +33,10 @@ fn extreme(
     let mut best: Option<&Value> = None;
     for number in numbers {
         if !matches!(number, Value::Number(_)) {
-            return Err(unsupported(name, std::slice::from_ref(number)));
+            return Err(EvaluationError::unsupported(
+                name,
+                std::slice::from_ref(number),
+            ));
         }
         match best {
             Some(best) if compare(number, best) != Some(wanted) => {}
@@ -56,7 +58,7 @@ pub(super) fn abs(values: &[Value], _: &mut EvaluationBudget) -> Result {
                 Ok(value.clone())
             }
         }
-        _ => Err(unsupported("math.abs", values)),
+        _ => Err(EvaluationError::unsupported("math.abs", values)),
     }
 }
 
@@ -87,6 +89,6 @@ fn rounded(name: &str, values: &[Value], round: fn(f64) -> f64) -> Result {
             Some(_) => Ok(value.clone()),
             None => double_value(round(number.as_f64().unwrap_or(f64::NAN))),
         },
-        _ => Err(unsupported(name, values)),
+        _ => Err(EvaluationError::unsupported(name, values)),
     }
 }

@@ -4,28 +4,27 @@ use super::{convert, list, number, text};
 use crate::Value;
 use crate::expression::EvaluationError;
 use crate::expression::limits::EvaluationBudget;
-use crate::path::with_article;
 
-type Run = fn(&[Value], &mut EvaluationBudget) -> Result<Value, EvaluationError>;
+type Implementation = fn(&[Value], &mut EvaluationBudget) -> Result<Value, EvaluationError>;
 
 /// A function of the expression language.
 #[derive(Debug)]
-pub(in crate::expression) struct Function {
+pub(in crate::expression) struct BuiltinFunction {
     /// Its name.
     pub(in crate::expression) name: &'static str,
     /// The call style.
-    style: Style,
+    style: CallStyle,
     /// The minimum number of arguments, including the receiver of a method.
     pub(in crate::expression) min_arguments: usize,
     /// The maximum number of arguments, including the receiver of a method.
     pub(in crate::expression) max_arguments: usize,
     /// The implementation.
-    pub(in crate::expression) run: Run,
+    pub(in crate::expression) run: Implementation,
 }
 
 /// The style in which a function is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Style {
+enum CallStyle {
     /// `name(value)`.
     Global,
     /// `value.name()`.
@@ -36,12 +35,12 @@ enum Style {
 
 const fn row(
     name: &'static str,
-    style: Style,
+    style: CallStyle,
     min_arguments: usize,
     max_arguments: usize,
-    run: Run,
-) -> Function {
-    Function {
+    run: Implementation,
+) -> BuiltinFunction {
+    BuiltinFunction {
         name,
         style,
         min_arguments,
@@ -55,60 +54,60 @@ pub(in crate::expression) const NAMESPACES: &[&str] = &["lists", "math"];
 
 const UNBOUNDED: usize = usize::MAX;
 
-static FUNCTIONS: &[Function] = &[
-    row("size", Style::Both, 1, 1, list::size),
-    row("string", Style::Global, 1, 1, convert::string),
-    row("int", Style::Global, 1, 1, convert::int),
-    row("uint", Style::Global, 1, 1, convert::uint),
-    row("double", Style::Global, 1, 1, convert::double),
-    row("bool", Style::Global, 1, 1, convert::bool),
-    row("dyn", Style::Global, 1, 1, convert::identity),
-    row("contains", Style::Method, 2, 2, text::contains),
-    row("startsWith", Style::Method, 2, 2, text::starts_with),
-    row("endsWith", Style::Method, 2, 2, text::ends_with),
-    row("matches", Style::Both, 2, 2, text::matches),
-    row("charAt", Style::Method, 2, 2, text::char_at),
-    row("indexOf", Style::Method, 2, 3, text::index_of),
-    row("lastIndexOf", Style::Method, 2, 3, text::last_index_of),
-    row("lowerAscii", Style::Method, 1, 1, text::lower_ascii),
-    row("upperAscii", Style::Method, 1, 1, text::upper_ascii),
-    row("replace", Style::Method, 3, 4, text::replace),
-    row("split", Style::Method, 2, 3, text::split),
-    row("substring", Style::Method, 2, 3, text::substring),
-    row("trim", Style::Method, 1, 1, text::trim),
-    row("join", Style::Method, 1, 2, text::join),
-    row("reverse", Style::Method, 1, 1, list::reverse),
-    row("slice", Style::Method, 3, 3, list::slice),
-    row("flatten", Style::Method, 1, 2, list::flatten),
-    row("distinct", Style::Method, 1, 1, list::distinct),
-    row("sort", Style::Method, 1, 1, list::sort),
-    row("lists.range", Style::Global, 1, 1, list::range),
+static FUNCTIONS: &[BuiltinFunction] = &[
+    row("size", CallStyle::Both, 1, 1, list::size),
+    row("string", CallStyle::Global, 1, 1, convert::string),
+    row("int", CallStyle::Global, 1, 1, convert::int),
+    row("uint", CallStyle::Global, 1, 1, convert::uint),
+    row("double", CallStyle::Global, 1, 1, convert::double),
+    row("bool", CallStyle::Global, 1, 1, convert::bool),
+    row("dyn", CallStyle::Global, 1, 1, convert::identity),
+    row("contains", CallStyle::Method, 2, 2, text::contains),
+    row("startsWith", CallStyle::Method, 2, 2, text::starts_with),
+    row("endsWith", CallStyle::Method, 2, 2, text::ends_with),
+    row("matches", CallStyle::Both, 2, 2, text::matches),
+    row("charAt", CallStyle::Method, 2, 2, text::char_at),
+    row("indexOf", CallStyle::Method, 2, 3, text::index_of),
+    row("lastIndexOf", CallStyle::Method, 2, 3, text::last_index_of),
+    row("lowerAscii", CallStyle::Method, 1, 1, text::lower_ascii),
+    row("upperAscii", CallStyle::Method, 1, 1, text::upper_ascii),
+    row("replace", CallStyle::Method, 3, 4, text::replace),
+    row("split", CallStyle::Method, 2, 3, text::split),
+    row("substring", CallStyle::Method, 2, 3, text::substring),
+    row("trim", CallStyle::Method, 1, 1, text::trim),
+    row("join", CallStyle::Method, 1, 2, text::join),
+    row("reverse", CallStyle::Method, 1, 1, list::reverse),
+    row("slice", CallStyle::Method, 3, 3, list::slice),
+    row("flatten", CallStyle::Method, 1, 2, list::flatten),
+    row("distinct", CallStyle::Method, 1, 1, list::distinct),
+    row("sort", CallStyle::Method, 1, 1, list::sort),
+    row("lists.range", CallStyle::Global, 1, 1, list::range),
     row(
         "math.greatest",
-        Style::Global,
+        CallStyle::Global,
         1,
         UNBOUNDED,
         number::greatest,
     ),
-    row("math.least", Style::Global, 1, UNBOUNDED, number::least),
-    row("math.abs", Style::Global, 1, 1, number::abs),
-    row("math.ceil", Style::Global, 1, 1, number::ceil),
-    row("math.floor", Style::Global, 1, 1, number::floor),
-    row("math.round", Style::Global, 1, 1, number::round),
-    row("math.trunc", Style::Global, 1, 1, number::trunc),
+    row("math.least", CallStyle::Global, 1, UNBOUNDED, number::least),
+    row("math.abs", CallStyle::Global, 1, 1, number::abs),
+    row("math.ceil", CallStyle::Global, 1, 1, number::ceil),
+    row("math.floor", CallStyle::Global, 1, 1, number::floor),
+    row("math.round", CallStyle::Global, 1, 1, number::round),
+    row("math.trunc", CallStyle::Global, 1, 1, number::trunc),
 ];
 
 /// Returns the function called as `name(…)`.
-pub(in crate::expression) fn global(name: &str) -> Option<&'static Function> {
-    named(name, Style::Method)
+pub(in crate::expression) fn global(name: &str) -> Option<&'static BuiltinFunction> {
+    named(name, CallStyle::Method)
 }
 
 /// Returns the function called as `value.name(…)`.
-pub(in crate::expression) fn method(name: &str) -> Option<&'static Function> {
-    named(name, Style::Global)
+pub(in crate::expression) fn method(name: &str) -> Option<&'static BuiltinFunction> {
+    named(name, CallStyle::Global)
 }
 
-fn named(name: &str, not: Style) -> Option<&'static Function> {
+fn named(name: &str, not: CallStyle) -> Option<&'static BuiltinFunction> {
     FUNCTIONS
         .iter()
         .find(|function| function.name == name && function.style != not)
@@ -170,14 +169,4 @@ pub(in crate::expression) fn nearest(name: &str) -> Option<&'static str> {
         .filter(|(similarity, _)| *similarity > 0.75)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, known)| known)
-}
-
-/// Returns the error that the function `name` does not apply to `values`.
-pub(super) fn unsupported(name: &str, values: &[Value]) -> EvaluationError {
-    let kinds: Vec<&str> = values.iter().map(with_article).collect();
-    failed(format!("`{name}` does not work on {}", kinds.join(" and ")))
-}
-
-pub(super) fn failed(message: impl Into<String>) -> EvaluationError {
-    EvaluationError::Failed(message.into())
 }

@@ -2,7 +2,6 @@
 
 use regex::Regex;
 
-use super::table::{failed, unsupported};
 use crate::expression::EvaluationError;
 use crate::expression::limits::EvaluationBudget;
 use crate::expression::pattern::{self, PatternBudget};
@@ -17,7 +16,10 @@ pub(in crate::expression) fn search(
     budget: &mut EvaluationBudget,
 ) -> Result {
     let Value::Text(text) = value else {
-        return Err(unsupported("matches", std::slice::from_ref(value)));
+        return Err(EvaluationError::unsupported(
+            "matches",
+            std::slice::from_ref(value),
+        ));
     };
     // The slowest search is proportional to the product of both lengths.
     budget.spend_text(text.len().saturating_mul(1 + regex.as_str().len() / 8))?;
@@ -27,12 +29,12 @@ pub(in crate::expression) fn search(
 /// Tests if a pattern computed during evaluation matches anywhere in the text.
 pub(super) fn matches(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let [text, Value::Text(pattern)] = values else {
-        return Err(unsupported("matches", values));
+        return Err(EvaluationError::unsupported("matches", values));
     };
     // The cost is spent before compiling, which is the costly part.
     budget.spend(pattern::compile_cost(pattern))?;
     let regex = pattern::compile(pattern, &mut PatternBudget::default())
-        .map_err(|error| failed(error.message))?;
+        .map_err(|error| EvaluationError::failed(error.message))?;
     search(text, &regex, budget)
 }
 
@@ -57,7 +59,7 @@ pub(super) fn ends_with(values: &[Value], budget: &mut EvaluationBudget) -> Resu
 /// Returns the character at a position; empty at the end of the text.
 pub(super) fn char_at(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let [Value::Text(text), Value::Number(at)] = values else {
-        return Err(unsupported("charAt", values));
+        return Err(EvaluationError::unsupported("charAt", values));
     };
     budget.spend_text(text.len())?;
     let start = byte_of(text, at)?;
@@ -72,7 +74,7 @@ pub(super) fn index_of(values: &[Value], budget: &mut EvaluationBudget) -> Resul
         [Value::Text(text), Value::Text(part), Value::Number(from)] => {
             (text, part, search_position(text, part, from)?)
         }
-        _ => return Err(unsupported("indexOf", values)),
+        _ => return Err(EvaluationError::unsupported("indexOf", values)),
     };
     budget.spend_text(text.len())?;
     let found = text
@@ -89,7 +91,7 @@ pub(super) fn last_index_of(values: &[Value], budget: &mut EvaluationBudget) -> 
         [Value::Text(text), Value::Text(part), Value::Number(last)] => {
             (text, part, search_position(text, part, last)?)
         }
-        _ => return Err(unsupported("lastIndexOf", values)),
+        _ => return Err(EvaluationError::unsupported("lastIndexOf", values)),
     };
     budget.spend_text(text.len() + part.len())?;
     // The offset plus the length may fall inside a character.
@@ -127,7 +129,7 @@ pub(super) fn replace(values: &[Value], budget: &mut EvaluationBudget) -> Result
             Value::Text(to),
             Value::Number(most),
         ] => (text, from, to, count(most)?),
-        _ => return Err(unsupported("replace", values)),
+        _ => return Err(EvaluationError::unsupported("replace", values)),
     };
     budget.spend_text(text.len())?;
     let found = text.matches(from.as_ref()).take(most).count();
@@ -145,7 +147,7 @@ pub(super) fn split(values: &[Value], budget: &mut EvaluationBudget) -> Result {
             Value::Text(separator),
             Value::Number(most),
         ] => (text, separator, count(most)?),
-        _ => return Err(unsupported("split", values)),
+        _ => return Err(EvaluationError::unsupported("split", values)),
     };
     budget.spend(text.len())?;
     if separator.is_empty() {
@@ -176,12 +178,12 @@ pub(super) fn substring(values: &[Value], budget: &mut EvaluationBudget) -> Resu
         [Value::Text(text), Value::Number(from), Value::Number(to)] => {
             (text, byte_of(text, from)?, byte_of(text, to)?)
         }
-        _ => return Err(unsupported("substring", values)),
+        _ => return Err(EvaluationError::unsupported("substring", values)),
     };
     budget.spend_text(text.len())?;
     text.get(from..to)
         .map(Value::from)
-        .ok_or_else(|| failed("`substring` ends before it begins"))
+        .ok_or_else(|| EvaluationError::failed("`substring` ends before it begins"))
 }
 
 /// Joins the texts of a list, with an optional separator.
@@ -189,12 +191,15 @@ pub(super) fn join(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (items, separator) = match values {
         [Value::List(items)] => (items, ""),
         [Value::List(items), Value::Text(separator)] => (items, separator.as_ref()),
-        _ => return Err(unsupported("join", values)),
+        _ => return Err(EvaluationError::unsupported("join", values)),
     };
     let mut joined = String::new();
     for (position, item) in items.iter().enumerate() {
         let Value::Text(text) = item else {
-            return Err(unsupported("join", std::slice::from_ref(item)));
+            return Err(EvaluationError::unsupported(
+                "join",
+                std::slice::from_ref(item),
+            ));
         };
         budget.spend_text(text.len() + separator.len())?;
         if position > 0 {
@@ -211,7 +216,7 @@ fn one_text<'v>(
     budget: &mut EvaluationBudget,
 ) -> std::result::Result<&'v str, EvaluationError> {
     let [Value::Text(text)] = values else {
-        return Err(unsupported(name, values));
+        return Err(EvaluationError::unsupported(name, values));
     };
     budget.spend_text(text.len())?;
     Ok(text)
@@ -223,7 +228,7 @@ fn two_texts<'v>(
     budget: &mut EvaluationBudget,
 ) -> std::result::Result<(&'v str, &'v str), EvaluationError> {
     let [Value::Text(text), Value::Text(part)] = values else {
-        return Err(unsupported(name, values));
+        return Err(EvaluationError::unsupported(name, values));
     };
     budget.spend_text(text.len() + part.len())?;
     Ok((text, part))
@@ -232,7 +237,9 @@ fn two_texts<'v>(
 /// Returns a repetition count; a negative number means no limit.
 fn count(number: &Number) -> std::result::Result<usize, EvaluationError> {
     if !number.is_i64() && !number.is_u64() {
-        return Err(failed(format!("`{number}` counts nothing")));
+        return Err(EvaluationError::failed(format!(
+            "`{number}` counts nothing"
+        )));
     }
     let count = number
         .as_u64()
@@ -273,7 +280,7 @@ fn search_position(
 }
 
 fn no_character(position: &Number) -> EvaluationError {
-    failed(format!("there is no character `{position}` in the text"))
+    EvaluationError::failed(format!("there is no character `{position}` in the text"))
 }
 
 /// Returns the position of the character at a byte offset; -1 for `None`.

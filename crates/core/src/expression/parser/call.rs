@@ -7,7 +7,7 @@ use super::cursor::plain_name;
 use super::grammar::Parser;
 use crate::Value;
 use crate::expression::ExpressionError;
-use crate::expression::function::{self, Function};
+use crate::expression::function::{self, BuiltinFunction};
 use crate::expression::pattern;
 use crate::expression::tree::{Accessor, Loop, Tree};
 
@@ -93,7 +93,7 @@ impl<'t> Parser<'t> {
     /// Creates a `matches` accessor and compiles a constant pattern at once.
     fn matches(
         &mut self,
-        function: &'static Function,
+        function: &'static BuiltinFunction,
         pattern: Tree,
         at: usize,
     ) -> Result<Accessor, ExpressionError> {
@@ -142,7 +142,7 @@ impl<'t> Parser<'t> {
 }
 
 fn check_count(
-    function: &Function,
+    function: &BuiltinFunction,
     given: usize,
     before: usize,
     at: usize,

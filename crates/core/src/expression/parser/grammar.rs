@@ -1,15 +1,13 @@
 //! The grammar between `${` and `}`: alternatives and CEL operators.
 
-use std::ops::Range;
-
 use super::cursor::Cursor;
 use crate::Value;
-use crate::expression::operator::Operator;
+use crate::expression::operator::BinaryOperator;
 use crate::expression::pattern::PatternBudget;
-use crate::expression::program::Binder;
+use crate::expression::program::form_of;
 use crate::expression::tree::{CoalesceOperand, Tree};
-use crate::expression::{Expression, ExpressionError, LONGEST_TEXT, operator};
-use crate::plan::{Alternative, Form, Read};
+use crate::expression::{ExpressionError, LONGEST_TEXT, operator};
+use crate::plan::{Form, Read};
 
 /// Parses the text between `${` and `}`.
 ///
@@ -58,33 +56,6 @@ pub fn parse_form_within(
         return Err(parser.not_an_operator());
     }
     Ok(form_of(alternatives, text))
-}
-
-/// Builds the form of `alternatives`, which were parsed from `text`.
-pub(in crate::expression) fn form_of(alternatives: Vec<CoalesceOperand>, text: &str) -> Form {
-    let mut flat = Vec::with_capacity(alternatives.len());
-    for alternative in alternatives {
-        match alternative.tree {
-            // `(a ?? b) ?? c` means the same as `a ?? b ?? c`.
-            Tree::FirstOf(inner) => match form_of(inner, text) {
-                Form::First(inner) => flat.extend(inner),
-                Form::All(_) => {}
-            },
-            Tree::Read(read) => flat.push(Alternative::Read(read)),
-            Tree::Literal(value) => flat.push(Alternative::Literal(value)),
-            tree => flat.push(Alternative::Expression(expression_of(
-                tree,
-                alternative.span,
-                text,
-            ))),
-        }
-    }
-    Form::First(flat)
-}
-
-fn expression_of(tree: Tree, span: Range<usize>, text: &str) -> Expression {
-    let written = text.get(span).unwrap_or_default().trim();
-    Binder::new(text).bind(written.into(), tree)
 }
 
 /// The state of the parser: its position and the enclosing loops.
@@ -220,23 +191,23 @@ impl Parser<'_> {
         }
     }
 
-    fn operator(&mut self, level: usize) -> Result<Option<Operator>, ExpressionError> {
+    fn operator(&mut self, level: usize) -> Result<Option<BinaryOperator>, ExpressionError> {
         self.cursor.skip_space();
         let rest = self.cursor.rest();
         let (sign, operator) = match rest.as_bytes() {
-            [b'=', b'=', ..] => ("==", Operator::Equal),
-            [b'!', b'=', ..] => ("!=", Operator::Unequal),
-            [b'<', b'=', ..] => ("<=", Operator::LessOrEqual),
-            [b'>', b'=', ..] => (">=", Operator::GreaterOrEqual),
-            [b'<', ..] => ("<", Operator::Less),
-            [b'>', ..] => (">", Operator::Greater),
-            [b'+', ..] => ("+", Operator::Add),
-            [b'-', ..] => ("-", Operator::Subtract),
-            [b'*', ..] => ("*", Operator::Multiply),
-            [b'/', ..] => ("/", Operator::Divide),
-            [b'%', ..] => ("%", Operator::Remainder),
+            [b'=', b'=', ..] => ("==", BinaryOperator::Equal),
+            [b'!', b'=', ..] => ("!=", BinaryOperator::Unequal),
+            [b'<', b'=', ..] => ("<=", BinaryOperator::LessOrEqual),
+            [b'>', b'=', ..] => (">=", BinaryOperator::GreaterOrEqual),
+            [b'<', ..] => ("<", BinaryOperator::Less),
+            [b'>', ..] => (">", BinaryOperator::Greater),
+            [b'+', ..] => ("+", BinaryOperator::Add),
+            [b'-', ..] => ("-", BinaryOperator::Subtract),
+            [b'*', ..] => ("*", BinaryOperator::Multiply),
+            [b'/', ..] => ("/", BinaryOperator::Divide),
+            [b'%', ..] => ("%", BinaryOperator::Remainder),
             // `in` must be a whole word: `index` begins with it as well.
-            [b'i', b'n', ..] if super::cursor::name_length(rest) == 2 => ("in", Operator::In),
+            [b'i', b'n', ..] if super::cursor::name_length(rest) == 2 => ("in", BinaryOperator::In),
             [b'=', ..] => {
                 return Err(
                     ExpressionError::new("`=` compares nothing", self.cursor.at).help("write `==`")

@@ -6,5 +6,4 @@ mod grammar;
 mod operand;
 
 pub(super) use cursor::name_length;
-pub(super) use grammar::form_of;
 pub use grammar::{parse_form, parse_form_within};
