@@ -169,7 +169,12 @@ impl CheckedPlan {
     /// Returns the positions of the steps that must finish before `read` can be resolved: the named step, or all
     /// writers of the slot, of a part of it, or of a slot around it.
     pub fn producers(&self, read: &Read) -> Vec<u32> {
-        producers(&self.data.ids, &self.data.writers, read)
+        let CheckedData { ids, writers, .. } = &*self.data;
+        match &read.source {
+            Source::Step(id) | Source::Result(id) => ids.get(id).copied().into_iter().collect(),
+            Source::Slot(kind) => writers.overlapping(*kind, slot_keys(&read.path)).steps(),
+            Source::Item | Source::Index | Source::Last | Source::Outside(..) => Vec::new(),
+        }
     }
 
     /// Returns true if a step of the plan may write the slot that `read` reads.
@@ -188,18 +193,6 @@ impl CheckedPlan {
             .unwritten_slot_reads
             .iter()
             .filter(move |read| read.source == Source::Slot(kind))
-    }
-}
-
-pub(super) fn producers(
-    ids: &HashMap<StepId, u32, Hashing>,
-    writers: &SlotWriters,
-    read: &Read,
-) -> Vec<u32> {
-    match &read.source {
-        Source::Step(id) | Source::Result(id) => ids.get(id).copied().into_iter().collect(),
-        Source::Slot(kind) => writers.overlapping(*kind, slot_keys(&read.path)).steps(),
-        Source::Item | Source::Index | Source::Last | Source::Outside(..) => Vec::new(),
     }
 }
 

@@ -11,7 +11,6 @@ mod policy;
 mod reporter;
 mod resolved_plan;
 mod sub_plans;
-mod suggestion;
 mod tool_mismatch;
 mod type_inference;
 mod writers;

@@ -8,7 +8,7 @@ use crate::check::resolved_plan::{LoopScope, ReferenceUse, ResolvedPlan};
 use crate::check::type_inference::{ReadTarget, TypeInference};
 use crate::expression::print_path;
 use crate::plan::{Form, Missing, Ordering, Read, Segment, SelfReference, SlotKind, Source};
-use crate::schema::{KnownFields, PathLookup};
+use crate::schema::{KnownFields, Reach};
 use crate::{Code, Diagnostic, Severity, StepId};
 
 /// The hint for a sub-plan that refers to its surroundings.
@@ -202,7 +202,7 @@ impl ReadPass<'_> {
     fn check_path(&self, what: &str, path: &[Segment], reporter: &mut Reporter<'_>) {
         let before = self.read.path.len() - path.len();
         match self.target() {
-            ReadTarget::Path(PathLookup::Impossible { known, matched }) => {
+            ReadTarget::Path(Reach::Impossible { known, matched }) => {
                 if reporter.only_counts(self.severity()) {
                     return;
                 }
@@ -215,7 +215,7 @@ impl ReadPass<'_> {
                 }
                 reporter.push(diagnostic);
             }
-            ReadTarget::Path(PathLookup::Unlisted { known, matched }) => {
+            ReadTarget::Path(Reach::Unlisted { known, matched }) => {
                 if reporter.only_counts(Severity::Warning) {
                     return;
                 }
@@ -234,8 +234,7 @@ impl ReadPass<'_> {
                     reporter,
                 ));
             }
-            ReadTarget::Path(PathLookup::Found(_) | PathLookup::Unknown)
-            | ReadTarget::EmptySlot => {}
+            ReadTarget::Path(Reach::Found(_) | Reach::Unknown) | ReadTarget::EmptySlot => {}
         }
     }
 
@@ -255,7 +254,7 @@ impl ReadPass<'_> {
             .types
             .resolve_read(&around, self.usage.step.map(|(index, _)| index))
         {
-            ReadTarget::Path(PathLookup::Found(shape)) => Some(format!(
+            ReadTarget::Path(Reach::Found(shape)) => Some(format!(
                 "{} is {shape}",
                 describe_failure(what, path.get(..matched)?, matched)
             )),
@@ -292,7 +291,7 @@ impl ReadPass<'_> {
         match (&self.read.source, self.usage.self_reference) {
             // In `on_error`, a step may refer to its own output, which does not exist.
             (Source::Step(_), SelfReference::Allowed) if self.is_own() && !self.repeats() => {
-                ReadTarget::Path(PathLookup::Unknown)
+                ReadTarget::Path(Reach::Unknown)
             }
             _ => self.types.resolve_read(self.read, step),
         }

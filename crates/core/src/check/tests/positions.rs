@@ -45,7 +45,7 @@ fn check(plan: Plan, expected: &[&[Option<u32>]]) -> CheckedPlan {
 }
 
 #[test]
-fn reads_know_where_their_steps_stand() {
+fn reads_store_the_positions_of_their_steps() {
     check(
         plan(STEPS),
         &[
@@ -61,7 +61,7 @@ fn reads_know_where_their_steps_stand() {
 }
 
 #[test]
-fn steps_of_one_plan_stand_elsewhere_in_another() {
+fn positions_belong_to_one_plan() {
     let (first, _) = CheckFixture::with_tools(r#"{"e": {}}"#).check(STEPS);
     let mut moved = first.expect("a sound plan").plan().clone();
     moved.steps.reverse();

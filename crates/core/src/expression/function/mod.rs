@@ -1,6 +1,5 @@
 //! The functions and methods of expressions: CEL's own, and its text, list and number extensions.
 
-mod convert;
 mod list;
 mod number;
 mod table;

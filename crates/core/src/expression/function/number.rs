@@ -1,11 +1,13 @@
-//! The CEL `math` extension.
+//! Number functions: conversions between types, and the CEL `math` extension.
 
 use std::cmp::Ordering;
 
 use crate::Value;
 use crate::expression::EvaluationError;
 use crate::expression::limits::EvaluationBudget;
-use crate::expression::operator::{compare, double_value, negate, whole};
+use crate::expression::operator::{
+    compare, double_value, negate, out_of_range, whole, whole_value,
+};
 
 type Result = std::result::Result<Value, EvaluationError>;
 
@@ -90,5 +92,107 @@ fn rounded(name: &str, values: &[Value], round: fn(f64) -> f64) -> Result {
             None => double_value(round(number.as_f64().unwrap_or(f64::NAN))),
         },
         _ => Err(EvaluationError::unsupported(name, values)),
+    }
+}
+
+/// Converts to text: text as it is, any other value as compact JSON.
+pub(super) fn string(values: &[Value], budget: &mut EvaluationBudget) -> Result {
+    match values {
+        [Value::Text(text)] => Ok(Value::Text(text.clone())),
+        [value] => {
+            let text = value.to_json();
+            budget.spend_text(text.len())?;
+            Ok(text.into())
+        }
+        _ => Err(EvaluationError::unsupported("string", values)),
+    }
+}
+
+/// Converts to an integer; a double is truncated towards zero.
+pub(super) fn int(values: &[Value], _: &mut EvaluationBudget) -> Result {
+    to_whole("int", values)
+}
+
+/// Converts to a non-negative integer.
+pub(super) fn uint(values: &[Value], _: &mut EvaluationBudget) -> Result {
+    let value = to_whole("uint", values)?;
+    let is_negative = matches!(values, [number] if number.as_f64().is_some_and(|it| it < 0.0));
+    if is_negative || value.as_u64().is_none() {
+        return Err(EvaluationError::failed(format!("`{value}` is negative")));
+    }
+    Ok(value)
+}
+
+fn to_whole(name: &str, values: &[Value]) -> Result {
+    match values {
+        [Value::Number(number)] => match whole(number) {
+            Some(whole) => whole_value(whole).ok_or_else(out_of_range),
+            None => truncate(number.as_f64().unwrap_or(f64::NAN)).ok_or_else(out_of_range),
+        },
+        [Value::Text(text)] => text.parse().ok().and_then(whole_value).ok_or_else(|| {
+            EvaluationError::failed(format!("the text `{}` is no whole number", excerpt(text)))
+        }),
+        _ => Err(EvaluationError::unsupported(name, values)),
+    }
+}
+
+/// Returns the integer part of a double, if 64 bits can represent it.
+pub(super) fn truncate(number: f64) -> Option<Value> {
+    if number.is_nan() || number.abs() > 1e20 {
+        return None;
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the double is within 128 bits, and cutting is what is asked for"
+    )]
+    let whole = number as i128;
+    whole_value(whole)
+}
+
+/// Converts to a double.
+pub(super) fn double(values: &[Value], _: &mut EvaluationBudget) -> Result {
+    match values {
+        [Value::Number(number)] => double_value(number.as_f64().unwrap_or(f64::NAN)),
+        [Value::Text(text)] => match text.parse() {
+            Ok(number) => double_value(number),
+            Err(_) => Err(EvaluationError::failed(format!(
+                "the text `{}` is no number",
+                excerpt(text)
+            ))),
+        },
+        _ => Err(EvaluationError::unsupported("double", values)),
+    }
+}
+
+/// Converts to a boolean.
+pub(super) fn bool(values: &[Value], _: &mut EvaluationBudget) -> Result {
+    match values {
+        [Value::Bool(value)] => Ok((*value).into()),
+        [Value::Text(text)] => match text.as_ref() {
+            "true" | "True" | "TRUE" | "t" | "1" => Ok(true.into()),
+            "false" | "False" | "FALSE" | "f" | "0" => Ok(false.into()),
+            other => Err(EvaluationError::failed(format!(
+                "the text `{}` is neither true nor false",
+                excerpt(other)
+            ))),
+        },
+        _ => Err(EvaluationError::unsupported("bool", values)),
+    }
+}
+
+/// Returns the value unchanged.
+pub(super) fn identity(values: &[Value], _: &mut EvaluationBudget) -> Result {
+    match values {
+        [value] => Ok(value.clone()),
+        _ => Err(EvaluationError::unsupported("dyn", values)),
+    }
+}
+
+/// Returns the beginning of a text, for messages.
+fn excerpt(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        // The redactor recognises a truncated secret by this mark.
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
     }
 }

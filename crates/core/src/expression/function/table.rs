@@ -1,6 +1,6 @@
 //! The table of all functions: names, call styles and numbers of arguments.
 
-use super::{convert, list, number, text};
+use super::{list, number, text};
 use crate::Value;
 use crate::expression::EvaluationError;
 use crate::expression::limits::EvaluationBudget;
@@ -56,12 +56,12 @@ const UNBOUNDED: usize = usize::MAX;
 
 static FUNCTIONS: &[BuiltinFunction] = &[
     row("size", CallStyle::Both, 1, 1, list::size),
-    row("string", CallStyle::Global, 1, 1, convert::string),
-    row("int", CallStyle::Global, 1, 1, convert::int),
-    row("uint", CallStyle::Global, 1, 1, convert::uint),
-    row("double", CallStyle::Global, 1, 1, convert::double),
-    row("bool", CallStyle::Global, 1, 1, convert::bool),
-    row("dyn", CallStyle::Global, 1, 1, convert::identity),
+    row("string", CallStyle::Global, 1, 1, number::string),
+    row("int", CallStyle::Global, 1, 1, number::int),
+    row("uint", CallStyle::Global, 1, 1, number::uint),
+    row("double", CallStyle::Global, 1, 1, number::double),
+    row("bool", CallStyle::Global, 1, 1, number::bool),
+    row("dyn", CallStyle::Global, 1, 1, number::identity),
     row("contains", CallStyle::Method, 2, 2, text::contains),
     row("startsWith", CallStyle::Method, 2, 2, text::starts_with),
     row("endsWith", CallStyle::Method, 2, 2, text::ends_with),
