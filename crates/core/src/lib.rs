@@ -1,8 +1,7 @@
-//! What a tool plan *is*, and when it is sound.
+//! The plan model and the checks that prove a plan sound.
 //!
-//! A [`Plan`] comes from a dialect or from a program; [`check()`] looks at it together with the
-//! [`Catalog`] of tools and gives every finding at once, and, where none of them is an error, a
-//! [`CheckedPlan`]: the only thing that an engine takes.
+//! A dialect or a program builds a [`Plan`]. [`check()`] compares it with the [`Catalog`] of tools, reports every
+//! problem at once, and returns a [`CheckedPlan`] if none of them is an error. An engine accepts nothing else.
 //!
 //! The modules are listed in the order in which data flows through them.
 #![warn(
@@ -23,47 +22,43 @@
     )
 )]
 
-/// Values that are cheap to share.
+/// JSON values that are cheap to share.
 pub mod value;
 
-/// Characters that cannot be seen, in texts of others.
+/// Detection and removal of invisible characters in text from other parties.
 pub mod text;
 
-/// Where in which text something stands.
+/// Source places: spans and JSON pointers.
 pub mod place;
 
-/// Findings, their codes, their three readers.
+/// Diagnostics and the table of their codes.
 pub mod diagnostic;
 
-/// The one meaning of a plan.
+/// The data model of a plan, the same for all dialects.
 pub mod plan;
 
-/// References, conditions and computed values: what stands between `${` and `}`.
+/// References, conditions and computed values: the language between `${` and `}`.
 pub mod expression;
 
-/// The part of a value that a path leads to.
+/// Evaluation of a path on a value.
 pub mod path;
 
-/// JSON Schema: types ahead, validation of values.
+/// JSON Schema: structural types for checks before a run, validators for values during it.
 pub mod schema;
 
-/// The tools that a plan may call.
+/// The catalog of tools that a plan may call.
 pub mod catalog;
-
-/// Which tools a rule is about.
-mod pattern;
 
 /// The passes that prove a plan sound.
 pub mod check;
 
-pub use catalog::{Annotations, Catalog, Hints, Lookup, ServerNames, Tool};
+pub use catalog::{Annotations, Catalog, Hints, Lookup, ServerNames, Tool, ToolPattern};
 pub use check::{
     AllowList, CheckContext, CheckedPlan, CheckedStep, Dependency, DependencyKind, Library, Limits,
     Policy, ToolRule, check,
 };
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, FixPart, Severity};
 pub use expression::Expression;
-pub use pattern::ToolPattern;
 pub use place::{Place, PointerSegment, Source, Sources, Span};
 pub use plan::{Plan, Step, StepId};
 pub use schema::Schema;

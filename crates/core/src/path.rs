@@ -1,4 +1,4 @@
-//! Reading the part of a value that a path leads to.
+//! Evaluation of a path on a value.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,17 +6,17 @@ use std::sync::Arc;
 use crate::Value;
 use crate::plan::{Missing, Segment};
 
-/// The most keys that an error names.
-const KNOWN_KEYS: usize = 20;
+/// Maximum number of keys that an error names.
+const MAX_KNOWN_KEYS: usize = 20;
 
 /// A path that leads nowhere in a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathError {
-    /// The segment that found nothing, counted from 0.
+    /// The index of the failing segment.
     pub at: usize,
-    /// What is the matter: one lower-case clause.
+    /// The fact: one lower-case clause.
     pub message: String,
-    /// The keys that exist where the path broke off, sorted, at most twenty.
+    /// The keys that exist where the path fails, sorted, at most twenty.
     pub known: Vec<Arc<str>>,
 }
 
@@ -28,10 +28,10 @@ impl fmt::Display for PathError {
 
 impl std::error::Error for PathError {}
 
-/// The part of `value` that `path` leads to.
+/// Returns the part of `value` at `path`.
 ///
-/// A key that is a whole number counts items on a list, an index fits lists only, and a missing part means
-/// what `missing` says. Every item ([`Segment::Each`]) makes a list; further ones flatten it.
+/// On a list, an integer key selects an item; an index selects items of lists only; `missing` determines the effect of
+/// a missing part. [`Segment::Each`] produces a list; further ones flatten it.
 ///
 /// # Errors
 ///
@@ -40,31 +40,31 @@ pub fn read_path(value: &Value, path: &[Segment], missing: Missing) -> Result<Va
     follow_path(value, path, missing, &mut |_| Ok(()))
 }
 
-/// As [`read_path`], and tells `visit` ahead how many items it is going to look at.
+/// Evaluates a path like [`read_path`], and announces to `visit` how many items it is about to visit.
 pub(crate) fn follow_path<E: From<PathError>>(
     value: &Value,
     path: &[Segment],
     missing: Missing,
     visit: &mut dyn FnMut(usize) -> Result<(), E>,
 ) -> Result<Value, E> {
-    let reading = Reading {
+    let reader = PathReader {
         path,
         missing,
         in_items: false,
     };
-    reading.follow(value, 0, visit)
+    reader.follow(value, 0, visit)
 }
 
 #[derive(Clone, Copy)]
-struct Reading<'a> {
+struct PathReader<'a> {
     path: &'a [Segment],
     missing: Missing,
     in_items: bool,
 }
 
-impl Reading<'_> {
-    /// Follows the path from its segment `start` on. It calls itself only at `Each` and then goes one level down in
-    /// the value, so it goes no deeper than the value is nested.
+impl PathReader<'_> {
+    /// Evaluates the segments from `start` on. It recurses only at `Each`, which descends one level in the value, so
+    /// the recursion is never deeper than the value.
     fn follow<E: From<PathError>>(
         self,
         value: &Value,
@@ -87,6 +87,7 @@ impl Reading<'_> {
             };
             here = match found {
                 Ok(part) => part,
+                // The rest of the path has nothing to apply to, so the result is `null` at once.
                 Err(_) if self.forgives(segment) => return Ok(Value::Null),
                 Err(error) => return Err(error.into()),
             };
@@ -103,9 +104,12 @@ impl Reading<'_> {
     ) -> Result<Value, E> {
         let rest = at + 1;
         let Some(path) = self.path.get(rest..).filter(|path| !path.is_empty()) else {
+            // As the last segment, `[*]` is the list itself: cloning shares it.
             return Ok(list.clone());
         };
+        // The cost is announced before the work, so that a budget can stop it.
         visit(items.len())?;
+        // A later `[*]` makes a list of each item; these lists become one.
         let flatten = path.contains(&Segment::Each);
         let inside = Self {
             in_items: true,
@@ -124,7 +128,7 @@ impl Reading<'_> {
         Ok(found.into())
     }
 
-    /// Whether a `segment` that finds nothing gives `null`.
+    /// Returns true if a missing `segment` gives `null`.
     fn forgives(self, segment: &Segment) -> bool {
         match self.missing {
             Missing::Fail => false,
@@ -150,6 +154,7 @@ fn key_of<'v>(
             };
             error
         }),
+        // Many languages write the first item of a list as `rows.0`.
         Value::List(_) => match key.parse() {
             Ok(index) => item_of(value, index, at, written),
             Err(_) => Err(path_error(
@@ -204,7 +209,7 @@ fn path_error(at: usize, message: String, value: &Value) -> PathError {
         .map(|fields| fields.keys().cloned().collect())
         .unwrap_or_default();
     known.sort();
-    known.truncate(KNOWN_KEYS);
+    known.truncate(MAX_KNOWN_KEYS);
     PathError { at, message, known }
 }
 
@@ -213,7 +218,7 @@ fn quoted(keys: &[Arc<str>]) -> String {
     quoted.join(", ")
 }
 
-/// The kind of `value` with its article, as messages say it.
+/// Returns the kind of `value` with its article, for messages.
 pub(crate) fn with_article(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -226,4 +231,132 @@ pub(crate) fn with_article(value: &Value) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::read_path;
+    use crate::Value;
+    use crate::plan::{Alternative, Form, Missing, Read};
+
+    /// Compares the part of a value at `path`, which is written as after a step's id: `.a[0]`.
+    fn check(value: &str, path: &str, expected: Result<&str, &str>) {
+        let Ok(Form::First(alternatives)) = crate::expression::parse_form(&format!("value{path}"))
+        else {
+            panic!("`{path}` is no path");
+        };
+        let [Alternative::Read(Read { path, missing, .. })] = alternatives.as_slice() else {
+            panic!("`{path}` is no plain path");
+        };
+        let found = read_path(&Value::from_json(value).unwrap(), path, *missing);
+        let found = found
+            .map(|value| value.to_json())
+            .map_err(|error| error.message);
+        let expected = expected.map(str::to_owned).map_err(str::to_owned);
+        assert_eq!(found, expected, "{path:?} of {value}");
+    }
+
+    #[test]
+    fn keys_and_positions() {
+        check(r#"{"a":{"b":7}}"#, "", Ok(r#"{"a":{"b":7}}"#));
+        check(r#"{"a":{"b":7}}"#, ".a.b", Ok("7"));
+        check(r#"{"a":null}"#, ".a", Ok("null"));
+        check(r#"{"first-name":1}"#, ".first-name", Ok("1"));
+        check(r#"{"a b":1}"#, "[\"a b\"]", Ok("1"));
+        check(r#"{"0":"zero"}"#, ".0", Ok(r#""zero""#));
+        check("[1,2,3]", ".0", Ok("1"));
+        check("[1,2,3]", "[2]", Ok("3"));
+        check("[1,2,3]", "[-1]", Ok("3"));
+        check("[1,2,3]", "[\"-3\"]", Ok("1"));
+    }
+
+    #[test]
+    fn missing_fields_are_named() {
+        check(
+            r#"{"b":1,"a":2}"#,
+            ".c",
+            Err("there is no `c`; known are `a`, `b`"),
+        );
+        check("{}", ".c", Err("there is no `c` in an empty object"));
+        check("[1]", ".c", Err("there is no `c` in a list"));
+        check("7", ".c", Err("there is no `c` in a number"));
+        check("null", ".c", Err("there is no `c` in null"));
+        check("[1,2]", "[2]", Err("there is no item `[2]` in a list of 2"));
+        check(
+            "[1,2]",
+            "[\"-3\"]",
+            Err("there is no item `-3` in a list of 2"),
+        );
+        check(
+            "[1,2]",
+            "[-9223372036854775808]",
+            Err("there is no item `[-9223372036854775808]` in a list of 2"),
+        );
+        check(
+            r#"{"0":1}"#,
+            "[0]",
+            Err("`[0]` needs a list, found an object"),
+        );
+        check(
+            r#"{"a":1}"#,
+            "[*]",
+            Err("`[*]` needs a list, found an object"),
+        );
+        check(
+            r#"{"a":1}"#,
+            ".a[*].b",
+            Err("`[*]` needs a list, found a number"),
+        );
+        check(
+            r#"[{"a":1},{"b":1}]"#,
+            "[*].a",
+            Err("there is no `a`; known are `b`"),
+        );
+    }
+
+    #[test]
+    fn every_item() {
+        check("[1,2]", "[*]", Ok("[1,2]"));
+        check("[]", "[*].a", Ok("[]"));
+        check(r#"[{"a":1},{"a":[2]}]"#, "[*].a", Ok("[1,[2]]"));
+        check(
+            r#"[{"a":[1,2]},{"a":[]},{"a":[3]}]"#,
+            "[*].a[*]",
+            Ok("[1,2,3]"),
+        );
+        check(
+            r#"[{"a":[{"b":1},{"b":[2,3]}]},{"a":[{"b":4}]}]"#,
+            "[*].a[*].b",
+            Ok("[1,[2,3],4]"),
+        );
+        check("[[1,2],[3]]", "[*][*]", Ok("[1,2,3]"));
+        check("[[1,2],[3]]", "[*][0]", Ok("[1,3]"));
+        check("[[[1],[2]],[[3]]]", "[*][*][*]", Ok("[1,2,3]"));
+    }
+
+    #[test]
+    fn missing_parts_may_be_null() {
+        check(r#"{"a":1}"#, ".b?", Ok("null"));
+        check("[1]", "[5].x?", Ok("null"));
+        check("7", ".a[*].b?", Ok("null"));
+        check(r#"[{"a":1},{}]"#, "[*].a?", Ok("[1,null]"));
+        check(r#"[{"a":1},{},7,null]"#, "[*?].a", Ok("[1,null,null,null]"));
+        check(
+            r#"{"a":1}"#,
+            ".b[*?].c",
+            Err("there is no `b`; known are `a`"),
+        );
+        check(r#"[{"a":[1]},{}]"#, "[*?].a[*]", Ok("[1,null]"));
+        check(
+            r#"[{"a":{}}]"#,
+            "[*?].a[*]",
+            Err("`[*]` needs a list, found an object"),
+        );
+    }
+
+    #[test]
+    fn an_error_names_at_most_twenty_keys() {
+        let many = Value::object((0..30).map(|key| (format!("k{key:02}"), Value::Null)));
+        let error = read_path(&many, &[crate::plan::Segment::key("x")], Missing::Fail).unwrap_err();
+        assert_eq!(error.at, 0);
+        assert_eq!(error.known.len(), 20);
+        assert_eq!(error.known[0].as_ref(), "k00");
+    }
+}

@@ -1,4 +1,4 @@
-//! Where in which text something stands: spans and JSON pointers, kept apart from the plan itself.
+//! Source places: spans and JSON pointers, stored apart from the plan itself.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,12 +9,12 @@ use serde::Serialize;
 
 use crate::Hashing;
 
-/// A mark on one spot of a text. It means something only together with the [`Sources`] of its plan.
+/// A position in a text. It is meaningful only together with the [`Sources`] of its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place(u32);
 
 impl Place {
-    /// The place of what was never written down, such as a plan that a program built.
+    /// The place of parts without source text, such as a plan built by a program.
     pub const NOWHERE: Place = Place(u32::MAX);
 }
 
@@ -24,7 +24,7 @@ impl Default for Place {
     }
 }
 
-/// A stretch of a text, in bytes.
+/// A range of a text, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct Span {
     /// The first byte.
@@ -42,7 +42,7 @@ impl From<Range<usize>> for Span {
     }
 }
 
-/// One step of a JSON pointer.
+/// A segment of a JSON pointer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PointerSegment {
     /// The whole text.
@@ -54,26 +54,26 @@ pub enum PointerSegment {
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
+struct PlaceEntry {
     parent: Place,
     segment: PointerSegment,
     span: Span,
 }
 
-/// One text and the places in it. Entries are added parent first.
+/// A text and the places in it. Parents are added before their children.
 #[derive(Clone, Debug)]
 pub struct Source {
     name: Arc<str>,
     text: Arc<str>,
     base: u32,
-    entries: Vec<Entry>,
-    /// The places by what they are a part of, once somebody asked.
+    entries: Vec<PlaceEntry>,
+    /// The index from parent and segment to place, built on first use.
     parts: OnceLock<HashMap<(Place, PointerSegment), Place, Hashing>>,
 }
 
 impl Source {
-    /// A text called `name`, whose places are numbered from `base` on, so that texts that join
-    /// one plan later do not share numbers.
+    /// Creates a text called `name`. Its places are numbered from `base`, so that the texts of one plan do not share
+    /// numbers.
     pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>, base: u32) -> Self {
         Self {
             name: name.into(),
@@ -84,17 +84,17 @@ impl Source {
         }
     }
 
-    /// What people call the text: a file name, `stdin`, a library plan's name.
+    /// Returns the display name: a file name, `stdin`, or the name of a library plan.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// The text itself.
+    /// Returns the text.
     pub fn text(&self) -> &Arc<str> {
         &self.text
     }
 
-    /// The first number that a further text may use as its base.
+    /// Returns the first number that another text may use as its base.
     pub fn next_base(&self) -> u32 {
         self.base
             .saturating_add(u32::try_from(self.entries.len()).unwrap_or(u32::MAX))
@@ -103,8 +103,9 @@ impl Source {
     /// Adds a place below `parent`.
     pub fn add(&mut self, parent: Place, segment: PointerSegment, span: Span) -> Place {
         let place = Place(self.next_base());
+        // The index would lack the new place, so it is built again on next use.
         self.parts.take();
-        self.entries.push(Entry {
+        self.entries.push(PlaceEntry {
             parent,
             segment,
             span,
@@ -114,28 +115,30 @@ impl Source {
 
     /// Sets the span of a place that was added before its end was known.
     pub fn set_span(&mut self, place: Place, span: Span) {
+        // A place of another text wraps around to an index that no entry has.
         let index = place.0.wrapping_sub(self.base) as usize;
         if let Some(entry) = self.entries.get_mut(index) {
             entry.span = span;
         }
     }
 
-    fn entry(&self, place: Place) -> Option<&Entry> {
+    fn entry(&self, place: Place) -> Option<&PlaceEntry> {
         let index = place.0.checked_sub(self.base)? as usize;
         self.entries.get(index)
     }
 
-    /// The stretch of text at `place`.
+    /// Returns the span of `place`.
     pub fn span(&self, place: Place) -> Option<Span> {
         self.entry(place).map(|entry| entry.span)
     }
 
-    /// The JSON pointer (RFC 6901) of `place`.
+    /// Returns the JSON pointer (RFC 6901) of `place`.
     pub fn pointer(&self, place: Place) -> Option<String> {
         self.start_of_pointer(place, usize::MAX)
     }
 
-    /// The JSON pointer of `place`, or, where it has more than `most` bytes, a start of it that has so, too.
+    /// Returns the JSON pointer of `place`. If it has more than `most` bytes, returns a prefix that also has more than
+    /// `most` bytes.
     pub(crate) fn start_of_pointer(&self, place: Place, most: usize) -> Option<String> {
         let mut segments = Vec::new();
         let mut at = self.entry(place)?;
@@ -147,12 +150,14 @@ impl Source {
             }
         }
         let mut pointer = String::new();
+        // The segments were collected from the leaf up.
         for segment in segments.into_iter().rev() {
             if pointer.len() > most {
                 break;
             }
             match segment {
                 PointerSegment::Key(key) => {
+                    // A key may be as long as the text, so only its beginning is copied.
                     push_pointer_key(&mut pointer, start_of(key, most));
                 }
                 segment => push_pointer_segment(&mut pointer, segment),
@@ -161,8 +166,8 @@ impl Source {
         Some(pointer)
     }
 
-    /// The place of the part of `place` that `path` leads to, or of its nearest ancestor that was
-    /// written down. The first time is linear in the size of the text: for messages, not for the common path.
+    /// Returns the place of the part of `place` at `path`, or of its nearest ancestor that has one. The first call is
+    /// linear in the size of the text, so it is meant for diagnostics only.
     pub fn descend(&self, place: Place, path: &[PointerSegment]) -> Place {
         let mut at = place;
         for segment in path {
@@ -180,6 +185,7 @@ impl Source {
                 HashMap::with_capacity_and_hasher(self.entries.len(), Hashing::default());
             for (number, entry) in (self.base..).zip(&self.entries) {
                 let key = (entry.parent, entry.segment.clone());
+                // Of a duplicate key the first place counts.
                 parts.entry(key).or_insert(Place(number));
             }
             parts
@@ -187,7 +193,7 @@ impl Source {
     }
 }
 
-/// Appends one segment to a JSON pointer, escaped as RFC 6901 asks.
+/// Appends a segment to a JSON pointer, escaped as RFC 6901 requires.
 pub fn push_pointer_segment(pointer: &mut String, segment: &PointerSegment) {
     match segment {
         PointerSegment::Root => {}
@@ -210,17 +216,17 @@ fn push_pointer_key(pointer: &mut String, key: &str) {
     }
 }
 
-/// The first bytes of `text`, at most so many, as far as they are whole characters.
+/// Returns the longest prefix of `text` of at most `most` bytes that ends at a character boundary.
 pub(crate) fn start_of(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or(text)
 }
 
-/// All texts that a plan came from: one for most, more for a plan that was extended.
+/// The texts of a plan: usually one, several for a plan that was extended.
 #[derive(Clone, Default)]
 pub struct Sources(Vec<Arc<Source>>);
 
 impl Sources {
-    /// The sources of a plan that came from one text.
+    /// Creates the sources of a plan with one text.
     pub fn one(source: Source) -> Self {
         Self(vec![Arc::new(source)])
     }
@@ -230,7 +236,7 @@ impl Sources {
         self.0.extend(other.0.iter().cloned());
     }
 
-    /// The first number that a further text may use as its base.
+    /// Returns the first number that another text may use as its base.
     pub fn next_base(&self) -> u32 {
         self.0
             .iter()
@@ -239,28 +245,28 @@ impl Sources {
             .unwrap_or(0)
     }
 
-    /// The text that `place` is in.
+    /// Returns the text that contains `place`.
     pub fn source_of(&self, place: Place) -> Option<&Arc<Source>> {
         self.0.iter().find(|source| source.entry(place).is_some())
     }
 
-    /// The stretch of text at `place`.
+    /// Returns the span of `place`.
     pub fn span(&self, place: Place) -> Option<Span> {
         self.source_of(place)?.span(place)
     }
 
-    /// The JSON pointer of `place`.
+    /// Returns the JSON pointer of `place`.
     pub fn pointer(&self, place: Place) -> Option<String> {
         self.source_of(place)?.pointer(place)
     }
 
-    /// See [`Source::descend`].
+    /// Returns the place of a part; see [`Source::descend`].
     pub fn descend(&self, place: Place, path: &[PointerSegment]) -> Place {
         self.source_of(place)
             .map_or(place, |source| source.descend(place, path))
     }
 
-    /// The texts, in the order in which they joined.
+    /// Iterates over the texts, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Source>> {
         self.0.iter()
     }

@@ -1,4 +1,4 @@
-//! Characters that cannot be seen, in texts of others.
+//! Invisible characters in text from other parties: escaping and removal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -8,27 +8,27 @@ use regex::{Captures, Regex};
 
 use crate::{Object, Value};
 
-/// The fields of an entry that people and models read as text.
-const TEXTS: [&str; 2] = ["title", "description"];
+/// Keywords whose values people and models read as text.
+const TEXT_FIELDS: [&str; 2] = ["title", "description"];
 
-/// The words of a schema below which the keys are names.
-const NAMED: [&str; 4] = ["properties", "patternProperties", "$defs", "definitions"];
+/// Schema keywords whose values map names to schemas.
+const NAME_MAPS: [&str; 4] = ["properties", "patternProperties", "$defs", "definitions"];
 
-/// The words of a schema whose values are data.
-const DATA: [&str; 5] = ["default", "const", "enum", "examples", "_meta"];
+/// Schema keywords whose values are data.
+const DATA_KEYWORDS: [&str; 5] = ["default", "const", "enum", "examples", "_meta"];
 
-/// What no name needs: controls, formats, bidirectional and ignorable characters, spaces other than the usual one, unassigned and
-/// private ones.
+/// Characters that no name needs: control, format, bidirectional, ignorable, unassigned and private ones, and spaces
+/// other than U+0020.
 const INVISIBLE: &str = r"[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\x{2800}--\x{20}]";
 
-/// What no text needs, either. Joiners and the two ways to show a sign belong to scripts and emoji; a run of them does not, but for
-/// the one of emoji.
+/// Characters that no text needs. Joiners and variation selectors are legitimate in scripts and emoji, but a run of
+/// them is not, except the one that emoji use.
 const HIDDEN: &str = r"[\p{Cc}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\x{FFF9}-\x{FFFB}\x{2028}\x{2029}--[\t\n\r\x{200C}\x{200D}\x{FE0E}\x{FE0F}]]+";
 const JOINERS: &str = r"[\x{200C}\x{200D}\x{FE0E}\x{FE0F}]{2,}";
 const EMOJI_JOINERS: &str = "\u{fe0f}\u{200d}";
 
-/// `text` with escapes in place of all characters that cannot be seen or that change how others look: controls, formats,
-/// bidirectional and ignorable characters, spaces other than the usual one, unassigned and private ones.
+/// Escapes every character of `text` that is invisible or changes how others look: control, format, bidirectional,
+/// ignorable, unassigned and private ones, and spaces other than U+0020.
 pub fn visible(text: &str) -> Cow<'_, str> {
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(INVISIBLE).ok());
     let Some(invisible) = &*PATTERN else {
@@ -43,7 +43,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
                 '\r' => escaped.push_str("\\r"),
                 '\t' => escaped.push_str("\\t"),
                 other => {
-                    // Writing to a text cannot fail.
+                    // Writing to a `String` cannot fail.
                     let _ = write!(escaped, "\\u{{{:04x}}}", u32::from(other));
                 }
             }
@@ -52,37 +52,38 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Whether all of `name` can be seen.
+/// Returns true if every character of `name` is visible.
 pub fn is_visible(name: &str) -> bool {
     matches!(visible(name), Cow::Borrowed(_))
 }
 
-/// `text` of several words without the characters that cannot be seen, in which something could be written that only a model reads.
-/// Line breaks and tabs stay, as do single joiners of scripts and emoji.
+/// Removes invisible characters from `text`, which could carry instructions that only a model reads. Line breaks and
+/// tabs stay, as do single joiners of scripts and emoji.
 pub fn without_hidden(text: &str) -> Cow<'_, str> {
     static PATTERNS: LazyLock<Option<(Regex, Regex)>> =
         LazyLock::new(|| Some((Regex::new(HIDDEN).ok()?, Regex::new(JOINERS).ok()?)));
     let Some((hidden, joiners)) = &*PATTERNS else {
         return Cow::Owned(text.escape_default().to_string());
     };
-    let seen = hidden.replace_all(text, "");
+    let clean = hidden.replace_all(text, "");
     let is_odd = |run: &str| run != EMOJI_JOINERS;
-    if !joiners.find_iter(&seen).any(|run| is_odd(run.as_str())) {
-        return seen;
+    if !joiners.find_iter(&clean).any(|run| is_odd(run.as_str())) {
+        return clean;
     }
-    let joined = joiners.replace_all(&seen, |found: &Captures<'_>| {
+    let joined = joiners.replace_all(&clean, |found: &Captures<'_>| {
         let run = found.get(0).map_or("", |found| found.as_str());
         if is_odd(run) { "" } else { EMOJI_JOINERS }
     });
     Cow::Owned(joined.into_owned())
 }
 
-/// What describes a tool or a schema, without [what is hidden](without_hidden) in titles and descriptions; `None` if nothing is.
+/// Removes [hidden characters](without_hidden) from the titles and descriptions of a tool or a schema. Returns `None`
+/// if there are none.
 pub fn without_hidden_texts(value: &Value) -> Option<Value> {
-    seen(value, false)
+    clean(value, false)
 }
 
-/// `json` with the escapes of JSON in place of all characters that cannot be seen.
+/// Replaces the invisible characters of `json` by JSON escapes.
 pub fn visible_json(json: &str) -> Cow<'_, str> {
     if is_visible(json) {
         return Cow::Borrowed(json);
@@ -94,7 +95,7 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
             escaped.push(character);
         } else {
             for unit in character.encode_utf16(&mut units) {
-                // Writing to a text cannot fail.
+                // Writing to a `String` cannot fail.
                 let _ = write!(escaped, "\\u{unit:04x}");
             }
         }
@@ -102,11 +103,11 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// As [`without_hidden_texts`]; `has_names` says that the keys of `value` are names and no words.
-fn seen(value: &Value, has_names: bool) -> Option<Value> {
+/// Cleans a value as [`without_hidden_texts`] does. `has_names` is true if the keys of `value` are names, not keywords.
+fn clean(value: &Value, has_names: bool) -> Option<Value> {
     match value {
         Value::List(items) => {
-            let cleaned: Vec<Option<Value>> = items.iter().map(|item| seen(item, false)).collect();
+            let cleaned: Vec<Option<Value>> = items.iter().map(|item| clean(item, false)).collect();
             if cleaned.iter().all(Option::is_none) {
                 return None;
             }
@@ -120,12 +121,12 @@ fn seen(value: &Value, has_names: bool) -> Option<Value> {
             for (name, field) in fields.iter() {
                 let is = |words: &[&str]| !has_names && words.contains(&&**name);
                 let cleaned = match field {
-                    _ if is(&DATA) => None,
-                    Value::Text(text) if is(&TEXTS) => {
-                        let seen = without_hidden(text);
-                        (*seen != **text).then(|| Value::from(seen.as_ref()))
+                    _ if is(&DATA_KEYWORDS) => None,
+                    Value::Text(text) if is(&TEXT_FIELDS) => {
+                        let clean = without_hidden(text);
+                        (*clean != **text).then(|| Value::from(clean.as_ref()))
                     }
-                    other => seen(other, is(&NAMED)),
+                    other => clean(other, is(&NAME_MAPS)),
                 };
                 if let Some(cleaned) = cleaned {
                     let changed = changed.get_or_insert_with(|| Object::clone(fields));
@@ -143,7 +144,7 @@ mod tests {
     use super::{is_visible, visible, visible_json, without_hidden};
 
     #[test]
-    fn what_cannot_be_seen_is_made_visible() {
+    fn invisible_characters_are_escaped() {
         let cases = [
             ("plain, é, 東京, 😀", "plain, é, 東京, 😀"),
             (
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_in_a_text_is_left_out() {
+    fn hidden_characters_are_removed() {
         let cases = [
             ("Reads a file.\n\tMore.", "Reads a file.\n\tMore."),
             ("nb\u{a0}sp, 東京\u{3000}", "nb\u{a0}sp, 東京\u{3000}"),
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn json_says_the_same_with_escapes() {
+    fn json_keeps_its_meaning_with_escapes() {
         assert_eq!(visible_json(r#""plain é""#), r#""plain é""#);
         assert_eq!(
             visible_json("\"a\u{200b}\u{e0041}\""),

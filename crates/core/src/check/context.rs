@@ -1,27 +1,27 @@
-//! What a plan is checked against: tools, other plans, rules, values that are known already.
+//! The context of a check: tools, other plans, policy and given values.
 
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::rules::Policy;
+use super::policy::Policy;
 use crate::{Catalog, Object, Plan};
 
-/// What a plan is checked against.
+/// The context that a plan is checked against.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckContext<'a> {
     /// The tools that the plan may call.
     pub catalog: &'a Catalog,
     /// The plans that it may run by name.
     pub library: &'a Library,
-    /// What it may do, and how much.
+    /// The policy that it must obey.
     pub policy: &'a Policy,
-    /// The inputs and variables that this run is given, by name.
+    /// The inputs and variables given to the run, by name.
     pub given: &'a Object,
 }
 
 impl<'a> CheckContext<'a> {
-    /// The tools of `catalog`, no other plans, no rules but the default limits, nothing given.
+    /// Creates a context with the tools of `catalog`, no other plans, the default limits and no given values.
     pub fn new(catalog: &'a Catalog) -> Self {
         Self {
             catalog,
@@ -31,21 +31,21 @@ impl<'a> CheckContext<'a> {
         }
     }
 
-    /// With the plans of `library`.
+    /// Sets the library of plans.
     #[must_use]
     pub fn with_library(mut self, library: &'a Library) -> Self {
         self.library = library;
         self
     }
 
-    /// With the rules of `policy`.
+    /// Sets the policy.
     #[must_use]
     pub fn with_policy(mut self, policy: &'a Policy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// With `given` as the run's inputs and variables.
+    /// Sets the given inputs and variables.
     #[must_use]
     pub fn with_given(mut self, given: &'a Object) -> Self {
         self.given = given;
@@ -53,15 +53,14 @@ impl<'a> CheckContext<'a> {
     }
 }
 
-/// Plans that steps run by name.
+/// The plans that steps can run by name.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     plans: IndexMap<Arc<str>, Arc<Plan>>,
-    /// Names of plans that are there and were not read, or could not be.
+    /// The names of plans that exist but were not loaded.
     others: IndexMap<Arc<str>, Readable>,
 }
 
-/// Whether a plan that is there can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Readable {
     Unknown,
@@ -69,46 +68,48 @@ enum Readable {
 }
 
 impl Library {
-    /// A library without plans.
+    /// Creates an empty library.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds `plan` under `name`. An earlier one of that name is replaced.
+    /// Adds `plan` under `name` and replaces an earlier one.
     pub fn add(&mut self, name: impl Into<Arc<str>>, plan: Plan) {
         self.plans.insert(name.into(), Arc::new(plan));
     }
 
-    /// Says that there is a plan called `name`, which nobody asked for yet: for advice alone.
+    /// Registers the name of an existing plan that was not loaded. It is used in suggestions only.
     pub fn mention(&mut self, name: impl Into<Arc<str>>) {
+        // A plan known to be unreadable stays so.
         self.others.entry(name.into()).or_insert(Readable::Unknown);
     }
 
-    /// Says that there is a plan called `name`, which could not be read. Why is told elsewhere.
+    /// Registers the name of a plan that cannot be read. The caller reports why.
     pub fn add_unreadable(&mut self, name: impl Into<Arc<str>>) {
         self.others.insert(name.into(), Readable::No);
     }
 
-    /// Whether the plan called `name` is there and could not be read.
+    /// Returns true if the plan `name` exists but cannot be read.
     pub fn is_unreadable(&self, name: &str) -> bool {
         self.others.get(name) == Some(&Readable::No)
     }
 
-    /// The plan called `name`.
+    /// Returns the plan `name`.
     pub fn get(&self, name: &str) -> Option<&Arc<Plan>> {
         self.plans.get(name)
     }
 
-    /// The names of the plans that it holds, in the order in which they were added.
+    /// Returns the names of the loaded plans, in insertion order.
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.plans.keys()
     }
 
-    /// The names of all plans that are known to be there, held or not.
+    /// Returns the names of all known plans, loaded or not.
     pub fn known_names(&self) -> impl Iterator<Item = &Arc<str>> {
         let others = self.others.keys();
         self.plans
             .keys()
+            // A plan may be registered by name first and loaded later.
             .chain(others.filter(|name| !self.plans.contains_key(*name)))
     }
 

@@ -1,10 +1,10 @@
-//! What a plan means, as one short text: SHA-256 over its parts, without places, layout and notes.
+//! Digests of plans and steps: SHA-256 over their meaning, without places, layout and notes.
 
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::CheckedPlan;
+use super::checked_plan::CheckedPlan;
 use crate::plan::{
     Action, Alternative, Approval, Company, Form, Idempotency, InputKind, Method, Missing, Mode,
     Node, NodeKind, OnError, OnFailure, Ordering, Output, Path, PlanTarget, Read, Reference,
@@ -12,33 +12,40 @@ use crate::plan::{
 };
 use crate::{Plan, Step, Value};
 
-/// The digest of `plan`, in hexadecimal digits. `sub_plans` are the checked plans that its steps
-/// run: what one of them means is part of what the plan means.
+/// Computes the digest of `plan` in hexadecimal digits. `sub_plans` holds the checked plans that its steps run, whose
+/// digests are part of the result.
 pub(super) fn digest(plan: &Plan, sub_plans: &[Option<CheckedPlan>]) -> String {
-    let mut writer = Writer(Sha256::new());
+    let mut writer = DigestWriter(Sha256::new());
     writer.word("planwright.plan/1");
     writer.plan(plan, sub_plans);
     writer.finish()
 }
 
-/// What stands for everything that a step of `plan` says: equal for two steps that say the same, wherever they stand.
-pub(super) fn step_digest(step: &Step, sub_plan: Option<&CheckedPlan>) -> String {
-    let mut writer = Writer(Sha256::new());
+fn step_digest(step: &Step, sub_plan: Option<&CheckedPlan>) -> String {
+    let mut writer = DigestWriter(Sha256::new());
     writer.word("planwright.step/1");
     writer.step(step, sub_plan);
     writer.finish()
 }
 
-/// Feeds parts to the digest so that no two different plans feed the same bytes: every part begins
-/// with its tag or its length.
-struct Writer(Sha256);
+impl CheckedPlan {
+    /// Returns a digest of the meaning of the step at position `step`. Equal steps share it, wherever they stand.
+    pub fn step_digest(&self, step: usize) -> Option<String> {
+        let checked = self.steps().get(step)?;
+        let written = self.plan().steps.get(step)?;
+        Some(step_digest(written, checked.plan.as_ref()))
+    }
+}
 
-impl Writer {
+/// A writer that feeds parts to the digest unambiguously: every part begins with its tag or its length.
+struct DigestWriter(Sha256);
+
+impl DigestWriter {
     fn finish(self) -> String {
         use std::fmt::Write as _;
         let mut text = String::with_capacity(64);
         for byte in self.0.finalize() {
-            // Writing to a text cannot fail.
+            // Writing to a `String` cannot fail.
             let _ = write!(text, "{byte:02x}");
         }
         text
@@ -50,6 +57,7 @@ impl Writer {
     }
 
     fn count(&mut self, count: usize) {
+        // Eight bytes on every platform, so that digests are portable.
         self.0.update((count as u64).to_le_bytes());
     }
 
@@ -146,6 +154,7 @@ impl Writer {
                 self.tag(1);
                 match &call.target {
                     PlanTarget::Named(name) => self.word(&name.text),
+                    // The digest of an inline plan follows and identifies it.
                     PlanTarget::Inline(_) => self.word(""),
                 }
                 self.word(sub_plan.map_or("", CheckedPlan::digest));
@@ -279,6 +288,7 @@ impl Writer {
                         }
                         Alternative::Expression(expression) => {
                             writer.tag(2);
+                            // The text determines the meaning of an expression.
                             writer.word(expression.text());
                         }
                     },
@@ -357,7 +367,7 @@ impl Writer {
             }
             Value::Object(fields) => {
                 self.tag(5);
-                // The order of fields means nothing in JSON.
+                // JSON objects are unordered, so the digest must not depend on the order of fields.
                 let mut sorted: Vec<_> = fields.iter().collect();
                 sorted.sort_unstable_by_key(|(key, _)| *key);
                 self.count(sorted.len());

@@ -1,43 +1,27 @@
-//! Soundness: everything that can be known before the first call, found in one go.
+//! The check of a plan: reports every problem that is known before the first call.
 
-mod arguments;
-mod binding;
-mod checked;
-mod contents;
+mod checked_plan;
 mod context;
-mod cycles;
 mod dependencies;
 mod digest;
-mod early;
-mod findings;
-mod frame;
-mod graph;
-mod inputs;
-mod limits;
-mod names;
-mod nearest;
-mod outside;
-mod plans;
+mod initial_types;
+mod passes;
+mod pipeline;
 mod policy;
-mod positional;
-mod positions;
-mod receiver;
-mod references;
-mod rules;
-mod shapes;
-mod sharable;
-mod slots;
-mod soundness;
-mod survey;
+mod reporter;
+mod resolved_plan;
+mod sub_plans;
+mod tool_mismatch;
+mod type_inference;
 mod writers;
 
-pub use binding::ToolMismatch;
-pub use checked::{CheckedPlan, CheckedStep};
+pub use checked_plan::{CheckedPlan, CheckedStep, Dependency, DependencyKind};
 pub use context::{CheckContext, Library};
-pub use dependencies::{Dependency, DependencyKind, dependencies};
-pub use positional::name_arguments;
-pub use rules::{AllowList, Limits, Policy, Release, Releases, StageRule, ToolRule};
-pub use soundness::check;
+pub use dependencies::dependencies;
+pub use passes::positional::name_arguments;
+pub use pipeline::check;
+pub use policy::{AllowList, Limits, Policy, Release, Releases, StageRule, ToolRule};
+pub use tool_mismatch::ToolMismatch;
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Which steps may write which slot, found by the keys of its path.
+//! The index of slot writers by slot path.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,27 +6,27 @@ use std::sync::Arc;
 use crate::plan::{Segment, SlotKind};
 use crate::{Hashing, Step};
 
-/// All writers of a plan, as one tree of keys per kind.
+/// The writers of all slots of a plan, as one tree of keys per kind.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Writers {
+pub(super) struct SlotWriters {
     kinds: HashMap<SlotKind, usize>,
-    /// The slots, each with those that it is a part of before it.
-    branches: Vec<Branch>,
+    /// The nodes of all trees; parents precede children.
+    nodes: Vec<SlotNode>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Branch {
-    /// The steps that write all of the slot, by position.
-    here: Vec<u32>,
-    /// For each of them, the position of the first of its targets that is this slot.
+struct SlotNode {
+    /// The steps that write the whole slot, by position.
+    whole: Vec<u32>,
+    /// For each of these steps, the position of its first target that is this slot.
     targets: Vec<usize>,
     /// The steps that write the slot or a part of it, by position.
-    inside: Vec<u32>,
-    below: HashMap<Arc<str>, usize, Hashing>,
+    within: Vec<u32>,
+    children: HashMap<Arc<str>, usize, Hashing>,
 }
 
-impl Writers {
-    /// The writers among `steps`.
+impl SlotWriters {
+    /// Builds the index of `steps`.
     pub(super) fn of(steps: &[Step]) -> Self {
         let mut writers = Self::default();
         for (index, step) in (0_u32..).zip(steps) {
@@ -39,73 +39,75 @@ impl Writers {
     }
 
     fn add(&mut self, step: u32, target: usize, kind: SlotKind, keys: &[Arc<str>]) {
-        let next = self.branches.len();
+        let next = self.nodes.len();
         let mut at = *self.kinds.entry(kind).or_insert(next);
         let mut keys = keys.iter();
         loop {
-            if at == self.branches.len() {
-                self.branches.push(Branch::default());
+            if at == self.nodes.len() {
+                self.nodes.push(SlotNode::default());
             }
-            let next = self.branches.len();
-            let Some(branch) = self.branches.get_mut(at) else {
+            let next = self.nodes.len();
+            let Some(node) = self.nodes.get_mut(at) else {
                 return;
             };
-            if branch.inside.last() != Some(&step) {
-                branch.inside.push(step);
+            // A step may write several parts of the slot.
+            if node.within.last() != Some(&step) {
+                node.within.push(step);
             }
             let Some(key) = keys.next() else {
-                if branch.here.last() != Some(&step) {
-                    branch.here.push(step);
-                    branch.targets.push(target);
+                if node.whole.last() != Some(&step) {
+                    node.whole.push(step);
+                    node.targets.push(target);
                 }
                 return;
             };
-            at = *branch.below.entry(Arc::clone(key)).or_insert(next);
+            at = *node.children.entry(Arc::clone(key)).or_insert(next);
         }
     }
 
-    /// The writers of the slot at `keys`, of a part of it, or of one around it.
+    /// Returns the writers of the slot at `keys`, of its parts, and of the slots around it.
     pub(super) fn overlapping<'k>(
         &self,
         kind: SlotKind,
         keys: impl IntoIterator<Item = &'k Arc<str>>,
-    ) -> Overlap<'_> {
-        let mut overlap = Overlap::default();
+    ) -> OverlappingWriters<'_> {
+        let mut overlap = OverlappingWriters::default();
         let mut next = self.kinds.get(&kind).copied();
         let mut keys = keys.into_iter();
         while let Some(number) = next
-            && let Some(branch) = self.branches.get(number)
+            && let Some(node) = self.nodes.get(number)
         {
-            overlap.way.push((number, branch));
+            overlap.path.push((number, node));
             let Some(key) = keys.next() else {
-                overlap.is_whole = true;
+                overlap.is_complete = true;
                 break;
             };
-            next = branch.below.get(key).copied();
+            next = node.children.get(key).copied();
         }
         overlap
     }
 }
 
-/// The writers of a slot. Many slots share lists of them, so that whoever looks at many slots looks at each list once.
+/// The writers that overlap with a slot. Slots share the lists, so that callers can skip lists they have seen.
 #[derive(Default)]
-pub(super) struct Overlap<'w> {
-    /// The slots around it from the outermost on, and itself, as far as somebody writes in them.
-    way: Vec<(usize, &'w Branch)>,
-    /// Whether the slot itself is the last of them.
-    is_whole: bool,
+pub(super) struct OverlappingWriters<'w> {
+    /// The nodes on the path to the slot, outermost first, as far as they exist.
+    path: Vec<(usize, &'w SlotNode)>,
+    /// True if the last node is the slot itself.
+    is_complete: bool,
 }
 
-impl<'w> Overlap<'w> {
-    /// The lists of writers, each sorted, with a number by which it is known again.
+impl<'w> OverlappingWriters<'w> {
+    /// Returns the lists of writers, each sorted, with a number that identifies the list.
     pub(super) fn lists(&self) -> impl DoubleEndedIterator<Item = (usize, &'w [u32])> {
-        let last = self.way.len().checked_sub(1).filter(|_| self.is_whole);
-        let way = self.way.iter().enumerate();
-        way.map(move |(depth, (number, branch))| {
+        let last = self.path.len().checked_sub(1).filter(|_| self.is_complete);
+        let path = self.path.iter().enumerate();
+        path.map(move |(depth, (number, node))| {
             if Some(depth) == last {
-                (number * 2 + 1, branch.inside.as_slice())
+                // Only the last node counts with its parts; the others overlap as a whole.
+                (number * 2 + 1, node.within.as_slice())
             } else {
-                (number * 2, branch.here.as_slice())
+                (number * 2, node.whole.as_slice())
             }
         })
     }
@@ -114,19 +116,20 @@ impl<'w> Overlap<'w> {
         self.lists().all(|(_, steps)| steps.is_empty())
     }
 
-    /// How many steps there are, where none is in two lists.
-    pub(super) fn most(&self) -> usize {
+    /// Returns an upper bound of the number of writers.
+    pub(super) fn max_count(&self) -> usize {
         self.lists().map(|(_, steps)| steps.len()).sum()
     }
 
-    /// All of them, by position.
+    /// Returns all writers, by position.
     pub(super) fn steps(&self) -> Vec<u32> {
         self.before(u32::MAX)
     }
 
-    /// Those before the step at `index`, by position.
+    /// Returns the writers before the step at `index`, by position.
     pub(super) fn before(&self, index: u32) -> Vec<u32> {
         let earlier = self.lists().flat_map(|(_, steps)| {
+            // The lists are sorted by position.
             let end = steps.partition_point(|step| *step < index);
             steps.get(..end).unwrap_or_default()
         });
@@ -136,23 +139,24 @@ impl<'w> Overlap<'w> {
         steps
     }
 
-    /// The steps that write all of the slot or of one around it, each with the position of such a target of it, and how many
-    /// keys that has. By position, and then by target.
-    pub(super) fn whole(&self) -> Vec<(u32, usize, usize)> {
-        let mut whole = Vec::new();
-        for (keys, (_, branch)) in self.way.iter().enumerate() {
-            let here = branch.here.iter().zip(&branch.targets);
-            whole.extend(here.map(|(step, target)| (*step, *target, keys)));
+    /// Returns the steps that write the whole slot or a slot around it: position, target, number of keys of the target.
+    /// Sorted by position and target.
+    pub(super) fn full_writers(&self) -> Vec<(u32, usize, usize)> {
+        let mut full_writers = Vec::new();
+        for (keys, (_, node)) in self.path.iter().enumerate() {
+            let whole = node.whole.iter().zip(&node.targets);
+            full_writers.extend(whole.map(|(step, target)| (*step, *target, keys)));
         }
-        whole.sort_unstable();
-        whole
+        full_writers.sort_unstable();
+        full_writers
     }
 }
 
-/// The keys at the start of `path`: as far as it surely names slots.
+/// Returns the leading keys of `path`, which certainly name slots.
 pub(super) fn slot_keys(path: &[Segment]) -> impl Iterator<Item = &Arc<str>> {
     path.iter().map_while(|segment| match segment {
         Segment::Key(key) => Some(key),
+        // Slots are named by keys; the rest of the path leads into the value.
         Segment::Index(_) | Segment::Each => None,
     })
 }

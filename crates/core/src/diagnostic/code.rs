@@ -2,7 +2,7 @@
 
 macro_rules! codes {
     ($($name:ident = $code:literal, $title:literal;)*) => {
-        /// The kind of a finding.
+        /// The kind of a diagnostic.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Code {
@@ -10,17 +10,17 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// Every code, in order.
+            /// All codes, in order.
             pub const ALL: &'static [Code] = &[$(Code::$name,)*];
 
-            /// The code as it is shown, such as `PW0201`.
+            /// Returns the code as shown to users, such as `PW0201`.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $code,)*
                 }
             }
 
-            /// What the code stands for, in a few words.
+            /// Returns a short title.
             pub fn title(self) -> &'static str {
                 match self {
                     $(Self::$name => $title,)*
@@ -36,7 +36,7 @@ codes! {
     TooDeep = "PW0003", "the text is nested too deeply";
     DuplicateKey = "PW0004", "an object has a key twice";
     LoneSurrogate = "PW0005", "an escape stands for no character";
-    NumberOutOfRange = "PW0006", "a number cannot be kept as it is written";
+    NumberOutOfRange = "PW0006", "a number cannot be stored as it is written";
     NotUtf8 = "PW0007", "the text is not UTF-8";
 
     UnknownDialect = "PW0101", "the text has the shape of no dialect";
@@ -60,7 +60,7 @@ codes! {
     RecursivePlan = "PW0208", "a plan runs itself";
     NestedPlanTool = "PW0209", "a plan calls the plan tool";
 
-    Cycle = "PW0301", "steps wait for each other in a circle";
+    Cycle = "PW0301", "steps wait for each other in a cycle";
     LaterStep = "PW0302", "a reference points to a later step";
 
     MalformedReference = "PW0401", "a reference is malformed";
@@ -82,8 +82,8 @@ codes! {
 
     NotSharable = "PW0601", "a parameter may not receive references";
     DeniedTool = "PW0602", "the policy denies a tool";
-    OutsideValue = "PW0603", "a value from outside stands where it may not";
-    UnreleasedValue = "PW0604", "a tool may not be given a value from outside";
+    MisplacedExternalValue = "PW0603", "an external value is used where it is not allowed";
+    UnreleasedValue = "PW0604", "a tool may not receive an external value";
 
     TooManySteps = "PW0701", "the plan has too many steps";
     ExpressionTooLong = "PW0702", "an expression is too long";

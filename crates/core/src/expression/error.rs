@@ -1,21 +1,24 @@
-//! What can be wrong with the text of an expression, and what can go wrong in computing it.
+//! The errors of parsing and evaluating expressions.
 
 use std::fmt;
 
-/// What is wrong with a text between `${` and `}`.
+use crate::Value;
+use crate::path::with_article;
+
+/// An error in a text between `${` and `}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionError {
-    /// What is the matter: one lower-case clause.
+    /// The fact: one lower-case clause.
     pub message: String,
-    /// The way out, where there is one.
+    /// A hint how to fix the text.
     pub help: Option<String>,
-    /// Where: a byte of the text.
+    /// The byte offset in the text.
     pub offset: usize,
-    /// Which kind of mistake it is.
+    /// The kind of error.
     pub kind: ExpressionErrorKind,
 }
 
-/// The kinds of mistakes in a text between `${` and `}`.
+/// The kind of an error in a text between `${` and `}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpressionErrorKind {
     /// A path or an alternative is malformed.
@@ -64,18 +67,30 @@ impl fmt::Display for ExpressionError {
 
 impl std::error::Error for ExpressionError {}
 
-/// Why an expression gave no value.
+/// The reason why an expression has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvaluationError {
-    /// A part that it reads does not exist. A later alternative may serve.
+    /// A part that the expression reads does not exist. A later alternative may apply.
     Missing(String),
-    /// It asks for more work than it is allowed.
+    /// The evaluation exceeds its budget.
     TooCostly {
-        /// The units of work that were allowed.
+        /// The allowed units of work.
         limit: u64,
     },
-    /// It cannot be computed from these values.
+    /// The operation cannot be applied to these values.
     Failed(String),
+}
+
+impl EvaluationError {
+    pub(super) fn failed(message: impl Into<String>) -> Self {
+        Self::Failed(message.into())
+    }
+
+    /// Returns the error that the function `name` does not apply to `values`.
+    pub(super) fn unsupported(name: &str, values: &[Value]) -> Self {
+        let kinds: Vec<&str> = values.iter().map(with_article).collect();
+        Self::failed(format!("`{name}` does not work on {}", kinds.join(" and ")))
+    }
 }
 
 impl fmt::Display for EvaluationError {

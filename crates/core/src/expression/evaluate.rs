@@ -1,8 +1,8 @@
-//! Computing the value of an expression. Every operation spends from the budget.
+//! Evaluation of expressions. Every operation spends from the budget.
 
-use super::budget::Budget;
-use super::operator::{self, Operator, whole_index};
-use super::tree::{Loop, Move, Tree};
+use super::limits::EvaluationBudget;
+use super::operator::{self, BinaryOperator, whole_index};
+use super::tree::{Accessor, Loop, Tree};
 use super::{EvaluationError, function};
 use crate::Hashing;
 use crate::Value;
@@ -12,16 +12,16 @@ use crate::value::Object;
 
 type Result<T> = std::result::Result<T, EvaluationError>;
 
-/// One evaluation under way.
+/// An evaluation in progress.
 pub(super) struct Evaluation<'a> {
     values: &'a [Value],
     locals: Vec<Value>,
-    budget: Budget,
+    budget: EvaluationBudget,
 }
 
 impl<'a> Evaluation<'a> {
-    /// An evaluation with the values of the expression's bindings.
-    pub(super) fn new(values: &'a [Value], budget: Budget) -> Self {
+    /// Creates an evaluation with the values of the expression's bindings.
+    pub(super) fn new(values: &'a [Value], budget: EvaluationBudget) -> Self {
         Self {
             values,
             locals: Vec::new(),
@@ -29,31 +29,33 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// The value of `tree`.
+    /// Evaluates `tree`.
     pub(super) fn value_of(&mut self, tree: &Tree) -> Result<Value> {
+        // Every node costs at least one unit, so that no expression is free.
         self.budget.spend(1)?;
         match tree {
             Tree::Literal(value) => Ok(value.clone()),
-            Tree::Read(read) => Err(failed(format!("`{:?}` is not bound", read.source))),
-            Tree::Bound(index) => self
-                .values
-                .get(*index)
-                .cloned()
-                .ok_or_else(|| failed("a value that the expression reads was not given")),
-            Tree::Local(position) => {
+            Tree::Read(read) => Err(EvaluationError::failed(format!(
+                "`{:?}` is not bound",
+                read.source
+            ))),
+            Tree::Bound(index) => self.values.get(*index).cloned().ok_or_else(|| {
+                EvaluationError::failed("a value that the expression reads was not given")
+            }),
+            Tree::LoopVariable(position) => {
                 let index = self.locals.len().checked_sub(position + 1);
                 index
                     .and_then(|index| self.locals.get(index))
                     .cloned()
-                    .ok_or_else(|| failed("the variable of a loop is not set"))
+                    .ok_or_else(|| EvaluationError::failed("the variable of a loop is not set"))
             }
             Tree::List(items) => Ok(self.values_of(items)?.into()),
             Tree::Object(fields) => self.object(fields),
             Tree::Not(part) => Ok((!self.condition(part, "!")?).into()),
             Tree::Negate(part) => operator::negate(&self.value_of(part)?),
             Tree::Chain(first, rest) => self.chain(first, rest),
-            Tree::And(parts) => self.settle(parts, "&&", false),
-            Tree::Or(parts) => self.settle(parts, "||", true),
+            Tree::And(parts) => self.short_circuit(parts, "&&", false),
+            Tree::Or(parts) => self.short_circuit(parts, "||", true),
             Tree::Choice(cases, otherwise) => {
                 for (condition, value) in cases {
                     if self.condition(condition, "?")? {
@@ -66,17 +68,18 @@ impl<'a> Evaluation<'a> {
                 let mut found = Err(EvaluationError::Missing("nothing is given".into()));
                 for alternative in alternatives {
                     found = self.value_of(&alternative.tree);
+                    // Only a missing part selects the next alternative; other errors are final.
                     if !matches!(found, Err(EvaluationError::Missing(_))) {
                         break;
                     }
                 }
                 found
             }
-            Tree::Then(base, moves) => {
+            Tree::Access(base, accessors) => {
                 let mut value = self.value_of(base)?;
-                for next in moves {
+                for next in accessors {
                     self.budget.spend(1)?;
-                    value = self.make(value, next)?;
+                    value = self.access(value, next)?;
                 }
                 Ok(value)
             }
@@ -100,17 +103,20 @@ impl<'a> Evaluation<'a> {
         let mut object = Object::with_capacity_and_hasher(fields.len(), Hashing::default());
         for (key, value) in fields {
             let Value::Text(key) = self.value_of(key)? else {
-                return Err(failed("a key must be text"));
+                return Err(EvaluationError::failed("a key must be text"));
             };
             let value = self.value_of(value)?;
             if object.insert(key.clone(), value).is_some() {
-                return Err(failed(format!("the key `{key}` appears twice")));
+                // CEL refuses duplicate keys, also computed ones.
+                return Err(EvaluationError::failed(format!(
+                    "the key `{key}` appears twice"
+                )));
             }
         }
         Ok(object.into())
     }
 
-    fn chain(&mut self, first: &Tree, rest: &[(Operator, Tree)]) -> Result<Value> {
+    fn chain(&mut self, first: &Tree, rest: &[(BinaryOperator, Tree)]) -> Result<Value> {
         let mut left = self.value_of(first)?;
         for (operator, right) in rest {
             let right = self.value_of(right)?;
@@ -123,69 +129,79 @@ impl<'a> Evaluation<'a> {
         truth(&self.value_of(tree)?, sign)
     }
 
-    /// `&&` (`decisive` is false) or `||` (true): a decisive part settles it, even where another one fails. That is
-    /// how CEL has it, so that the order of the parts does not matter.
-    fn settle(&mut self, parts: &[Tree], sign: &str, decisive: bool) -> Result<Value> {
+    /// Evaluates `&&` (`decisive` is false) or `||` (`decisive` is true). As in CEL, a decisive operand determines the
+    /// result even if another one fails, so that the order of operands does not matter.
+    fn short_circuit(&mut self, parts: &[Tree], sign: &str, decisive: bool) -> Result<Value> {
         let mut failure = None;
         for part in parts {
             match self.condition(part, sign) {
                 Ok(value) if value == decisive => return Ok(value.into()),
                 Ok(_) => {}
-                Err(error) => note(&mut failure, error)?,
+                Err(error) => record_failure(&mut failure, error)?,
             }
         }
         failure.map_or(Ok((!decisive).into()), Err)
     }
 
-    fn make(&mut self, value: Value, next: &Move) -> Result<Value> {
+    fn access(&mut self, value: Value, next: &Accessor) -> Result<Value> {
         match next {
-            Move::Part(path, missing) => self.part(&value, path, *missing),
-            Move::Item(index) => {
+            Accessor::Part(path, missing) => self.part(&value, path, *missing),
+            Accessor::Item(index) => {
                 let segment = match self.value_of(index)? {
                     Value::Text(key) => Segment::Key(key),
-                    Value::Number(number) => whole_index(&number)
-                        .map(Segment::Index)
-                        .ok_or_else(|| failed(format!("`{number}` counts no item")))?,
+                    Value::Number(number) => {
+                        whole_index(&number).map(Segment::Index).ok_or_else(|| {
+                            EvaluationError::failed(format!("`{number}` counts no item"))
+                        })?
+                    }
                     other => {
                         let kind = with_article(&other);
-                        return Err(failed(format!("{kind} cannot stand between brackets")));
+                        return Err(EvaluationError::failed(format!(
+                            "{kind} cannot stand between brackets"
+                        )));
                     }
                 };
                 self.part(&value, &[segment], Missing::Fail)
             }
-            Move::Call(function, arguments) => {
+            Accessor::Call(function, arguments) => {
                 let mut all = Vec::with_capacity(arguments.len() + 1);
                 all.push(value);
                 all.extend(self.values_of(arguments)?);
                 (function.run)(&all, &mut self.budget)
             }
-            Move::Matches(regex) => function::search(&value, regex, &mut self.budget),
-            Move::Loop(kind, trees) => self.run(*kind, &value, trees),
+            Accessor::Matches(regex) => function::search(&value, regex, &mut self.budget),
+            Accessor::Loop(kind, trees) => self.run_loop(*kind, &value, trees),
         }
     }
 
     fn part(&mut self, value: &Value, path: &[Segment], missing: Missing) -> Result<Value> {
         self.budget.spend(path.len())?;
+        // The path announces each list before it visits the items.
         follow_path(value, path, missing, &mut |items| self.budget.spend(items))
     }
 
-    fn run(&mut self, kind: Loop, over: &Value, trees: &[Tree]) -> Result<Value> {
+    fn run_loop(&mut self, kind: Loop, over: &Value, trees: &[Tree]) -> Result<Value> {
         let items = match over {
             Value::List(items) => items.to_vec(),
-            // The keys of an object have no order to be changed.
+            // The keys of an object have no order, so sorting them would mean nothing.
             Value::Object(_) if kind == Loop::SortBy => {
-                return Err(failed("`sortBy` does not work on an object"));
+                return Err(EvaluationError::failed(
+                    "`sortBy` does not work on an object",
+                ));
             }
             Value::Object(fields) => fields.keys().cloned().map(Value::Text).collect(),
             other => {
                 let kind = with_article(other);
-                return Err(failed(format!("there are no items in {kind}")));
+                return Err(EvaluationError::failed(format!(
+                    "there are no items in {kind}"
+                )));
             }
         };
+        // Copying the items has a cost even if the body is cheap.
         self.budget.spend(items.len())?;
         match (kind, trees) {
-            (Loop::All, [condition]) => self.settle_items(items, condition, false),
-            (Loop::Exists, [condition]) => self.settle_items(items, condition, true),
+            (Loop::All, [condition]) => self.short_circuit_items(items, condition, false),
+            (Loop::Exists, [condition]) => self.short_circuit_items(items, condition, true),
             (Loop::ExistsOne, [condition]) => {
                 let found = self.filter(items, condition)?;
                 Ok((found.len() == 1).into())
@@ -200,25 +216,29 @@ impl<'a> Evaluation<'a> {
                 let keys = self.map(items.clone(), key)?;
                 function::sort_by(items, keys, &mut self.budget)
             }
-            _ => Err(failed("a loop has a wrong number of arguments")),
+            _ => Err(EvaluationError::failed(
+                "a loop has a wrong number of arguments",
+            )),
         }
     }
 
     fn with_item(&mut self, item: Value, tree: &Tree) -> Result<Value> {
         self.locals.push(item);
         let value = self.value_of(tree);
+        // The variable leaves its scope also after an error.
         self.locals.pop();
         value
     }
 
     fn filter(&mut self, items: Vec<Value>, condition: &Tree) -> Result<Vec<Value>> {
-        let mut kept = Vec::new();
+        let mut selected = Vec::new();
         for item in items {
+            // CEL has no truthiness: a condition must be a boolean.
             if truth(&self.with_item(item.clone(), condition)?, "the condition")? {
-                kept.push(item);
+                selected.push(item);
             }
         }
-        Ok(kept)
+        Ok(selected)
     }
 
     fn map(&mut self, items: Vec<Value>, tree: &Tree) -> Result<Vec<Value>> {
@@ -228,7 +248,12 @@ impl<'a> Evaluation<'a> {
             .collect()
     }
 
-    fn settle_items(&mut self, items: Vec<Value>, tree: &Tree, decisive: bool) -> Result<Value> {
+    fn short_circuit_items(
+        &mut self,
+        items: Vec<Value>,
+        tree: &Tree,
+        decisive: bool,
+    ) -> Result<Value> {
         let mut failure = None;
         for item in items {
             let value = self
@@ -237,15 +262,15 @@ impl<'a> Evaluation<'a> {
             match value {
                 Ok(value) if value == decisive => return Ok(value.into()),
                 Ok(_) => {}
-                Err(error) => note(&mut failure, error)?,
+                Err(error) => record_failure(&mut failure, error)?,
             }
         }
         failure.map_or(Ok((!decisive).into()), Err)
     }
 }
 
-/// Keeps the first failure for later; that of the budget ends everything.
-fn note(failure: &mut Option<EvaluationError>, error: EvaluationError) -> Result<()> {
+/// Stores the first failure; an exhausted budget ends the evaluation at once.
+fn record_failure(failure: &mut Option<EvaluationError>, error: EvaluationError) -> Result<()> {
     if matches!(error, EvaluationError::TooCostly { .. }) {
         return Err(error);
     }
@@ -260,10 +285,6 @@ fn truth(value: &Value, sign: &str) -> Result<bool> {
             "the condition" => sign.to_owned(),
             sign => format!("`{sign}`"),
         };
-        failed(format!("{sign} needs true or false, found {kind}"))
+        EvaluationError::failed(format!("{sign} needs true or false, found {kind}"))
     })
-}
-
-fn failed(message: impl Into<String>) -> EvaluationError {
-    EvaluationError::Failed(message.into())
 }

@@ -1,15 +1,15 @@
-//! The operators that stand between two values, and what they make of them.
+//! Binary operators and their evaluation.
 
 use std::cmp::Ordering;
 
 use super::EvaluationError;
-use super::budget::Budget;
+use super::limits::EvaluationBudget;
 use crate::path::with_article;
 use crate::{Number, Value};
 
-/// An operator between two values, all but `&&` and `||`.
+/// A binary operator, except `&&` and `||`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operator {
+pub(super) enum BinaryOperator {
     Equal,
     Unequal,
     Less,
@@ -24,8 +24,8 @@ pub(super) enum Operator {
     Remainder,
 }
 
-impl Operator {
-    /// How tightly it binds: 0 for comparisons, 1 for sums, 2 for products.
+impl BinaryOperator {
+    /// Returns the precedence: 0 for comparisons, 1 for sums, 2 for products.
     pub(super) fn level(self) -> usize {
         match self {
             Self::Add | Self::Subtract => 1,
@@ -55,7 +55,7 @@ impl Operator {
         self,
         left: &Value,
         right: &Value,
-        budget: &mut Budget,
+        budget: &mut EvaluationBudget,
     ) -> Result<Value, EvaluationError> {
         let value = match self {
             Self::Equal => equal(left, right, budget)?.into(),
@@ -69,7 +69,7 @@ impl Operator {
             Self::Subtract | Self::Multiply | Self::Divide | Self::Remainder => {
                 match (left, right) {
                     (Value::Number(left), Value::Number(right)) => self.calculate(left, right)?,
-                    _ => return Err(self.unfit(left, right)),
+                    _ => return Err(self.unsupported(left, right)),
                 }
             }
         };
@@ -80,15 +80,16 @@ impl Operator {
         self,
         left: &Value,
         right: &Value,
-        budget: &mut Budget,
+        budget: &mut EvaluationBudget,
     ) -> Result<Ordering, EvaluationError> {
         if let (Value::Text(left), Value::Text(right)) = (left, right) {
             budget.spend_text(left.len().min(right.len()))?;
         }
-        compare(left, right).ok_or_else(|| self.unfit(left, right))
+        compare(left, right).ok_or_else(|| self.unsupported(left, right))
     }
 
     fn calculate(self, left: &Number, right: &Number) -> Result<Value, EvaluationError> {
+        // 128 bits hold every result of two 64-bit integers, so only the conversion back can fail.
         if let (Some(left), Some(right)) = (whole(left), whole(right)) {
             let result = match self {
                 Self::Add => left.checked_add(right),
@@ -114,7 +115,7 @@ impl Operator {
         })
     }
 
-    fn unfit(self, left: &Value, right: &Value) -> EvaluationError {
+    fn unsupported(self, left: &Value, right: &Value) -> EvaluationError {
         EvaluationError::Failed(format!(
             "`{}` cannot stand between {} and {}",
             self.sign(),
@@ -124,12 +125,13 @@ impl Operator {
     }
 }
 
-/// Whether two values are the same; numbers by what they amount to, objects whatever the order of their fields.
+/// Compares two values: numbers by value, objects regardless of field order.
 pub(super) fn equal(
     left: &Value,
     right: &Value,
-    budget: &mut Budget,
+    budget: &mut EvaluationBudget,
 ) -> Result<bool, EvaluationError> {
+    // Shared parts may make a small value very large to compare.
     budget.spend(1)?;
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => {
@@ -166,7 +168,7 @@ pub(super) fn equal(
     }
 }
 
-/// Which of two numbers, texts or truth values comes first; nothing where they do not compare.
+/// Orders two numbers, texts or booleans. Returns `None` for other values.
 pub(super) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => Some(order_numbers(left, right)),
@@ -176,7 +178,7 @@ pub(super) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     }
 }
 
-/// The opposite of a number.
+/// Negates a number.
 pub(super) fn negate(value: &Value) -> Result<Value, EvaluationError> {
     let Value::Number(number) = value else {
         return Err(EvaluationError::Failed(format!(
@@ -190,7 +192,7 @@ pub(super) fn negate(value: &Value) -> Result<Value, EvaluationError> {
     }
 }
 
-/// The number as a whole one, if it was written as one.
+/// Returns the number as an integer, if it was written as one.
 pub(super) fn whole(number: &Number) -> Option<i128> {
     number
         .as_i64()
@@ -198,12 +200,11 @@ pub(super) fn whole(number: &Number) -> Option<i128> {
         .or_else(|| number.as_u64().map(i128::from))
 }
 
-/// The number as a double.
 pub(super) fn double(number: &Number) -> f64 {
     number.as_f64().unwrap_or(f64::NAN)
 }
 
-/// The position that a number between brackets means, if it is whole.
+/// Returns the index that a number in brackets means, if it is an integer.
 pub(super) fn whole_index(number: &Number) -> Option<i64> {
     number.as_i64().or_else(|| {
         let double = number.as_f64()?;
@@ -216,7 +217,7 @@ pub(super) fn whole_index(number: &Number) -> Option<i64> {
     })
 }
 
-/// A whole number as a value, if 64 bits can hold it.
+/// Returns an integer as a value, if 64 bits can represent it.
 pub(super) fn whole_value(number: i128) -> Option<Value> {
     i64::try_from(number)
         .map(Value::from)
@@ -224,7 +225,6 @@ pub(super) fn whole_value(number: i128) -> Option<Value> {
         .ok()
 }
 
-/// A double as a value.
 pub(super) fn double_value(number: f64) -> Result<Value, EvaluationError> {
     Number::from_f64(number)
         .map(Value::Number)
@@ -246,8 +246,8 @@ fn order_numbers(left: &Number, right: &Number) -> Ordering {
     }
 }
 
-/// Compares without rounding: a double cannot hold every whole number, but the whole part of one fits 128 bits, or
-/// else it is beyond any 64.
+/// Compares without rounding. A double cannot represent every integer, but its integer part either fits into 128 bits
+/// or exceeds every 64-bit integer.
 fn order_mixed(whole: i128, double: f64) -> Ordering {
     let below = double.floor();
     if below >= 1e30 {
@@ -268,9 +268,13 @@ fn order_mixed(whole: i128, double: f64) -> Ordering {
     })
 }
 
-fn add(left: &Value, right: &Value, budget: &mut Budget) -> Result<Value, EvaluationError> {
+fn add(
+    left: &Value,
+    right: &Value,
+    budget: &mut EvaluationBudget,
+) -> Result<Value, EvaluationError> {
     match (left, right) {
-        (Value::Number(left), Value::Number(right)) => Operator::Add.calculate(left, right),
+        (Value::Number(left), Value::Number(right)) => BinaryOperator::Add.calculate(left, right),
         (Value::Text(left), Value::Text(right)) => {
             budget.spend_text(left.len() + right.len())?;
             Ok(format!("{left}{right}").into())
@@ -279,11 +283,15 @@ fn add(left: &Value, right: &Value, budget: &mut Budget) -> Result<Value, Evalua
             budget.spend(left.len() + right.len())?;
             Ok(Value::list(left.iter().chain(right.iter()).cloned()))
         }
-        _ => Err(Operator::Add.unfit(left, right)),
+        _ => Err(BinaryOperator::Add.unsupported(left, right)),
     }
 }
 
-fn contains(all: &Value, wanted: &Value, budget: &mut Budget) -> Result<bool, EvaluationError> {
+fn contains(
+    all: &Value,
+    wanted: &Value,
+    budget: &mut EvaluationBudget,
+) -> Result<bool, EvaluationError> {
     match all {
         Value::List(items) => {
             for item in items.iter() {
@@ -295,10 +303,10 @@ fn contains(all: &Value, wanted: &Value, budget: &mut Budget) -> Result<bool, Ev
         }
         Value::Object(fields) => match wanted {
             Value::Text(key) => Ok(fields.contains_key(key)),
-            // CEL's maps may have these as keys, those of JSON never do.
+            // CEL maps may have such keys, JSON objects never do.
             Value::Number(_) | Value::Bool(_) => Ok(false),
-            _ => Err(Operator::In.unfit(wanted, all)),
+            _ => Err(BinaryOperator::In.unsupported(wanted, all)),
         },
-        _ => Err(Operator::In.unfit(wanted, all)),
+        _ => Err(BinaryOperator::In.unsupported(wanted, all)),
     }
 }

@@ -1,51 +1,53 @@
-//! Patterns (RE2 syntax, which matches in linear time), and how long it may take to compile them.
+//! Regular expressions (RE2 syntax, linear time), and limits on the cost of compiling them.
 
 use regex::{Regex, RegexBuilder};
 
-/// The most bytes that a compiled pattern may take.
-const LARGEST: usize = 1 << 18;
+/// Maximum size of a compiled pattern, in bytes.
+const MAX_COMPILED_BYTES: usize = 1 << 18;
 
-/// The most sets of characters, such as `[^a-z]`, that a pattern may have. Each may have to look at every letter there is, and
-/// again in the other case, which takes some milliseconds.
-const MOST_SETS: usize = 24;
+/// Maximum number of character sets, such as `[^a-z]`, in a pattern. Compiling one may visit every letter and its case
+/// variants, which takes some milliseconds.
+const MAX_CHARACTER_SETS: usize = 24;
 
-/// How many sets of characters patterns that ignore case may have, all those of one text together. Only those count that may
-/// have letters beyond ASCII: each of them is looked up in the other case.
+/// A budget for character sets in the case-insensitive patterns of one text. Only sets that may contain letters beyond
+/// ASCII count, since the case variants of each letter are looked up.
 ///
-/// A text of a few kilobytes would otherwise be read for seconds.
+/// Without it, a text of a few kilobytes could take seconds to compile.
 #[derive(Debug)]
 pub struct PatternBudget {
     left: usize,
 }
 
 impl PatternBudget {
-    /// How many they are in a text that is read with the default.
-    pub const MOST: usize = 240;
+    /// The default budget.
+    pub const MAX_SETS: usize = 240;
 
-    /// For a text that has no business with patterns.
+    /// Creates an empty budget, for a text without patterns.
     pub fn none() -> Self {
         Self { left: 0 }
     }
 
-    /// Takes what `pattern` costs.
+    /// Spends the cost of `pattern`.
     ///
     /// # Errors
     ///
-    /// What is the matter with the pattern, where it takes too long to compile, or with all of them. It begins with a verb.
+    /// Returns the reason if the pattern is too costly, alone or with earlier ones, as a clause that begins with a
+    /// verb.
     pub(crate) fn spend(&mut self, pattern: &str) -> Result<(), String> {
+        // Without the flag `i`, character sets are cheap to compile.
         if !has_flag(pattern, b'i') {
             return Ok(());
         }
-        let sets = Sets::of(pattern).costly();
-        if sets > MOST_SETS {
+        let sets = CharacterSets::of(pattern).costly();
+        if sets > MAX_CHARACTER_SETS {
             return Err(format!(
-                "ignores case and has more than {MOST_SETS} sets of characters"
+                "ignores case and has more than {MAX_CHARACTER_SETS} sets of characters"
             ));
         }
         let left = self.left.checked_sub(sets).ok_or_else(|| {
             format!(
                 "ignores case, and with those before it has more than {} sets of characters",
-                Self::MOST
+                Self::MAX_SETS
             )
         })?;
         self.left = left;
@@ -55,32 +57,37 @@ impl PatternBudget {
 
 impl Default for PatternBudget {
     fn default() -> Self {
-        Self { left: Self::MOST }
+        Self {
+            left: Self::MAX_SETS,
+        }
     }
 }
 
-/// How many operations compiling `pattern` counts as, where it is not known ahead: it costs far more than any other operation.
-pub(super) fn operations(pattern: &str) -> usize {
-    const EACH: usize = 5_000;
-    const EACH_LETTER: usize = 50;
-    const EACH_SET: usize = 4_000;
-    let sets = Sets::of(pattern);
+/// Returns the cost of compiling a `pattern` during evaluation, in units of work. It far exceeds that of any other
+/// operation.
+pub(super) fn compile_cost(pattern: &str) -> usize {
+    const BASE_COST: usize = 5_000;
+    const COST_PER_BYTE: usize = 50;
+    const COST_PER_SET: usize = 4_000;
+    let sets = CharacterSets::of(pattern);
+    // Ignoring case also makes named sets costly.
     let sets = if has_flag(pattern, b'i') {
         sets.all()
     } else {
         sets.bracketed
     };
-    EACH.saturating_add(pattern.len().saturating_mul(EACH_LETTER))
-        .saturating_add(sets.saturating_mul(EACH_SET))
+    BASE_COST
+        .saturating_add(pattern.len().saturating_mul(COST_PER_BYTE))
+        .saturating_add(sets.saturating_mul(COST_PER_SET))
 }
 
-/// What is the matter with a pattern, and the way out.
-pub(super) struct Fault {
+/// The reason why a pattern is refused, and a hint.
+pub(super) struct PatternError {
     pub(super) message: String,
     pub(super) help: Option<&'static str>,
 }
 
-impl From<String> for Fault {
+impl From<String> for PatternError {
     fn from(message: String) -> Self {
         Self {
             message,
@@ -93,19 +100,21 @@ impl From<String> for Fault {
 ///
 /// # Errors
 ///
-/// What is the matter with it.
-pub(super) fn compile(pattern: &str, budget: &mut PatternBudget) -> Result<Regex, Fault> {
-    if Sets::of(pattern).bracketed > MOST_SETS {
-        let message =
-            format!("the pattern has more than {MOST_SETS} sets of characters in brackets");
+/// Returns the reason if the pattern is malformed or too costly.
+pub(super) fn compile(pattern: &str, budget: &mut PatternBudget) -> Result<Regex, PatternError> {
+    if CharacterSets::of(pattern).bracketed > MAX_CHARACTER_SETS {
+        let message = format!(
+            "the pattern has more than {MAX_CHARACTER_SETS} sets of characters in brackets"
+        );
         return Err(message.into());
     }
-    budget.spend(pattern).map_err(|matter| Fault {
+    budget.spend(pattern).map_err(|matter| PatternError {
         message: format!("the pattern {matter}"),
         help: Some("let fewer patterns ignore case, or write both cases, as `[aA]`"),
     })?;
     RegexBuilder::new(pattern)
-        .size_limit(LARGEST)
+        // A short pattern such as `(a{1000}){1000}` may compile to a very large program.
+        .size_limit(MAX_COMPILED_BYTES)
         .nest_limit(64)
         .build()
         .map_err(|error| match error {
@@ -114,20 +123,20 @@ pub(super) fn compile(pattern: &str, budget: &mut PatternBudget) -> Result<Regex
         })
 }
 
-/// The sets of characters in a pattern.
+/// The number of character sets in a pattern.
 #[derive(Default)]
-struct Sets {
-    /// Those in brackets.
+struct CharacterSets {
+    /// The sets in brackets.
     bracketed: usize,
-    /// Those in brackets that have letters of ASCII, digits and blanks alone.
-    narrow: usize,
-    /// Those that are named, as `\p{L}`, or made of two, as `a&&b`.
+    /// The sets in brackets that contain only ASCII letters, digits and spaces.
+    ascii_only: usize,
+    /// The named sets, such as `\p{L}`, and set operations, such as `a&&b`.
     others: usize,
 }
 
-impl Sets {
+impl CharacterSets {
     fn of(pattern: &str) -> Self {
-        // Where blanks do not count, it is less clear where a set ends.
+        // With the flag `x`, whitespace is ignored, so the end of a set is not obvious.
         let is_plain = !has_flag(pattern, b'x');
         let mut sets = Self::default();
         let mut rest = pattern.as_bytes();
@@ -136,8 +145,8 @@ impl Sets {
             match byte {
                 b'[' => {
                     sets.bracketed += 1;
-                    if is_plain && let Some(outside) = after_narrow(after) {
-                        sets.narrow += 1;
+                    if is_plain && let Some(outside) = after_ascii_set(after) {
+                        sets.ascii_only += 1;
                         rest = outside;
                     }
                 }
@@ -159,18 +168,19 @@ impl Sets {
         self.bracketed + self.others
     }
 
-    /// Those that cost much where each of their letters is looked up in the other case.
+    /// Returns the number of sets whose case variants are costly.
     fn costly(&self) -> usize {
-        self.all() - self.narrow
+        self.all() - self.ascii_only
     }
 }
 
-/// What follows a set whose inside `text` begins with, where only letters of ASCII, digits and blanks are in it.
-fn after_narrow(text: &[u8]) -> Option<&[u8]> {
+/// Returns the rest after the ASCII-only set whose content `text` begins with, or `None` if the set may contain other
+/// characters.
+fn after_ascii_set(text: &[u8]) -> Option<&[u8]> {
     let end = text.iter().position(|byte| *byte == b']')?;
     let (inside, after) = text.split_at_checked(end)?;
     if matches!(inside, [] | [b'^']) {
-        // The bracket stands for itself.
+        // A leading bracket is a literal.
         return None;
     }
     let mut rest = inside;
@@ -193,7 +203,7 @@ fn after_narrow(text: &[u8]) -> Option<&[u8]> {
     after.get(1..)
 }
 
-/// Whether a part of the pattern may have that flag: flags follow a question mark.
+/// Returns true if a group of the pattern may set `flag`. Flags follow a question mark.
 fn has_flag(pattern: &str, flag: u8) -> bool {
     pattern.split('?').skip(1).any(|rest| {
         let is_flag = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'-';
@@ -203,10 +213,10 @@ fn has_flag(pattern: &str, flag: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{PatternBudget, Sets};
+    use super::{CharacterSets, PatternBudget};
 
     fn check(pattern: &str, bracketed: usize, costly: usize) {
-        let sets = Sets::of(pattern);
+        let sets = CharacterSets::of(pattern);
         assert_eq!(
             (sets.bracketed, sets.costly()),
             (bracketed, costly),
@@ -215,14 +225,14 @@ mod tests {
     }
 
     #[test]
-    fn sets_are_told_apart_by_what_they_cost() {
+    fn sets_are_counted_by_cost() {
         check("abc", 0, 0);
         check(r"^[a-z0-9_.-]+[^\s\d]*$", 2, 0);
         check(r"[\w.+-]+@[\w-]+", 2, 2);
         check(r"\[\p{L}\W", 0, 1);
         check("[[:alpha:]][é][a-é]", 4, 3);
         check("[a&b~c-d][a&&b]", 2, 2);
-        // A bracket that closes nothing.
+        // The brackets close no set.
         check(r"[]a][^]a][\]a]", 3, 3);
         check("[a", 1, 1);
         check("(?x)[ ]a-é]", 1, 1);
@@ -231,7 +241,7 @@ mod tests {
     #[test]
     fn patterns_share_a_budget() {
         let mut budget = PatternBudget::default();
-        for _ in 0..PatternBudget::MOST {
+        for _ in 0..PatternBudget::MAX_SETS {
             assert_eq!(budget.spend(r"(?i)\pL [a-z]"), Ok(()));
         }
         assert_eq!(

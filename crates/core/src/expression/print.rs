@@ -1,18 +1,18 @@
-//! Writing forms and paths the way they are read.
+//! Printing of forms and paths in the syntax that the parser reads.
 
-use super::scan::name_length;
+use super::parser::name_length;
 use super::{LONGEST_TEXT, parse_form};
 use crate::Value;
 use crate::plan::{Alternative, Form, Missing, Read, Segment, SlotKind, Source};
 
-/// Names that begin a path and are no step.
+/// Names at the beginning of a path that are no steps.
 const ROOTS: &[&str] = &[
     "inputs", "vars", "slots", "steps", "results", "item", "index", "last", "env", "secrets",
     "true", "false", "null", "in",
 ];
 
-/// What to write between `${` and `}` for `form`, so that [`parse_form`] reads the same again. Nothing where that
-/// cannot be done: no alternative at all, or a text that would be too long.
+/// Prints `form` as the text between `${` and `}`, so that [`parse_form`] returns the same form. Returns `None` for a
+/// form without alternatives and for a text that exceeds the limit.
 pub fn print_form(form: &Form) -> Option<String> {
     let text = match form {
         Form::First(alternatives) => {
@@ -28,7 +28,7 @@ pub fn print_form(form: &Form) -> Option<String> {
     if text.is_empty() || text.chars().nth(LONGEST_TEXT).is_some() {
         return None;
     }
-    // A list or an object in a literal may be nested deeper than an expression can be.
+    // A literal list or object may be nested deeper than the parser allows.
     let has_literal = matches!(form, Form::First(all) if all.iter().any(|one| {
         matches!(one, Alternative::Literal(Value::List(_) | Value::Object(_)))
     }));
@@ -48,6 +48,7 @@ fn print_alternative(alternative: &Alternative) -> String {
 
 fn print_read(read: &Read) -> String {
     let mut text = match &read.source {
+        // An id that is also a reserved name would be read as that name.
         Source::Step(id) if is_plain(id.as_str()) && !ROOTS.contains(&id.as_str()) => {
             id.as_str().to_owned()
         }
@@ -68,7 +69,7 @@ fn print_read(read: &Read) -> String {
     text
 }
 
-/// The segments of `path` as they stand behind the name of a step: `.field[0][*]["odd key"]`.
+/// Prints `path` as written after the id of a step: `.field[0][*]["odd key"]`.
 pub fn print_path(path: &[Segment]) -> String {
     print_path_with(path, Missing::Fail)
 }
@@ -83,6 +84,7 @@ fn print_path_with(path: &[Segment], missing: Missing) -> String {
             }
             Segment::Key(key) => text.extend(["[", &json(key), "]"]),
             Segment::Index(index) => text.extend(["[", &index.to_string(), "]"]),
+            // One mark on the first `[*]` applies to the whole path.
             Segment::Each if is_marked => text.push_str("[*]"),
             Segment::Each => {
                 text.push_str("[*?]");
@@ -96,7 +98,7 @@ fn print_path_with(path: &[Segment], missing: Missing) -> String {
     text
 }
 
-/// Whether a step's id can begin a path as it is.
+/// Returns true if a step's id can begin a path without quotes.
 fn is_plain(id: &str) -> bool {
     name_length(id) == id.len() && !id.starts_with(|letter: char| letter.is_ascii_digit())
 }

@@ -1,93 +1,93 @@
-//! An expression as a tree. Chains are lists, so the tree is only as deep as brackets are nested.
+//! The syntax tree of an expression. Operator chains are lists, so the tree is only as deep as brackets are nested.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use regex::Regex;
 
-use super::function::Function;
-use super::operator::Operator;
+use super::function::BuiltinFunction;
+use super::operator::BinaryOperator;
 use crate::Value;
 use crate::plan::{Missing, Path, Read};
 
-/// A part of an expression.
+/// A node of the syntax tree.
 #[derive(Clone, Debug)]
 pub(super) enum Tree {
-    /// A known value.
+    /// A constant value.
     Literal(Value),
-    /// A place outside of the expression, as it was parsed. Binding replaces it by [`Tree::Bound`].
+    /// A read, as parsed. Binding replaces it by [`Tree::Bound`].
     Read(Read),
     /// The value of the binding `index`.
     Bound(usize),
-    /// The variable of an enclosing loop; 0 is the innermost.
-    Local(usize),
-    /// A list with these items.
+    /// The variable of an enclosing loop; 0 means the innermost.
+    LoopVariable(usize),
+    /// A list of expressions.
     List(Vec<Tree>),
-    /// An object with these keys and values.
+    /// An object of key and value expressions.
     Object(Vec<(Tree, Tree)>),
-    /// `!` once.
+    /// A logical negation, `!`.
     Not(Box<Tree>),
-    /// `-` once.
+    /// An arithmetic negation, `-`.
     Negate(Box<Tree>),
-    /// Operators of one precedence, from left to right.
-    Chain(Box<Tree>, Vec<(Operator, Tree)>),
-    /// `&&` between all of these.
+    /// Binary operators of one precedence, from left to right.
+    Chain(Box<Tree>, Vec<(BinaryOperator, Tree)>),
+    /// A conjunction, `&&`.
     And(Vec<Tree>),
-    /// `||` between all of these.
+    /// A disjunction, `||`.
     Or(Vec<Tree>),
     /// `condition ? value : condition ? value : … : otherwise`.
     Choice(Vec<(Tree, Tree)>, Box<Tree>),
-    /// The first of these that exists (`??`). Binding takes out those that use no variable of an enclosing loop.
-    FirstOf(Vec<Coalesced>),
-    /// Something, and what is then done to it, one after the other.
-    Then(Box<Tree>, Vec<Move>),
-    /// A call of a function that is not a method.
-    Call(&'static Function, Vec<Tree>),
-    /// Whether the path exists.
+    /// The first alternative that exists (`??`). Binding replaces it unless it uses the variable of an enclosing loop.
+    FirstOf(Vec<CoalesceOperand>),
+    /// A value with accessors applied in order.
+    Access(Box<Tree>, Vec<Accessor>),
+    /// A call of a global function.
+    Call(&'static BuiltinFunction, Vec<Tree>),
+    /// An existence test of a path, `has(…)`.
     Has(Box<Tree>),
 }
 
-/// One of several alternatives, with the stretch of text where it was written.
+/// An operand of `??`, with its source range.
 #[derive(Clone, Debug)]
-pub(super) struct Coalesced {
+pub(super) struct CoalesceOperand {
     pub(super) tree: Tree,
     pub(super) span: Range<usize>,
 }
 
-/// Something that is done to a value.
+/// An operation on a value, written after it.
 #[derive(Clone, Debug)]
-pub(super) enum Move {
-    /// Takes the part that a constant path leads to.
+pub(super) enum Accessor {
+    /// Selects the part at a constant path.
     Part(Path, Missing),
-    /// Takes the item or field that a computed value names.
+    /// Selects the item or field that a computed value names.
     Item(Tree),
     /// Calls a method.
-    Call(&'static Function, Vec<Tree>),
-    /// Calls `matches` with a pattern that is known already.
+    Call(&'static BuiltinFunction, Vec<Tree>),
+    /// Calls `matches` with a constant pattern.
     Matches(Arc<Regex>),
-    /// Goes over the items, or the keys of an object.
+    /// Runs a loop over the items of a list or the keys of an object.
     Loop(Loop, Vec<Tree>),
 }
 
-/// What a loop makes of its items. Its variable is the innermost local in the trees that come with it.
+/// The kind of a loop. The loop variable is the innermost local in its expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loop {
-    /// Whether the condition holds for every item.
+    /// Tests if the condition holds for every item.
     All,
-    /// Whether it holds for at least one.
+    /// Tests if the condition holds for at least one item.
     Exists,
-    /// Whether it holds for exactly one.
+    /// Tests if the condition holds for exactly one item.
     ExistsOne,
-    /// The items for which it holds.
+    /// Selects the items for which the condition holds.
     Filter,
-    /// What becomes of every item; with two trees, of those for which the first holds.
+    /// Maps every item; with two expressions, only items for which the first one holds.
     Map,
-    /// The items, sorted by what becomes of them.
+    /// Sorts the items by a key.
     SortBy,
 }
 
 impl Loop {
-    /// The loop that is written `name`, and the least and most trees that it takes.
+    /// Returns the loop called `name`, with the minimum and maximum number of its expressions.
     pub(super) fn named(name: &str) -> Option<(Self, usize, usize)> {
         Some(match name {
             "all" => (Self::All, 1, 1),

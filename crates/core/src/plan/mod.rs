@@ -1,20 +1,19 @@
-//! The one meaning of a plan, whichever dialect it was written in.
+//! The data model of a plan, the same for all dialects.
 
-mod ids;
+mod definition;
 mod node;
 pub(crate) mod reference;
 mod slot;
 mod step;
-mod whole;
 
-pub use ids::StepId;
+pub use definition::{
+    Content, Input, InputKind, Mode, OnFailure, Ordering, Output, Plan, Sharing, SlotSchema,
+};
 pub use node::{Field, Node, NodeKind, TextPart};
 pub use reference::{Alternative, Form, Missing, Outside, Path, Read, Reference, Segment, Source};
 pub use slot::{Method, SlotKind, SlotPath, Targets, Writes};
+pub(crate) use step::SelfReference;
 pub use step::{
     Action, Approval, Company, ForEach, Idempotency, Name, OnError, PlanCall, PlanTarget, Repeat,
-    Retry, Step,
-};
-pub use whole::{
-    Content, Input, InputKind, Mode, OnFailure, Ordering, Output, Plan, Sharing, SlotSchema,
+    Retry, Step, StepId,
 };

@@ -1,4 +1,4 @@
-//! Argument values that are not all known yet: literals with references between them.
+//! Argument values that may contain references.
 
 use std::sync::Arc;
 
@@ -8,24 +8,24 @@ use crate::{Place, Value};
 /// A value that may contain references.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Node {
-    /// What stands there.
+    /// The content of the node.
     pub kind: NodeKind,
-    /// Where it was written.
+    /// The source place of the node.
     pub place: Place,
 }
 
-/// What a [`Node`] is. A part without any reference in it is one [`NodeKind::Literal`].
+/// The content of a [`Node`]. A part without any reference is a single [`NodeKind::Literal`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeKind {
-    /// A value that is known already.
+    /// A constant value.
     Literal(Value),
-    /// A whole value that is taken from elsewhere and keeps its type.
+    /// A reference whose value replaces the node and keeps its type.
     Reference(Reference),
-    /// Text with references inside.
+    /// A text with references inside.
     Text(Vec<TextPart>),
-    /// A list in which something refers elsewhere.
+    /// A list with at least one reference inside.
     List(Vec<Node>),
-    /// An object in which something refers elsewhere. Keys are never references.
+    /// An object with at least one reference inside. Keys are never references.
     Object(Vec<Field>),
 }
 
@@ -38,23 +38,23 @@ impl Default for NodeKind {
 /// A piece of a text with references inside.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TextPart {
-    /// Text that stands as it is.
+    /// Constant text.
     Literal(Arc<str>),
-    /// A reference, whose value is inserted: a text as it is, anything else as compact JSON.
+    /// A reference. Text is inserted as it is, any other value as compact JSON.
     Reference(Reference),
 }
 
-/// One field of an object.
+/// A field of an object node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// The key, as it is.
+    /// The key, verbatim.
     pub key: Arc<str>,
     /// The value.
     pub value: Node,
 }
 
 impl Node {
-    /// A literal at `place`.
+    /// Creates a literal at `place`.
     pub fn literal(value: Value, place: Place) -> Self {
         Self {
             kind: NodeKind::Literal(value),
@@ -62,7 +62,7 @@ impl Node {
         }
     }
 
-    /// A whole-value reference, placed where it was written.
+    /// Creates a node that is one reference, at the place of the reference.
     pub fn reference(reference: Reference) -> Self {
         Self {
             place: reference.place,
@@ -70,7 +70,7 @@ impl Node {
         }
     }
 
-    /// A list of `items`; one literal where none of them refers elsewhere.
+    /// Creates a list of `items`, or one literal if no item contains a reference.
     pub fn list(items: Vec<Node>, place: Place) -> Self {
         let literals: Option<Vec<Value>> = items
             .iter()
@@ -84,7 +84,7 @@ impl Node {
         }
     }
 
-    /// An object with `fields`; one literal where none of them refers elsewhere.
+    /// Creates an object with `fields`, or one literal if no field contains a reference.
     pub fn object(fields: Vec<Field>, place: Place) -> Self {
         let literals: Option<crate::Object> = fields
             .iter()
@@ -101,7 +101,7 @@ impl Node {
         }
     }
 
-    /// The value, where it is known already.
+    /// Returns the value if the node is a literal.
     pub fn as_literal(&self) -> Option<&Value> {
         match &self.kind {
             NodeKind::Literal(value) => Some(value),
@@ -109,7 +109,7 @@ impl Node {
         }
     }
 
-    /// Calls `visit` with every reference in this node, to change it.
+    /// Calls `visit` with every reference in this node, mutably.
     pub(crate) fn each_reference_mut(&mut self, visit: &mut dyn FnMut(&mut Reference)) {
         match &mut self.kind {
             NodeKind::Literal(_) => {}
@@ -134,7 +134,7 @@ impl Node {
         }
     }
 
-    /// Calls `visit` with every reference in this node, in the order in which they stand.
+    /// Calls `visit` with every reference in this node, in source order.
     pub fn each_reference<'a>(&'a self, visit: &mut dyn FnMut(&'a Reference)) {
         match &self.kind {
             NodeKind::Literal(_) => {}

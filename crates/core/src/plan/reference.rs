@@ -1,4 +1,4 @@
-//! References: typed data that says where a value comes from, never a text that is replaced.
+//! References: typed data that names the origin of a value. They are never substituted as text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,96 +7,96 @@ use std::sync::Arc;
 use super::{SlotKind, StepId};
 use crate::{Expression, Place, Value};
 
-/// How much of a long reference a message shows, in characters.
+/// Maximum number of characters of a reference that a message shows.
 const MAX_SHOWN: usize = 120;
 
-/// A value taken from elsewhere.
+/// A value taken from another step, slot or source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// How it was written, for messages.
+    /// The source text, for messages.
     pub text: Arc<str>,
-    /// Where it was written.
+    /// The source place.
     pub place: Place,
-    /// What it means.
+    /// The parsed meaning.
     pub form: Form,
 }
 
-/// How the parts of a reference make one value.
+/// The way in which the parts of a reference make one value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Form {
-    /// The first alternative that exists. A later one is looked at, and waited for, only when
-    /// those before it turned out to be missing. One alternative is the plain case.
+    /// The first alternative that exists. A later alternative is evaluated, and waited for, only
+    /// after all earlier ones turned out to be missing. Most references have one alternative.
     First(Vec<Alternative>),
-    /// All of them must exist; the value is the last.
+    /// All reads must exist; the value is that of the last one.
     All(Vec<Read>),
 }
 
-/// One way to get a value.
+/// An alternative of a reference.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Alternative {
-    /// Read it.
+    /// A read of a step, slot or loop variable.
     Read(Read),
-    /// It is known already.
+    /// A constant value.
     Literal(Value),
-    /// Compute it.
+    /// A computed value.
     Expression(Expression),
 }
 
-/// A place to read from, and the way from there to the value.
+/// A read: a source, and a path from there to the wanted part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
-    /// Where the value starts.
+    /// The source of the value.
     pub source: Source,
-    /// The way to the part that is wanted; empty for the whole.
+    /// The path to the wanted part; empty for the whole value.
     pub path: Path,
-    /// What it means when the way leads nowhere.
+    /// The effect of a path that leads nowhere.
     pub missing: Missing,
-    /// Where the step that it names stands.
-    pub(crate) position: Position,
+    /// The position of the named step.
+    pub(crate) position: StepIndex,
 }
 
-/// Where the step that a read names stands in its plan, once that plan was checked. It says nothing that the step's id
-/// does not say, so reads are equal whether it is known or not.
+/// The position in its plan of the step that a read names, known once the plan was checked. It adds
+/// nothing to the step's id, so it does not take part in comparisons.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Position(pub(crate) Option<u32>);
+pub(crate) struct StepIndex(pub(crate) Option<u32>);
 
-impl PartialEq for Position {
+impl PartialEq for StepIndex {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-/// Where a value starts.
+/// The source of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// The output of a step. The reader is skipped when the step gave none.
+    /// The output of a step. The reader is skipped if the step produced none.
     Step(StepId),
-    /// What became of a step: `{"success", "data", "error": {"kind", "code", "message", "data"}, "tool"}`. It exists
-    /// as soon as the step has settled, whichever way. The code is the tool's own, or else the kind.
+    /// The outcome of a step: `{"success", "data", "error": {"kind", "code", "message", "data"}, "tool"}`. It exists
+    /// once the step has finished, successfully or not. The code is that of the tool, or else the kind.
     Result(StepId),
-    /// The inputs or the slots; the path begins with the slot's name.
+    /// The inputs or slots of a kind; the path begins with the slot's name.
     Slot(SlotKind),
     /// The item of the nearest enclosing `for_each`.
     Item,
-    /// The position of that item, or the number of the round of a `repeat`, from 0.
+    /// The position of that item, or the number of the `repeat` round, from 0.
     Index,
-    /// The output of the round before, in a `repeat`.
+    /// The output of the previous round of a `repeat`.
     Last,
-    /// Text from outside, by its name, which the arguments of a tool call may hold and nothing else.
+    /// An external text value, by name. Only the arguments of a tool call may contain it.
     Outside(Outside, Arc<str>),
 }
 
-/// What there is outside of a plan.
+/// The kind of an external value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Outside {
-    /// Variables of the environment.
+    /// An environment variable.
     Environment,
-    /// Secrets that the configuration knows by name.
+    /// A secret that the configuration declares by name.
     Secrets,
 }
 
 impl Outside {
-    /// Its name, as references write it.
+    /// Returns the name as references write it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Environment => "env",
@@ -111,34 +111,34 @@ impl fmt::Display for Outside {
     }
 }
 
-/// The way from a value to a part of it.
+/// The path from a value to a part of it.
 pub type Path = Vec<Segment>;
 
-/// One move along a [`Path`].
+/// A segment of a [`Path`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Segment {
-    /// A field of an object. On a list, whole numbers count items, negative ones from the end.
+    /// A field of an object. On a list, an integer selects an item; negative ones count from the end.
     Key(Arc<str>),
-    /// An item of a list, negative from the end. It never fits an object.
+    /// An item of a list; negative ones count from the end. An index never selects a field of an object.
     Index(i64),
-    /// Every item of a list. Further ones on the same path flatten; as the last move it gives the list itself.
+    /// Every item of a list. Later ones on the same path flatten; as the last segment it returns the list itself.
     Each,
 }
 
-/// What a path that leads nowhere means.
+/// The effect of a path that leads nowhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Missing {
     /// The reader fails.
     #[default]
     Fail,
-    /// The value is `null`, and the report carries a warning.
+    /// The value is `null`, and the report contains a warning.
     Null,
-    /// As [`Missing::Fail`], but behind [`Segment::Each`] an item without the part gives `null`.
+    /// Like [`Missing::Fail`], but an item without the part gives `null` after [`Segment::Each`].
     NullInItems,
 }
 
 impl Reference {
-    /// A reference that reads one place.
+    /// Creates a reference with one read.
     pub fn read(read: Read, text: impl Into<Arc<str>>, place: Place) -> Self {
         Self {
             text: text.into(),
@@ -147,7 +147,7 @@ impl Reference {
         }
     }
 
-    /// The text for a message: cut where it is long.
+    /// Returns the source text for a message, truncated if it is long.
     pub fn shown(&self) -> Cow<'_, str> {
         match self.text.char_indices().nth(MAX_SHOWN) {
             Some((end, _)) => format!("{}…", self.text.get(..end).unwrap_or_default()).into(),
@@ -155,7 +155,7 @@ impl Reference {
         }
     }
 
-    /// The read, where this is a plain one without alternatives.
+    /// Returns the read if the reference is a single one without alternatives.
     pub fn as_read(&self) -> Option<&Read> {
         match &self.form {
             Form::First(alternatives) => match alternatives.as_slice() {
@@ -169,7 +169,7 @@ impl Reference {
         }
     }
 
-    /// Every place that the reference may read, those inside of expressions included.
+    /// Returns every read of the reference, including those inside expressions.
     pub fn reads(&self) -> Vec<&Read> {
         match &self.form {
             Form::All(reads) => reads.iter().collect(),
@@ -179,7 +179,7 @@ impl Reference {
 }
 
 impl Alternative {
-    /// Every place that this alternative reads.
+    /// Returns every read of this alternative.
     pub fn reads(&self) -> Vec<&Read> {
         match self {
             Self::Read(read) => vec![read],
@@ -190,24 +190,25 @@ impl Alternative {
 }
 
 impl Read {
-    /// Reads all of `source`.
+    /// Creates a read of all of `source`.
     pub fn whole(source: Source) -> Self {
         Self::part(source, Path::new())
     }
 
-    /// Reads the part of `source` that `path` leads to.
+    /// Creates a read of the part of `source` at `path`.
     pub fn part(source: Source, path: Path) -> Self {
         Self {
             source,
             path,
             missing: Missing::Fail,
-            position: Position::default(),
+            position: StepIndex::default(),
         }
     }
 
-    /// What a missing value means here, said in one way only: a whole value is never missing, and where no field
-    /// is read behind [`Segment::Each`] there is nothing that an item could lack.
+    /// Returns the effect of a missing value in its canonical form: a whole value is never missing,
+    /// and items can lack a part only if a field is read after [`Segment::Each`].
     pub(crate) fn meaning_of_missing(&self) -> Missing {
+        // Equal meanings must have the same digest, whatever was written.
         let mut from_items = self.path.iter().skip_while(|one| **one != Segment::Each);
         match self.missing {
             _ if self.path.is_empty() => Missing::Fail,
@@ -216,13 +217,13 @@ impl Read {
         }
     }
 
-    /// Where the step that it names stands in its plan, where the plan was [checked](crate::check()) and the read is
-    /// no part of an expression.
+    /// Returns the position of the named step in its plan. `None` before the plan was
+    /// [checked](crate::check()), and for reads inside expressions.
     pub fn step_position(&self) -> Option<u32> {
         self.position.0
     }
 
-    /// This read, with another meaning of a missing value.
+    /// Returns this read with another effect of a missing value.
     pub fn or_missing(mut self, missing: Missing) -> Self {
         self.missing = missing;
         self
@@ -230,7 +231,7 @@ impl Read {
 }
 
 impl Segment {
-    /// The field `key`.
+    /// Creates a segment for the field `key`.
     pub fn key(key: impl Into<Arc<str>>) -> Self {
         Self::Key(key.into())
     }

@@ -1,25 +1,25 @@
-//! Slots: named places that several steps may write and others read.
+//! Slots: named storage that several steps may write and others read.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::Place;
 
-/// The kinds of named places. Steps write all but the inputs.
+/// The kind of a slot. Steps write every kind except inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SlotKind {
-    /// What the plan was given. Nobody writes it.
+    /// Values given to the plan; read-only.
     Inputs,
-    /// Variables: what a caller sets and what steps name their results.
+    /// Variables: set by a caller, or by steps that name their results.
     Vars,
     /// Working state.
     State,
-    /// Data that is kept apart from the state.
+    /// Data stored apart from the state.
     Data,
 }
 
 impl SlotKind {
-    /// The kind's name, as references write it.
+    /// Returns the name of the kind as references write it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Inputs => "inputs",
@@ -36,14 +36,14 @@ impl fmt::Display for SlotKind {
     }
 }
 
-/// The slot that a step writes: a kind and the keys below it. Parents are created.
+/// The path of a slot that a step writes: a kind and the keys below it. Missing parents are created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotPath {
-    /// The kind.
+    /// The kind of slot.
     pub kind: SlotKind,
     /// The keys below it.
     pub keys: Vec<Arc<str>>,
-    /// Where it was written.
+    /// The source place of the path.
     pub place: Place,
 }
 
@@ -57,29 +57,29 @@ impl fmt::Display for SlotPath {
     }
 }
 
-/// What a step does with its output beside handing it to those who refer to the step.
+/// The slots that a step writes its output to, in addition to making it available to references.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Writes {
-    /// The slots.
+    /// The target slots.
     pub targets: Targets,
-    /// How the output meets what is in the slot.
+    /// The way in which the output combines with the current content.
     pub method: Method,
-    /// Where it was written.
+    /// The source place of the declaration.
     pub place: Place,
 }
 
-/// Which slots an output goes to.
+/// The slots that receive an output.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Targets {
-    /// The same value to each.
+    /// Every slot receives the same value.
     All(Vec<SlotPath>),
-    /// To one of them: success to the first, unless the tool names another; failure to the last, as
-    /// `{"code", "message"}`, and is then handled. At least two.
+    /// A single slot receives a value: the first one on success, unless the tool names another; the last one on failure, as
+    /// `{"code", "message"}`, and the failure counts as handled. At least two slots.
     OneOf(Vec<SlotPath>),
 }
 
 impl Targets {
-    /// Every slot that may be written.
+    /// Returns every slot that may be written.
     pub fn paths(&self) -> &[SlotPath] {
         match self {
             Self::All(paths) | Self::OneOf(paths) => paths,
@@ -87,17 +87,17 @@ impl Targets {
     }
 }
 
-/// How an output meets what is in the slot already.
+/// The way in which an output combines with the current content of a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// Replaces it.
+    /// Replaces the content.
     #[default]
     Set,
-    /// Merges objects, at every depth.
+    /// Merges objects at every depth.
     Merge,
-    /// Merges objects, at the first level only.
+    /// Merges objects at the first level only.
     Assign,
-    /// Appends the output to a list, as one item.
+    /// Appends the output to a list as one item.
     Push,
     /// Appends the output's items to a list.
     Concat,

@@ -1,168 +1,213 @@
-//! One step: what it does, with what, when, and what becomes of its output.
+//! A step: its action and arguments, its conditions and loops, and the handling of its output.
 
+use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Node, Plan, SlotKind, StepId, Writes};
+use serde::Serialize;
+
+use super::{Node, Plan, SlotKind, Writes};
 use crate::{Place, Value};
 
-/// One step of a plan.
+/// The id of a step: any non-blank text, unique within its plan.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct StepId(Arc<str>);
+
+impl StepId {
+    /// Creates an id from its text.
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        Self(text.into())
+    }
+
+    /// Returns the text of the id.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the text of the id, shared.
+    pub fn text(&self) -> &Arc<str> {
+        &self.0
+    }
+}
+
+impl fmt::Display for StepId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<&str> for StepId {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+impl std::borrow::Borrow<str> for StepId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A step of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// The step's id.
     pub id: StepId,
-    /// A line for people.
+    /// A one-line title for people.
     pub title: Option<Arc<str>>,
-    /// Where the step was written.
+    /// The source place of the step.
     pub place: Place,
-    /// What it does.
+    /// The action of the step.
     pub action: Action,
-    /// The arguments by name: an object.
+    /// The named arguments, an object.
     pub args: Node,
-    /// Arguments without names, in the order of what takes them. [`check`](crate::check()) gives each the name of a
-    /// parameter, so that a checked plan has none.
+    /// Arguments without names, in the order of the parameters. [`check`](crate::check()) assigns
+    /// parameter names to them, so a checked plan has none.
     pub positional: Vec<Node>,
-    /// Steps that must have ended before, though no data comes from them.
+    /// Steps that must finish first although this step reads no data from them.
     pub after: Vec<Name>,
-    /// A condition; when it gives `false` the step is skipped.
+    /// A condition. The step is skipped if it evaluates to `false`.
     pub when: Option<Node>,
-    /// Runs the action once for each item of a list.
+    /// A list over which the action runs once for each item.
     pub for_each: Option<ForEach>,
-    /// Runs the action again until a condition holds.
+    /// A repetition of the action until a condition holds.
     pub repeat: Option<Repeat>,
     /// The slots that the output goes to.
     pub writes: Option<Writes>,
-    /// What a failure means.
+    /// The effect of a failure.
     pub on_error: OnError,
-    /// Attempts and the pause between them, where they differ from the run's.
+    /// The retry policy, if it differs from that of the run.
     pub retry: Option<Retry>,
-    /// The time that the whole step may take, retries included.
+    /// The time limit of the whole step, retries included.
     pub timeout: Option<Duration>,
-    /// Whether a person must agree first.
+    /// The approval rule for the call.
     pub approval: Approval,
-    /// Whether a second call does no harm.
+    /// The idempotency of the call.
     pub idempotency: Idempotency,
-    /// Whether other calls may be under way at the same time.
+    /// The concurrency of the step with other calls.
     pub company: Company,
-    /// The instance that the step runs for; all of them where it names none.
+    /// The instance that the step runs for; `None` means all instances.
     pub instance: Option<Arc<str>>,
-    /// Why the step is there, in its author's words.
+    /// The author's reason for the step.
     pub note: Option<Arc<str>>,
 }
 
-/// A name in the plan, with the place where it was written.
+/// A name in the plan, with its source place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
     /// The name.
     pub text: Arc<str>,
-    /// Where it was written.
+    /// The source place of the name.
     pub place: Place,
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Calls a tool: `tool`, or `server.tool`.
+    /// A call of a tool, named `tool` or `server.tool`.
     Tool(Name),
     /// Runs another plan.
     Plan(PlanCall),
-    /// Calls nothing; the output is the value.
+    /// A computed value; no call is made.
     Value(Node),
 }
 
-/// A plan run as one step. The arguments are its inputs; its output is the step's.
+/// A plan run as one step. The arguments become its inputs; its output becomes the step's output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanCall {
-    /// Which plan.
+    /// The plan to run.
     pub target: PlanTarget,
     /// The kinds of the caller's slots that the plan may read.
     pub scopes: Vec<SlotKind>,
 }
 
-/// Which plan a step runs.
+/// The plan that a step runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PlanTarget {
-    /// One from the library.
+    /// A plan of the library, by name.
     Named(Name),
-    /// One that stands in the step itself.
+    /// A plan written in the step itself.
     Inline(Box<Plan>),
 }
 
-/// Once for each item of a list. The output is the list of outputs, in the order of the items.
+/// An iteration of a step over a list. The output is the list of outputs, in the order of the items.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForEach {
     /// The list.
     pub over: Node,
-    /// How many items may be under way at the same time.
+    /// Maximum number of items processed at the same time.
     pub max_parallel: Option<NonZeroU32>,
 }
 
-/// Again and again, each round after the one before. The output is that of the last round.
+/// A repetition of a step. Each round starts after the previous one; the output is that of the last round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeat {
-    /// Ends the repetition when it gives `true`. It may refer to its own step: the round just ended.
+    /// The condition that ends the repetition when it evaluates to `true`. It may refer to the
+    /// output of the round that just ended.
     pub until: Node,
-    /// The most rounds that are run; the step fails when the condition still does not hold then.
+    /// Maximum number of rounds. The step fails if the condition still does not hold after the last one.
     pub max: NonZeroU32,
 }
 
-/// What a step's failure means.
+/// The effect of a step's failure.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum OnError {
-    /// The step has failed, and so has the run.
+    /// The step fails, and so does the run.
     #[default]
     Fail,
-    /// The step has failed, but the run has not: those that only come after it go on, those that need
-    /// its data are skipped.
+    /// The step fails, but the run does not: steps that only run after it continue, and steps that
+    /// need its data are skipped.
     Continue,
-    /// The step counts as succeeded with this output instead.
+    /// The step succeeds with this output instead.
     Output(Node),
 }
 
-/// How often and how fast a call is tried.
+/// The retry policy of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
-    /// Attempts in all.
+    /// Total number of attempts.
     pub attempts: NonZeroU32,
-    /// The pause before the second attempt; it doubles from there, up to a minute, and varies by up to a fifth.
+    /// The delay before the second attempt. It doubles with each attempt, up to a minute, with a
+    /// jitter of up to a fifth.
     pub delay: Option<Duration>,
 }
 
-/// Whether a person must agree before the call.
+/// The approval rule for a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Approval {
-    /// As the tool and the policy say.
+    /// The tool and the policy decide.
     #[default]
     AsTool,
-    /// Always.
+    /// A person must always approve.
     Ask,
 }
 
-/// Whether a second call with the same arguments does no further harm.
+/// The idempotency of a call: the absence of further effects of a second call with the same arguments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Idempotency {
-    /// As the tool says.
+    /// The tool declares it.
     #[default]
     AsTool,
-    /// The author says so.
+    /// The author declares the call idempotent.
     Idempotent,
 }
 
-/// Whether other calls may be under way at the same time.
+/// The concurrency of a step with other calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Company {
-    /// Any number of others, as the limits allow.
+    /// Other calls may run at the same time, as the limits allow.
     #[default]
     Any,
-    /// None: the step waits until nothing runs, and nothing starts before it has ended.
+    /// The step waits until nothing else runs, and nothing starts before it has finished.
     Alone,
 }
 
 impl Step {
-    /// A step that calls `tool` with `args`, an object, and has no further wishes. `null` says that it has no arguments.
+    /// Creates a step that calls `tool` with `args`, an object, and has defaults otherwise. `null` means no arguments.
     pub fn call(id: impl Into<Arc<str>>, tool: impl Into<Arc<str>>, args: Node) -> Self {
         let args = match args.as_literal() {
+            // Tools take an object, also without arguments.
             Some(Value::Null) => Node::literal(Value::empty_object(), args.place),
             _ => args,
         };
@@ -173,7 +218,7 @@ impl Step {
         Self::new(StepId::new(id), Action::Tool(name), args)
     }
 
-    /// A step with `action` and `args` and no further wishes.
+    /// Creates a step with `action` and `args`, and defaults otherwise.
     pub fn new(id: StepId, action: Action, args: Node) -> Self {
         Self {
             id,
@@ -198,11 +243,72 @@ impl Step {
         }
     }
 
-    /// The tool's name, where the step calls one.
+    /// Returns the tool's name if the step calls one.
     pub fn tool(&self) -> Option<&Name> {
         match &self.action {
             Action::Tool(name) => Some(name),
             _ => None,
         }
     }
+
+    /// Calls `visit` with every node of the step that may contain references, and with whether the
+    /// step may refer to itself there.
+    pub(crate) fn each_node<'a>(&'a self, visit: &mut dyn FnMut(&'a Node, SelfReference)) {
+        for argument in self.argument_nodes() {
+            visit(argument, SelfReference::Forbidden);
+        }
+        self.each_other_node(visit);
+    }
+
+    /// Returns the nodes of the arguments, named ones first.
+    pub(crate) fn argument_nodes(&self) -> impl Iterator<Item = &Node> {
+        std::iter::once(&self.args).chain(&self.positional)
+    }
+
+    /// Calls `visit` with every node that [`each_node`](Self::each_node) visits except the arguments.
+    pub(crate) fn each_other_node<'a>(&'a self, visit: &mut dyn FnMut(&'a Node, SelfReference)) {
+        if let Action::Value(value) = &self.action {
+            visit(value, SelfReference::Forbidden);
+        }
+        if let Some(when) = &self.when {
+            visit(when, SelfReference::Forbidden);
+        }
+        if let Some(for_each) = &self.for_each {
+            visit(&for_each.over, SelfReference::Forbidden);
+        }
+        if let Some(repeat) = &self.repeat {
+            // The condition is about the round that just ended.
+            visit(&repeat.until, SelfReference::Allowed);
+        }
+        if let OnError::Output(output) = &self.on_error {
+            // The replacement may use the error of its own step.
+            visit(output, SelfReference::Allowed);
+        }
+    }
+
+    /// Returns every node of the step that may contain references, mutably.
+    pub(crate) fn nodes_mut(&mut self) -> impl Iterator<Item = &mut Node> {
+        let value = match &mut self.action {
+            Action::Value(value) => Some(value),
+            Action::Tool(_) | Action::Plan(_) => None,
+        };
+        let on_error = match &mut self.on_error {
+            OnError::Output(output) => Some(output),
+            OnError::Fail | OnError::Continue => None,
+        };
+        std::iter::once(&mut self.args)
+            .chain(&mut self.positional)
+            .chain(value)
+            .chain(&mut self.when)
+            .chain(self.for_each.as_mut().map(|for_each| &mut for_each.over))
+            .chain(self.repeat.as_mut().map(|repeat| &mut repeat.until))
+            .chain(on_error)
+    }
+}
+
+/// Permission of a part of a step to refer to the step itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum SelfReference {
+    Forbidden,
+    Allowed,
 }

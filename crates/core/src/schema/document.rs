@@ -1,75 +1,73 @@
-//! A JSON Schema: its text, its structural type, its validator.
+//! A JSON Schema: its text, its inferred type, its validator.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use jsonschema::{PatternOptions, Validator};
 
-use super::fault::HiddenParts;
-use super::instance::{Budget, Looked, ValueJson};
-use super::read::Reading;
-use super::unfolding::Unfolding;
-use super::{Holes, SchemaFault, Type, fault, read, sure};
+use super::cost::SchemaCost;
+use super::instance::{InstanceNode, ValidationBudget, ValueJson};
+use super::secret::SecretParts;
+use super::type_reader::InferredType;
+use super::{Placeholders, SchemaFault, Type, fast_accept, fault, type_reader};
 use crate::Value;
 use crate::expression::PatternBudget;
 
-/// The most that one compiled pattern may take, in bytes.
+/// Maximum size of a compiled pattern, in bytes.
 const PATTERN_SIZE_LIMIT: usize = 1 << 20;
 
-/// The most bytes of a pattern: before it is known how much it takes when it is compiled, it was read, and a few letters may
-/// stand for thousands of ranges of characters.
-const LONGEST_PATTERN: usize = 1 << 14;
+/// Maximum length of a pattern, in bytes. The limit on the compiled size applies only after parsing, and a few letters
+/// may stand for thousands of character ranges.
+const MAX_PATTERN_BYTES: usize = 1 << 14;
 
-/// How often a pattern that needs backtracking may go back before it is given up.
+/// Maximum number of backtracking steps of a pattern that cannot be matched in linear time.
 const BACKTRACK_LIMIT: usize = 10_000;
 
-/// A JSON Schema (2020-12 where it does not say otherwise), read once. Cloning it is cheap, and
-/// clones share what was read.
+/// A JSON Schema, 2020-12 unless it declares another draft. Cloning is cheap, and clones share the parsed forms.
 #[derive(Clone)]
-pub struct Schema(Arc<Document>);
+pub struct Schema(Arc<SchemaData>);
 
-struct Document {
+struct SchemaData {
     text: Value,
-    reading: OnceLock<Reading>,
-    compiled: OnceLock<Result<Compiled, String>>,
+    inferred: OnceLock<InferredType>,
+    compiled: OnceLock<Result<CompiledSchema, String>>,
 }
 
-/// What values are held against.
-struct Compiled {
+/// The validator and its cost.
+struct CompiledSchema {
     validator: Validator<ValueJson>,
-    unfolding: Unfolding,
+    cost: SchemaCost,
 }
 
 impl Schema {
-    /// The schema that any value fits.
+    /// Returns the schema that accepts any value.
     pub fn any() -> Self {
         static ANY: OnceLock<Schema> = OnceLock::new();
         ANY.get_or_init(|| Self::from_value(Value::empty_object()))
             .clone()
     }
 
-    /// Takes `text` as a schema; `null` stands for one that any value fits. Nothing is read
-    /// before it is needed, and nothing is ever fetched: a reference out of `text` makes the
-    /// schema malformed.
+    /// Creates a schema from its JSON; `null` accepts any value. The text is parsed on first use, and references out of
+    /// the text make the schema malformed, since nothing is ever fetched.
     pub fn from_value(text: Value) -> Self {
         let text = if text.is_null() {
             Value::empty_object()
         } else {
             text
         };
-        Self(Arc::new(Document {
+        Self(Arc::new(SchemaData {
             text,
-            reading: OnceLock::new(),
+            inferred: OnceLock::new(),
             compiled: OnceLock::new(),
         }))
     }
 
-    /// The schema as JSON.
+    /// Returns the schema as JSON.
     pub fn as_value(&self) -> &Value {
         &self.0.text
     }
 
-    /// Whether the schema says nothing, so that any value fits.
+    /// Returns true if the schema has no rules, so that any value fits.
     pub fn is_any(&self) -> bool {
         match &self.0.text {
             Value::Bool(anything) => *anything,
@@ -78,80 +76,86 @@ impl Schema {
         }
     }
 
-    /// What values that fit look like, as far as that can be said ahead: never narrower than the
-    /// schema, and [`Type::Any`] for a malformed one.
+    /// Returns the type of values that fit. It is never narrower than the schema, and [`Type::Any`] for a malformed
+    /// one.
     pub fn structure(&self) -> &Type {
-        &self.reading().structure
+        &self.inferred().structure
     }
 
-    /// Whether something in the schema was not understood, so that it may be malformed. Where
-    /// nothing was, a pattern may still be.
-    pub(crate) fn is_doubtful(&self) -> bool {
-        self.reading().is_doubtful
+    /// Returns true if parts of the schema were not understood, so that it may be malformed. If all parts were
+    /// understood, only a pattern can be malformed.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.inferred().is_incomplete
     }
 
-    /// Whether `value` fits beyond doubt, whatever stands in its `holes`. Cheap; `false` says nothing.
-    pub(crate) fn surely_takes(&self, value: &Value, holes: &Holes) -> bool {
-        sure::fits(&self.0.text, value, holes)
+    /// Returns true if `value` certainly fits, whatever replaces its `placeholders`. This is a cheap test; false means
+    /// unknown.
+    pub(crate) fn definitely_accepts(&self, value: &Value, placeholders: &Placeholders) -> bool {
+        fast_accept::accepts(&self.0.text, value, placeholders)
     }
 
-    /// The type of the field `name` of objects that fit; nothing where they have no such field.
+    /// Returns the type of the field `name` of objects that fit, or `None` if they have no such field.
     pub fn property(&self, name: &str) -> Option<Type> {
         self.structure().property(name)
     }
 
-    /// What makes the schema malformed, in a few words; nothing where it is sound.
+    /// Returns the reason if the schema is malformed.
     pub fn malformed(&self) -> Option<&str> {
         self.compiled().err()
     }
 
-    /// Takes what compiling the patterns in it costs from `budget`.
+    /// Spends the cost of compiling the schema's patterns from `budget`.
     ///
     /// # Errors
     ///
-    /// What makes one of them too costly, where that is more than is left.
+    /// Returns the reason if a pattern exceeds the budget.
     pub(crate) fn spend_patterns(&self, budget: &mut PatternBudget) -> Result<(), String> {
         spend(&self.0.text, budget)
     }
 
-    /// Every way in which `value` does not fit; none for a malformed schema. `value` is not copied. Where it takes too long to
-    /// find out, that is the only fault.
+    /// Returns every way in which `value` does not fit; empty for a malformed schema. Does not copy `value`. If
+    /// validation exceeds its budget, that is the only fault.
     pub fn validate(&self, value: &Value) -> Vec<SchemaFault> {
-        if self.surely_takes(value, &Holes::none()) {
+        // Most values are simple, and this spares compiling the validator.
+        if self.definitely_accepts(value, &Placeholders::none()) {
             return Vec::new();
         }
         match self.compiled() {
-            Ok(compiled) => match compiled.takes(value) {
+            Ok(compiled) => match compiled.accepts(value) {
                 Some(true) => Vec::new(),
                 Some(false) => fault::faults(
                     &compiled.validator,
                     value,
-                    compiled.unfolding,
-                    &HiddenParts::of(&self.0.text, value),
+                    compiled.cost,
+                    &SecretParts::of(&self.0.text, value),
                 ),
                 None => vec![fault::too_long(
                     value,
-                    &HiddenParts::of(&self.0.text, value),
+                    &SecretParts::of(&self.0.text, value),
                 )],
             },
+            // A malformed schema is reported once, not for each value.
             Err(_) => Vec::new(),
         }
     }
 
-    /// Whether `value` fits; a malformed schema takes anything. Where it takes too long to find out, it does not.
+    /// Returns true if `value` fits. A malformed schema accepts any value, and a validation that exceeds its budget
+    /// accepts none.
     pub fn is_valid(&self, value: &Value) -> bool {
-        self.surely_takes(value, &Holes::none())
+        self.definitely_accepts(value, &Placeholders::none())
             || match self.compiled() {
-                Ok(compiled) => compiled.takes(value) == Some(true),
+                Ok(compiled) => compiled.accepts(value) == Some(true),
                 Err(_) => true,
             }
     }
 
-    fn reading(&self) -> &Reading {
-        self.0.reading.get_or_init(|| read::reading(&self.0.text))
+    fn inferred(&self) -> &InferredType {
+        self.0
+            .inferred
+            .get_or_init(|| type_reader::infer_type(&self.0.text))
     }
 
-    fn compiled(&self) -> Result<&Compiled, &str> {
+    fn compiled(&self) -> Result<&CompiledSchema, &str> {
         self.0
             .compiled
             .get_or_init(|| compile(&self.0.text))
@@ -160,12 +164,12 @@ impl Schema {
     }
 }
 
-impl Compiled {
-    /// Whether `value` fits; nothing where it takes too long to find out.
-    fn takes(&self, value: &Value) -> Option<bool> {
-        let budget = Budget::new(value, self.unfolding);
-        let takes = self.validator.is_valid(Looked::at(value, &budget));
-        (!budget.is_spent()).then_some(takes)
+impl CompiledSchema {
+    /// Returns true if `value` fits, or `None` if validation exceeds its budget.
+    fn accepts(&self, value: &Value) -> Option<bool> {
+        let budget = ValidationBudget::new(value, self.cost);
+        let accepts = self.validator.is_valid(InstanceNode::at(value, &budget));
+        (!budget.is_spent()).then_some(accepts)
     }
 }
 
@@ -187,12 +191,14 @@ impl fmt::Debug for Schema {
     }
 }
 
-/// Compiles `text` with an engine for patterns that is linear in the size of the value. Patterns
-/// with look-around are beyond it; for them there is one that gives up after a bounded number of steps.
-fn compile(text: &Value) -> Result<Compiled, String> {
-    let unfolding = Unfolding::of(text)?;
+/// Compiles `text` with a pattern engine that is linear in the size of the value. Patterns with look-around need
+/// backtracking, which is bounded.
+fn compile(text: &Value) -> Result<CompiledSchema, String> {
+    // Both limits apply before the validator is built: building it walks what they bound.
+    let cost = SchemaCost::of(text)?;
     spend(text, &mut PatternBudget::default())?;
     let schema = serde_json::Value::from(text);
+    // A reference to another document must neither open a file nor a connection.
     let options = jsonschema::options_for::<ValueJson>().offline();
     let linear = PatternOptions::regex().size_limit(PATTERN_SIZE_LIMIT);
     let bounded = PatternOptions::fancy_regex()
@@ -202,19 +208,17 @@ fn compile(text: &Value) -> Result<Compiled, String> {
         .clone()
         .with_pattern_options(linear)
         .build(&schema)
+        // Only patterns with look-around need the backtracking engine, so it is the second choice.
         .or_else(|_| options.with_pattern_options(bounded).build(&schema))
-        .map(|validator| Compiled {
-            validator,
-            unfolding,
-        })
+        .map(|validator| CompiledSchema { validator, cost })
         .map_err(|error| fault::malformed(&error))
 }
 
-/// Takes what the patterns in `text` cost from `budget`.
+/// Spends the cost of the patterns in `text` from `budget`.
 ///
 /// # Errors
 ///
-/// What makes a pattern too costly to be compiled.
+/// Returns the reason if a pattern exceeds the budget.
 fn spend(text: &Value, budget: &mut PatternBudget) -> Result<(), String> {
     match text {
         Value::List(items) => items.iter().try_for_each(|item| spend(item, budget)),
@@ -235,12 +239,12 @@ fn spend(text: &Value, budget: &mut PatternBudget) -> Result<(), String> {
 }
 
 fn spend_pattern(pattern: &str, budget: &mut PatternBudget) -> Result<(), String> {
-    if pattern.len() > LONGEST_PATTERN {
+    if pattern.len() > MAX_PATTERN_BYTES {
         return Err(format!(
-            "a pattern in it has more than {LONGEST_PATTERN} bytes"
+            "a pattern in it has more than {MAX_PATTERN_BYTES} bytes"
         ));
     }
     budget
         .spend(pattern)
-        .map_err(|matter| format!("a pattern in it {matter}"))
+        .map_err(|reason| format!("a pattern in it {reason}"))
 }

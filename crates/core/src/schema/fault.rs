@@ -1,4 +1,4 @@
-//! In which ways a value does not fit a schema, in our words.
+//! The faults of a value that does not fit its schema, in our words.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,70 +7,47 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::paths::LocationSegment;
 use jsonschema::{JsonType, ValidationError, Validator};
 
-use super::instance::{Budget, Looked, ValueJson};
-use super::secret::{PartPath, secret_parts};
+use super::cost::SchemaCost;
+use super::instance::{InstanceNode, ValidationBudget, ValueJson};
+use super::secret::SecretParts;
 use super::shown;
-use super::unfolding::Unfolding;
 use crate::{PointerSegment, Value};
 
-/// How many values of an `enum` are named.
+/// Maximum number of `enum` values that a message names.
 const MAX_OPTIONS: usize = 12;
 
-/// How many faults of one value are told.
+/// Maximum number of faults of one value.
 const MAX_FAULTS: usize = 100;
 
-/// How often a value is looked at in order to find all of them. Each look may find one, and takes room for it.
-const LOOKS_FOR_ALL: u64 = 200_000;
+/// Maximum number of visits while collecting all faults. Each visit may add one, which takes memory.
+const MAX_VISITS_FOR_ALL: u64 = 200_000;
 
-/// One way in which a value does not fit a schema.
+/// A violation of a schema by a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemaFault {
-    /// Where in the value; of a field that is missing or not known, the object.
+    /// The path to the faulty part; for a missing or unknown field, to its object.
     pub path: Vec<PointerSegment>,
-    /// Which kind of fault it is.
+    /// The kind of fault.
     pub kind: FaultKind,
-    /// What is the matter: one lower-case clause, data in backticks.
+    /// The fact: one lower-case clause, data in backticks.
     pub message: String,
-    /// The part of the value whose content decided that this is a fault: an alternative that was
-    /// probably meant, a condition. Nothing where the fault stands by itself.
+    /// The part of the value that made this a fault, such as the discriminator of an alternative or a condition. `None`
+    /// if the fault does not depend on other parts.
     pub decided_by: Option<Vec<PointerSegment>>,
 }
 
-/// Which kind of fault it is.
+/// The kind of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// This required field is missing.
+    /// A required field is missing.
     Missing(Arc<str>),
-    /// This field is not known.
+    /// A field is unknown.
     Unknown(Arc<str>),
-    /// The value at the path is wrong.
+    /// The value at the path is invalid.
     Wrong,
 }
 
-/// The parts of a value that no message may quote.
-#[derive(Debug)]
-pub(super) struct HiddenParts(Vec<PartPath>);
-
-impl HiddenParts {
-    /// Those that `schema` declares secret.
-    pub(super) fn of(schema: &Value, value: &Value) -> Self {
-        Self(secret_parts(schema, value))
-    }
-
-    /// The way to the secret that the part at `path` belongs to.
-    fn around(&self, path: &[PointerSegment]) -> Option<&[PointerSegment]> {
-        let mut parts = self.0.iter();
-        parts.find(|part| path.starts_with(part)).map(Vec::as_slice)
-    }
-
-    /// Whether the part at `path` is secret, or holds something that is.
-    fn concerns(&self, path: &[PointerSegment]) -> bool {
-        let mut parts = self.0.iter();
-        parts.any(|part| path.starts_with(part) || part.starts_with(path))
-    }
-}
-
-/// A part of a value as a message names it.
+/// A part of a value in a message.
 #[derive(Clone, Copy, Debug)]
 enum Quote<'v> {
     Shown(&'v Value),
@@ -86,7 +63,7 @@ impl fmt::Display for Quote<'_> {
     }
 }
 
-/// What makes a schema malformed.
+/// Describes why a schema is malformed.
 pub(super) fn malformed(error: &ValidationError<'_>) -> String {
     let path = error.instance_path().as_str();
     let part = shown_serde(error.instance());
@@ -102,37 +79,39 @@ pub(super) fn malformed(error: &ValidationError<'_>) -> String {
     }
 }
 
-/// Every way in which `value` does not fit. Where it takes too long to find them all, the first one.
+/// Returns every fault of `value`, or only the first one if collecting all exceeds the budget.
 pub(super) fn faults(
     validator: &Validator<ValueJson>,
     value: &Value,
-    unfolding: Unfolding,
-    hidden: &HiddenParts,
+    cost: SchemaCost,
+    secrets: &SecretParts,
 ) -> Vec<SchemaFault> {
     let mut faults = Vec::new();
-    let budget = Budget::small(LOOKS_FOR_ALL, unfolding);
-    for error in validator.iter_errors(Looked::at(value, &budget)) {
-        add(&mut faults, &error, value, None, hidden);
+    let budget = ValidationBudget::small(MAX_VISITS_FOR_ALL, cost);
+    for error in validator.iter_errors(InstanceNode::at(value, &budget)) {
+        add(&mut faults, &error, value, None, secrets);
         if faults.len() >= MAX_FAULTS {
             break;
         }
     }
+    // A spent budget makes the errors meaningless: they are about a value that looks cut.
     if !budget.is_spent() {
         return faults;
     }
+    // The validator stops at the first error, which needs far fewer visits than all of them.
     faults.clear();
-    let budget = Budget::new(value, unfolding);
-    let first = validator.validate(Looked::at(value, &budget));
+    let budget = ValidationBudget::new(value, cost);
+    let first = validator.validate(InstanceNode::at(value, &budget));
     if let (Err(error), false) = (&first, budget.is_spent()) {
-        add(&mut faults, error, value, None, hidden);
+        add(&mut faults, error, value, None, secrets);
         return faults;
     }
-    vec![too_long(value, hidden)]
+    vec![too_long(value, secrets)]
 }
 
-/// What is said of a value that takes too long.
-pub(super) fn too_long(value: &Value, hidden: &HiddenParts) -> SchemaFault {
-    let quote = if hidden.concerns(&[]) {
+/// Returns the fault of a value whose validation exceeds the budget.
+pub(super) fn too_long(value: &Value, secrets: &SecretParts) -> SchemaFault {
+    let quote = if secrets.overlaps(&[]) {
         Quote::Hidden
     } else {
         Quote::Shown(value)
@@ -150,18 +129,19 @@ fn add(
     error: &ValidationError<'_>,
     root: &Value,
     decided_by: Option<&[PointerSegment]>,
-    hidden: &HiddenParts,
+    secrets: &SecretParts,
 ) {
-    let (path, at) = located(error, root);
-    let quote = if hidden.concerns(&path) {
+    let (path, at) = locate(error, root);
+    let quote = if secrets.overlaps(&path) {
         Quote::Hidden
     } else {
         Quote::Shown(at)
     };
-    let secret = hidden.around(&path);
+    let secret = secrets.containing(&path);
+    // A conditional fault may depend on any other part, so the whole value decided it.
     let decided_by = decided_by.or_else(|| is_conditional(error).then_some(&[]));
     let mut push = |kind: FaultKind, message: String| {
-        // One error may be about as many fields as there are.
+        // One error may be about any number of fields.
         if faults.len() >= MAX_FAULTS {
             return;
         }
@@ -180,7 +160,7 @@ fn add(
                 format!("the field `{name}` is missing"),
             );
         }
-        // The names of its fields are a part of a secret.
+        // Field names inside a secret are secret as well.
         ValidationErrorKind::AdditionalProperties { .. }
         | ValidationErrorKind::UnevaluatedProperties { .. }
             if secret.is_some() =>
@@ -206,7 +186,7 @@ fn add(
                 );
             }
         }
-        // What a schema without any described field says of those that there are.
+        // A schema that describes no field reports its fields as `FalseSchema`.
         ValidationErrorKind::FalseSchema if closes_object(error) && at.as_object().is_some() => {
             let names = at.as_object().into_iter().flat_map(crate::Object::keys);
             for name in names.take(MAX_FAULTS) {
@@ -217,19 +197,22 @@ fn add(
             }
         }
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
-            match meant_branch(context, root, &path) {
+            match intended_branch(context, root, &path) {
                 Some(branch) => {
                     for error in branch {
-                        add(faults, error, root, decided_by.or(Some(&path)), hidden);
+                        add(faults, error, root, decided_by.or(Some(&path)), secrets);
                     }
                 }
-                None => push(FaultKind::Wrong, alternatives(context, root, quote, &path)),
+                None => push(
+                    FaultKind::Wrong,
+                    describe_alternatives(context, root, quote, &path),
+                ),
             }
         }
-        // A pattern that gave up has said nothing about the value.
+        // A pattern that exceeded its limit says nothing about the value.
         ValidationErrorKind::BacktrackLimitExceeded { .. }
         | ValidationErrorKind::RegexEngineFailure { .. } => {}
-        kind => push(FaultKind::Wrong, message(kind, quote)),
+        kind => push(FaultKind::Wrong, describe(kind, quote)),
     }
 }
 
@@ -240,7 +223,7 @@ fn closes_object(error: &ValidationError<'_>) -> bool {
         .ends_with("/additionalProperties")
 }
 
-/// Whether the fault is one only because of what stands elsewhere in the value.
+/// Returns true if the fault depends on other parts of the value.
 fn is_conditional(error: &ValidationError<'_>) -> bool {
     let unevaluated = matches!(
         error.kind(),
@@ -253,8 +236,8 @@ fn is_conditional(error: &ValidationError<'_>) -> bool {
         })
 }
 
-/// The alternative that was probably meant: the only one whose kind of value is right.
-fn meant_branch<'e>(
+/// Returns the alternative that was probably intended: the only one that accepts this kind of value.
+fn intended_branch<'e>(
     context: &'e [Vec<ValidationError<'static>>],
     root: &Value,
     path: &[PointerSegment],
@@ -270,10 +253,10 @@ fn is_wrong_kind(error: &ValidationError<'_>, root: &Value, at: &[PointerSegment
     matches!(
         error.kind(),
         ValidationErrorKind::Type { .. } | ValidationErrorKind::Constant { .. }
-    ) && located(error, root).0 == at
+    ) && locate(error, root).0 == at
 }
 
-fn alternatives(
+fn describe_alternatives(
     context: &[Vec<ValidationError<'static>>],
     root: &Value,
     value: Quote<'_>,
@@ -283,7 +266,7 @@ fn alternatives(
     for errors in context {
         for error in errors {
             if let ValidationErrorKind::Type { kind } = error.kind()
-                && located(error, root).0 == path
+                && locate(error, root).0 == path
             {
                 for word in kind_words(kind) {
                     if !kinds.contains(&word) {
@@ -293,6 +276,7 @@ fn alternatives(
             }
         }
     }
+    // Some alternatives accept this kind of value, so the kinds alone do not explain the fault.
     if kinds.is_empty() || context.len() > kinds.len() {
         format!("{value} fits none of the alternatives")
     } else {
@@ -308,11 +292,11 @@ fn wrong_kind(value: Quote<'_>, kinds: &[&str]) -> String {
     }
 }
 
-fn message(kind: &ValidationErrorKind, value: Quote<'_>) -> String {
+fn describe(kind: &ValidationErrorKind, value: Quote<'_>) -> String {
     use ValidationErrorKind as Kind;
     match kind {
         Kind::Type { kind } => wrong_kind(value, &kind_words(kind)),
-        // What a secret may be says half of what it is.
+        // The allowed values would reveal much about the secret.
         Kind::Enum { .. } | Kind::Constant { .. } if matches!(value, Quote::Hidden) => {
             format!("{value} is none of those that are allowed")
         }
@@ -414,12 +398,12 @@ fn shown_serde(value: &serde_json::Value) -> String {
     shown(&Value::from(value.clone()))
 }
 
-/// The path of a fault, and the part of `root` there.
-fn located<'v>(error: &ValidationError<'_>, root: &'v Value) -> (Vec<PointerSegment>, &'v Value) {
+/// Returns the path of a fault and the part of `root` there.
+fn locate<'v>(error: &ValidationError<'_>, root: &'v Value) -> (Vec<PointerSegment>, &'v Value) {
     let mut at = root;
     let mut path = Vec::new();
     for segment in error.instance_path().segments() {
-        // A field whose name is a number looks like an index here; the value tells them apart.
+        // The library reports integer field names as indices; the value shows which it is.
         let (segment, next) = match (at, segment) {
             (Value::List(items), LocationSegment::Index(index)) => {
                 (PointerSegment::Index(index), items.get(index))
@@ -435,6 +419,7 @@ fn located<'v>(error: &ValidationError<'_>, root: &'v Value) -> (Vec<PointerSegm
         path.push(segment);
         match next {
             Some(next) => at = next,
+            // The value ends here: the fault is about a missing part.
             None => break,
         }
     }

@@ -1,4 +1,4 @@
-//! How the `jsonschema` crate reads our values: in place, without a copy, and not for longer than anybody has time for.
+//! The adapter between our values and the `jsonschema` crate. It avoids copies and stops when a budget is spent.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -7,99 +7,103 @@ use std::sync::Arc;
 use jsonschema::JsonType;
 use jsonschema::json::{Array, Json, Node, NodeIdentity, Object};
 
-use super::equal;
-use super::unfolding::Unfolding;
+use super::cost::SchemaCost;
+use super::equality;
 use crate::value::Number;
 use crate::{Object as Fields, Value};
 
-/// How often a value is looked at before its size counts.
-const LOOKS: u64 = 1_000_000;
+/// The number of visits allowed for any value, whatever its size.
+const BASE_VISITS: u64 = 1_000_000;
 
-/// How often each of its parts may be looked at besides, and how often for each subschema that has to be looked at there.
-const LOOKS_AT_PART: u64 = 1_000;
-const LOOKS_FOR_SUBSCHEMA: u64 = 2;
+/// Visits allowed for each part of a large value, and for each subschema that applies to a part.
+const VISITS_PER_PART: u64 = 1_000;
+const VISITS_PER_SUBSCHEMA: u64 = 2;
 
-/// How many subschemas may be looked at inside of one another: more would not fit on the stack.
-const DEEPEST: u32 = 2_048;
+/// Maximum nesting of subschema evaluations, which bounds the stack.
+const MAX_DEPTH: u32 = 2_048;
 
-/// So many subschemas for one value cost as much as a look at it.
-const SUBSCHEMAS_PER_LOOK: u64 = 64;
+/// The number of subschemas that cost as much as one visit.
+const SUBSCHEMAS_PER_VISIT: u64 = 64;
 
-/// Our own representation of JSON.
+/// The representation of JSON values for the `jsonschema` crate.
 #[derive(Debug)]
 pub(super) struct ValueJson;
 
-/// How much may still be looked at. Once nothing may, lists and objects look as if they were none: nothing goes deeper then, and
-/// it ends. What was found until then says nothing.
+/// The remaining visits of a validation. Once it is spent, lists and objects appear as scalars, so that the validation
+/// ends soon; its result is then meaningless.
 #[derive(Debug)]
-pub(super) struct Budget<'a> {
+pub(super) struct ValidationBudget<'a> {
     left: Cell<u64>,
-    /// The value, while its size does not count yet.
-    whole: Cell<Option<&'a Value>>,
+    /// The value, until its size is added to the budget.
+    unmeasured: Cell<Option<&'a Value>>,
     is_spent: Cell<bool>,
-    /// What it takes to go on with a part of a value.
-    for_part: u64,
-    /// What there is besides for each part.
-    besides: u64,
-    /// How deep a value may be.
-    deepest: u32,
+    /// The cost of visiting a part of a value.
+    part_cost: u64,
+    /// The visits that each part of the value adds.
+    visits_per_part: u64,
+    /// Maximum nesting depth of the value.
+    max_depth: u32,
 }
 
-impl<'a> Budget<'a> {
-    /// For `value` and a schema that takes that much.
-    pub(super) fn new(value: &'a Value, unfolding: Unfolding) -> Self {
+impl<'a> ValidationBudget<'a> {
+    /// Creates a budget for `value` and a schema with `cost`.
+    pub(super) fn new(value: &'a Value, cost: SchemaCost) -> Self {
         Self {
-            left: Cell::new(LOOKS),
-            whole: Cell::new(Some(value)),
-            ..Self::small(LOOKS, unfolding)
+            // The size of the value is measured only once the base visits are spent: most validations never need it.
+            left: Cell::new(BASE_VISITS),
+            unmeasured: Cell::new(Some(value)),
+            ..Self::small(BASE_VISITS, cost)
         }
     }
 
-    /// For so many looks, however large the value is.
-    pub(super) fn small(looks: u64, unfolding: Unfolding) -> Self {
+    /// Creates a budget of `visits`, whatever the size of the value.
+    pub(super) fn small(visits: u64, cost: SchemaCost) -> Self {
         Self {
-            left: Cell::new(looks),
-            whole: Cell::new(None),
+            left: Cell::new(visits),
+            unmeasured: Cell::new(None),
             is_spent: Cell::new(false),
-            for_part: 1 + unfolding.subschemas / SUBSCHEMAS_PER_LOOK,
-            besides: LOOKS_AT_PART + LOOKS_FOR_SUBSCHEMA * unfolding.subschemas,
-            deepest: DEEPEST / unfolding.height.max(1),
+            part_cost: 1 + cost.subschemas / SUBSCHEMAS_PER_VISIT,
+            visits_per_part: VISITS_PER_PART + VISITS_PER_SUBSCHEMA * cost.subschemas,
+            max_depth: MAX_DEPTH / cost.height.max(1),
         }
     }
 
-    /// Whether it was not enough.
+    /// Returns true if the budget was exceeded.
     pub(super) fn is_spent(&self) -> bool {
         self.is_spent.get()
     }
 
-    fn take(&self, looks: u64) -> bool {
+    fn take(&self, visits: u64) -> bool {
         if self.is_spent.get() {
             return false;
         }
-        if let Some(left) = self.left.get().checked_sub(looks) {
+        if let Some(left) = self.left.get().checked_sub(visits) {
             self.left.set(left);
             return true;
         }
-        if let Some(whole) = self.whole.take() {
-            self.left.set(self.besides.saturating_mul(parts_of(whole)));
-            return self.take(looks);
+        // A large value gets visits in proportion to its size.
+        if let Some(unmeasured) = self.unmeasured.take() {
+            self.left
+                .set(self.visits_per_part.saturating_mul(count_parts(unmeasured)));
+            return self.take(visits);
         }
         self.is_spent.set(true);
         false
     }
 
     fn take_part(&self, depth: u32) -> bool {
-        if depth > self.deepest {
+        // The validator recurses; its stack is bounded by refusing deeper parts.
+        if depth > self.max_depth {
             self.is_spent.set(true);
         }
-        self.take(self.for_part)
+        self.take(self.part_cost)
     }
 }
 
-/// How many values there are in `whole`, itself included.
-fn parts_of(whole: &Value) -> u64 {
+/// Returns the number of values in `unmeasured`, itself included.
+fn count_parts(unmeasured: &Value) -> u64 {
     let mut count = 0;
-    let mut left = vec![whole];
+    let mut left = vec![unmeasured];
     while let Some(value) = left.pop() {
         count += 1;
         match value {
@@ -111,47 +115,47 @@ fn parts_of(whole: &Value) -> u64 {
     count
 }
 
-/// A value, or a part of one, that is looked at.
+/// A value or a part of one, as the validator visits it.
 #[derive(Debug)]
-pub(super) struct Looked<'a, T: ?Sized> {
-    it: &'a T,
+pub(super) struct InstanceNode<'a, T: ?Sized> {
+    inner: &'a T,
     depth: u32,
-    budget: &'a Budget<'a>,
+    budget: &'a ValidationBudget<'a>,
 }
 
-impl<T: ?Sized> Clone for Looked<'_, T> {
+impl<T: ?Sized> Clone for InstanceNode<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T: ?Sized> Copy for Looked<'_, T> {}
+impl<T: ?Sized> Copy for InstanceNode<'_, T> {}
 
-impl<'a> Looked<'a, Value> {
-    /// The whole value.
-    pub(super) fn at(value: &'a Value, budget: &'a Budget<'a>) -> Self {
+impl<'a> InstanceNode<'a, Value> {
+    /// Creates the node of the whole value.
+    pub(super) fn at(value: &'a Value, budget: &'a ValidationBudget<'a>) -> Self {
         Self {
-            it: value,
+            inner: value,
             depth: 1,
             budget,
         }
     }
 }
 
-impl<'a, T: ?Sized> Looked<'a, T> {
-    /// `part` of it, as far as there is time for that.
-    fn part(self, part: &'a Value) -> Option<Looked<'a, Value>> {
+impl<'a, T: ?Sized> InstanceNode<'a, T> {
+    /// Returns the node of `part`, or `None` if the budget is spent.
+    fn part(self, part: &'a Value) -> Option<InstanceNode<'a, Value>> {
         let depth = self.depth + 1;
-        self.budget.take_part(depth).then_some(Looked {
-            it: part,
+        self.budget.take_part(depth).then_some(InstanceNode {
+            inner: part,
             depth,
             budget: self.budget,
         })
     }
 
-    fn with<U: ?Sized>(self, it: &'a U) -> Looked<'a, U> {
-        Looked {
-            it,
+    fn with<U: ?Sized>(self, inner: &'a U) -> InstanceNode<'a, U> {
+        InstanceNode {
+            inner,
             depth: self.depth,
             budget: self.budget,
         }
@@ -159,7 +163,7 @@ impl<'a, T: ?Sized> Looked<'a, T> {
 }
 
 impl Json for ValueJson {
-    type Node<'a> = Looked<'a, Value>;
+    type Node<'a> = InstanceNode<'a, Value>;
     type PreparedKey = String;
     type StringBuffer = Value;
 
@@ -173,48 +177,49 @@ impl Json for ValueJson {
         f: impl FnOnce(Self::Node<'_>) -> T,
     ) -> T {
         *buffer = Value::text(string);
-        // Nothing is inside of a name.
-        let budget = Budget::small(LOOKS, Unfolding::LEAF);
-        f(Looked::at(buffer, &budget))
+        // A field name has no parts.
+        let budget = ValidationBudget::small(BASE_VISITS, SchemaCost::LEAF);
+        f(InstanceNode::at(buffer, &budget))
     }
 }
 
-impl<'a> Node<'a, ValueJson> for Looked<'a, Value> {
-    type Object = Looked<'a, Fields>;
-    type Array = Looked<'a, [Value]>;
+impl<'a> Node<'a, ValueJson> for InstanceNode<'a, Value> {
+    type Object = InstanceNode<'a, Fields>;
+    type Array = InstanceNode<'a, [Value]>;
     type Number = &'a Number;
 
     fn as_object(&self) -> Option<Self::Object> {
-        let fields = Value::as_object(self.it)?;
+        let fields = Value::as_object(self.inner)?;
+        // A spent budget shows no object, so the validator finds nothing to descend into.
         self.budget.take(1).then_some(self.with(fields))
     }
 
     fn as_array(&self) -> Option<Self::Array> {
-        let items = Value::as_list(self.it)?;
+        let items = Value::as_list(self.inner)?;
         self.budget.take(1).then_some(self.with(items))
     }
 
     fn as_string(&self) -> Option<Cow<'a, str>> {
-        Value::as_text(self.it).map(Cow::Borrowed)
+        Value::as_text(self.inner).map(Cow::Borrowed)
     }
 
     fn as_number(&self) -> Option<Self::Number> {
-        match self.it {
+        match self.inner {
             Value::Number(number) => Some(number),
             _ => None,
         }
     }
 
     fn as_boolean(&self) -> Option<bool> {
-        Value::as_bool(self.it)
+        Value::as_bool(self.inner)
     }
 
     fn is_null(&self) -> bool {
-        Value::is_null(self.it)
+        Value::is_null(self.inner)
     }
 
     fn json_type(&self) -> JsonType {
-        match self.it {
+        match self.inner {
             Value::Null => JsonType::Null,
             Value::Bool(_) => JsonType::Boolean,
             Value::Number(_) => JsonType::Number,
@@ -225,74 +230,75 @@ impl<'a> Node<'a, ValueJson> for Looked<'a, Value> {
     }
 
     fn equals_value(&self, expected: &serde_json::Value) -> bool {
-        equal::to_serde(self.it, expected)
+        equality::to_serde(self.inner, expected)
     }
 
-    /// The crate asks for this only to put it into its errors, which we never show: we look the
-    /// part up in our own value. So lists and objects, which may be large, stand there as `null`.
+    /// Converts for errors of the crate, which are never shown: messages quote our own value. Lists and objects, which
+    /// may be large, become `null`.
     fn to_value(&self) -> Cow<'a, serde_json::Value> {
-        Cow::Owned(match self.it {
+        Cow::Owned(match self.inner {
             Value::List(_) | Value::Object(_) => serde_json::Value::Null,
             scalar => serde_json::Value::from(scalar),
         })
     }
 
     fn identity(&self) -> Option<NodeIdentity> {
+        // The address distinguishes parts, since the value does not move during validation.
         Some(NodeIdentity::new(
-            std::ptr::from_ref::<Value>(self.it).addr(),
+            std::ptr::from_ref::<Value>(self.inner).addr(),
         ))
     }
 }
 
-impl<'a> Object<'a, ValueJson> for Looked<'a, Fields> {
-    type Node = Looked<'a, Value>;
+impl<'a> Object<'a, ValueJson> for InstanceNode<'a, Fields> {
+    type Node = InstanceNode<'a, Value>;
     type MemberName = &'a str;
     type MembersIter = Members<'a>;
 
     fn len(&self) -> usize {
-        Fields::len(self.it)
+        Fields::len(self.inner)
     }
 
-    fn get(&self, key: &String) -> Option<Looked<'a, Value>> {
-        self.part(Fields::get(self.it, key.as_str())?)
+    fn get(&self, key: &String) -> Option<InstanceNode<'a, Value>> {
+        self.part(Fields::get(self.inner, key.as_str())?)
     }
 
     fn members(&self) -> Members<'a> {
         Members {
             fields: *self,
-            left: self.it.iter(),
+            left: self.inner.iter(),
         }
     }
 }
 
-impl<'a> Array<'a, ValueJson> for Looked<'a, [Value]> {
-    type Node = Looked<'a, Value>;
+impl<'a> Array<'a, ValueJson> for InstanceNode<'a, [Value]> {
+    type Node = InstanceNode<'a, Value>;
     type ElementsIter = Elements<'a>;
 
     fn len(&self) -> usize {
-        <[Value]>::len(self.it)
+        <[Value]>::len(self.inner)
     }
 
     fn elements(&self) -> Elements<'a> {
         Elements {
             list: *self,
-            left: self.it.iter(),
+            left: self.inner.iter(),
         }
     }
 
     fn is_unique(&self) -> bool {
-        equal::all_distinct(self.it)
+        equality::all_distinct(self.inner)
     }
 }
 
-/// The fields of an object, one after the other.
+/// An iterator over the fields of an object.
 pub(super) struct Members<'a> {
-    fields: Looked<'a, Fields>,
+    fields: InstanceNode<'a, Fields>,
     left: indexmap::map::Iter<'a, Arc<str>, Value>,
 }
 
 impl<'a> Iterator for Members<'a> {
-    type Item = (&'a str, Looked<'a, Value>);
+    type Item = (&'a str, InstanceNode<'a, Value>);
 
     fn next(&mut self) -> Option<Self::Item> {
         let (key, value) = self.left.next()?;
@@ -300,14 +306,14 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
-/// The items of a list, one after the other.
+/// An iterator over the items of a list.
 pub(super) struct Elements<'a> {
-    list: Looked<'a, [Value]>,
+    list: InstanceNode<'a, [Value]>,
     left: std::slice::Iter<'a, Value>,
 }
 
 impl<'a> Iterator for Elements<'a> {
-    type Item = Looked<'a, Value>;
+    type Item = InstanceNode<'a, Value>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.list.part(self.left.next()?)

@@ -1,30 +1,28 @@
-//! JSON Schema (2020-12): structural types for checking ahead, validators for checking values.
+//! JSON Schema (2020-12): structural types for checks before a run, and validators for values during it.
 
+mod compatibility;
+mod cost;
+mod display;
 mod document;
-mod equal;
+mod equality;
+mod fast_accept;
 mod fault;
-mod fit;
-mod holes;
 mod instance;
-mod reach;
-mod read;
+mod lookup;
 mod secret;
-mod size;
-mod spot;
-mod sure;
+mod template;
+mod type_reader;
 mod types;
-mod unfolding;
-mod words;
 
+pub use compatibility::Compatibility;
+pub(crate) use display::shown;
 pub use document::Schema;
 pub use fault::{FaultKind, SchemaFault};
-pub use fit::Fit;
-pub(crate) use holes::Holes;
-pub use reach::{Fields, Reach};
+pub use lookup::{KnownFields, Reach};
 pub use secret::{PartPath, declares_secrets, is_secret, part_at, replace_parts, secret_parts};
-pub(crate) use spot::Spot;
+pub(crate) use template::{Placeholders, TemplateValue};
+pub(crate) use type_reader::resolve_pointer;
 pub use types::{Additional, ListType, ObjectType, Property, Type};
-pub(crate) use words::shown;
 
 #[cfg(test)]
 mod tests;

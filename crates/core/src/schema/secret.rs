@@ -1,4 +1,4 @@
-//! The parts of a value that its schema declares secret: `writeOnly`, or the format `password`.
+//! Secret parts of values, which schemas declare by `writeOnly` or the format `password`.
 
 use std::collections::HashSet;
 use std::ptr;
@@ -7,25 +7,25 @@ use regex::Regex;
 
 use crate::{Hashing, Object, PointerSegment, Value};
 
-/// The way to a part of a value.
+/// The path to a part of a value.
 pub type PartPath = Vec<PointerSegment>;
 
-/// Keywords whose schemas, or lists of them, are about the same value.
-const ABOUT_THE_SAME: &[&str] = &["allOf", "anyOf", "oneOf", "if", "then", "else", "not"];
+/// Keywords whose schemas apply to the same value.
+const SAME_VALUE_KEYWORDS: &[&str] = &["allOf", "anyOf", "oneOf", "if", "then", "else", "not"];
 
-/// Keywords whose schema is about items that no other keyword describes by their position.
-const ABOUT_ITEMS: &[&str] = &["items", "additionalItems", "unevaluatedItems", "contains"];
+/// Keywords whose schema applies to items without a positional schema.
+const ITEM_KEYWORDS: &[&str] = &["items", "additionalItems", "unevaluatedItems", "contains"];
 
-/// Keywords whose schema is about fields that no other keyword describes by their name.
-const ABOUT_OTHER_FIELDS: &[&str] = &["additionalProperties", "unevaluatedProperties"];
+/// Keywords whose schema applies to fields without a named schema.
+const FIELD_KEYWORDS: &[&str] = &["additionalProperties", "unevaluatedProperties"];
 
-/// Whether `schema` itself, at its top, declares what fits it secret.
+/// Returns true if the root of `schema` declares the whole value secret.
 pub fn is_secret(schema: &Value) -> bool {
     schema.get("writeOnly").and_then(Value::as_bool) == Some(true)
         || schema.get("format").and_then(Value::as_text) == Some("password")
 }
 
-/// Whether `schema` declares something secret, in whichever part of what fits it.
+/// Returns true if any part of `schema` declares a secret.
 pub fn declares_secrets(schema: &Value) -> bool {
     match schema {
         Value::Object(fields) => is_secret(schema) || fields.values().any(declares_secrets),
@@ -34,30 +34,31 @@ pub fn declares_secrets(schema: &Value) -> bool {
     }
 }
 
-/// The parts of `value` that `schema` declares secret, outermost only. Alternatives count whether or not the value fits them, since a
-/// secret that fits none is a secret all the same.
+/// Returns the outermost parts of `value` that `schema` declares secret. All alternatives count, since a secret remains
+/// secret even if the value fits none of them.
 pub fn secret_parts(schema: &Value, value: &Value) -> Vec<PartPath> {
+    // Most schemas declare no secrets, and the search would visit the whole value.
     if !declares_secrets(schema) {
         return Vec::new();
     }
-    let mut walk = Walk {
+    let mut search = SecretSearch {
         document: schema,
         seen: HashSet::default(),
         path: Vec::new(),
         found: Vec::new(),
     };
-    walk.visit(schema, value);
-    outermost(walk.found)
+    search.visit(schema, value);
+    outermost(search.found)
 }
 
-/// `value` with `replacement` in place of the parts at `paths`.
+/// Returns `value` with `replacement` in place of the parts at `paths`.
 #[must_use]
 pub fn replace_parts(value: &Value, paths: &[PartPath], replacement: &Value) -> Value {
     let paths: Vec<&[PointerSegment]> = paths.iter().map(Vec::as_slice).collect();
     replaced(value, &paths, replacement)
 }
 
-/// The part of `value` at `path`.
+/// Returns the part of `value` at `path`.
 pub fn part_at<'v>(value: &'v Value, path: &[PointerSegment]) -> Option<&'v Value> {
     path.iter().try_fold(value, |part, segment| match segment {
         PointerSegment::Root => Some(part),
@@ -73,7 +74,7 @@ fn replaced(value: &Value, paths: &[&[PointerSegment]], replacement: &Value) -> 
     if paths.iter().any(|path| path.is_empty()) {
         return replacement.clone();
     }
-    let below = |segment: &PointerSegment| -> Vec<&[PointerSegment]> {
+    let child = |segment: &PointerSegment| -> Vec<&[PointerSegment]> {
         let inner = paths.iter().filter_map(|path| path.split_first());
         inner
             .filter(|(first, _)| *first == segment)
@@ -82,42 +83,67 @@ fn replaced(value: &Value, paths: &[&[PointerSegment]], replacement: &Value) -> 
     };
     match value {
         Value::List(items) => Value::list(items.iter().enumerate().map(|(index, item)| {
-            replaced(item, &below(&PointerSegment::Index(index)), replacement)
+            replaced(item, &child(&PointerSegment::Index(index)), replacement)
         })),
         Value::Object(fields) => Value::object(fields.iter().map(|(key, field)| {
-            let below = below(&PointerSegment::Key(key.clone()));
-            (key.clone(), replaced(field, &below, replacement))
+            let child = child(&PointerSegment::Key(key.clone()));
+            (key.clone(), replaced(field, &child, replacement))
         })),
         scalar => scalar.clone(),
     }
 }
 
-/// Those of `paths` that no other one leads to.
+/// Returns the paths that have no prefix among the others.
 fn outermost(mut paths: Vec<PartPath>) -> Vec<PartPath> {
+    // A prefix is shorter, so it comes before the paths that it covers.
     paths.sort_by_key(Vec::len);
-    let mut kept: Vec<PartPath> = Vec::new();
+    let mut outer_paths: Vec<PartPath> = Vec::new();
     for path in paths {
-        if !kept.iter().any(|outer| path.starts_with(outer)) {
-            kept.push(path);
+        if !outer_paths.iter().any(|outer| path.starts_with(outer)) {
+            outer_paths.push(path);
         }
     }
-    kept
+    outer_paths
 }
 
-/// A walk through a value along its schema.
-struct Walk<'s> {
+/// The secret parts of a value, which messages must not quote.
+#[derive(Debug)]
+pub(super) struct SecretParts(Vec<PartPath>);
+
+impl SecretParts {
+    /// Finds the parts that `schema` declares secret.
+    pub(super) fn of(schema: &Value, value: &Value) -> Self {
+        Self(secret_parts(schema, value))
+    }
+
+    /// Returns the path of the secret that contains the part at `path`.
+    pub(super) fn containing(&self, path: &[PointerSegment]) -> Option<&[PointerSegment]> {
+        let mut parts = self.0.iter();
+        parts.find(|part| path.starts_with(part)).map(Vec::as_slice)
+    }
+
+    /// Returns true if the part at `path` is secret or contains a secret.
+    pub(super) fn overlaps(&self, path: &[PointerSegment]) -> bool {
+        let mut parts = self.0.iter();
+        parts.any(|part| path.starts_with(part) || part.starts_with(path))
+    }
+}
+
+/// A traversal of a value along its schema.
+struct SecretSearch<'s> {
     document: &'s Value,
-    /// The schemas that were held against each part, by their addresses: references may lead in cycles.
+    /// The schemas already applied to each part, by address, since references may form cycles.
     seen: HashSet<(usize, PartPath), Hashing>,
     path: PartPath,
     found: Vec<PartPath>,
 }
 
-impl<'s> Walk<'s> {
+impl<'s> SecretSearch<'s> {
     fn visit(&mut self, schema: &'s Value, value: &Value) {
         let Some(keywords) = schema.as_object() else {
             return;
         };
+        // Each schema applies to a part once; a cycle of references ends here.
         if !self
             .seen
             .insert((ptr::from_ref(schema).addr(), self.path.clone()))
@@ -125,10 +151,11 @@ impl<'s> Walk<'s> {
             return;
         }
         if is_secret(schema) {
+            // Everything below a secret is secret, so the search ends here.
             self.found.push(self.path.clone());
             return;
         }
-        for keyword in ABOUT_THE_SAME {
+        for keyword in SAME_VALUE_KEYWORDS {
             match keywords.get(*keyword) {
                 Some(Value::List(schemas)) => {
                     for schema in schemas.iter() {
@@ -147,7 +174,7 @@ impl<'s> Walk<'s> {
         }
         for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
             let reference = keywords.get(keyword).and_then(Value::as_text);
-            if let Some(schema) = reference.and_then(|to| referred(self.document, to)) {
+            if let Some(schema) = reference.and_then(|to| resolve_reference(self.document, to)) {
                 self.visit(schema, value);
             }
         }
@@ -163,15 +190,15 @@ impl<'s> Walk<'s> {
             let schemas = keywords.get(keyword).and_then(Value::as_list);
             let pairs = schemas.unwrap_or_default().iter().zip(items);
             for (index, (schema, item)) in pairs.enumerate() {
-                self.below(PointerSegment::Index(index), schema, item);
+                self.child(PointerSegment::Index(index), schema, item);
             }
         }
-        for schema in ABOUT_ITEMS
+        for schema in ITEM_KEYWORDS
             .iter()
             .filter_map(|keyword| keywords.get(*keyword))
         {
             for (index, item) in items.iter().enumerate() {
-                self.below(PointerSegment::Index(index), schema, item);
+                self.child(PointerSegment::Index(index), schema, item);
             }
         }
     }
@@ -179,7 +206,7 @@ impl<'s> Walk<'s> {
     fn fields(&mut self, keywords: &'s Object, fields: &Object) {
         let by_name = keywords.get("properties").and_then(Value::as_object);
         let by_pattern = keywords.get("patternProperties").and_then(Value::as_object);
-        // A pattern that cannot be read here counts as one that fits.
+        // A pattern that cannot be compiled here counts as matching, so that no secret is missed.
         let patterns: Vec<(Option<Regex>, &'s Value)> = by_pattern
             .into_iter()
             .flatten()
@@ -190,7 +217,7 @@ impl<'s> Walk<'s> {
             let mut is_described = false;
             if let Some(schema) = by_name.and_then(|schemas| schemas.get(name)) {
                 is_described = true;
-                self.below(segment(), schema, field);
+                self.child(segment(), schema, field);
             }
             for (pattern, schema) in &patterns {
                 if pattern
@@ -198,38 +225,39 @@ impl<'s> Walk<'s> {
                     .is_none_or(|pattern| pattern.is_match(name))
                 {
                     is_described = true;
-                    self.below(segment(), schema, field);
+                    self.child(segment(), schema, field);
                 }
             }
+            // `additionalProperties` applies to fields that neither a name nor a pattern describes.
             if is_described {
                 continue;
             }
-            for keyword in ABOUT_OTHER_FIELDS {
+            for keyword in FIELD_KEYWORDS {
                 if let Some(schema) = keywords.get(*keyword) {
-                    self.below(segment(), schema, field);
+                    self.child(segment(), schema, field);
                 }
             }
         }
     }
 
-    fn below(&mut self, segment: PointerSegment, schema: &'s Value, value: &Value) {
+    fn child(&mut self, segment: PointerSegment, schema: &'s Value, value: &Value) {
         self.path.push(segment);
         self.visit(schema, value);
         self.path.pop();
     }
 }
 
-/// The part of `document` that a reference inside of it leads to.
-fn referred<'s>(document: &'s Value, reference: &str) -> Option<&'s Value> {
+/// Resolves a reference inside `document`.
+fn resolve_reference<'s>(document: &'s Value, reference: &str) -> Option<&'s Value> {
     let Some(fragment) = reference.strip_prefix('#') else {
-        return identified(document, "$id", reference);
+        return find_identified(document, "$id", reference);
     };
     if fragment.is_empty() {
         return Some(document);
     }
     let Some(pointer) = fragment.strip_prefix('/') else {
-        return identified(document, "$anchor", fragment)
-            .or_else(|| identified(document, "$dynamicAnchor", fragment));
+        return find_identified(document, "$anchor", fragment)
+            .or_else(|| find_identified(document, "$dynamicAnchor", fragment));
     };
     pointer.split('/').try_fold(document, |part, name| {
         let name = name
@@ -243,19 +271,20 @@ fn referred<'s>(document: &'s Value, reference: &str) -> Option<&'s Value> {
     })
 }
 
-/// The schema in `part` that bears a name.
-fn identified<'s>(part: &'s Value, keyword: &str, name: &str) -> Option<&'s Value> {
+/// Finds the schema in `part` with the given identifier.
+fn find_identified<'s>(part: &'s Value, keyword: &str, name: &str) -> Option<&'s Value> {
     match part {
         Value::Object(fields) => {
+            // Identifiers are unique in a schema; the first match is the target.
             let is_named = part.get(keyword).and_then(Value::as_text) == Some(name);
             let mut inner = fields.values();
             is_named
                 .then_some(part)
-                .or_else(|| inner.find_map(|field| identified(field, keyword, name)))
+                .or_else(|| inner.find_map(|field| find_identified(field, keyword, name)))
         }
         Value::List(items) => items
             .iter()
-            .find_map(|item| identified(item, keyword, name)),
+            .find_map(|item| find_identified(item, keyword, name)),
         _ => None,
     }
 }

@@ -1,13 +1,13 @@
-//! Structural types: what a value looks like, as far as that can be said ahead.
+//! Structural types, which describe sets of values before a run.
 
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::equal;
+use super::equality;
 use crate::Value;
 
-/// A set of values. Where it cannot be described exactly, a larger one stands for it, never a smaller.
+/// A set of values. A set that cannot be described exactly is represented by a larger one, never by a smaller one.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Type {
     /// Every value.
@@ -18,62 +18,62 @@ pub enum Type {
     Null,
     /// `true` and `false`.
     Boolean,
-    /// Whole numbers, `1.0` included.
+    /// Integers, including `1.0`.
     Integer,
     /// All numbers.
     Number,
     /// All texts.
     Text,
-    /// This one value.
+    /// Exactly this value.
     Literal(Value),
     /// Lists.
     List(Arc<ListType>),
     /// Objects.
     Object(Arc<ObjectType>),
-    /// The values of all of these. None of them is a union itself, [`Type::Any`] or [`Type::Never`].
+    /// The union of these types. No member is a union itself, [`Type::Any`] or [`Type::Never`].
     Union(Arc<[Type]>),
 }
 
-/// Lists, of any length.
+/// A type of lists of any length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListType {
-    /// The items at the start, each with a type of its own.
+    /// The types of the first items.
     pub prefix: Vec<Type>,
-    /// All further items.
+    /// The type of all further items.
     pub items: Type,
 }
 
-/// Objects.
+/// A type of objects.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectType {
-    /// The fields that are described by name.
+    /// The fields described by name.
     pub properties: IndexMap<Arc<str>, Property>,
-    /// All other fields.
+    /// The fields not described by name.
     pub additional: Additional,
 }
 
-/// A field that is described by name.
+/// A field described by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Property {
-    /// Its values.
+    /// The type of its values.
     pub shape: Type,
-    /// Whether it is always there.
+    /// True if the field is always present.
     pub required: bool,
 }
 
-/// Fields that are not described by name.
+/// The fields not described by name.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Additional {
-    /// There are none.
+    /// No other fields are allowed.
     Closed,
-    /// Nothing is said about them.
-    Unsaid,
-    /// There may be some, with such values.
+    /// Other fields are not mentioned.
+    Unspecified,
+    /// Other fields may exist, with values of this type.
     Open(Type),
 }
 
 impl Type {
-    /// All lists of `items`.
+    /// Returns the type of all lists of `items`.
     pub fn list_of(items: Type) -> Self {
         Self::List(Arc::new(ListType {
             prefix: Vec::new(),
@@ -81,24 +81,25 @@ impl Type {
         }))
     }
 
-    /// All lists.
+    /// Returns the type of all lists.
     pub fn any_list() -> Self {
         Self::list_of(Self::Any)
     }
 
-    /// All objects.
+    /// Returns the type of all objects.
     pub fn any_object() -> Self {
         Self::Object(Arc::new(ObjectType {
             properties: IndexMap::new(),
-            additional: Additional::Unsaid,
+            additional: Additional::Unspecified,
         }))
     }
 
-    /// The values of all `members`.
+    /// Returns the union of `members`.
     pub fn union(members: impl IntoIterator<Item = Type>) -> Self {
         let mut flat: Vec<Type> = Vec::new();
         for member in members {
             match member {
+                // Any other member is included already.
                 Self::Any => return Self::Any,
                 Self::Never => {}
                 Self::Union(inner) => {
@@ -116,7 +117,7 @@ impl Type {
         }
     }
 
-    /// The parts of which this is the union: itself where it is none.
+    /// Returns the members of a union, or the type itself.
     pub fn members(&self) -> &[Type] {
         match self {
             Self::Union(members) => members,
@@ -124,15 +125,7 @@ impl Type {
         }
     }
 
-    /// Whether texts are the only values, as far as one can tell. A parameter of such a type takes
-    /// an output that arrived as text letter by letter.
-    pub fn takes_only_text(&self) -> bool {
-        let mut members = self.members().iter().peekable();
-        members.peek().is_some()
-            && members.all(|member| matches!(member, Self::Text | Self::Literal(Value::Text(_))))
-    }
-
-    /// Whether some text may be among the values.
+    /// Returns true if some values may be texts.
     pub fn takes_text(&self) -> bool {
         self.members().iter().any(|member| {
             matches!(
@@ -142,7 +135,7 @@ impl Type {
         })
     }
 
-    /// Whether `value` may be among the values. `false` is certain.
+    /// Returns true if `value` may be one of the values; false is certain.
     pub fn admits(&self, value: &Value) -> bool {
         match (self, value) {
             (Self::Any, _)
@@ -153,9 +146,10 @@ impl Type {
             (Self::Integer, Value::Number(number)) => {
                 number.is_i64()
                     || number.is_u64()
+                    // JSON Schema counts `1.0` as an integer.
                     || number.as_f64().is_none_or(|number| number.fract() == 0.0)
             }
-            (Self::Literal(literal), value) => equal::same(literal, value),
+            (Self::Literal(literal), value) => equality::same(literal, value),
             (Self::List(list), Value::List(items)) => items
                 .iter()
                 .enumerate()
@@ -171,11 +165,12 @@ impl Type {
                         .all(|(name, value)| object.field(name).admits(value))
             }
             (Self::Union(members), value) => members.iter().any(|member| member.admits(value)),
+            // Values of different kinds.
             _ => false,
         }
     }
 
-    /// The type of the field `name` of the objects among the values; nothing where they have no such field.
+    /// Returns the type of the field `name`, or `None` if no value has it.
     pub fn property(&self, name: &str) -> Option<Type> {
         let found = Self::union(self.members().iter().map(|member| {
             match member {
@@ -192,7 +187,7 @@ impl Type {
 }
 
 impl Type {
-    /// The type of the items at `index` of the lists among the values.
+    /// Returns the type of the item at `index`.
     pub fn item(&self, index: usize) -> Type {
         Self::union(self.members().iter().map(|member| {
             match member {
@@ -208,12 +203,12 @@ impl Type {
 }
 
 impl ListType {
-    /// The item at `index`.
+    /// Returns the type of the item at `index`.
     pub fn item(&self, index: usize) -> &Type {
         self.prefix.get(index).unwrap_or(&self.items)
     }
 
-    /// Any item.
+    /// Returns the type of any item.
     pub fn any_item(&self) -> Type {
         if self.prefix.is_empty() {
             return self.items.clone();
@@ -223,7 +218,7 @@ impl ListType {
 }
 
 impl ObjectType {
-    /// The field `name`, where there is one.
+    /// Returns the type of the field `name`.
     pub fn field(&self, name: &str) -> &Type {
         match self.properties.get(name) {
             Some(property) => &property.shape,
@@ -233,7 +228,7 @@ impl ObjectType {
 }
 
 impl ObjectType {
-    /// The names of the fields that are always there.
+    /// Returns the names of the fields that are always present.
     pub fn required(&self) -> impl Iterator<Item = &str> {
         self.properties
             .iter()
@@ -241,7 +236,7 @@ impl ObjectType {
             .map(|(name, _)| &**name)
     }
 
-    /// Whether the field `name` is always there.
+    /// Returns true if the field `name` is always present.
     pub fn requires(&self, name: &str) -> bool {
         self.properties
             .get(name)
@@ -250,23 +245,57 @@ impl ObjectType {
 }
 
 impl Additional {
-    /// The values of fields that are not described by name.
+    /// Returns the type of fields that are not described by name.
     pub fn shape(&self) -> &Type {
         match self {
             Self::Closed => &Type::Never,
-            Self::Unsaid => &Type::Any,
+            Self::Unspecified => &Type::Any,
             Self::Open(shape) => shape,
         }
     }
 }
 
-/// Adds a member, the simple kinds only once. Others may be large, and are not compared.
+/// Adds a member; simple types only once. Other types may be large and are not compared.
 fn push_new(members: &mut Vec<Type>, member: Type) {
     let is_simple = matches!(
         member,
         Type::Null | Type::Boolean | Type::Integer | Type::Number | Type::Text
     );
+    // Comparing large types would make unions quadratic in their size.
     if !(is_simple && members.contains(&member)) {
         members.push(member);
+    }
+}
+
+impl Type {
+    /// Returns true if the type has at most `parts` parts, none deeper than `depth`. The traversal stops at the limits.
+    pub(crate) fn is_within(&self, parts: usize, depth: usize) -> bool {
+        take(self, &mut { parts }, depth)
+    }
+}
+
+fn take(shape: &Type, parts: &mut usize, depth: usize) -> bool {
+    let (Some(left), Some(depth)) = (parts.checked_sub(1), depth.checked_sub(1)) else {
+        return false;
+    };
+    *parts = left;
+    match shape {
+        Type::List(list) => list
+            .prefix
+            .iter()
+            .chain([&list.items])
+            .all(|inner| take(inner, parts, depth)),
+        Type::Object(object) => {
+            let additional = match &object.additional {
+                Additional::Open(shape) => Some(shape),
+                Additional::Closed | Additional::Unspecified => None,
+            };
+            let properties = object.properties.values().map(|property| &property.shape);
+            properties
+                .chain(additional)
+                .all(|inner| take(inner, parts, depth))
+        }
+        Type::Union(members) => members.iter().all(|inner| take(inner, parts, depth)),
+        _ => true,
     }
 }

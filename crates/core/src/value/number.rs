@@ -1,18 +1,20 @@
-//! Numbers as JSON writes them, beside those that 64 bits can hold.
+//! JSON numbers, and the detection of those that 64 bits cannot represent.
 
 use super::Number;
 
-/// The length of the shortest integer that may exceed 64 bits, in digits.
-const SHORTEST_OVERSIZED: usize = 19;
+/// Minimum number of digits of an integer that may exceed 64 bits.
+const MIN_OVERSIZED_DIGITS: usize = 19;
 
-/// The number that `written`, a number of JSON, stands for; `None` if 64 bits cannot represent it.
+/// Returns the number that the JSON number `written` stands for, or `None` if 64 bits cannot represent it.
 pub fn kept_number(written: &str) -> Option<Number> {
+    // `-0` has no integer representation that keeps its sign.
     if !written.contains(['.', 'e', 'E']) && written != "-0" {
         let unsigned = written.parse::<u64>().ok().map(Number::from);
         return unsigned.or_else(|| written.parse::<i64>().ok().map(Number::from));
     }
     let number: f64 = written.parse().ok()?;
     let mantissa = written.split(['e', 'E']).next().unwrap_or_default();
+    // A number such as `1e-400` underflows to zero without an error.
     let vanished = number == 0.0 && mantissa.contains(|c: char| ('1'..='9').contains(&c));
     if vanished {
         return None;
@@ -20,13 +22,13 @@ pub fn kept_number(written: &str) -> Option<Number> {
     Number::from_f64(number)
 }
 
-/// The first number in `json`, which is well-formed, that 64 bits cannot represent: reading it would round it.
+/// Returns the first number in the well-formed `json` that 64 bits cannot represent, so that parsing would round it.
 pub fn unkept_number(json: &str) -> Option<&str> {
-    first_unkept(json, |_| true)
+    first_unrepresentable(json, |_| true)
 }
 
-/// The first number in `json` that 64 bits cannot represent and that is `such`.
-fn first_unkept(json: &str, such: impl Fn(&str) -> bool) -> Option<&str> {
+/// Returns the first number in `json` that satisfies `is_candidate` and that 64 bits cannot represent.
+fn first_unrepresentable(json: &str, is_candidate: impl Fn(&str) -> bool) -> Option<&str> {
     let is_part = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E');
     let mut rest = json;
     while let Some(at) = rest.find(|c: char| c == '"' || c == '-' || c.is_ascii_digit()) {
@@ -36,7 +38,7 @@ fn first_unkept(json: &str, such: impl Fn(&str) -> bool) -> Option<&str> {
             continue;
         }
         let (number, after) = rest.split_at(rest.find(|c| !is_part(c)).unwrap_or(rest.len()));
-        if such(number) && kept_number(number).is_none() {
+        if is_candidate(number) && kept_number(number).is_none() {
             return Some(number);
         }
         rest = after;
@@ -44,13 +46,14 @@ fn first_unkept(json: &str, such: impl Fn(&str) -> bool) -> Option<&str> {
     None
 }
 
-/// The first integer in `json`, which is well-formed, that does not fit into 64 bits. It touches few bytes unless there are long runs of
-/// digits.
+/// Returns the first integer in the well-formed `json` that does not fit into 64 bits. Without long runs of digits it
+/// inspects only every 19th byte.
 pub fn oversized_integer(json: &[u8]) -> Option<&str> {
-    let mut at = SHORTEST_OVERSIZED - 1;
+    // A long enough run of digits covers at least one of these positions.
+    let mut at = MIN_OVERSIZED_DIGITS - 1;
     while let Some(byte) = json.get(at) {
         if !byte.is_ascii_digit() {
-            at += SHORTEST_OVERSIZED;
+            at += MIN_OVERSIZED_DIGITS;
             continue;
         }
         let (head, tail) = json.split_at(at);
@@ -59,16 +62,16 @@ pub fn oversized_integer(json: &[u8]) -> Option<&str> {
         };
         let before = run(&mut head.iter().rev());
         let after = run(&mut tail.iter());
-        if before + after >= SHORTEST_OVERSIZED {
+        if before + after >= MIN_OVERSIZED_DIGITS {
             let text = std::str::from_utf8(json).ok()?;
-            return first_unkept(text, |number| !number.contains(['.', 'e', 'E']));
+            return first_unrepresentable(text, |number| !number.contains(['.', 'e', 'E']));
         }
-        at += after.max(1) + SHORTEST_OVERSIZED - 1;
+        at += after.max(1) + MIN_OVERSIZED_DIGITS - 1;
     }
     None
 }
 
-/// What follows a text in quotes, the first of which is gone already.
+/// Returns the rest after a quoted text whose opening quote was already consumed.
 fn after_text(text: &str) -> &str {
     let mut characters = text.char_indices();
     while let Some((at, character)) = characters.next() {
@@ -86,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_are_not_kept_are_found() {
+    fn unrepresentable_numbers_are_found() {
         let cases = [
             ("1", None),
             ("-0.5e3", None),

@@ -1,3 +1,3 @@
-//! What core promises to others, seen from outside.
+//! Tests of the public API.
 
 mod cel;

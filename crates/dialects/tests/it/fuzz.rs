@@ -425,14 +425,14 @@ fn very_many_diagnostics_are_counted() {
         assert_eq!(result.diagnostics.len(), 100);
     };
     let different = |count| numbered(count, |number| format!(r#""x{number}": 1, "#));
-    check(different(600), "; 501 further findings are not shown");
+    check(different(600), "; 501 further diagnostics are not shown");
     check(
         different(100_000),
-        "; more than 900 further findings are not shown",
+        "; more than 900 further diagnostics are not shown",
     );
     check(
         r#""x": 1, "#.repeat(600),
-        "; more than 601 further findings are not shown",
+        "; more than 601 further diagnostics are not shown",
     );
 }
 

@@ -1,6 +1,6 @@
-//! Arguments that do not fit.
+//! The argument pass.
 
-use super::sketch::World;
+use super::fixture::CheckFixture;
 
 const TOOLS: &str = r#"{
     "u": {"out": {"type": "object", "properties": {"total": {"type": "integer"}, "rows": {"type": "array", "items": {"type": "object"}}, "name": {"type": "string"}}, "required": ["total", "rows"]}},
@@ -21,7 +21,7 @@ fn check(args: &str, expected: &[&str]) {
     let text = format!(
         r#"{{"steps": [{{"id": "u", "tool": "u"}}, {{"id": "p", "tool": "plain"}}, {{"id": "s", "tool": "w", "args": {args}}}]}}"#
     );
-    World::with_tools(TOOLS).expect(&text, expected);
+    CheckFixture::with_tools(TOOLS).expect(&text, expected);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn literals_beside_references() {
             "PW0503 at /steps/2/args/more: the tool `w` has no parameter `more` (the parameters are `count`, `deep`, `either`, `tags`, `text`, `when`)",
         ],
     );
-    // Which of the alternatives is meant depends on what comes.
+    // The intended alternative depends on the reference.
     check(r#"{"either": {"k": "${p}", "v": "text"}}"#, &[]);
     check(
         r#"{"text": "${p}", "either": {"k": "n", "v": "text"}}"#,
@@ -71,7 +71,7 @@ fn literals_beside_references() {
 
 #[test]
 fn missing_and_superfluous() {
-    World::with_tools(TOOLS).expect(
+    CheckFixture::with_tools(TOOLS).expect(
         r#"{"steps": [{"id": "a", "tool": "needs"}, {"id": "b", "tool": "needs", "args": {"v": "${a}"}}, {"id": "c", "tool": "none"}, {"id": "d", "tool": "none", "args": {"x": 1}}]}"#,
         &[
             "PW0502 at /steps/0: the tool `needs` needs the argument `value` (it takes text)",
@@ -96,7 +96,7 @@ fn types_of_references() {
             "PW0504 at /steps/2/args/deep/a: the argument `deep.a` of the tool `w` takes an integer, but `${u.name}` gives text",
         ],
     );
-    // A whole output may have come as text.
+    // A whole output may arrive as text.
     check(r#"{"text": "${u}"}"#, &[]);
     check(
         r#"{"when": "${u}", "count": "n ${u.total}", "tags": {"a": "${p}"}, "deep": ["${p}"]}"#,
@@ -117,8 +117,8 @@ fn types_of_references() {
 
 #[test]
 fn lists_to_go_over() {
-    let world = World::with_tools(TOOLS);
-    world.expect(
+    let fixture = CheckFixture::with_tools(TOOLS);
+    fixture.expect(
         r#"{"steps": [{"id": "u", "tool": "u"}, {"id": "a", "tool": "plain", "for_each": "${u.rows}"}, {"id": "b", "tool": "plain", "for_each": "${u.total}"}, {"id": "c", "tool": "plain", "for_each": "abc"}]}"#,
         &[
             "PW0504 at /steps/2/for_each: `for_each` of `b` goes over a list, not over an integer",
@@ -129,7 +129,7 @@ fn lists_to_go_over() {
 
 #[test]
 fn schemas_that_are_malformed() {
-    World::with_tools(TOOLS).expect(
+    CheckFixture::with_tools(TOOLS).expect(
         r#"{"steps": [{"id": "a", "tool": "broken", "args": {"x": 1}}, {"id": "b", "tool": "broken"}]}"#,
         &["?PW0505 at /steps/0/tool: the input schema of the tool `broken` is malformed: a `$ref` leads out of it or to nothing in it (its arguments are not checked)"],
     );
@@ -137,23 +137,23 @@ fn schemas_that_are_malformed() {
 
 #[test]
 fn schemas_that_are_malformed_somewhere() {
-    let world = World::with_tools(
+    let fixture = CheckFixture::with_tools(
         r#"{"broken": {"in": {"$ref": "https://example.com/schema.json"}}, "partly": {"in": {"type": "object", "properties": {"n": {"minimum": "three"}}}}}"#,
     );
-    world.expect(r#"{"steps": [{"id": "a", "tool": "broken"}]}"#, &["?PW0505 at /steps/0/tool: the input schema of the tool `broken` is malformed: a `$ref` leads out of it or to nothing in it (its arguments are not checked)"]);
-    world.expect(
+    fixture.expect(r#"{"steps": [{"id": "a", "tool": "broken"}]}"#, &["?PW0505 at /steps/0/tool: the input schema of the tool `broken` is malformed: a `$ref` leads out of it or to nothing in it (its arguments are not checked)"]);
+    fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "partly", "args": {"n": 1}}]}"#,
         &[r#"?PW0505 at /steps/0/tool: the input schema of the tool `partly` is malformed: `"three"` cannot stand at `/properties/n/minimum` (its arguments are not checked)"#],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "partly", "args": {"m": 1}}]}"#,
         &["?PW0503 at /steps/0/args/m: the tool `partly` lists no parameter `m` (the only parameter is `n`)"],
     );
 }
 
 #[test]
-fn what_may_have_come_as_text() {
-    let world = World::with_tools(
+fn values_that_may_arrive_as_text() {
+    let fixture = CheckFixture::with_tools(
         r#"{"number": {"out": {"type": "integer"}}, "object": {"out": {"type": "object", "properties": {"n": {"type": "integer"}, "m": {"type": "integer"}, "t": {"type": "string"}, "any": {}}}},
             "text": {"in": {"properties": {"v": {"type": "string"}}}}, "count": {"in": {"properties": {"v": {"type": "integer"}}}}, "truth": {"in": {"properties": {"v": {"type": "boolean"}}}},
             "flag": {"out": {"type": "object", "properties": {"f": {"type": "boolean"}, "any": {}}}}, "needs": {"in": {"properties": {"v": {}}, "required": ["v"]}}}"#,
@@ -162,7 +162,7 @@ fn what_may_have_come_as_text() {
         let text = format!(
             r#"{{"input": {{"o": {{"a": 1}}}}, "steps": [{{"id": "n", "tool": "number"}}, {{"id": "o", "tool": "object", "writes": "state.o"}}, {{"id": "f", "tool": "flag"}}, {steps}]}}"#
         );
-        world.expect(&text, expected);
+        fixture.expect(&text, expected);
     };
     check(r#"{"id": "s", "tool": "text", "args": {"v": "${o}"}}"#, &[]);
     check(

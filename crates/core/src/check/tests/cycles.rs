@@ -1,76 +1,76 @@
-//! Circles are found, named, and told apart from what only looks like one.
+//! The cycle pass.
 
 use proptest::prelude::*;
 
-use super::sketch::World;
-use crate::check::graph::{Graph, shortest_cycle};
+use super::fixture::CheckFixture;
+use crate::check::passes::graph::{DependencyGraph, shortest_cycle};
 
 #[test]
-fn circles() {
-    let world = World::with_tools(r#"{"e": {}}"#);
-    world.expect(
+fn cyclic_components() {
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
+    fixture.expect(
         r#"{"steps": [{"id": "alpha", "tool": "e", "args": {"v": "${beta.v}"}}, {"id": "beta", "tool": "e", "args": {"v": "${gamma.v}"}}, {"id": "gamma", "tool": "e", "args": {"v": "${alpha.v}"}}]}"#,
-        &["PW0301 at /steps/0/args/v: steps wait for each other in a circle: `alpha` → `beta` → `gamma` → `alpha` (here `alpha` waits for `beta`: take away one of the references of the circle)"],
+        &["PW0301 at /steps/0/args/v: steps wait for each other in a cycle: `alpha` → `beta` → `gamma` → `alpha` (here `alpha` waits for `beta`: remove one of the references of the cycle)"],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "s", "tool": "e", "args": {"v": ["${s}"]}}]}"#,
-        &["PW0301 at /steps/0/args/v/0: the step `s` waits for itself (take away what it says of itself here)"],
+        &["PW0301 at /steps/0/args/v/0: the step `s` waits for itself (remove its reference to itself)"],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "after": ["b"]}, {"id": "b", "tool": "e", "when": "${a.ok}"}, {"id": "c", "tool": "e", "after": ["c"]}]}"#,
         &[
-            "PW0301 at /steps/0/after/0: steps wait for each other in a circle: `a` → `b` → `a` (here `a` waits for `b`: take away one of the references of the circle)",
-            "PW0301 at /steps/2/after/0: the step `c` waits for itself (take away what it says of itself here)",
+            "PW0301 at /steps/0/after/0: steps wait for each other in a cycle: `a` → `b` → `a` (here `a` waits for `b`: remove one of the references of the cycle)",
+            "PW0301 at /steps/2/after/0: the step `c` waits for itself (remove its reference to itself)",
         ],
     );
-    // Through slots, at any overlap.
-    world.expect(
+    // Cycles through slots, with any overlap.
+    fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "args": {"v": "${slots.state.b.deep}"}, "writes": "state.a"}, {"id": "b", "tool": "e", "args": {"v": "${slots.state.a}"}, "writes": "state.b"}]}"#,
-        &["PW0301 at /steps/0/args/v: steps wait for each other in a circle: `a` → `b` → `a` (here `a` waits for `b`: take away one of the references of the circle)"],
+        &["PW0301 at /steps/0/args/v: steps wait for each other in a cycle: `a` → `b` → `a` (here `a` waits for `b`: remove one of the references of the cycle)"],
     );
-    world.expect(
+    fixture.expect(
         r#"{"state": {"k": 1}, "steps": [{"id": "a", "tool": "e", "args": {"v": "${slots.state}"}, "writes": "state.a"}]}"#,
-        &["PW0301 at /steps/0/args/v: the step `a` waits for itself (take away what it says of itself here)"],
+        &["PW0301 at /steps/0/args/v: the step `a` waits for itself (remove its reference to itself)"],
     );
 }
 
 #[test]
-fn no_circles() {
-    let world = World::with_tools(r#"{"e": {}}"#);
-    // A round and an error may be spoken of by the step itself.
-    world.expect(
+fn no_cycles() {
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
+    // A step may refer to its own round and its own error.
+    fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "until": "${a.done}", "on_error": {"was": "${results.a.error.message}"}}]}"#,
         &[],
     );
-    // Forward references are fine.
-    world.expect(
+    // Forward references are allowed.
+    fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "args": {"v": "${b}"}}, {"id": "b", "tool": "e"}]}"#,
         &[],
     );
-    // Each instance has slots of its own.
-    world.expect(
+    // Each instance has its own slots.
+    fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "instance": "1", "args": {"v": "${slots.state.b}"}, "writes": "state.a"}, {"id": "b", "tool": "e", "instance": "2", "args": {"v": "${slots.state.a}"}, "writes": "state.b"}]}"#,
         &[],
     );
 }
 
 #[test]
-fn the_first_reference_of_a_circle_is_pointed_at() {
-    let world = World::with_tools(r#"{"e": {}}"#);
-    world.expect(
+fn a_cycle_is_placed_at_its_first_reference() {
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
+    fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "e", "args": {"u": "${c}", "v": "${b}", "w": "${b.x}"}}, {"id": "b", "value": "${a}"}, {"id": "c", "tool": "e"}]}"#,
-        &["PW0301 at /steps/0/args/v: steps wait for each other in a circle: `a` → `b` → `a` (here `a` waits for `b`: take away one of the references of the circle)"],
+        &["PW0301 at /steps/0/args/v: steps wait for each other in a cycle: `a` → `b` → `a` (here `a` waits for `b`: remove one of the references of the cycle)"],
     );
-    world.expect(
+    fixture.expect(
         r#"{"listed": true, "steps": [{"id": "a", "tool": "e", "after": ["a"]}]}"#,
-        &["PW0301 at /steps/0/after/0: the step `a` waits for itself (take away what it says of itself here)"],
+        &["PW0301 at /steps/0/after/0: the step `a` waits for itself (remove its reference to itself)"],
     );
 }
 
 #[test]
 fn values_that_speak_of_themselves() {
     let check = |value: &str, expected: &[&str]| {
-        World::default().expect(
+        CheckFixture::default().expect(
             &format!(r#"{{"steps": [{{"id": "a", "value": {value}}}]}}"#),
             expected,
         );
@@ -78,29 +78,29 @@ fn values_that_speak_of_themselves() {
     check(
         r#""${a}""#,
         &[
-            "PW0301 at /steps/0/value: the step `a` waits for itself (take away what it says of itself here)",
+            "PW0301 at /steps/0/value: the step `a` waits for itself (remove its reference to itself)",
         ],
     );
     check(
         r#"{"x": ["${a.x}"]}"#,
         &[
-            "PW0301 at /steps/0/value/x/0: the step `a` waits for itself (take away what it says of itself here)",
+            "PW0301 at /steps/0/value/x/0: the step `a` waits for itself (remove its reference to itself)",
         ],
     );
     check(
         r#""${a.x ?? a.y}""#,
         &[
-            "PW0301 at /steps/0/value: the step `a` waits for itself (take away what it says of itself here)",
+            "PW0301 at /steps/0/value: the step `a` waits for itself (remove its reference to itself)",
         ],
     );
-    World::default().expect(
+    CheckFixture::default().expect(
         r#"{"steps": [{"id": "a", "value": ["${a}", "${b}"]}, {"id": "b", "value": ["${b}", "${a}"]}]}"#,
-        &["PW0301 at /steps/0/value/0: the step `a` waits for itself (take away what it says of itself here)", "PW0301 at /steps/1/value/0: the step `b` waits for itself (take away what it says of itself here)"],
+        &["PW0301 at /steps/0/value/0: the step `a` waits for itself (remove its reference to itself)", "PW0301 at /steps/1/value/0: the step `b` waits for itself (remove its reference to itself)"],
     );
 }
 
 #[test]
-fn long_circles_are_told_in_part() {
+fn long_cycles_are_shown_in_part() {
     let told = |length: usize| {
         let steps: Vec<String> = (0..length)
             .map(|step| {
@@ -110,11 +110,11 @@ fn long_circles_are_told_in_part() {
                 )
             })
             .collect();
-        let (_, findings) =
-            World::default().check(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")));
-        findings
+        let (_, diagnostics) =
+            CheckFixture::default().check(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")));
+        diagnostics
             .iter()
-            .map(|finding| &*finding.message)
+            .map(|diagnostic| &*diagnostic.message)
             .collect::<String>()
     };
     assert!(told(30).ends_with("`s28` → `s29` → `s0`"), "{}", told(30));
@@ -131,14 +131,15 @@ fn long_circles_are_told_in_part() {
 }
 
 #[test]
-fn a_knot_is_told_in_part() {
+fn a_large_component_is_reported_in_part() {
     let all: Vec<String> = (0..110).map(|step| format!(r#""${{s{step}}}""#)).collect();
     let all = all.join(", ");
     let steps: Vec<String> = (0..110)
         .map(|step| format!(r#"{{"id": "s{step}", "value": [{all}]}}"#))
         .collect();
-    let (_, findings) = World::default().check(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")));
-    assert_eq!(findings.len(), 50);
+    let (_, diagnostics) =
+        CheckFixture::default().check(&format!(r#"{{"steps": [{}]}}"#, steps.join(", ")));
+    assert_eq!(diagnostics.len(), 50);
 }
 
 #[test]
@@ -146,25 +147,25 @@ fn a_long_chain_does_not_exhaust_the_stack() {
     let edges: Vec<Vec<u32>> = (0..100_000)
         .map(|step| vec![(step + 1) % 100_000])
         .collect();
-    let circles = Graph::new(edges).circles();
-    assert_eq!(circles.len(), 1);
-    assert_eq!(circles[0].len(), 100_000);
+    let cyclic_components = DependencyGraph::new(edges).cyclic_components();
+    assert_eq!(cyclic_components.len(), 1);
+    assert_eq!(cyclic_components[0].len(), 100_000);
 }
 
 proptest! {
     #[test]
-    fn circles_are_what_reachability_says(edges in prop::collection::vec(prop::collection::vec(0_u32..12, 0..3), 12)) {
+    fn components_agree_with_reachability(edges in prop::collection::vec(prop::collection::vec(0_u32..12, 0..3), 12)) {
         let reach = reachable(&edges);
-        let graph = Graph::new(edges.clone());
-        let circles = graph.circles();
-        prop_assert!(circles.is_sorted_by(|one, next| one < next));
+        let graph = DependencyGraph::new(edges.clone());
+        let cyclic_components = graph.cyclic_components();
+        prop_assert!(cyclic_components.is_sorted_by(|one, next| one < next));
         for one in 0..12_u32 {
             for other in 0..12_u32 {
-                let together = circles.iter().any(|set| set.contains(&one) && set.contains(&other));
+                let together = cyclic_components.iter().any(|set| set.contains(&one) && set.contains(&other));
                 prop_assert_eq!(together, reach[one as usize][other as usize] && reach[other as usize][one as usize]);
             }
         }
-        for circle in &circles {
+        for circle in &cyclic_components {
             let cycle = shortest_cycle(&graph, circle).expect("a circle has a cycle");
             for (position, step) in cycle.iter().enumerate() {
                 let next = cycle[(position + 1) % cycle.len()];
@@ -174,7 +175,7 @@ proptest! {
     }
 }
 
-/// Whether there is a way of at least one edge from each node to each other.
+/// Computes the reachability of each node from each other by at least one edge.
 fn reachable(edges: &[Vec<u32>]) -> Vec<Vec<bool>> {
     let mut reach = vec![vec![false; edges.len()]; edges.len()];
     for (from, tos) in edges.iter().enumerate() {

@@ -1,14 +1,14 @@
-//! Who waits for whom, and when.
+//! Dependencies between steps.
 
-use super::sketch::World;
+use super::fixture::CheckFixture;
 use crate::check::{CheckedPlan, DependencyKind, dependencies};
 use crate::plan::{Output, Read, Segment, SlotKind, Source};
 
-/// For each step: its dependencies, then what it waits for first.
+/// Compares the dependencies of each step, and then its first waits.
 #[track_caller]
-fn check(world: &World, text: &str, expected: &[(&str, &str)]) {
-    let (checked, findings) = world.check(text);
-    let checked = checked.unwrap_or_else(|| panic!("{findings:?}"));
+fn check(fixture: &CheckFixture, text: &str, expected: &[(&str, &str)]) {
+    let (checked, diagnostics) = fixture.check(text);
+    let checked = checked.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let found: Vec<(String, String)> = checked
         .steps()
         .iter()
@@ -37,9 +37,9 @@ fn check(world: &World, text: &str, expected: &[(&str, &str)]) {
 
 #[test]
 fn references_make_dependencies_wherever_they_stand() {
-    let world = World::with_tools(r#"{"e": {}}"#);
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
     check(
-        &world,
+        &fixture,
         r#"{"steps": [
             {"id": "a", "tool": "e"}, {"id": "b", "tool": "e", "after": ["a"]},
             {"id": "c", "tool": "e", "args": {"x": [{"y": "to ${a.v} and ${b}"}], "z": "${a}"}, "after": ["a"]},
@@ -60,9 +60,9 @@ fn references_make_dependencies_wherever_they_stand() {
 
 #[test]
 fn later_alternatives_are_not_waited_for_at_first() {
-    let world = World::with_tools(r#"{"e": {}}"#);
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
     check(
-        &world,
+        &fixture,
         r#"{"steps": [
             {"id": "a", "tool": "e"}, {"id": "b", "tool": "e"},
             {"id": "c", "tool": "e", "args": {"v": "${a.v ?? b.v ?? 7}"}},
@@ -81,9 +81,9 @@ fn later_alternatives_are_not_waited_for_at_first() {
 
 #[test]
 fn slots_are_waited_for_where_they_overlap() {
-    let world = World::with_tools(r#"{"e": {}}"#);
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
     check(
-        &world,
+        &fixture,
         r#"{"steps": [
             {"id": "a", "tool": "e", "writes": "state.user"},
             {"id": "b", "tool": "e", "writes": "state.user.name", "after": ["a"]},
@@ -109,11 +109,11 @@ fn slots_are_waited_for_where_they_overlap() {
     );
 }
 
-/// Lists of writers that were looked at once are known again, and not taken for others.
+/// A list of writers that was visited is skipped, and not confused with another.
 #[test]
-fn many_slots_are_waited_for_whichever_way_they_are_read_first() {
+fn many_slots_are_waited_for_in_any_read_order() {
     const SLOTS: usize = 8;
-    let world = World::with_tools(r#"{"e": {}}"#);
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
     let writers: Vec<String> = (0..SLOTS)
         .map(|n| format!(r#"{{"id": "w{n}", "tool": "e", "writes": "state.s{n}.part"}}"#))
         .collect();
@@ -127,7 +127,7 @@ fn many_slots_are_waited_for_whichever_way_they_are_read_first() {
     let mut expected = vec![("", ""); SLOTS];
     expected.push((&all, &first));
     check(
-        &world,
+        &fixture,
         &format!(r#"{{"steps": [{writers}, {{"id": "r", "value": [{reads}]}}]}}"#),
         &expected,
     );
@@ -135,21 +135,21 @@ fn many_slots_are_waited_for_whichever_way_they_are_read_first() {
 
 #[test]
 fn listed_steps_wait_for_the_one_before() {
-    let world = World::with_tools(r#"{"e": {}}"#);
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
     check(
-        &world,
+        &fixture,
         r#"{"listed": true, "steps": [{"id": "a", "tool": "e"}, {"id": "b", "tool": "e"}, {"id": "c", "value": "${a}"}]}"#,
         &[("", ""), ("0:listed", "0"), ("0:data 1:listed", "0 1")],
     );
 }
 
 #[test]
-fn a_sub_plan_reads_what_it_shares() {
-    let world = World::with_tools(r#"{"e": {}}"#)
+fn a_sub_plan_reads_shared_slots() {
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#)
         .plan("inner", r#"{"steps": [{"id": "x", "tool": "e", "args": {"v": "${slots.state.a}", "w": "${slots.state.own}"}}, {"id": "y", "tool": "e", "writes": "state.own"}]}"#)
         .plan("outer", r#"{"steps": [{"id": "z", "plan": "inner", "scopes": ["state"]}]}"#);
     check(
-        &world,
+        &fixture,
         r#"{"steps": [
             {"id": "w", "tool": "e", "writes": "state.a"}, {"id": "v", "tool": "e", "writes": "state.own"},
             {"id": "p", "plan": "inner", "scopes": ["state"], "writes": "state.res"},
@@ -161,40 +161,40 @@ fn a_sub_plan_reads_what_it_shares() {
 
 #[test]
 fn a_plan_can_be_extended() {
-    let world = World::with_tools(r#"{"e": {}}"#);
-    let (first, _) = world.check(r#"{"steps": [{"id": "a", "tool": "e"}]}"#);
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
+    let (first, _) = fixture.check(r#"{"steps": [{"id": "a", "tool": "e"}]}"#);
     let first = first.expect("a sound plan");
-    let more = super::sketch::plan_called(
+    let more = super::fixture::plan_called(
         "more.json",
         r#"{"steps": [{"id": "b", "tool": "e", "args": {"v": "${a}"}}]}"#,
     );
-    let (second, findings) = first.extend(more, &world.context());
-    assert!(findings.is_empty(), "{findings:?}");
+    let (second, diagnostics) = first.extend(more, &fixture.context());
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
     let second = second.expect("a sound plan");
     assert_eq!(second.steps().len(), 2);
     assert_eq!(second.step_index("a"), Some(0));
     assert_eq!(second.step_index("b"), Some(1));
     assert_eq!(second.steps()[1].first_waits, [0]);
     assert_ne!(first.digest(), second.digest());
-    let again = super::sketch::plan(r#"{"steps": [{"id": "a", "tool": "e"}]}"#);
-    let (none, findings) = second.extend(again, &world.context());
+    let again = super::fixture::plan(r#"{"steps": [{"id": "a", "tool": "e"}]}"#);
+    let (none, diagnostics) = second.extend(again, &fixture.context());
     assert!(none.is_none());
-    assert_eq!(findings.len(), 1);
+    assert_eq!(diagnostics.len(), 1);
 }
 
 #[test]
-fn what_is_said_for_all_is_replaced_where_more_says_it() {
-    let world = World::with_tools(r#"{"e": {}}"#);
+fn output_of_an_extension_replaces_the_first() {
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
     let mut plan =
-        super::sketch::plan(r#"{"steps": [{"id": "a", "tool": "e"}], "output": {"v": "${a}"}}"#);
+        super::fixture::plan(r#"{"steps": [{"id": "a", "tool": "e"}], "output": {"v": "${a}"}}"#);
     plan.instances = vec!["one".into(), "two".into()];
-    let (first, findings) = world.check_plan(plan);
-    let first = first.unwrap_or_else(|| panic!("{findings:?}"));
+    let (first, diagnostics) = fixture.check_plan(plan);
+    let first = first.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let extended = |text: &str| {
-        let mut more = super::sketch::plan_called("more.json", text);
+        let mut more = super::fixture::plan_called("more.json", text);
         more.instances = vec!["two".into(), "three".into()];
-        let (second, findings) = first.extend(more, &world.context());
-        second.unwrap_or_else(|| panic!("{findings:?}"))
+        let (second, diagnostics) = first.extend(more, &fixture.context());
+        second.unwrap_or_else(|| panic!("{diagnostics:?}"))
     };
     let silent = extended(r#"{"steps": [{"id": "b", "tool": "e"}]}"#);
     assert!(matches!(silent.plan().output, Output::Value(_)));
@@ -210,22 +210,22 @@ fn dependencies_are_known_before_any_check() {
         {"id": "a", "tool": "e", "writes": "state.x"}, {"id": "b", "value": "${slots.state.x}", "after": ["a"]},
         {"id": "c", "tool": "e", "args": {"v": "${a ?? b}"}}
     ]}"#;
-    let (checked, findings) = World::with_tools(r#"{"e": {}}"#).check(text);
-    let checked = checked.unwrap_or_else(|| panic!("{findings:?}"));
+    let (checked, diagnostics) = CheckFixture::with_tools(r#"{"e": {}}"#).check(text);
+    let checked = checked.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let known: Vec<_> = checked
         .steps()
         .iter()
         .map(|step| step.dependencies.clone())
         .collect();
-    assert_eq!(dependencies(&super::sketch::plan(text)), known);
+    assert_eq!(dependencies(&super::fixture::plan(text)), known);
 }
 
 #[test]
 fn a_read_has_its_producers() {
-    let (checked, findings) = World::with_tools(r#"{"e": {}}"#).check(
+    let (checked, diagnostics) = CheckFixture::with_tools(r#"{"e": {}}"#).check(
         r#"{"steps": [{"id": "a", "tool": "e"}, {"id": "b", "tool": "e", "writes": "state.x"}, {"id": "c", "tool": "e", "writes": "state.x.y", "after": ["b"]}]}"#,
     );
-    let checked: CheckedPlan = checked.unwrap_or_else(|| panic!("{findings:?}"));
+    let checked: CheckedPlan = checked.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let producers = |source, keys: &[&str]| {
         let path = keys.iter().map(|key| Segment::key(*key)).collect();
         checked.producers(&Read::part(source, path))
@@ -239,55 +239,55 @@ fn a_read_has_its_producers() {
 
 #[test]
 fn a_digest_is_of_the_meaning() {
-    let world =
-        World::with_tools(r#"{"e": {}}"#).plan("p", r#"{"steps": [{"id": "x", "tool": "e"}]}"#);
-    let other =
-        World::with_tools(r#"{"e": {}}"#).plan("p", r#"{"steps": [{"id": "y", "tool": "e"}]}"#);
-    let digest = |world: &World, text: &str| {
-        let (checked, findings) = world.check(text);
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#)
+        .plan("p", r#"{"steps": [{"id": "x", "tool": "e"}]}"#);
+    let other = CheckFixture::with_tools(r#"{"e": {}}"#)
+        .plan("p", r#"{"steps": [{"id": "y", "tool": "e"}]}"#);
+    let digest = |fixture: &CheckFixture, text: &str| {
+        let (checked, diagnostics) = fixture.check(text);
         checked
-            .unwrap_or_else(|| panic!("{findings:?}"))
+            .unwrap_or_else(|| panic!("{diagnostics:?}"))
             .digest()
             .to_owned()
     };
     let one = digest(
-        &world,
+        &fixture,
         r#"{"steps": [{"id": "a", "tool": "e", "args": {"x": 1, "y": 2}}]}"#,
     );
     assert_eq!(one.len(), 64);
     assert_eq!(
         one,
         digest(
-            &world,
+            &fixture,
             r#"{"steps": [{"tool": "e", "args": {"y": 2, "x": 1}, "id": "a"}]}"#
         )
     );
     assert_ne!(
         one,
         digest(
-            &world,
+            &fixture,
             r#"{"steps": [{"id": "a", "tool": "e", "args": {"x": 1, "y": "2"}}]}"#
         )
     );
     assert_ne!(
         one,
         digest(
-            &world,
+            &fixture,
             r#"{"steps": [{"id": "b", "tool": "e", "args": {"x": 1, "y": 2}}]}"#
         )
     );
     let run = r#"{"steps": [{"id": "a", "plan": "p"}]}"#;
-    assert_ne!(digest(&world, run), digest(&other, run));
+    assert_ne!(digest(&fixture, run), digest(&other, run));
 }
 
 #[test]
-fn a_digest_of_a_step_is_of_what_it_says_alone() {
-    let world = World::with_tools(r#"{"e": {}}"#)
+fn a_step_digest_covers_its_meaning_only() {
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#)
         .plan("p", r#"{"steps": [{"id": "x", "tool": "e"}]}"#)
         .plan("q", r#"{"steps": [{"id": "y", "tool": "e"}]}"#);
     let digest = |text: &str, step: usize| {
-        let (checked, findings) = world.check(text);
-        let checked = checked.unwrap_or_else(|| panic!("{findings:?}"));
+        let (checked, diagnostics) = fixture.check(text);
+        let checked = checked.unwrap_or_else(|| panic!("{diagnostics:?}"));
         checked.step_digest(step)
     };
     let alone = digest(
@@ -317,11 +317,11 @@ fn a_digest_of_a_step_is_of_what_it_says_alone() {
 }
 
 #[test]
-fn a_digest_tells_apart_what_can_be_missing_only() {
+fn a_digest_ignores_missing_rules_without_effect() {
     use crate::plan::{Missing, Node, Path, Read, Reference, Segment, Source};
     use crate::{Place, Plan, Step, StepId, Value};
 
-    let world = World::with_tools(r#"{"e": {}}"#);
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
     let digest = |path: &Path, missing: Missing| {
         let source = Source::Step(StepId::new("a"));
         let read = Read::part(source, path.clone()).or_missing(missing);
@@ -334,8 +334,8 @@ fn a_digest_tells_apart_what_can_be_missing_only() {
             steps,
             ..Plan::default()
         };
-        let (checked, findings) = crate::check(plan, &world.context());
-        let checked = checked.unwrap_or_else(|| panic!("{findings:?}"));
+        let (checked, diagnostics) = crate::check(plan, &fixture.context());
+        let checked = checked.unwrap_or_else(|| panic!("{diagnostics:?}"));
         checked.digest().to_owned()
     };
     let (field, each) = (Segment::key("x"), Segment::Each);
@@ -356,7 +356,7 @@ fn a_digest_tells_apart_what_can_be_missing_only() {
 
 #[test]
 fn whatever_has_a_meaning_is_in_the_digest() {
-    let world = World::with_tools(r#"{"e": {}}"#).given(r#"{"i": 1}"#);
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#).given(r#"{"i": 1}"#);
     let one = |step: &str| {
         format!(
             r#"{{"steps": [{{"id": "a", "tool": "e"}}, {{"id": "b", "tool": "e"}}, {{"id": "s", {step}}}]}}"#
@@ -373,7 +373,7 @@ fn whatever_has_a_meaning_is_in_the_digest() {
         r#""tool": "e", "args": {"v": "1"}"#,
         r#""tool": "e", "args": {"v": []}"#,
         r#""tool": "e", "args": {"v": ["a", "b"]}"#,
-        // The byte between the letters is what a text begins with.
+        // The digest must not depend on the byte that tags a text.
         r#""tool": "e", "args": {"v": ["a\u0003b"]}"#,
         r#""tool": "e", "args": {"v": {"k": {}}}"#,
         r#""tool": "e", "args": {"v": "${a}"}"#,
@@ -452,8 +452,8 @@ fn whatever_has_a_meaning_is_in_the_digest() {
         .map(|more| format!(r#"{{{more}, "steps": [{{"id": "a", "tool": "e"}}]}}"#));
     let mut seen = std::collections::HashMap::new();
     for text in steps.iter().map(|step| one(step)).chain(around) {
-        let (checked, findings) = world.check(&text);
-        let checked = checked.unwrap_or_else(|| panic!("{findings:?} in {text}"));
+        let (checked, diagnostics) = fixture.check(&text);
+        let checked = checked.unwrap_or_else(|| panic!("{diagnostics:?} in {text}"));
         let other = seen.insert(checked.digest().to_owned(), text.clone());
         assert_eq!(other, None, "as {text}");
     }

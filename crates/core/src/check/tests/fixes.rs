@@ -1,6 +1,6 @@
-//! What is mended without a person, since it can have been meant in one way only.
+//! Safe fixes, which have only one possible meaning.
 
-use super::sketch::World;
+use super::fixture::CheckFixture;
 
 const TOOLS: &str = r#"{
     "w": {"in": {"type": "object", "properties": {"text": {"type": "string"}, "count": {}, "counts": {}}, "additionalProperties": false}},
@@ -9,14 +9,15 @@ const TOOLS: &str = r#"{
     "mail.send": {}
 }"#;
 
-/// Compares the fixes of what is found in a plan of this one step.
+/// Compares the fixes for a plan of this one step.
 #[track_caller]
 fn check(step: &str, expected: &[&str]) {
-    let (_, diagnostics) = World::with_tools(TOOLS).check(&format!(r#"{{"steps": [{step}]}}"#));
+    let (_, diagnostics) =
+        CheckFixture::with_tools(TOOLS).check(&format!(r#"{{"steps": [{step}]}}"#));
     assert!(diagnostics.has_errors(), "in {step}");
     let fixes: Vec<String> = diagnostics
         .iter()
-        .filter_map(|finding| finding.fix.as_ref())
+        .filter_map(|diagnostic| diagnostic.fix.as_ref())
         .map(|fix| format!("{:?} at {}: {}", fix.part, fix.pointer, fix.replacement))
         .collect();
     assert_eq!(fixes, expected, "in {step}");

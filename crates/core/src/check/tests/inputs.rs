@@ -1,6 +1,6 @@
-//! What a plan is given.
+//! The input pass.
 
-use super::sketch::World;
+use super::fixture::CheckFixture;
 
 #[test]
 fn inputs() {
@@ -8,8 +8,8 @@ fn inputs() {
     let plan = r#"{"inputs": {"n": {"type": "integer"}, "list": {"type": "array", "items": {"type": "string"}, "default": ["a", 1]}}, "steps": [{"id": "a", "tool": "e", "args": {"v": "${inputs.n}"}}]}"#;
     let default = "PW0506 at /inputs/list/default/1: the default of the input `list` does not fit its schema: `1` is a number, not text";
     let unused =
-        "?PW0801 at /inputs/list: the input `list` is never read (take it away, or refer to it)";
-    World::with_tools(tools).expect(
+        "?PW0801 at /inputs/list: the input `list` is never read (remove it, or refer to it)";
+    CheckFixture::with_tools(tools).expect(
         plan,
         &[
             "PW0206 at /inputs/n: the input `n` is not given and has no default (give it a value, or declare a default)",
@@ -17,7 +17,7 @@ fn inputs() {
             default,
         ],
     );
-    World::with_tools(tools).given(r#"{"n": "many", "m": 1}"#).expect(
+    CheckFixture::with_tools(tools).given(r#"{"n": "many", "m": 1}"#).expect(
         plan,
         &[
             "?PW0205: a value is given for `m`, which the plan does not know (the inputs are `list`, `n`)",
@@ -26,16 +26,16 @@ fn inputs() {
             default,
         ],
     );
-    World::with_tools(tools).expect(
+    CheckFixture::with_tools(tools).expect(
         r#"{"inputs": {"n": {"type": "integre", "default": 1}}, "steps": [{"id": "a", "tool": "e", "args": {"v": "${inputs}"}}]}"#,
-        &["?PW0505 at /inputs/n: the schema of the input `n` is malformed: `\"integre\"` cannot stand at `/type` (until it is mended, any value is taken)"],
+        &["?PW0505 at /inputs/n: the schema of the input `n` is malformed: `\"integre\"` cannot stand at `/type` (any value is accepted until it is fixed)"],
     );
 }
 
 #[test]
 fn values() {
-    let world = World::with_tools(r#"{"e": {}}"#).given(r#"{"a": 5, "x": true}"#);
-    let (checked, _) = world.check(
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#).given(r#"{"a": 5, "x": true}"#);
+    let (checked, _) = fixture.check(
         r#"{"inputs": {"a": {"default": 1}, "b": {"default": 2}}, "steps": [{"id": "s", "tool": "e", "args": {"v": "${inputs.a + inputs.b}", "x": "${inputs.x}"}}]}"#,
     );
     let checked = checked.expect("a sound plan");
@@ -45,22 +45,22 @@ fn values() {
 
 #[test]
 fn variables_are_no_inputs() {
-    let world = World::with_tools(r#"{"e": {}}"#);
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
     let plan = |declared: &str, read: &str| {
         format!(
             r#"{{{declared}, "steps": [{{"id": "s", "tool": "e", "args": {{"v": "{read}"}}}}]}}"#
         )
     };
-    let unused = "?PW0801 at /inputs/x: the input `x` is never read (take it away, or refer to it)";
-    world.expect(&plan(r#""variables": {"x": 1}"#, "${vars.x}"), &[]);
-    world.expect(&plan(r#""variables": {"x": 1}"#, "${vars}"), &[]);
-    world.expect(
+    let unused = "?PW0801 at /inputs/x: the input `x` is never read (remove it, or refer to it)";
+    fixture.expect(&plan(r#""variables": {"x": 1}"#, "${vars.x}"), &[]);
+    fixture.expect(&plan(r#""variables": {"x": 1}"#, "${vars}"), &[]);
+    fixture.expect(
         &plan(r#""inputs": {"x": {"default": 1}}"#, "${vars}"),
         &[unused],
     );
-    world.expect(
+    fixture.expect(
         &plan(r#""inputs": {"x": {"default": 1}}"#, "${vars.x}"),
-        &["PW0205 at /steps/0/args/v: `${vars.x}` refers to the variable `x`, which nobody gives (declare `x` among the plan's inputs)"],
+        &["PW0205 at /steps/0/args/v: `${vars.x}` refers to the variable `x`, which is not provided (declare `x` among the plan's inputs)"],
     );
 }
 
@@ -74,7 +74,7 @@ fn a_secret_is_never_quoted() {
         let wanted = format!(
             "PW0506 at /inputs/k: what the input `k` is given does not fit its schema: {message}"
         );
-        World::with_tools(r#"{"e": {}}"#)
+        CheckFixture::with_tools(r#"{"e": {}}"#)
             .given(&format!(r#"{{"k": {given}}}"#))
             .expect(&plan, &[&wanted]);
     };
@@ -110,7 +110,7 @@ fn a_secret_is_never_quoted() {
         secret,
         &format!("{hidden} is not an integer or a boolean"),
     );
-    // Within an object, within the items of a list.
+    // Secrets inside an object and inside list items.
     check(
         r#"{"properties": {"token": {"type": "string", "writeOnly": true, "maxLength": 3}}}"#,
         r#"{"token": "hunter2"}"#,
@@ -121,7 +121,7 @@ fn a_secret_is_never_quoted() {
         r#"[{"token": {"hunter2": 1}}]"#,
         &format!("{hidden} has a field that is not known"),
     );
-    // What holds a secret is not quoted, either.
+    // A default that contains a secret is not quoted either.
     check(
         r#"{"not": {"type": "object"}, "properties": {"token": {"writeOnly": true}}}"#,
         r#"{"token": "hunter2"}"#,
@@ -133,7 +133,7 @@ fn a_secret_is_never_quoted() {
 fn the_type_of_a_secret_does_not_tell_it() {
     let plan = r#"{"inputs": {"k": {"type": "string", "writeOnly": true}}, "steps": [{"id": "a", "tool": "n", "args": {"v": "${inputs.k}"}}]}"#;
     let tools = r#"{"n": {"in": {"properties": {"v": {"type": "number"}}}}}"#;
-    World::with_tools(tools).given(r#"{"k": "hunter2"}"#).expect(
+    CheckFixture::with_tools(tools).given(r#"{"k": "hunter2"}"#).expect(
         plan,
         &["PW0504 at /steps/0/args/v: the argument `v` of the tool `n` takes a number, but `${inputs.k}` gives text"],
     );
@@ -141,7 +141,7 @@ fn the_type_of_a_secret_does_not_tell_it() {
 
 #[test]
 fn the_line_of_a_secret_default_is_not_shown() {
-    let (_, diagnostics) = World::with_tools(r#"{"e": {}}"#).check(
+    let (_, diagnostics) = CheckFixture::with_tools(r#"{"e": {}}"#).check(
         r#"{"inputs": {"k": {"writeOnly": true, "minLength": 9, "default": "hunter2"}}, "steps": [{"id": "a", "tool": "e", "args": {"v": "${inputs.k}"}}]}"#,
     );
     let found = diagnostics.iter().next().unwrap();

@@ -1,16 +1,14 @@
-//! Large plans: what is looked at once for each part of a plan must not be looked through for each, too. Each of these takes
-//! less than a second where it is so, and minutes where it is not.
+//! Large plans, which take less than a second if every pass is linear, and minutes if one is quadratic.
 
-use super::sketch::World;
+use super::fixture::CheckFixture;
 
-/// Whether the plan is sound.
 #[track_caller]
 fn check(tools: &str, plan: &str, is_sound: bool) {
-    let (checked, _) = World::with_tools(tools).check(plan);
+    let (checked, _) = CheckFixture::with_tools(tools).check(plan);
     assert_eq!(checked.is_some(), is_sound);
 }
 
-/// What `part` gives for each number below `count`, with commas between.
+/// Joins the results of `part` for each number below `count`.
 fn many(count: usize, part: impl Fn(usize) -> String) -> String {
     (0..count).map(part).collect::<Vec<String>>().join(",")
 }
@@ -69,7 +67,7 @@ fn references_in_lists_and_objects() {
 }
 
 #[test]
-fn fields_of_what_is_known() {
+fn fields_of_known_values() {
     let fields = many(50_000, |n| format!(r#""k{n}": 1"#));
     let check_reads = |name: &str, is_sound| {
         let reads = many(50_000, |n| format!(r#""${{vars.big.{name}{n}}}""#));
@@ -102,7 +100,7 @@ fn items_of_long_lists() {
         r#"{{"id": "e", "tool": "e"}}, {{"id": "s", "for_each": ["${{e}}", {list}], "value": [{reads}]}}"#
     );
     check(tools, &format!(r#"{{"steps": [{step}]}}"#), true);
-    // Also where the value is asked for by another step first.
+    // The same if another step asks for the value first.
     check(
         tools,
         &format!(r#"{{"steps": [{{"id": "b", "value": "${{s}}"}}, {step}]}}"#),
@@ -111,7 +109,7 @@ fn items_of_long_lists() {
 }
 
 #[test]
-fn names_that_nobody_gives() {
+fn names_without_a_value() {
     let names = many(30_000, |n| format!(r#""x{n}": 1"#));
     let reads = many(30_000, |n| format!(r#""${{inputs.no{n}}}""#));
     check(
@@ -128,7 +126,7 @@ fn names_that_nobody_gives() {
 }
 
 #[test]
-fn reads_of_what_many_steps_write() {
+fn reads_of_slots_with_many_writers() {
     let writers = |slot: &dyn Fn(usize) -> String| {
         many(9_000, |n| {
             format!(r#"{{"id": "w{n}", "tool": "e", "writes": "{}"}}"#, slot(n))
@@ -182,7 +180,7 @@ fn alternatives_of_slots() {
 }
 
 #[test]
-fn reads_of_what_later_steps_write() {
+fn reads_of_slots_with_later_writers() {
     let reads = many(50_000, |_| r#""${slots.state}""#.to_owned());
     let writers = many(5_000, |n| {
         format!(r#"{{"id": "w{n}", "value": 1, "writes": "state.a{n}"}}"#)
@@ -195,41 +193,50 @@ fn reads_of_what_later_steps_write() {
 }
 
 #[test]
-fn findings_beyond_number_and_measure() {
+fn diagnostics_beyond_the_limits() {
     let key = "k".repeat(100_000);
     let items = many(20_000, |_| r#""${e}""#.to_owned());
     let unused = many(3_000, |n| format!(r#""u{n}": {{"default": 1}}"#));
-    let world = World::with_tools(
+    let fixture = CheckFixture::with_tools(
         r#"{"e": {"out": {"type": "integer"}}, "t": {"in": {"additionalProperties": {"type": "array", "items": {"type": "boolean"}}}}}"#,
     );
-    let check_findings = |args: &str, errors: usize, more: &str| {
-        let (checked, findings) = world.check(&format!(
+    let check_diagnostics = |args: &str, errors: usize, more: &str| {
+        let (checked, diagnostics) = fixture.check(&format!(
             r#"{{"inputs": {{{unused}}}, "steps": [{{"id": "e", "tool": "e"}}, {{"id": "t", "tool": "t", "args": {args}}}]}}"#
         ));
         assert_eq!(checked.is_some(), errors == 0);
-        let found = findings.iter().filter(|finding| finding.is_error()).count();
+        let found = diagnostics
+            .iter()
+            .filter(|diagnostic| diagnostic.is_error())
+            .count();
         assert_eq!(found, errors);
-        // As many warnings, whether there are errors or not.
-        assert_eq!(findings.len(), errors + 1_000);
-        let last = findings.iter().last().and_then(|last| last.help.as_deref());
+        // Errors do not reduce the number of warnings.
+        assert_eq!(diagnostics.len(), errors + 1_000);
+        let last = diagnostics
+            .iter()
+            .last()
+            .and_then(|last| last.help.as_deref());
         assert!(
             last.is_some_and(|help| help.ends_with(more)),
             "{last:?} does not say {more}"
         );
-        let longest = findings.iter().map(|finding| finding.pointer.len()).max();
+        let longest = diagnostics
+            .iter()
+            .map(|diagnostic| diagnostic.pointer.len())
+            .max();
         assert!(longest < Some(5_000), "{longest:?}");
     };
-    check_findings("{}", 0, "; 2000 further findings are not shown");
-    check_findings(
+    check_diagnostics("{}", 0, "; 2000 further diagnostics are not shown");
+    check_diagnostics(
         &format!(r#"{{"{key}": [{items}]}}"#),
         1_000,
-        "21000 further findings are not shown",
+        "21000 further diagnostics are not shown",
     );
 }
 
 #[test]
 fn patterns_that_take_long_together() {
-    let world = World::with_tools("{}");
+    let fixture = CheckFixture::with_tools("{}");
     let check = |pattern: &str, inputs: usize, expected: Option<&str>| {
         let inputs = many(inputs, |n| {
             format!(r#""u{n}": {{"pattern": "{pattern}", "default": "a"}}"#)
@@ -237,11 +244,11 @@ fn patterns_that_take_long_together() {
         let step = r#"{"id": "a", "value": 1}"#;
         let inner =
             format!(r#"{{"id": "b", "plan": {{"inputs": {{{inputs}}}, "steps": [{step}]}}}}"#);
-        let (checked, findings) = world.check(&format!(
+        let (checked, diagnostics) = fixture.check(&format!(
             r#"{{"inputs": {{{inputs}}}, "steps": [{step}, {inner}]}}"#
         ));
         assert_eq!(checked.is_some(), expected.is_none());
-        let error = findings.iter().find(|finding| finding.is_error());
+        let error = diagnostics.iter().find(|diagnostic| diagnostic.is_error());
         assert_eq!(error.map(|error| &*error.message), expected);
     };
     check("(?i)^[a-z]+$", 300, None);

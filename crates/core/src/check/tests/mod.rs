@@ -1,19 +1,19 @@
-//! What each pass finds, and what it leaves alone.
+//! Tests of the check, by pass.
 
 mod arguments;
 mod cycles;
 mod dependencies;
-mod early;
+mod external_values;
 mod fixes;
+mod fixture;
 mod inputs;
 mod large;
 mod names;
-mod others;
-mod outside;
 mod plans;
+mod policy;
 mod positional;
 mod positions;
 mod properties;
 mod references;
-mod sketch;
 mod slots;
+mod speculative;

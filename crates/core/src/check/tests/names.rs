@@ -1,33 +1,33 @@
-//! Names that lead nowhere, or to two things.
+//! The name pass: unknown and ambiguous names.
 
-use super::sketch::{World, plan};
+use super::fixture::{CheckFixture, plan};
 use crate::plan::Action;
 use crate::{Lookup, Place};
 
 #[test]
 fn a_tool_whose_place_is_not_known_is_where_its_step_is() {
-    let world = World::with_tools(r#"{"get_weather": {}}"#);
+    let fixture = CheckFixture::with_tools(r#"{"get_weather": {}}"#);
     let mut plan = plan(r#"{"steps": [{"id": "a", "tool": "get_wether"}]}"#);
     if let Action::Tool(name) = &mut plan.steps[0].action {
         name.place = Place::NOWHERE;
     }
-    let (_, findings) = world.check_plan(plan);
-    let findings: Vec<_> = findings.iter().collect();
-    assert_eq!(findings.len(), 1);
+    let (_, diagnostics) = fixture.check_plan(plan);
+    let diagnostics: Vec<_> = diagnostics.iter().collect();
+    assert_eq!(diagnostics.len(), 1);
     assert_eq!(
-        findings[0].to_string(),
+        diagnostics[0].to_string(),
         "PW0201 at /steps/0: there is no tool `get_wether` (did you mean `get_weather`?)"
     );
-    assert_eq!(findings[0].fix, None);
+    assert_eq!(diagnostics[0].fix, None);
 }
 
 #[test]
 fn tools() {
-    let world = World::with_tools(
+    let fixture = CheckFixture::with_tools(
         r#"{"get_weather": {}, "one.search": {}, "two.search": {}, "alpha": {}, "zeta": {}}"#,
     );
     let check = |tool: &str, expected: &[&str]| {
-        world.expect(
+        fixture.expect(
             &format!(r#"{{"steps": [{{"id": "a", "tool": "{tool}"}}]}}"#),
             expected,
         );
@@ -63,9 +63,9 @@ fn tools() {
             "PW0209 at /steps/0/tool: a plan cannot call the plan tool `execute_plan` (write the steps of the inner plan into this one)",
         ],
     );
-    World::with_tools(r#"{"execute_plan": {}}"#)
+    CheckFixture::with_tools(r#"{"execute_plan": {}}"#)
         .expect(r#"{"steps": [{"id": "a", "tool": "execute_plan"}]}"#, &[]);
-    World::default().expect(
+    CheckFixture::default().expect(
         r#"{"steps": [{"id": "a", "tool": "ghost"}]}"#,
         &["PW0201 at /steps/0/tool: there is no tool `ghost` (no server offers a tool)"],
     );
@@ -73,10 +73,10 @@ fn tools() {
 
 #[test]
 fn names_that_models_know() {
-    let world = World::with_tools(
+    let fixture = CheckFixture::with_tools(
         r#"{"one.search": {}, "two.search": {}, "a b.get.it": {}, "a_b.get_it": {}, "one.x__y": {}, "one__x.y": {}}"#,
     );
-    let found = |name: &str| match world.catalog.find(name) {
+    let found = |name: &str| match fixture.catalog.find(name) {
         Lookup::Found(tool) => tool.qualified_name(),
         Lookup::Ambiguous(tools) => format!("{} tools", tools.len()),
         Lookup::Unknown => "none".to_owned(),
@@ -98,9 +98,11 @@ fn names_that_models_know() {
 
 #[test]
 fn a_near_tool_is_offered_as_a_fix() {
-    let world = World::with_tools(r#"{"get_weather": {}}"#);
-    let (_, findings) = world.check(r#"{"steps": [{"id": "a", "tool": "get_wether"}]}"#);
-    let fix = findings.iter().find_map(|finding| finding.fix.clone());
+    let fixture = CheckFixture::with_tools(r#"{"get_weather": {}}"#);
+    let (_, diagnostics) = fixture.check(r#"{"steps": [{"id": "a", "tool": "get_wether"}]}"#);
+    let fix = diagnostics
+        .iter()
+        .find_map(|diagnostic| diagnostic.fix.clone());
     let fix = fix.expect("a fix");
     assert_eq!(
         (&*fix.pointer, &*fix.replacement),
@@ -110,20 +112,20 @@ fn a_near_tool_is_offered_as_a_fix() {
 
 #[test]
 fn steps() {
-    let world = World::with_tools(r#"{"t": {}}"#);
-    world.expect(
+    let fixture = CheckFixture::with_tools(r#"{"t": {}}"#);
+    fixture.expect(
         r#"{"steps": []}"#,
         &["PW0106: the plan has no steps (add at least one step)"],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": " ", "tool": "t"}]}"#,
         &["PW0109 at /steps/0: a step's id is blank (give the step a short name)"],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "t"}, {"id": "b", "tool": "t"}, {"id": "a", "tool": "t"}]}"#,
         &["PW0203 at /steps/2: two steps have the id `a` (the first is at `/steps/0`: give this one another id)"],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "fetch", "tool": "t"}, {"id": "b", "tool": "t", "after": ["fetsh"], "args": {"v": "${ghost.x}", "w": "is ${fetc}"}}], "output": ["b", "zz"]}"#,
         &[
             "PW0204 at /steps/1/after/0: the step `b` waits for `fetsh`, which is not in the plan (did you mean `fetch`?)",
@@ -132,18 +134,18 @@ fn steps() {
             "PW0204 at /output/1: the output selects `zz`, which is not in the plan (the steps are `b`, `fetch`)",
         ],
     );
-    world.expect(
+    fixture.expect(
         r#"{"listed": true, "steps": [{"id": "a", "tool": "t", "args": {"v": "${b}"}}, {"id": "b", "tool": "t"}, {"id": "c", "tool": "t", "args": {"v": "${c}"}}]}"#,
         &[
             "PW0302 at /steps/0/args/v: `${b}` refers to the step `b`, which comes later (the steps run as they are listed: move `b` up)",
-            "PW0301 at /steps/2/args/v: the step `c` waits for itself (take away what it says of itself here)",
+            "PW0301 at /steps/2/args/v: the step `c` waits for itself (remove its reference to itself)",
         ],
     );
 }
 
 #[test]
 fn steps_that_come_later() {
-    World::with_tools(r#"{"t": {}}"#).expect(
+    CheckFixture::with_tools(r#"{"t": {}}"#).expect(
         r#"{"listed": true, "steps": [{"id": "a", "tool": "t", "after": ["b"]}, {"id": "b", "tool": "t", "until": "${slots.state.x}"}, {"id": "c", "tool": "t", "writes": "state.x"}]}"#,
         &[
             "PW0302 at /steps/0/after/0: the step `a` comes after the later step `b` (the steps run as they are listed: move `b` up)",
@@ -153,8 +155,8 @@ fn steps_that_come_later() {
 }
 
 #[test]
-fn all_findings_come_at_once() {
-    World::with_tools(r#"{"w": {"in": {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}, "k": {"enum": ["a", "b"]}}, "required": ["n", "k"]}}}"#)
+fn all_diagnostics_are_reported_at_once() {
+    CheckFixture::with_tools(r#"{"w": {"in": {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}, "k": {"enum": ["a", "b"]}}, "required": ["n", "k"]}}}"#)
         .expect(
             r#"{"steps": [{"id": "x", "tool": "w", "args": {"n": 0, "k": "c"}}, {"id": "y", "tool": "w", "args": {"n": 2}}, {"id": "z", "tool": "gone"}]}"#,
             &[

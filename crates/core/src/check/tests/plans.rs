@@ -1,28 +1,28 @@
-//! Plans that run plans.
+//! Sub-plans.
 
-use super::sketch::World;
+use super::fixture::CheckFixture;
 use crate::check::{Limits, Policy};
 
 const TOOLS: &str = r#"{"e": {}}"#;
 
 #[test]
 fn plans_by_name() {
-    let world = World::with_tools(TOOLS)
+    let fixture = CheckFixture::with_tools(TOOLS)
         .plan("summary", r#"{"inputs": {"text": {"type": "string"}, "most": {"type": "integer", "default": 3}}, "steps": [{"id": "x", "tool": "e", "args": {"t": "${inputs.text}", "m": "${inputs.most}"}}]}"#)
         .plan("faulty", r#"{"steps": [{"id": "x", "tool": "gone"}]}"#);
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "p", "plan": "summary", "args": {"text": "t"}}]}"#,
         &[],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "p", "plan": "sumary", "args": {"text": "t"}}]}"#,
         &["PW0207 at /steps/0/plan: there is no plan `sumary` in the library (did you mean `summary`?)"],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "p", "plan": "faulty"}, {"id": "q", "plan": "faulty"}]}"#,
         &["PW0201 at /steps/0/tool of `faulty`: there is no tool `gone` (the only tool is `e`)"],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "p", "plan": "summary", "args": {"txt": "t", "most": "five"}}, {"id": "q", "plan": "summary", "args": {"text": "${p}", "most": "${p} and more"}}]}"#,
         &[
             "PW0502 at /steps/0/args: the plan `summary` needs the argument `text` (it takes text)",
@@ -31,41 +31,41 @@ fn plans_by_name() {
             "PW0504 at /steps/1/args/most: the argument `most` of the plan `summary` takes an integer, but a reference inside of text gives text (a reference that stands alone keeps its type)",
         ],
     );
-    World::default().expect(
+    CheckFixture::default().expect(
         r#"{"steps": [{"id": "p", "plan": "x"}]}"#,
         &["PW0207 at /steps/0/plan: there is no plan `x` in the library (the library is empty)"],
     );
-    let mut world = World::default();
-    world.library.mention("other");
-    world.library.add_unreadable("broken");
-    world.expect(
+    let mut fixture = CheckFixture::default();
+    fixture.library.mention("other");
+    fixture.library.add_unreadable("broken");
+    fixture.expect(
         r#"{"steps": [{"id": "p", "plan": "oter"}, {"id": "q", "plan": "zzzzz"}, {"id": "r", "plan": "broken"}]}"#,
         &[
             "PW0207 at /steps/0/plan: there is no plan `oter` in the library (did you mean `other`?)",
             "PW0207 at /steps/1/plan: there is no plan `zzzzz` in the library (the plans are `broken`, `other`)",
-            "PW0207 at /steps/2/plan: the plan `broken` in the library cannot be read (mend what was found in it)",
+            "PW0207 at /steps/2/plan: the plan `broken` in the library cannot be read (fix the errors in it)",
         ],
     );
 }
 
 #[test]
 fn plans_that_stand_in_a_step() {
-    let world = World::with_tools(TOOLS);
-    world.expect(
+    let fixture = CheckFixture::with_tools(TOOLS);
+    fixture.expect(
         r#"{"steps": [{"id": "p", "plan": {"inputs": {"a": {}}, "steps": [{"id": "x", "tool": "gone", "args": {"v": "${inputs.a}"}}]}, "args": {"a": 1}}]}"#,
         &["PW0201 at /steps/0/plan/steps/0/tool: there is no tool `gone` (the only tool is `e`)"],
     );
-    // The steps of the plan around it are none of its own.
-    world.expect(
+    // A sub-plan cannot refer to the steps around it.
+    fixture.expect(
         r#"{"steps": [{"id": "a", "tool": "e"}, {"id": "p", "plan": {"steps": [{"id": "x", "tool": "e", "args": {"v": "${a}"}}]}}]}"#,
         &["PW0204 at /steps/1/plan/steps/0/args/v: `${a}` refers to the step `a`, which is not in the plan (the only step is `x`; a plan in a step gets what it needs as arguments)"],
     );
-    // What a delegate is called with is its input.
-    world.expect(
+    // The arguments of a delegate are its inputs.
+    fixture.expect(
         r#"{"steps": [{"id": "p", "plan": {"steps": [{"id": "x", "tool": "e", "args": {"v": "${inputs.text}"}}]}, "args": {"text": 1}}]}"#,
         &[],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "p", "plan": {"steps": [{"id": "x", "tool": "e"}], "output": ["x"]}}, {"id": "s", "tool": "e", "args": {"a": "${p.x}", "b": "${p.z}"}}]}"#,
         &["?PW0406 at /steps/1/args/b: `${p.z}` reads the field `z` in the output of `p`, which the schema does not list (the only field is `x`)"],
     );
@@ -73,13 +73,13 @@ fn plans_that_stand_in_a_step() {
 
 #[test]
 fn plans_that_run_themselves() {
-    World::with_tools(TOOLS)
+    CheckFixture::with_tools(TOOLS)
         .plan("loop", r#"{"steps": [{"id": "again", "plan": "loop"}]}"#)
         .expect(
             r#"{"steps": [{"id": "p", "plan": "loop"}]}"#,
             &["PW0208 at /steps/0/plan of `loop`: the plan `loop` runs itself: `loop` → `loop` (a plan that repeats something says `repeat` or `for_each`)"],
         );
-    World::with_tools(TOOLS)
+    CheckFixture::with_tools(TOOLS)
         .plan("a", r#"{"steps": [{"id": "x", "plan": "b"}, {"id": "y", "plan": "b"}]}"#)
         .plan("b", r#"{"steps": [{"id": "x", "plan": "c"}, {"id": "y", "plan": "c"}]}"#)
         .plan("c", r#"{"steps": [{"id": "x", "plan": {"steps": [{"id": "y", "plan": "b"}]}}]}"#)
@@ -95,37 +95,37 @@ fn depth_is_limited() {
         max_depth: 1,
         ..Limits::default()
     };
-    let mut world = World::with_tools(TOOLS);
-    world.policy = Policy::new().with_limits(limits);
-    world.expect(
+    let mut fixture = CheckFixture::with_tools(TOOLS);
+    fixture.policy = Policy::new().with_limits(limits);
+    fixture.expect(
         r#"{"steps": [{"id": "p", "plan": {"steps": [{"id": "x", "tool": "e"}]}}]}"#,
         &[],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "p", "plan": {"steps": [{"id": "q", "plan": {"steps": [{"id": "x", "tool": "e"}]}}]}}]}"#,
-        &["PW0704 at /steps/0/plan/steps/0/plan: plans run plans more than 1 deep (let fewer plans stand inside of each other)"],
+        &["PW0704 at /steps/0/plan/steps/0/plan: plans run plans more than 1 deep (nest fewer plans)"],
     );
 }
 
-/// A plan that was looked at where it was shallow enough may still be too deep somewhere else.
+/// A cached plan may be too deep in another place.
 #[test]
-fn depth_counts_wherever_a_plan_is_run() {
+fn depth_counts_for_each_use_of_a_plan() {
     let limits = Limits {
         max_depth: 2,
         ..Limits::default()
     };
-    let mut world = World::with_tools(TOOLS)
+    let mut fixture = CheckFixture::with_tools(TOOLS)
         .plan("a", r#"{"steps": [{"id": "x", "plan": "b"}]}"#)
         .plan("b", r#"{"steps": [{"id": "x", "plan": "c"}]}"#)
         .plan("c", r#"{"steps": [{"id": "x", "tool": "e"}]}"#);
-    world.policy = Policy::new().with_limits(limits);
-    world.expect(
+    fixture.policy = Policy::new().with_limits(limits);
+    fixture.expect(
         r#"{"steps": [{"id": "p", "plan": "b"}, {"id": "q", "plan": "b"}]}"#,
         &[],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "p", "plan": "b"}, {"id": "q", "plan": "a"}]}"#,
-        &["PW0704 at /steps/0/plan of `a`: plans run plans more than 2 deep (let fewer plans stand inside of each other)"],
+        &["PW0704 at /steps/0/plan of `a`: plans run plans more than 2 deep (nest fewer plans)"],
     );
 }
 
@@ -135,7 +135,7 @@ fn steps_of_inner_plans_count() {
         max_steps: 7,
         ..Limits::default()
     };
-    let mut world = World::with_tools(TOOLS)
+    let mut fixture = CheckFixture::with_tools(TOOLS)
         .plan(
             "a",
             r#"{"steps": [{"id": "x", "plan": "b"}, {"id": "y", "plan": "b"}]}"#,
@@ -144,17 +144,17 @@ fn steps_of_inner_plans_count() {
             "b",
             r#"{"steps": [{"id": "x", "tool": "e"}, {"id": "y", "tool": "e"}]}"#,
         );
-    world.policy = Policy::new().with_limits(limits);
-    world.expect(r#"{"steps": [{"id": "p", "plan": "a"}]}"#, &[]);
-    world.expect(
+    fixture.policy = Policy::new().with_limits(limits);
+    fixture.expect(r#"{"steps": [{"id": "p", "plan": "a"}]}"#, &[]);
+    fixture.expect(
         r#"{"steps": [{"id": "p", "plan": "a"}, {"id": "q", "tool": "e"}]}"#,
         &["PW0701: the plan has 8 steps with those of all plans and instances that it runs, more than the 7 that are allowed (let fewer steps run plans, or make fewer instances)"],
     );
 }
 
 #[test]
-fn what_is_not_given_is_missing() {
-    World::with_tools(TOOLS)
+fn missing_arguments() {
+    CheckFixture::with_tools(TOOLS)
         .plan("summary", r#"{"inputs": {"text": {"type": "string"}}, "steps": [{"id": "x", "tool": "e", "args": {"t": "${inputs.text}"}}]}"#)
         .expect(
             r#"{"steps": [{"id": "p", "plan": "summary"}]}"#,
@@ -164,29 +164,29 @@ fn what_is_not_given_is_missing() {
 
 #[test]
 fn depth_of_plans_by_name() {
-    let mut world = World::with_tools(TOOLS)
+    let mut fixture = CheckFixture::with_tools(TOOLS)
         .plan("inner", r#"{"steps": [{"id": "x", "tool": "e"}]}"#)
         .plan("outer", r#"{"steps": [{"id": "y", "plan": "inner"}]}"#);
-    world.policy = Policy::new().with_limits(Limits {
+    fixture.policy = Policy::new().with_limits(Limits {
         max_depth: 1,
         ..Limits::default()
     });
-    world.expect(r#"{"steps": [{"id": "p", "plan": "inner"}]}"#, &[]);
-    world.expect(r#"{"steps": [{"id": "p", "plan": "outer"}]}"#, &["PW0704 at /steps/0/plan of `outer`: plans run plans more than 1 deep (let fewer plans stand inside of each other)"]);
+    fixture.expect(r#"{"steps": [{"id": "p", "plan": "inner"}]}"#, &[]);
+    fixture.expect(r#"{"steps": [{"id": "p", "plan": "outer"}]}"#, &["PW0704 at /steps/0/plan of `outer`: plans run plans more than 1 deep (nest fewer plans)"]);
 }
 
 #[test]
 fn slots_that_are_shared_need_no_writer() {
-    let world = World::with_tools(TOOLS).plan(
+    let fixture = CheckFixture::with_tools(TOOLS).plan(
         "inner",
         r#"{"steps": [{"id": "x", "tool": "e", "args": {"v": "${slots.state.a}"}}]}"#,
     );
-    world.expect(r#"{"steps": [{"id": "p", "plan": "inner"}]}"#, &["?PW0407 at /steps/0/args/v of `inner`: `${slots.state.a}` reads the slot `state.a`, which nothing fills (what reads it will be skipped)"]);
-    world.expect(
+    fixture.expect(r#"{"steps": [{"id": "p", "plan": "inner"}]}"#, &["?PW0407 at /steps/0/args/v of `inner`: `${slots.state.a}` reads the slot `state.a`, which nothing fills (what reads it will be skipped)"]);
+    fixture.expect(
         r#"{"state": {"a": 1}, "steps": [{"id": "p", "plan": "inner", "scopes": ["state"]}]}"#,
         &[],
     );
-    world.expect(
+    fixture.expect(
         r#"{"state": {"a": 1}, "steps": [{"id": "p", "plan": "inner", "scopes": ["data"]}]}"#,
         &["?PW0407 at /steps/0/args/v of `inner`: `${slots.state.a}` reads the slot `state.a`, which nothing fills (what reads it will be skipped)"],
     );

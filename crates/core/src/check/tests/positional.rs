@@ -1,6 +1,6 @@
-//! Arguments without names.
+//! The positional argument pass.
 
-use super::sketch::{World, plan};
+use super::fixture::{CheckFixture, plan};
 use crate::check::name_arguments;
 
 const TOOLS: &str = r##"{
@@ -12,12 +12,12 @@ const TOOLS: &str = r##"{
     "none": {"in": {"type": "object", "additionalProperties": false}}
 }"##;
 
-/// The arguments of `step` by name, as the check made them.
+/// Returns the named arguments of `step` after the check.
 #[track_caller]
 fn named(step: &str) -> String {
     let text = format!(r#"{{"steps": [{{"id": "p", "value": "x"}}, {step}]}}"#);
-    let (checked, findings) = World::with_tools(TOOLS).check(&text);
-    let checked = checked.unwrap_or_else(|| panic!("{findings:?}"));
+    let (checked, diagnostics) = CheckFixture::with_tools(TOOLS).check(&text);
+    let checked = checked.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let step = &checked.plan().steps[1];
     assert!(step.positional.is_empty());
     let crate::plan::NodeKind::Object(fields) = &step.args.kind else {
@@ -33,7 +33,7 @@ fn named(step: &str) -> String {
 #[track_caller]
 fn refused(step: &str, expected: &[&str]) {
     let text = format!(r#"{{"steps": [{step}]}}"#);
-    World::with_tools(TOOLS).expect(&text, expected);
+    CheckFixture::with_tools(TOOLS).expect(&text, expected);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn required_parameters_come_first() {
 }
 
 #[test]
-fn what_gets_no_name_is_found() {
+fn unnamed_arguments_are_reported() {
     refused(
         r#"{"id": "s", "tool": "search", "positional": ["a", 1, "b", "c"]}"#,
         &[
@@ -70,7 +70,7 @@ fn what_gets_no_name_is_found() {
     refused(
         r#"{"id": "s", "tool": "search", "positional": ["a"], "args": {"query": "b"}}"#,
         &[
-            "PW0507 at /steps/0/positional/0: an argument has no name: it stands where `query` of the tool `search` does, which is given by name as well (give it once)",
+            "PW0507 at /steps/0/positional/0: an argument has no name: its parameter `query` of the tool `search` is given by name as well (give it once)",
         ],
     );
     refused(
@@ -94,7 +94,7 @@ fn what_gets_no_name_is_found() {
 }
 
 #[test]
-fn other_findings_are_made_as_well() {
+fn other_diagnostics_are_reported_as_well() {
     refused(
         r#"{"id": "s", "tool": "search", "positional": [1, "${gone}"]}"#,
         &[
@@ -106,17 +106,17 @@ fn other_findings_are_made_as_well() {
         r#"{"id": "s", "tool": "gone", "positional": ["${s}"]}"#,
         &[
             "PW0201 at /steps/0/tool: there is no tool `gone` (did you mean `none`?)",
-            "PW0301 at /steps/0/positional/0: the step `s` waits for itself (take away what it says of itself here)",
+            "PW0301 at /steps/0/positional/0: the step `s` waits for itself (remove its reference to itself)",
         ],
     );
 }
 
 #[test]
 fn plans_in_steps_are_named_as_well() {
-    let world = World::with_tools(TOOLS);
+    let fixture = CheckFixture::with_tools(TOOLS);
     let mut outer = plan(
         r#"{"steps": [{"id": "s", "plan": {"steps": [{"id": "i", "tool": "search", "positional": ["a", 1, 2, 3]}]}}]}"#,
     );
-    let findings = name_arguments(&mut outer, &world.catalog);
-    assert_eq!(findings.len(), 1);
+    let diagnostics = name_arguments(&mut outer, &fixture.catalog);
+    assert_eq!(diagnostics.len(), 1);
 }

@@ -1,7 +1,6 @@
-//! What reads know of where their steps stand.
+//! The step positions stored in reads.
 
-use super::sketch::{World, plan};
-use crate::check::dependencies::each_node;
+use super::fixture::{CheckFixture, plan};
 use crate::check::{CheckedPlan, check as check_plan};
 use crate::plan::Output;
 use crate::{Plan, Step};
@@ -14,11 +13,11 @@ const STEPS: &str = r#"{"steps": [
     {"id": "e", "tool": "e", "args": {"v": "${item}"}, "for_each": "${d}"}
 ], "output": {"v": "${d}"}}"#;
 
-/// The positions that the reads of each step know, then those of the output.
+/// Returns the positions stored in the reads of each step, then those of the output.
 fn known(plan: &CheckedPlan) -> Vec<Vec<Option<u32>>> {
     let of_step = |step: &Step| {
         let mut known = Vec::new();
-        each_node(step, &mut |node, _| {
+        step.each_node(&mut |node, _| {
             node.each_reference(&mut |reference| {
                 known.extend(reference.reads().iter().map(|read| read.step_position()));
             });
@@ -38,22 +37,22 @@ fn known(plan: &CheckedPlan) -> Vec<Vec<Option<u32>>> {
 
 #[track_caller]
 fn check(plan: Plan, expected: &[&[Option<u32>]]) -> CheckedPlan {
-    let world = World::with_tools(r#"{"e": {}}"#);
-    let (checked, findings) = check_plan(plan, &world.context());
-    let checked = checked.unwrap_or_else(|| panic!("{findings:?}"));
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#);
+    let (checked, diagnostics) = check_plan(plan, &fixture.context());
+    let checked = checked.unwrap_or_else(|| panic!("{diagnostics:?}"));
     assert_eq!(known(&checked), expected);
     checked
 }
 
 #[test]
-fn reads_know_where_their_steps_stand() {
+fn reads_store_the_positions_of_their_steps() {
     check(
         plan(STEPS),
         &[
             &[],
             &[Some(0), Some(0), Some(0), Some(2)],
             &[Some(2)],
-            // What a condition computes is shared with other plans, and goes by the ids.
+            // Expressions are shared with other plans, so their reads use ids.
             &[Some(1), Some(2), None, None, Some(1)],
             &[None, Some(3)],
             &[Some(3)],
@@ -62,8 +61,8 @@ fn reads_know_where_their_steps_stand() {
 }
 
 #[test]
-fn steps_of_one_plan_stand_elsewhere_in_another() {
-    let (first, _) = World::with_tools(r#"{"e": {}}"#).check(STEPS);
+fn positions_belong_to_one_plan() {
+    let (first, _) = CheckFixture::with_tools(r#"{"e": {}}"#).check(STEPS);
     let mut moved = first.expect("a sound plan").plan().clone();
     moved.steps.reverse();
     let before = plan(STEPS).steps;

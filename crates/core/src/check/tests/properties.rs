@@ -1,12 +1,12 @@
-//! What holds of every plan that was proved sound, and of every plan that was not.
+//! Properties of all plans, with and without errors.
 
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::sketch::World;
-use crate::check::graph::Graph;
+use super::fixture::CheckFixture;
+use crate::check::passes::graph::DependencyGraph;
 
-/// A way to refer to something, good or bad.
+/// Generates valid and invalid references.
 fn any_text() -> impl Strategy<Value = String> {
     let step = || (0_u8..5).prop_map(|step| format!("s{step}"));
     let slot = || prop::sample::select(vec!["a", "b", "a.x", "b.y"]);
@@ -88,20 +88,20 @@ proptest! {
 
     #[test]
     fn sound_plans_can_be_run_to_their_end(text in any_plan()) {
-        let world = World::with_tools(r#"{"e": {}, "typed": {
+        let fixture = CheckFixture::with_tools(r#"{"e": {}, "typed": {
             "in": {"type": "object", "properties": {"text": {"type": "string"}, "list": {"type": "array", "items": {"type": "integer"}}}},
             "out": {"type": "object", "properties": {"text": {"type": "string"}, "rows": {"type": "array", "items": {"type": "object"}}}, "additionalProperties": false}}}"#);
-        let (checked, findings) = world.check(&text);
-        prop_assert_eq!(checked.is_none(), findings.has_errors());
-        for finding in &findings {
-            prop_assert!(!finding.message.is_empty());
-            prop_assert!(!finding.message.ends_with('.'));
+        let (checked, diagnostics) = fixture.check(&text);
+        prop_assert_eq!(checked.is_none(), diagnostics.has_errors());
+        for diagnostic in &diagnostics {
+            prop_assert!(!diagnostic.message.is_empty());
+            prop_assert!(!diagnostic.message.ends_with('.'));
         }
         if let Some(checked) = checked {
             let edges = checked.steps().iter().map(|step| {
                 step.dependencies.iter().map(|dependency| dependency.on).collect()
             });
-            prop_assert_eq!(Graph::new(edges.collect()).circles(), Vec::<Vec<u32>>::new());
+            prop_assert_eq!(DependencyGraph::new(edges.collect()).cyclic_components(), Vec::<Vec<u32>>::new());
             for step in checked.steps() {
                 prop_assert!(step.first_waits.is_sorted_by(|one, next| one < next));
                 for wait in &step.first_waits {

@@ -1,6 +1,6 @@
-//! Paths that lead nowhere, and names that are not there.
+//! The reference pass: paths that lead nowhere, and unknown names.
 
-use super::sketch::World;
+use super::fixture::CheckFixture;
 
 const TOOLS: &str = r#"{
     "e": {},
@@ -15,7 +15,7 @@ fn check(reference: &str, expected: &[&str]) {
     let text = format!(
         r#"{{"steps": [{{"id": "u", "tool": "rows"}}, {{"id": "o", "tool": "open"}}, {{"id": "each", "tool": "rows", "for_each": [1, 2]}}, {{"id": "s", "tool": "e", "args": {{"t": "{reference}"}}}}]}}"#
     );
-    World::with_tools(TOOLS).expect(&text, expected);
+    CheckFixture::with_tools(TOOLS).expect(&text, expected);
 }
 
 #[test]
@@ -103,16 +103,16 @@ fn paths_into_outputs() {
 
 #[test]
 fn paths_into_values_that_are_known() {
-    let world = World::with_tools(TOOLS);
-    world.expect(
+    let fixture = CheckFixture::with_tools(TOOLS);
+    fixture.expect(
         r#"{"variables": {"o": {"a": 1}}, "steps": [{"id": "s", "tool": "e", "args": {"v": "id=${inputs.o.zip}"}}]}"#,
         &["PW0402 at /steps/0/args/v: `${inputs.o.zip}` leads nowhere: there is no field `zip` in the input `o` (the only field is `a`)"],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "a", "value": {"x": "${u.total}", "y": 1}}, {"id": "u", "tool": "rows"}, {"id": "s", "tool": "e", "args": {"v": "${a.x}", "w": "${a.z}"}}]}"#,
         &["PW0402 at /steps/2/args/w: `${a.z}` leads nowhere: there is no field `z` in the output of `a` (the fields are `x`, `y`)"],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "u", "tool": "rows"}, {"id": "s", "for_each": "${u.rows}", "tool": "e", "args": {"v": "${item.id.x}", "i": "${index}"}}]}"#,
         &["PW0402 at /steps/1/args/v: `${item.id.x}` leads nowhere: there is no field `x` in `id` in `item` (`id` in `item` is an integer)"],
     );
@@ -120,58 +120,58 @@ fn paths_into_values_that_are_known() {
 
 #[test]
 fn names_that_are_not_there() {
-    let world = World::with_tools(TOOLS);
-    world.expect(
+    let fixture = CheckFixture::with_tools(TOOLS);
+    fixture.expect(
         r#"{"steps": [{"id": "s", "for_each": ["${item}"], "tool": "e", "args": {"a": "${last}"}}, {"id": "t", "tool": "e", "args": {"b": "${index}"}}], "output": {"x": "${item}"}}"#,
         &[
-            "PW0404 at /steps/0/for_each/0: `${item}` refers to `item`, which is not there (`item` is there in a step with `for_each`)",
-            "PW0404 at /steps/0/args/a: `${last}` refers to `last`, which is not there (`last` is there in a step with `repeat`)",
-            "PW0404 at /steps/1/args/b: `${index}` refers to `index`, which is not there (`index` is there in a step with `for_each` or `repeat`)",
-            "PW0404 at /output/x: `${item}` refers to `item`, which is not there (`item` is there in a step with `for_each`)",
+            "PW0404 at /steps/0/for_each/0: `${item}` refers to `item`, which does not exist here (`item` exists only in a step with `for_each`)",
+            "PW0404 at /steps/0/args/a: `${last}` refers to `last`, which does not exist here (`last` exists only in a step with `repeat`)",
+            "PW0404 at /steps/1/args/b: `${index}` refers to `index`, which does not exist here (`index` exists only in a step with `for_each` or `repeat`)",
+            "PW0404 at /output/x: `${item}` refers to `item`, which does not exist here (`item` exists only in a step with `for_each`)",
         ],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "s", "tool": "e", "until": "${index > 2 && last.done}"}]}"#,
         &[],
     );
 }
 
 #[test]
-fn inputs_and_variables_that_nobody_gives() {
-    let world = World::with_tools(TOOLS);
-    world.expect(
+fn missing_inputs_and_variables() {
+    let fixture = CheckFixture::with_tools(TOOLS);
+    fixture.expect(
         r#"{"inputs": {"city": {"default": "Oslo"}}, "steps": [{"id": "s", "tool": "e", "args": {"a": "${inputs.ctiy}", "b": "${inputs.city}", "c": "${vars.x}", "d": "${vars.x ?? 1}"}}]}"#,
         &[
-            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (did you mean `city`?)",
-            "PW0205 at /steps/0/args/c: `${vars.x}` refers to the variable `x`, which nobody gives (declare `x` among the plan's inputs)",
-            "?PW0205 at /steps/0/args/d: `${vars.x ?? 1}` refers to the variable `x`, which nobody gives (declare `x` among the plan's inputs)",
+            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which is not provided (did you mean `city`?)",
+            "PW0205 at /steps/0/args/c: `${vars.x}` refers to the variable `x`, which is not provided (declare `x` among the plan's inputs)",
+            "?PW0205 at /steps/0/args/d: `${vars.x ?? 1}` refers to the variable `x`, which is not provided (declare `x` among the plan's inputs)",
         ],
     );
-    // A message may still bring it.
-    world.expect(
+    // A message may still provide the input.
+    fixture.expect(
         r#"{"input": {"city": "Oslo"}, "steps": [{"id": "s", "tool": "e", "args": {"a": "${inputs.ctiy}", "b": "${inputs.city}"}}]}"#,
-        &["?PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (did you mean `city`?)"],
+        &["?PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which is not provided (did you mean `city`?)"],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "s", "tool": "e", "writes": "vars.x"}, {"id": "t", "tool": "e", "args": {"a": "${vars.x}"}}]}"#,
         &[],
     );
-    World::with_tools(TOOLS).given(r#"{"x": 1}"#).expect(
+    CheckFixture::with_tools(TOOLS).given(r#"{"x": 1}"#).expect(
         r#"{"steps": [{"id": "t", "tool": "e", "args": {"a": "${vars.x}"}}]}"#,
         &[],
     );
 }
 
 #[test]
-fn what_a_step_says_of_itself() {
-    let world = World::with_tools(TOOLS);
+fn self_references() {
+    let fixture = CheckFixture::with_tools(TOOLS);
     let check = |step: &str, expected: &[&str]| {
-        world.expect(
+        fixture.expect(
             &format!(r#"{{"steps": [{{"id": "u", "tool": "rows", {step}}}, {{"id": "o", "tool": "rows"}}]}}"#),
             expected,
         );
     };
-    // Where it has failed there is no output.
+    // A failed step has no output.
     check(r#""on_error": {"v": "${u.nope}"}"#, &[]);
     check(r#""on_error": {"v": "${results.u.data.nope}"}"#, &[]);
     check(
@@ -180,7 +180,7 @@ fn what_a_step_says_of_itself() {
             "PW0402 at /steps/0/on_error/v: `${o.nope}` leads nowhere: there is no field `nope` in the output of `o` (the fields are `rows`, `total`)",
         ],
     );
-    // In `until` it speaks of one round, of which there is one for each item.
+    // In `until`, the step reads the output of one round of one item.
     check(r#""until": "${u.total}""#, &[]);
     check(
         r#""until": "${u.nope}""#,
@@ -206,9 +206,9 @@ fn what_a_step_says_of_itself() {
 
 #[test]
 fn variables_that_have_bare_names() {
-    let world = World::with_tools(TOOLS);
+    let fixture = CheckFixture::with_tools(TOOLS);
     let check = |before: &str, steps: &str, expected: &[&str]| {
-        world.expect(
+        fixture.expect(
             &format!(r#"{{{before} "steps": [{steps} {{"id": "s", "tool": "e", "args": {{"a": "${{inputs.ctiy}}"}}}}]}}"#),
             expected,
         );
@@ -219,83 +219,83 @@ fn variables_that_have_bare_names() {
         "",
         "",
         &[
-            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (declare `ctiy` among the plan's inputs)",
+            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which is not provided (declare `ctiy` among the plan's inputs)",
         ],
     );
     check(
         "",
         vars,
         &[
-            "PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the variable `ctiy`, which nobody gives (did you mean `city`?)",
+            "PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the variable `ctiy`, which is not provided (did you mean `city`?)",
         ],
     );
     check(
         "",
         state,
         &[
-            "PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the variable `ctiy`, which nobody gives (declare `ctiy` among the plan's variables)",
+            "PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the variable `ctiy`, which is not provided (declare `ctiy` among the plan's variables)",
         ],
     );
     check(
         r#""variables": {"city": 1},"#,
         "",
         &[
-            "?PW0801 at /variables/city: the variable `city` is never read (take it away, or refer to it)",
-            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the variable `ctiy`, which nobody gives (did you mean `city`?)",
+            "?PW0801 at /variables/city: the variable `city` is never read (remove it, or refer to it)",
+            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the variable `ctiy`, which is not provided (did you mean `city`?)",
         ],
     );
     check(
         r#""variables": {"town": 1},"#,
         state,
         &[
-            "?PW0801 at /variables/town: the variable `town` is never read (take it away, or refer to it)",
-            "PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the variable `ctiy`, which nobody gives (the only variable is `town`)",
+            "?PW0801 at /variables/town: the variable `town` is never read (remove it, or refer to it)",
+            "PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the variable `ctiy`, which is not provided (the only variable is `town`)",
         ],
     );
     check(
         r#""inputs": {"town": {"default": 1}},"#,
         vars,
         &[
-            "?PW0801 at /inputs/town: the input `town` is never read (take it away, or refer to it)",
-            "PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (the only input is `town`)",
+            "?PW0801 at /inputs/town: the input `town` is never read (remove it, or refer to it)",
+            "PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which is not provided (the only input is `town`)",
         ],
     );
     check(
         r#""input": {"town": 1},"#,
         vars,
         &[
-            "?PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (the only input is `town`)",
+            "?PW0205 at /steps/1/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which is not provided (the only input is `town`)",
         ],
     );
     check(
         r#""inputs": {"town": {"default": 1}}, "input": {"city": 1},"#,
         "",
         &[
-            "?PW0801 at /inputs/town: the input `town` is never read (take it away, or refer to it)",
-            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (did you mean `city`?)",
+            "?PW0801 at /inputs/town: the input `town` is never read (remove it, or refer to it)",
+            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which is not provided (did you mean `city`?)",
         ],
     );
     check(
         r#""state": {"town": 1},"#,
         "",
         &[
-            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which nobody gives (declare `ctiy` among the plan's inputs)",
+            "PW0205 at /steps/0/args/a: `${inputs.ctiy}` refers to the input `ctiy`, which is not provided (declare `ctiy` among the plan's inputs)",
         ],
     );
-    world.expect(
+    fixture.expect(
         r#"{"steps": [{"id": "w", "tool": "e", "writes": "vars.city"}, {"id": "x", "tool": "e", "writes": "state.ctyi"}, {"id": "s", "tool": "e", "args": {"a": "${vars.ctiy}"}}]}"#,
-        &["PW0205 at /steps/2/args/a: `${vars.ctiy}` refers to the variable `ctiy`, which nobody gives (did you mean `city`?)"],
+        &["PW0205 at /steps/2/args/a: `${vars.ctiy}` refers to the variable `ctiy`, which is not provided (did you mean `city`?)"],
     );
 }
 
 #[test]
-fn what_need_not_be_there_may_be_null() {
-    let world = World::with_tools(
+fn optional_parts_may_be_null() {
+    let fixture = CheckFixture::with_tools(
         r#"{"rows": {"out": {"type": "object", "properties": {"total": {"type": "integer"}, "rows": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "integer"}}}}}}},
             "truth": {"in": {"properties": {"v": {"type": "boolean"}}}}, "list": {"in": {"properties": {"v": {"type": "array", "items": {"type": "boolean"}}}}}}"#,
     );
     let check = |tool: &str, reference: &str, expected: &[&str]| {
-        world.expect(
+        fixture.expect(
             &format!(r#"{{"steps": [{{"id": "u", "tool": "rows"}}, {{"id": "s", "tool": "{tool}", "args": {{"v": "{reference}"}}}}]}}"#),
             expected,
         );

@@ -1,12 +1,12 @@
-//! Slots that nobody fills, and slots that two steps fill.
+//! The slot pass: unfilled slots and competing writers.
 
-use super::sketch::World;
+use super::fixture::CheckFixture;
 
 const TOOLS: &str = r#"{"e": {}, "typed": {"out": {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": false}}}"#;
 
 #[track_caller]
 fn check(text: &str, expected: &[&str]) {
-    World::with_tools(TOOLS).expect(text, expected);
+    CheckFixture::with_tools(TOOLS).expect(text, expected);
 }
 
 #[test]
@@ -50,14 +50,17 @@ fn variables_of_known_shape() {
 }
 
 #[test]
-fn only_what_sets_a_slot_gives_it_its_shape() {
+fn only_replacing_writers_determine_the_type_of_a_slot() {
     let check = |writes: &str, slot: &str, is_known: bool| {
         let reader =
             format!(r#"{{"id": "a", "tool": "e", "args": {{"v": "${{slots.{slot}.b}}"}}}}"#);
-        let finding = format!(
+        let diagnostic = format!(
             "?PW0402 at /steps/1/args/v: `${{slots.{slot}.b}}` leads nowhere: there is no field `b` in the slot `{slot}` (the only field is `a`)"
         );
-        let expected: Vec<&str> = is_known.then_some(finding.as_str()).into_iter().collect();
+        let expected: Vec<&str> = is_known
+            .then_some(diagnostic.as_str())
+            .into_iter()
+            .collect();
         check(
             &format!(r#"{{"steps": [{{"id": "t", "tool": "typed", {writes}}}, {reader}]}}"#),
             &expected,
@@ -66,18 +69,18 @@ fn only_what_sets_a_slot_gives_it_its_shape() {
     check(r#""writes": "state.t""#, "state.t", true);
     check(r#""writes": "state.t", "method": "push""#, "state.t", false);
     check(r#""writes": "state.t && data.t""#, "data.t", true);
-    // The last of several takes the failure.
+    // The last target receives the error.
     check(r#""writes": "state.t || state.f""#, "state.t", true);
     check(r#""writes": "state.t || state.f""#, "state.f", false);
 }
 
 #[test]
-fn items_that_come_round_in_a_circle() {
-    // Whoever asks for `w` first finds `e` in the middle of it.
+fn items_in_a_cycle() {
+    // The type of `w` is asked for first, while `e` is still being inferred.
     check(
         r#"{"steps": [{"id": "x", "tool": "e", "args": {"v": "${w[0]}"}}, {"id": "w", "value": ["${e}"], "writes": "state.l"}, {"id": "e", "for_each": "${slots.state.l}", "value": ["${item}", "${item.name}"]}]}"#,
         &[
-            "PW0301 at /steps/1/value/0: steps wait for each other in a circle: `w` → `e` → `w` (here `w` waits for `e`: take away one of the references of the circle)",
+            "PW0301 at /steps/1/value/0: steps wait for each other in a cycle: `w` → `e` → `w` (here `w` waits for `e`: remove one of the references of the cycle)",
             "PW0402 at /steps/2/value/1: `${item.name}` leads nowhere: there is no field `name` in `item` (`item` is a list of lists)",
         ],
     );
@@ -91,29 +94,29 @@ fn competing_writers() {
             "?PW0802 at /steps/1/writes: the steps `a` and `b` both write `state.x.y` (what `b` writes wins, for it comes later in the plan: to keep both, write to two slots)",
         ],
     );
-    // One waits for the other.
+    // One writer waits for the other.
     check(
         r#"{"steps": [{"id": "a", "tool": "e", "writes": "state.x"}, {"id": "m", "tool": "e", "after": ["a"]}, {"id": "b", "tool": "e", "args": {"v": "${m}"}, "writes": "state.x"}]}"#,
         &[],
     );
-    // Only one of them runs.
+    // Only one writer runs.
     check(
         r#"{"steps": [{"id": "sort", "tool": "e", "writes": "state.a || state.b || state.c"}, {"id": "ha", "tool": "e", "args": {"v": "${slots.state.a}"}, "writes": "state.r"}, {"id": "mid", "tool": "e", "args": {"v": "${slots.state.b}"}, "writes": "state.m"}, {"id": "hb", "tool": "e", "args": {"v": "${slots.state.m}"}, "writes": "state.r"}, {"id": "hc", "tool": "e", "args": {"v": "${slots.state.c}"}, "writes": "state.r"}]}"#,
         &[],
     );
-    // Both hang on the same branch.
+    // Both writers depend on the same branch.
     check(
         r#"{"steps": [{"id": "sort", "tool": "e", "writes": "state.a || state.b"}, {"id": "h1", "tool": "e", "args": {"v": "${slots.state.a}"}, "writes": "state.r"}, {"id": "h2", "tool": "e", "args": {"v": "${slots.state.a}"}, "writes": "state.r"}]}"#,
         &[
             "?PW0802 at /steps/2/writes: the steps `h1` and `h2` both write `state.r` (what `h2` writes wins, for it comes later in the plan: to keep both, write to two slots)",
         ],
     );
-    // The handler of the one branch fills the slot of the other.
+    // The handler of one branch fills the slot of the other.
     check(
         r#"{"steps": [{"id": "pay", "tool": "e", "writes": "state.receipt || state.error"}, {"id": "fix", "tool": "e", "args": {"v": "${slots.state.error}"}, "writes": "state.receipt"}]}"#,
         &[],
     );
-    // They add, or are apart, or have a condition.
+    // Writers that append, belong to other instances, or have a condition do not compete.
     check(
         r#"{"steps": [{"id": "a", "tool": "e", "writes": "state.x", "method": "push"}, {"id": "b", "tool": "e", "writes": "state.x", "method": "push"}]}"#,
         &[],
@@ -139,13 +142,13 @@ fn long_ways() {
     check(
         &plan(513),
         &[
-            "PW0003 at /steps/0/writes: the way to the slot has 513 parts, more than the 512 that are allowed (name the slot by fewer parts)",
+            "PW0003 at /steps/0/writes: the path of the slot has 513 parts, more than the 512 that are allowed (name the slot by fewer parts)",
         ],
     );
     check(
         &plan(100_000),
         &[
-            "PW0003 at /steps/0/writes: the way to the slot has 100000 parts, more than the 512 that are allowed (name the slot by fewer parts)",
+            "PW0003 at /steps/0/writes: the path of the slot has 100000 parts, more than the 512 that are allowed (name the slot by fewer parts)",
         ],
     );
     check(
@@ -162,7 +165,7 @@ fn slots_of_known_shape() {
             "?PW0402 at /steps/0/args/v: `${slots.state.x.a.b}` leads nowhere: there is no field `b` in `a` in the slot `state.x` (what reads it will be skipped)",
         ],
     );
-    // A step may write several slots, each of another length.
+    // A step may write several slots with paths of different lengths.
     check(
         r#"{"steps": [{"id": "t", "tool": "typed", "writes": "state.deep.er && data.t && state.t"}, {"id": "a", "tool": "e", "args": {"v": "${slots.state.t.b}"}}]}"#,
         &[
@@ -181,8 +184,8 @@ fn slots_of_known_shape() {
             "?PW0402 at /steps/1/args/w: `${slots.state.t.c}` leads nowhere: there is no field `c` in the slot `state.t` (the only field is `a`)",
         ],
     );
-    // What one of its writers leaves out another may give.
-    World::with_tools(r#"{"e": {}, "one": {"out": {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": false}}, "two": {"out": {"type": "object", "properties": {"b": {"type": "integer"}}, "additionalProperties": false}}}"#).expect(
+    // A field that one writer lacks may come from another.
+    CheckFixture::with_tools(r#"{"e": {}, "one": {"out": {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": false}}, "two": {"out": {"type": "object", "properties": {"b": {"type": "integer"}}, "additionalProperties": false}}}"#).expect(
         r#"{"steps": [{"id": "one", "tool": "one", "writes": "state.t", "when": true}, {"id": "two", "tool": "two", "writes": "state.t", "when": true}, {"id": "a", "tool": "e", "args": {"v": "${slots.state.t.b}", "w": "${slots.state.t.c}"}}]}"#,
         &["?PW0402 at /steps/2/args/w: `${slots.state.t.c}` leads nowhere: there is no field `c` in the slot `state.t` (the only field is `a`)"],
     );

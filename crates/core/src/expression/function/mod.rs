@@ -1,11 +1,10 @@
 //! The functions and methods of expressions: CEL's own, and its text, list and number extensions.
 
-mod convert;
 mod list;
 mod number;
 mod table;
 mod text;
 
 pub(super) use list::sort_by;
-pub(super) use table::{Function, NAMESPACES, global, method, nearest};
+pub(super) use table::{BuiltinFunction, NAMESPACES, global, method, nearest};
 pub(super) use text::search;

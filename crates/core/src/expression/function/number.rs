@@ -1,26 +1,32 @@
-//! CEL's `math` extension.
+//! Number functions: conversions between types, and the CEL `math` extension.
 
 use std::cmp::Ordering;
 
-use super::table::unfit;
 use crate::Value;
 use crate::expression::EvaluationError;
-use crate::expression::budget::Budget;
-use crate::expression::operator::{compare, double_value, negate, whole};
+use crate::expression::limits::EvaluationBudget;
+use crate::expression::operator::{
+    compare, double_value, negate, out_of_range, whole, whole_value,
+};
 
 type Result = std::result::Result<Value, EvaluationError>;
 
-/// The greatest of several numbers, or of the numbers in a list.
-pub(super) fn greatest(values: &[Value], budget: &mut Budget) -> Result {
+/// Returns the greatest of several numbers, or of the numbers in a list.
+pub(super) fn greatest(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     extreme("math.greatest", values, Ordering::Greater, budget)
 }
 
-/// The least of several numbers, or of the numbers in a list.
-pub(super) fn least(values: &[Value], budget: &mut Budget) -> Result {
+/// Returns the least of several numbers, or of the numbers in a list.
+pub(super) fn least(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     extreme("math.least", values, Ordering::Less, budget)
 }
 
-fn extreme(name: &str, values: &[Value], wanted: Ordering, budget: &mut Budget) -> Result {
+fn extreme(
+    name: &str,
+    values: &[Value],
+    wanted: Ordering,
+    budget: &mut EvaluationBudget,
+) -> Result {
     let numbers = match values {
         [Value::List(items)] => items.as_slice(),
         values => values,
@@ -29,7 +35,10 @@ fn extreme(name: &str, values: &[Value], wanted: Ordering, budget: &mut Budget) 
     let mut best: Option<&Value> = None;
     for number in numbers {
         if !matches!(number, Value::Number(_)) {
-            return Err(unfit(name, std::slice::from_ref(number)));
+            return Err(EvaluationError::unsupported(
+                name,
+                std::slice::from_ref(number),
+            ));
         }
         match best {
             Some(best) if compare(number, best) != Some(wanted) => {}
@@ -41,8 +50,8 @@ fn extreme(name: &str, values: &[Value], wanted: Ordering, budget: &mut Budget) 
     })
 }
 
-/// The number without its sign.
-pub(super) fn abs(values: &[Value], _: &mut Budget) -> Result {
+/// Returns the absolute value.
+pub(super) fn abs(values: &[Value], _: &mut EvaluationBudget) -> Result {
     match values {
         [value @ Value::Number(number)] => {
             if number.as_f64().is_some_and(f64::is_sign_negative) {
@@ -51,36 +60,139 @@ pub(super) fn abs(values: &[Value], _: &mut Budget) -> Result {
                 Ok(value.clone())
             }
         }
-        _ => Err(unfit("math.abs", values)),
+        _ => Err(EvaluationError::unsupported("math.abs", values)),
     }
 }
 
-/// The next whole number above.
-pub(super) fn ceil(values: &[Value], _: &mut Budget) -> Result {
+/// Rounds up to an integer.
+pub(super) fn ceil(values: &[Value], _: &mut EvaluationBudget) -> Result {
     rounded("math.ceil", values, f64::ceil)
 }
 
-/// The next whole number below.
-pub(super) fn floor(values: &[Value], _: &mut Budget) -> Result {
+/// Rounds down to an integer.
+pub(super) fn floor(values: &[Value], _: &mut EvaluationBudget) -> Result {
     rounded("math.floor", values, f64::floor)
 }
 
-/// The nearest whole number; halves go away from zero.
-pub(super) fn round(values: &[Value], _: &mut Budget) -> Result {
+/// Rounds to the nearest integer, halves away from zero.
+pub(super) fn round(values: &[Value], _: &mut EvaluationBudget) -> Result {
     rounded("math.round", values, f64::round)
 }
 
-/// The number without what follows the point.
-pub(super) fn trunc(values: &[Value], _: &mut Budget) -> Result {
+/// Truncates towards zero.
+pub(super) fn trunc(values: &[Value], _: &mut EvaluationBudget) -> Result {
     rounded("math.trunc", values, f64::trunc)
 }
 
 fn rounded(name: &str, values: &[Value], round: fn(f64) -> f64) -> Result {
     match values {
         [value @ Value::Number(number)] => match whole(number) {
+            // Integers stay integers, without a detour through doubles.
             Some(_) => Ok(value.clone()),
             None => double_value(round(number.as_f64().unwrap_or(f64::NAN))),
         },
-        _ => Err(unfit(name, values)),
+        _ => Err(EvaluationError::unsupported(name, values)),
+    }
+}
+
+/// Converts to text: text as it is, any other value as compact JSON.
+pub(super) fn string(values: &[Value], budget: &mut EvaluationBudget) -> Result {
+    match values {
+        [Value::Text(text)] => Ok(Value::Text(text.clone())),
+        [value] => {
+            let text = value.to_json();
+            budget.spend_text(text.len())?;
+            Ok(text.into())
+        }
+        _ => Err(EvaluationError::unsupported("string", values)),
+    }
+}
+
+/// Converts to an integer; a double is truncated towards zero.
+pub(super) fn int(values: &[Value], _: &mut EvaluationBudget) -> Result {
+    to_whole("int", values)
+}
+
+/// Converts to a non-negative integer.
+pub(super) fn uint(values: &[Value], _: &mut EvaluationBudget) -> Result {
+    let value = to_whole("uint", values)?;
+    let is_negative = matches!(values, [number] if number.as_f64().is_some_and(|it| it < 0.0));
+    if is_negative || value.as_u64().is_none() {
+        return Err(EvaluationError::failed(format!("`{value}` is negative")));
+    }
+    Ok(value)
+}
+
+fn to_whole(name: &str, values: &[Value]) -> Result {
+    match values {
+        [Value::Number(number)] => match whole(number) {
+            Some(whole) => whole_value(whole).ok_or_else(out_of_range),
+            None => truncate(number.as_f64().unwrap_or(f64::NAN)).ok_or_else(out_of_range),
+        },
+        [Value::Text(text)] => text.parse().ok().and_then(whole_value).ok_or_else(|| {
+            EvaluationError::failed(format!("the text `{}` is no whole number", excerpt(text)))
+        }),
+        _ => Err(EvaluationError::unsupported(name, values)),
+    }
+}
+
+/// Returns the integer part of a double, if 64 bits can represent it.
+pub(super) fn truncate(number: f64) -> Option<Value> {
+    if number.is_nan() || number.abs() > 1e20 {
+        return None;
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the double is within 128 bits, and cutting is what is asked for"
+    )]
+    let whole = number as i128;
+    whole_value(whole)
+}
+
+/// Converts to a double.
+pub(super) fn double(values: &[Value], _: &mut EvaluationBudget) -> Result {
+    match values {
+        [Value::Number(number)] => double_value(number.as_f64().unwrap_or(f64::NAN)),
+        [Value::Text(text)] => match text.parse() {
+            Ok(number) => double_value(number),
+            Err(_) => Err(EvaluationError::failed(format!(
+                "the text `{}` is no number",
+                excerpt(text)
+            ))),
+        },
+        _ => Err(EvaluationError::unsupported("double", values)),
+    }
+}
+
+/// Converts to a boolean.
+pub(super) fn bool(values: &[Value], _: &mut EvaluationBudget) -> Result {
+    match values {
+        [Value::Bool(value)] => Ok((*value).into()),
+        [Value::Text(text)] => match text.as_ref() {
+            "true" | "True" | "TRUE" | "t" | "1" => Ok(true.into()),
+            "false" | "False" | "FALSE" | "f" | "0" => Ok(false.into()),
+            other => Err(EvaluationError::failed(format!(
+                "the text `{}` is neither true nor false",
+                excerpt(other)
+            ))),
+        },
+        _ => Err(EvaluationError::unsupported("bool", values)),
+    }
+}
+
+/// Returns the value unchanged.
+pub(super) fn identity(values: &[Value], _: &mut EvaluationBudget) -> Result {
+    match values {
+        [value] => Ok(value.clone()),
+        _ => Err(EvaluationError::unsupported("dyn", values)),
+    }
+}
+
+/// Returns the beginning of a text, for messages.
+fn excerpt(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        // The redactor recognises a truncated secret by this mark.
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
     }
 }

@@ -1,109 +1,120 @@
-//! The table of all functions: their names, how they are called, how many arguments they take.
+//! The table of all functions: names, call styles and numbers of arguments.
 
-use super::{convert, list, number, text};
+use super::{list, number, text};
 use crate::Value;
 use crate::expression::EvaluationError;
-use crate::expression::budget::Budget;
-use crate::path::with_article;
+use crate::expression::limits::EvaluationBudget;
 
-type Run = fn(&[Value], &mut Budget) -> Result<Value, EvaluationError>;
+type Implementation = fn(&[Value], &mut EvaluationBudget) -> Result<Value, EvaluationError>;
 
-/// A function of expressions.
+/// A function of the expression language.
 #[derive(Debug)]
-pub(in crate::expression) struct Function {
+pub(in crate::expression) struct BuiltinFunction {
     /// Its name.
     pub(in crate::expression) name: &'static str,
-    /// How it is called.
-    style: Style,
-    /// The fewest arguments, the value before a method included.
-    pub(in crate::expression) least: usize,
-    /// The most.
-    pub(in crate::expression) most: usize,
-    /// Computes it.
-    pub(in crate::expression) run: Run,
+    /// The call style.
+    style: CallStyle,
+    /// The minimum number of arguments, including the receiver of a method.
+    pub(in crate::expression) min_arguments: usize,
+    /// The maximum number of arguments, including the receiver of a method.
+    pub(in crate::expression) max_arguments: usize,
+    /// The implementation.
+    pub(in crate::expression) run: Implementation,
 }
 
-/// How a function is called.
+/// The style in which a function is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Style {
+enum CallStyle {
     /// `name(value)`.
     Global,
     /// `value.name()`.
     Method,
-    /// Either.
+    /// Both styles.
     Both,
 }
 
-const fn row(name: &'static str, style: Style, least: usize, most: usize, run: Run) -> Function {
-    Function {
+const fn row(
+    name: &'static str,
+    style: CallStyle,
+    min_arguments: usize,
+    max_arguments: usize,
+    run: Implementation,
+) -> BuiltinFunction {
+    BuiltinFunction {
         name,
         style,
-        least,
-        most,
+        min_arguments,
+        max_arguments,
         run,
     }
 }
 
-/// Names that stand before a dot in the names of functions.
+/// The namespaces of functions, written before a dot.
 pub(in crate::expression) const NAMESPACES: &[&str] = &["lists", "math"];
 
-const MANY: usize = usize::MAX;
+const UNBOUNDED: usize = usize::MAX;
 
-static TABLE: &[Function] = &[
-    row("size", Style::Both, 1, 1, list::size),
-    row("string", Style::Global, 1, 1, convert::string),
-    row("int", Style::Global, 1, 1, convert::int),
-    row("uint", Style::Global, 1, 1, convert::uint),
-    row("double", Style::Global, 1, 1, convert::double),
-    row("bool", Style::Global, 1, 1, convert::bool),
-    row("dyn", Style::Global, 1, 1, convert::same),
-    row("contains", Style::Method, 2, 2, text::contains),
-    row("startsWith", Style::Method, 2, 2, text::starts_with),
-    row("endsWith", Style::Method, 2, 2, text::ends_with),
-    row("matches", Style::Both, 2, 2, text::matches),
-    row("charAt", Style::Method, 2, 2, text::char_at),
-    row("indexOf", Style::Method, 2, 3, text::index_of),
-    row("lastIndexOf", Style::Method, 2, 3, text::last_index_of),
-    row("lowerAscii", Style::Method, 1, 1, text::lower_ascii),
-    row("upperAscii", Style::Method, 1, 1, text::upper_ascii),
-    row("replace", Style::Method, 3, 4, text::replace),
-    row("split", Style::Method, 2, 3, text::split),
-    row("substring", Style::Method, 2, 3, text::substring),
-    row("trim", Style::Method, 1, 1, text::trim),
-    row("join", Style::Method, 1, 2, text::join),
-    row("reverse", Style::Method, 1, 1, list::reverse),
-    row("slice", Style::Method, 3, 3, list::slice),
-    row("flatten", Style::Method, 1, 2, list::flatten),
-    row("distinct", Style::Method, 1, 1, list::distinct),
-    row("sort", Style::Method, 1, 1, list::sort),
-    row("lists.range", Style::Global, 1, 1, list::range),
-    row("math.greatest", Style::Global, 1, MANY, number::greatest),
-    row("math.least", Style::Global, 1, MANY, number::least),
-    row("math.abs", Style::Global, 1, 1, number::abs),
-    row("math.ceil", Style::Global, 1, 1, number::ceil),
-    row("math.floor", Style::Global, 1, 1, number::floor),
-    row("math.round", Style::Global, 1, 1, number::round),
-    row("math.trunc", Style::Global, 1, 1, number::trunc),
+static FUNCTIONS: &[BuiltinFunction] = &[
+    row("size", CallStyle::Both, 1, 1, list::size),
+    row("string", CallStyle::Global, 1, 1, number::string),
+    row("int", CallStyle::Global, 1, 1, number::int),
+    row("uint", CallStyle::Global, 1, 1, number::uint),
+    row("double", CallStyle::Global, 1, 1, number::double),
+    row("bool", CallStyle::Global, 1, 1, number::bool),
+    row("dyn", CallStyle::Global, 1, 1, number::identity),
+    row("contains", CallStyle::Method, 2, 2, text::contains),
+    row("startsWith", CallStyle::Method, 2, 2, text::starts_with),
+    row("endsWith", CallStyle::Method, 2, 2, text::ends_with),
+    row("matches", CallStyle::Both, 2, 2, text::matches),
+    row("charAt", CallStyle::Method, 2, 2, text::char_at),
+    row("indexOf", CallStyle::Method, 2, 3, text::index_of),
+    row("lastIndexOf", CallStyle::Method, 2, 3, text::last_index_of),
+    row("lowerAscii", CallStyle::Method, 1, 1, text::lower_ascii),
+    row("upperAscii", CallStyle::Method, 1, 1, text::upper_ascii),
+    row("replace", CallStyle::Method, 3, 4, text::replace),
+    row("split", CallStyle::Method, 2, 3, text::split),
+    row("substring", CallStyle::Method, 2, 3, text::substring),
+    row("trim", CallStyle::Method, 1, 1, text::trim),
+    row("join", CallStyle::Method, 1, 2, text::join),
+    row("reverse", CallStyle::Method, 1, 1, list::reverse),
+    row("slice", CallStyle::Method, 3, 3, list::slice),
+    row("flatten", CallStyle::Method, 1, 2, list::flatten),
+    row("distinct", CallStyle::Method, 1, 1, list::distinct),
+    row("sort", CallStyle::Method, 1, 1, list::sort),
+    row("lists.range", CallStyle::Global, 1, 1, list::range),
+    row(
+        "math.greatest",
+        CallStyle::Global,
+        1,
+        UNBOUNDED,
+        number::greatest,
+    ),
+    row("math.least", CallStyle::Global, 1, UNBOUNDED, number::least),
+    row("math.abs", CallStyle::Global, 1, 1, number::abs),
+    row("math.ceil", CallStyle::Global, 1, 1, number::ceil),
+    row("math.floor", CallStyle::Global, 1, 1, number::floor),
+    row("math.round", CallStyle::Global, 1, 1, number::round),
+    row("math.trunc", CallStyle::Global, 1, 1, number::trunc),
 ];
 
-/// The function that is called `name(…)`.
-pub(in crate::expression) fn global(name: &str) -> Option<&'static Function> {
-    named(name, Style::Method)
+/// Returns the function called as `name(…)`.
+pub(in crate::expression) fn global(name: &str) -> Option<&'static BuiltinFunction> {
+    named(name, CallStyle::Method)
 }
 
-/// The function that is called `value.name(…)`.
-pub(in crate::expression) fn method(name: &str) -> Option<&'static Function> {
-    named(name, Style::Global)
+/// Returns the function called as `value.name(…)`.
+pub(in crate::expression) fn method(name: &str) -> Option<&'static BuiltinFunction> {
+    named(name, CallStyle::Global)
 }
 
-fn named(name: &str, not: Style) -> Option<&'static Function> {
-    TABLE
+fn named(name: &str, not: CallStyle) -> Option<&'static BuiltinFunction> {
+    FUNCTIONS
         .iter()
         .find(|function| function.name == name && function.style != not)
 }
 
-/// What functions are called elsewhere, in lower case, and here.
-static ELSEWHERE: &[(&str, &str)] = &[
+/// Names of functions in other languages, in lower case, and their names here.
+static FOREIGN_NAMES: &[(&str, &str)] = &[
     ("abs", "math.abs"),
     ("ceil", "math.ceil"),
     ("count", "size"),
@@ -131,10 +142,14 @@ static ELSEWHERE: &[(&str, &str)] = &[
     ("upper", "upperAscii"),
 ];
 
-/// The function that is probably meant by `name`, if any is: one of that name elsewhere, or with a like name here.
+/// Suggests a function for an unknown `name`: its name in another language, or a similar name.
 pub(in crate::expression) fn nearest(name: &str) -> Option<&'static str> {
     let lower = name.to_lowercase();
-    if let Some((_, here)) = ELSEWHERE.iter().find(|(elsewhere, _)| *elsewhere == lower) {
+    // Names of other languages are seldom similar to ours.
+    if let Some((_, here)) = FOREIGN_NAMES
+        .iter()
+        .find(|(elsewhere, _)| *elsewhere == lower)
+    {
         return Some(here);
     }
     let loops = [
@@ -146,22 +161,12 @@ pub(in crate::expression) fn nearest(name: &str) -> Option<&'static str> {
         "map",
         "sortBy",
     ];
-    TABLE
+    FUNCTIONS
         .iter()
         .map(|function| function.name)
         .chain(loops)
         .map(|known| (strsim::jaro_winkler(known, name), known))
-        .filter(|(likeness, _)| *likeness > 0.75)
+        .filter(|(similarity, _)| *similarity > 0.75)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, known)| known)
-}
-
-/// The failure of the function `name`, which cannot work on `values`.
-pub(super) fn unfit(name: &str, values: &[Value]) -> EvaluationError {
-    let kinds: Vec<&str> = values.iter().map(with_article).collect();
-    failed(format!("`{name}` does not work on {}", kinds.join(" and ")))
-}
-
-pub(super) fn failed(message: impl Into<String>) -> EvaluationError {
-    EvaluationError::Failed(message.into())
 }

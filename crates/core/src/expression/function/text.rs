@@ -1,58 +1,65 @@
-//! Functions on text. Positions count characters, not bytes.
+//! Text functions. Positions count characters, not bytes.
 
 use regex::Regex;
 
-use super::table::{failed, unfit};
 use crate::expression::EvaluationError;
-use crate::expression::budget::Budget;
+use crate::expression::limits::EvaluationBudget;
 use crate::expression::pattern::{self, PatternBudget};
 use crate::{Number, Value};
 
 type Result = std::result::Result<Value, EvaluationError>;
 
-/// Whether the pattern is found anywhere in the text.
-pub(in crate::expression) fn search(value: &Value, regex: &Regex, budget: &mut Budget) -> Result {
+/// Tests if a compiled pattern matches anywhere in the text.
+pub(in crate::expression) fn search(
+    value: &Value,
+    regex: &Regex,
+    budget: &mut EvaluationBudget,
+) -> Result {
     let Value::Text(text) = value else {
-        return Err(unfit("matches", std::slice::from_ref(value)));
+        return Err(EvaluationError::unsupported(
+            "matches",
+            std::slice::from_ref(value),
+        ));
     };
-    // The slowest search takes time in proportion to both lengths.
+    // The slowest search is proportional to the product of both lengths.
     budget.spend_text(text.len().saturating_mul(1 + regex.as_str().len() / 8))?;
     Ok(regex.is_match(text).into())
 }
 
-/// Whether a pattern that was not known ahead is found anywhere in the text.
-pub(super) fn matches(values: &[Value], budget: &mut Budget) -> Result {
+/// Tests if a pattern computed during evaluation matches anywhere in the text.
+pub(super) fn matches(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let [text, Value::Text(pattern)] = values else {
-        return Err(unfit("matches", values));
+        return Err(EvaluationError::unsupported("matches", values));
     };
-    budget.spend(pattern::operations(pattern))?;
+    // The cost is spent before compiling, which is the costly part.
+    budget.spend(pattern::compile_cost(pattern))?;
     let regex = pattern::compile(pattern, &mut PatternBudget::default())
-        .map_err(|fault| failed(fault.message))?;
+        .map_err(|error| EvaluationError::failed(error.message))?;
     search(text, &regex, budget)
 }
 
-/// Whether the text has another one in it.
-pub(super) fn contains(values: &[Value], budget: &mut Budget) -> Result {
-    let (text, part) = two("contains", values, budget)?;
+/// Tests if the text contains another one.
+pub(super) fn contains(values: &[Value], budget: &mut EvaluationBudget) -> Result {
+    let (text, part) = two_texts("contains", values, budget)?;
     Ok(text.contains(part).into())
 }
 
-/// Whether the text begins with another one.
-pub(super) fn starts_with(values: &[Value], budget: &mut Budget) -> Result {
-    let (text, part) = two("startsWith", values, budget)?;
+/// Tests if the text begins with another one.
+pub(super) fn starts_with(values: &[Value], budget: &mut EvaluationBudget) -> Result {
+    let (text, part) = two_texts("startsWith", values, budget)?;
     Ok(text.starts_with(part).into())
 }
 
-/// Whether the text ends with another one.
-pub(super) fn ends_with(values: &[Value], budget: &mut Budget) -> Result {
-    let (text, part) = two("endsWith", values, budget)?;
+/// Tests if the text ends with another one.
+pub(super) fn ends_with(values: &[Value], budget: &mut EvaluationBudget) -> Result {
+    let (text, part) = two_texts("endsWith", values, budget)?;
     Ok(text.ends_with(part).into())
 }
 
-/// The character at a position; empty at the very end.
-pub(super) fn char_at(values: &[Value], budget: &mut Budget) -> Result {
+/// Returns the character at a position; empty at the end of the text.
+pub(super) fn char_at(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let [Value::Text(text), Value::Number(at)] = values else {
-        return Err(unfit("charAt", values));
+        return Err(EvaluationError::unsupported("charAt", values));
     };
     budget.spend_text(text.len())?;
     let start = byte_of(text, at)?;
@@ -60,14 +67,14 @@ pub(super) fn char_at(values: &[Value], budget: &mut Budget) -> Result {
     Ok(rest.chars().take(1).collect::<String>().into())
 }
 
-/// Where another text first stands, from a position on; -1 where it does not.
-pub(super) fn index_of(values: &[Value], budget: &mut Budget) -> Result {
+/// Returns the first position of another text, optionally from a position on; -1 if there is none.
+pub(super) fn index_of(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (text, part, from) = match values {
         [Value::Text(text), Value::Text(part)] => (text, part, 0),
         [Value::Text(text), Value::Text(part), Value::Number(from)] => {
             (text, part, search_position(text, part, from)?)
         }
-        _ => return Err(unfit("indexOf", values)),
+        _ => return Err(EvaluationError::unsupported("indexOf", values)),
     };
     budget.spend_text(text.len())?;
     let found = text
@@ -77,42 +84,43 @@ pub(super) fn index_of(values: &[Value], budget: &mut Budget) -> Result {
     Ok(character_of(text, found))
 }
 
-/// Where another text last stands, up to a position; -1 where it does not.
-pub(super) fn last_index_of(values: &[Value], budget: &mut Budget) -> Result {
+/// Returns the last position of another text, optionally up to a position; -1 if there is none.
+pub(super) fn last_index_of(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (text, part, last) = match values {
         [Value::Text(text), Value::Text(part)] => (text, part, text.len()),
         [Value::Text(text), Value::Text(part), Value::Number(last)] => {
             (text, part, search_position(text, part, last)?)
         }
-        _ => return Err(unfit("lastIndexOf", values)),
+        _ => return Err(EvaluationError::unsupported("lastIndexOf", values)),
     };
     budget.spend_text(text.len() + part.len())?;
+    // The offset plus the length may fall inside a character.
     let end = text.floor_char_boundary(last.saturating_add(part.len()));
     let found = text.get(..end).and_then(|text| text.rfind(part.as_ref()));
     Ok(character_of(text, found))
 }
 
-/// The text with its ASCII letters in lower case.
-pub(super) fn lower_ascii(values: &[Value], budget: &mut Budget) -> Result {
-    Ok(one("lowerAscii", values, budget)?
+/// Converts ASCII letters to lower case.
+pub(super) fn lower_ascii(values: &[Value], budget: &mut EvaluationBudget) -> Result {
+    Ok(one_text("lowerAscii", values, budget)?
         .to_ascii_lowercase()
         .into())
 }
 
-/// The text with its ASCII letters in upper case.
-pub(super) fn upper_ascii(values: &[Value], budget: &mut Budget) -> Result {
-    Ok(one("upperAscii", values, budget)?
+/// Converts ASCII letters to upper case.
+pub(super) fn upper_ascii(values: &[Value], budget: &mut EvaluationBudget) -> Result {
+    Ok(one_text("upperAscii", values, budget)?
         .to_ascii_uppercase()
         .into())
 }
 
-/// The text without the space around it.
-pub(super) fn trim(values: &[Value], budget: &mut Budget) -> Result {
-    Ok(one("trim", values, budget)?.trim().into())
+/// Removes whitespace at both ends.
+pub(super) fn trim(values: &[Value], budget: &mut EvaluationBudget) -> Result {
+    Ok(one_text("trim", values, budget)?.trim().into())
 }
 
-/// The text with one part replaced by another, everywhere or the first few times.
-pub(super) fn replace(values: &[Value], budget: &mut Budget) -> Result {
+/// Replaces a part by another, everywhere or a limited number of times.
+pub(super) fn replace(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (text, from, to, most) = match values {
         [Value::Text(text), Value::Text(from), Value::Text(to)] => (text, from, to, usize::MAX),
         [
@@ -121,16 +129,17 @@ pub(super) fn replace(values: &[Value], budget: &mut Budget) -> Result {
             Value::Text(to),
             Value::Number(most),
         ] => (text, from, to, count(most)?),
-        _ => return Err(unfit("replace", values)),
+        _ => return Err(EvaluationError::unsupported("replace", values)),
     };
     budget.spend_text(text.len())?;
     let found = text.matches(from.as_ref()).take(most).count();
+    // The result may be far longer than the text, so it is paid for before it is built.
     budget.spend_text(found.saturating_mul(to.len()))?;
     Ok(text.replacen(from.as_ref(), to, found).into())
 }
 
-/// The parts of the text between separators, all or the first few; an empty separator gives the characters.
-pub(super) fn split(values: &[Value], budget: &mut Budget) -> Result {
+/// Splits the text at a separator, with an optional maximum number of parts. An empty separator gives the characters.
+pub(super) fn split(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (text, separator, most) = match values {
         [Value::Text(text), Value::Text(separator)] => (text, separator, usize::MAX),
         [
@@ -138,7 +147,7 @@ pub(super) fn split(values: &[Value], budget: &mut Budget) -> Result {
             Value::Text(separator),
             Value::Number(most),
         ] => (text, separator, count(most)?),
-        _ => return Err(unfit("split", values)),
+        _ => return Err(EvaluationError::unsupported("split", values)),
     };
     budget.spend(text.len())?;
     if separator.is_empty() {
@@ -162,32 +171,35 @@ pub(super) fn split(values: &[Value], budget: &mut Budget) -> Result {
     ))
 }
 
-/// The characters from one position up to, and without, another one, or the end.
-pub(super) fn substring(values: &[Value], budget: &mut Budget) -> Result {
+/// Returns the characters from one position up to, but not including, another or the end.
+pub(super) fn substring(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (text, from, to) = match values {
         [Value::Text(text), Value::Number(from)] => (text, byte_of(text, from)?, text.len()),
         [Value::Text(text), Value::Number(from), Value::Number(to)] => {
             (text, byte_of(text, from)?, byte_of(text, to)?)
         }
-        _ => return Err(unfit("substring", values)),
+        _ => return Err(EvaluationError::unsupported("substring", values)),
     };
     budget.spend_text(text.len())?;
     text.get(from..to)
         .map(Value::from)
-        .ok_or_else(|| failed("`substring` ends before it begins"))
+        .ok_or_else(|| EvaluationError::failed("`substring` ends before it begins"))
 }
 
-/// The texts in a list, one after the other, with a separator between them.
-pub(super) fn join(values: &[Value], budget: &mut Budget) -> Result {
+/// Joins the texts of a list, with an optional separator.
+pub(super) fn join(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (items, separator) = match values {
         [Value::List(items)] => (items, ""),
         [Value::List(items), Value::Text(separator)] => (items, separator.as_ref()),
-        _ => return Err(unfit("join", values)),
+        _ => return Err(EvaluationError::unsupported("join", values)),
     };
     let mut joined = String::new();
     for (position, item) in items.iter().enumerate() {
         let Value::Text(text) = item else {
-            return Err(unfit("join", std::slice::from_ref(item)));
+            return Err(EvaluationError::unsupported(
+                "join",
+                std::slice::from_ref(item),
+            ));
         };
         budget.spend_text(text.len() + separator.len())?;
         if position > 0 {
@@ -198,42 +210,45 @@ pub(super) fn join(values: &[Value], budget: &mut Budget) -> Result {
     Ok(joined.into())
 }
 
-fn one<'v>(
+fn one_text<'v>(
     name: &str,
     values: &'v [Value],
-    budget: &mut Budget,
+    budget: &mut EvaluationBudget,
 ) -> std::result::Result<&'v str, EvaluationError> {
     let [Value::Text(text)] = values else {
-        return Err(unfit(name, values));
+        return Err(EvaluationError::unsupported(name, values));
     };
     budget.spend_text(text.len())?;
     Ok(text)
 }
 
-fn two<'v>(
+fn two_texts<'v>(
     name: &str,
     values: &'v [Value],
-    budget: &mut Budget,
+    budget: &mut EvaluationBudget,
 ) -> std::result::Result<(&'v str, &'v str), EvaluationError> {
     let [Value::Text(text), Value::Text(part)] = values else {
-        return Err(unfit(name, values));
+        return Err(EvaluationError::unsupported(name, values));
     };
     budget.spend_text(text.len() + part.len())?;
     Ok((text, part))
 }
 
-/// How often something is done; a negative number means every time.
+/// Returns a repetition count; a negative number means no limit.
 fn count(number: &Number) -> std::result::Result<usize, EvaluationError> {
     if !number.is_i64() && !number.is_u64() {
-        return Err(failed(format!("`{number}` counts nothing")));
+        return Err(EvaluationError::failed(format!(
+            "`{number}` counts nothing"
+        )));
     }
     let count = number
         .as_u64()
         .and_then(|count| usize::try_from(count).ok());
+    // CEL treats a negative limit as none.
     Ok(count.unwrap_or(usize::MAX))
 }
 
-/// The byte at which the character at `position` begins.
+/// Returns the byte offset of the character at `position`.
 fn byte_of(text: &str, position: &Number) -> std::result::Result<usize, EvaluationError> {
     let start = position
         .as_u64()
@@ -247,7 +262,8 @@ fn byte_of(text: &str, position: &Number) -> std::result::Result<usize, Evaluati
     start.ok_or_else(|| no_character(position))
 }
 
-/// The byte at which a search for `part` begins or ends. Only a search for nothing may begin behind the text.
+/// Returns the byte offset at which a search for `part` begins or ends. Only a search for an empty text may begin after
+/// the end.
 fn search_position(
     text: &str,
     part: &str,
@@ -264,10 +280,10 @@ fn search_position(
 }
 
 fn no_character(position: &Number) -> EvaluationError {
-    failed(format!("there is no character `{position}` in the text"))
+    EvaluationError::failed(format!("there is no character `{position}` in the text"))
 }
 
-/// The position of the character at a byte; -1 for none.
+/// Returns the position of the character at a byte offset; -1 for `None`.
 fn character_of(text: &str, byte: Option<usize>) -> Value {
     let position = byte.and_then(|byte| Some(text.get(..byte)?.chars().count()));
     match position {

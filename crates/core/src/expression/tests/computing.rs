@@ -1,4 +1,4 @@
-//! What expressions give.
+//! Evaluation of expressions.
 
 use crate::Value;
 use crate::expression::{EvaluationError, EvaluationLimits, Expression, parse_form};
@@ -59,7 +59,7 @@ fn evaluate(
     expression.evaluate(&values?, limits)
 }
 
-/// What `text` gives; a failure as its message.
+/// Evaluates `text`.
 pub(super) fn compute(text: &str) -> Result<Value, EvaluationError> {
     let world = Value::from_json(WORLD).unwrap();
     let form = parse_form(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));

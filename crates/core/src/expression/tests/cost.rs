@@ -1,14 +1,14 @@
-//! Nasty texts: they end quickly, within a small stack, and with a clear word.
+//! Hostile texts: they end quickly, within a small stack, and with a clear error.
 
 use std::time::Duration;
 
 use super::computing::compute;
 use crate::expression::{EvaluationError, ExpressionErrorKind, parse_form};
 
-/// Far more than any of these takes, even unoptimised on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Far more time than any case takes, even unoptimised on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Runs `work` on the stack that a thread of an asynchronous runtime has.
+/// Runs `work` with the stack size of a runtime's worker thread.
 fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
     std::thread::Builder::new()
         .stack_size(1 << 20)
@@ -18,7 +18,7 @@ fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
         .expect("the work does not panic");
 }
 
-/// How long `work` took.
+/// Measures the duration of `work`.
 #[expect(
     clippy::disallowed_methods,
     reason = "that it ends soon is what is tested"
@@ -38,7 +38,7 @@ fn check_too_costly(text: impl Into<String>) {
             Err(EvaluationError::TooCostly { limit: 1_000_000 }),
             "{text}"
         );
-        assert!(elapsed < PATIENCE, "{text}: {elapsed:?}");
+        assert!(elapsed < TIMEOUT, "{text}: {elapsed:?}");
     });
 }
 
@@ -142,9 +142,9 @@ fn long_texts() {
         format!("1 == 1{}", " == true".repeat(499)),
     ] {
         on_a_small_stack(move || {
-            // Whether it gives a value or a failure, it must end.
+            // The expression may fail, but it must end.
             let (_, elapsed) = time(|| compute(&text));
-            assert!(elapsed < PATIENCE, "{text}");
+            assert!(elapsed < TIMEOUT, "{text}");
         });
     }
     assert_eq!(

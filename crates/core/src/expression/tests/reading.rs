@@ -1,9 +1,9 @@
-//! What texts between `${` and `}` mean, and what is said about those that mean nothing.
+//! Parsing of texts between `${` and `}`: their forms and their errors.
 
 use crate::expression::parse_form;
 use crate::plan::{Alternative, Form, Missing, Read, Segment};
 
-/// The form as a short text: `source path missing`, alternatives with `|` between them.
+/// Formats the form as a short text: `source path missing`, alternatives separated by `|`.
 fn outline(form: &Form) -> String {
     match form {
         Form::All(reads) => {
@@ -256,12 +256,12 @@ fn mistakes() {
     check("all()", "4: expected a value, found `)`");
     check("has(a)", "0: `has` needs a path to a field");
     check("a.matches('(')", "2: the pattern `(` is malformed");
-    // Found by fuzzing: sets within sets, in either case, took seconds to compile.
+    // Found by fuzzing: nested case-insensitive sets took seconds to compile.
     check(
         &format!("a.matches('(?i){}')", "[^a&&".repeat(25)),
         "2: the pattern has more than 24 sets of characters in brackets",
     );
-    // So do sets that have names, and those that are made of others.
+    // Named sets and set operations are as costly.
     for sets in [
         r"\\p{Any}".repeat(400),
         r"\\PL".repeat(25),

@@ -1,4 +1,4 @@
-//! Printed forms read as they were.
+//! Printed forms parse to the same form.
 
 use std::sync::Arc;
 
@@ -129,7 +129,7 @@ proptest! {
 }
 
 #[test]
-fn what_cannot_be_printed() {
+fn unprintable_forms() {
     assert_eq!(print_form(&Form::First(Vec::new())), None);
     assert_eq!(print_form(&Form::All(Vec::new())), None);
     let long = Value::text("x".repeat(5000));

@@ -1,9 +1,9 @@
-//! What holds of all schemas and values.
+//! Properties of all schemas and values.
 
 use proptest::prelude::*;
 
 use crate::Value;
-use crate::schema::{Fit, Schema, Type};
+use crate::schema::{Compatibility, Schema, Type};
 
 fn any_value() -> impl Strategy<Value = serde_json::Value> {
     let leaf = prop_oneof![
@@ -23,7 +23,7 @@ fn any_value() -> impl Strategy<Value = serde_json::Value> {
     })
 }
 
-/// Schemas of all kinds of keywords, those included that types know nothing of.
+/// Generates schemas with all kinds of keywords, including those that types ignore.
 fn any_schema() -> impl Strategy<Value = serde_json::Value> {
     use serde_json::json;
     let kind = prop::sample::select(vec![
@@ -87,7 +87,7 @@ proptest! {
         prop_assume!(schema.malformed().is_none());
         if schema.is_valid(&value) {
             prop_assert!(schema.structure().admits(&value));
-            prop_assert_ne!(schema.structure().accepts(&Type::Literal(value)), Fit::No);
+            prop_assert_ne!(schema.structure().accepts(&Type::Literal(value)), Compatibility::No);
         }
     }
 
@@ -97,7 +97,7 @@ proptest! {
         let value = Value::from(value);
         prop_assume!(one.malformed().is_none() && other.malformed().is_none());
         if one.is_valid(&value) && other.is_valid(&value) {
-            prop_assert_ne!(one.structure().accepts(other.structure()), Fit::No);
+            prop_assert_ne!(one.structure().accepts(other.structure()), Compatibility::No);
         }
     }
 
@@ -107,7 +107,7 @@ proptest! {
             return Ok(());
         };
         let schema = Schema::from_value(text.into());
-        // One that leads back to itself is refused here, and taken there.
+        // A schema with an endless reference is malformed here, but accepted by the reference validator.
         prop_assume!(schema.malformed().is_none());
         prop_assert_eq!(schema.is_valid(&Value::from(value.clone())), reference.is_valid(&value));
     }

@@ -1,21 +1,21 @@
-//! Where our language is not CEL as the `cel` crate has it, and why.
+//! Intended differences between our language and CEL as the `cel` crate implements it.
 
 use cel::ExecutionError;
 use planwright_core::Value;
 
-use super::outcome::Theirs;
+use super::outcome::ReferenceOutcome;
 
-/// A difference that is meant.
+/// An intended difference.
 pub(super) struct Deviation {
-    /// What differs, and why.
+    /// The difference and its reason.
     pub(super) reason: &'static str,
-    /// Expressions, what they are with us, and with the crate, in words.
+    /// Expressions, with our result and that of the crate, in words.
     pub(super) cases: &'static [(&'static str, &'static str, &'static str)],
-    /// Whether this is why a random expression differs.
-    pub(super) explains: fn(&str, &Result<Value, String>, &Theirs) -> bool,
+    /// Tests if this explains the difference of a random expression.
+    pub(super) explains: fn(&str, &Result<Value, String>, &ReferenceOutcome) -> bool,
 }
 
-/// All differences that are meant.
+/// All intended differences.
 pub(super) const DEVIATIONS: &[Deviation] = &[
     Deviation {
         reason: "JSON has one type of number, so whole numbers and fractions calculate with each other",
@@ -34,18 +34,18 @@ pub(super) const DEVIATIONS: &[Deviation] = &[
             ("math.trunc(1)", "1", "failed"),
         ],
         explains: |_, _, theirs| match theirs {
-            Theirs::Failed(ExecutionError::UnsupportedBinaryOperator(_, left, right)) => {
+            ReferenceOutcome::Failed(ExecutionError::UnsupportedBinaryOperator(_, left, right)) => {
                 is_number(left) && is_number(right)
             }
-            Theirs::Failed(ExecutionError::Overflow(_, cel::Value::UInt(_), _)) => true,
-            Theirs::Failed(ExecutionError::NoSuchOverload(error)) => {
+            ReferenceOutcome::Failed(ExecutionError::Overflow(_, cel::Value::UInt(_), _)) => true,
+            ReferenceOutcome::Failed(ExecutionError::NoSuchOverload(error)) => {
                 let is_rounding = ["ceil", "floor", "round", "trunc"]
                     .iter()
                     .any(|name| error.function() == format!("math.{name}"));
                 is_rounding && error.argument_types() == ["int"]
                     || error.argument_types().iter().any(|kind| kind == "uint")
             }
-            Theirs::Failed(ExecutionError::FunctionError { function, message }) => {
+            ReferenceOutcome::Failed(ExecutionError::FunctionError { function, message }) => {
                 function == "sort" && message.contains("same type")
             }
             _ => false,
@@ -76,8 +76,8 @@ pub(super) const DEVIATIONS: &[Deviation] = &[
             ),
         ],
         explains: |_, _, theirs| match theirs {
-            Theirs::Failed(ExecutionError::Overflow(..)) => true,
-            Theirs::Failed(ExecutionError::FunctionError { message, .. }) => {
+            ReferenceOutcome::Failed(ExecutionError::Overflow(..)) => true,
+            ReferenceOutcome::Failed(ExecutionError::FunctionError { message, .. }) => {
                 message.contains("overflow") || message.contains("too large to fit")
             }
             _ => false,
@@ -161,8 +161,10 @@ pub(super) const DEVIATIONS: &[Deviation] = &[
             ("n-1", "failed", "2"),
         ],
         explains: |_, _, theirs| match theirs {
-            Theirs::Failed(ExecutionError::IndexOutOfBounds(cel::Value::Int(index))) => *index < 0,
-            Theirs::Failed(ExecutionError::NoSuchOverload(error)) => {
+            ReferenceOutcome::Failed(ExecutionError::IndexOutOfBounds(cel::Value::Int(index))) => {
+                *index < 0
+            }
+            ReferenceOutcome::Failed(ExecutionError::NoSuchOverload(error)) => {
                 error.function() == "_[_]" && error.argument_types() == ["list", "string"]
             }
             _ => false,
@@ -191,10 +193,10 @@ pub(super) const DEVIATIONS: &[Deviation] = &[
         ],
         explains: |text, ours, theirs| {
             let found_nothing = match theirs {
-                Theirs::Failed(
+                ReferenceOutcome::Failed(
                     ExecutionError::NoSuchKey(_) | ExecutionError::IndexOutOfBounds(_),
                 ) => true,
-                Theirs::Failed(ExecutionError::NoSuchOverload(error)) => {
+                ReferenceOutcome::Failed(ExecutionError::NoSuchOverload(error)) => {
                     ["_._", "_[_]"].contains(&error.function())
                 }
                 _ => false,
@@ -238,7 +240,7 @@ pub(super) const DEVIATIONS: &[Deviation] = &[
             ("true || 1.sortBy(x, x) == l", "true", "malformed"),
         ],
         explains: |_, _, theirs| {
-            matches!(theirs, Theirs::Malformed(message)
+            matches!(theirs, ReferenceOutcome::Malformed(message)
                 if message.contains("literal arguments must be numeric")
                     || message.contains("invalid single argument value")
                     || message.contains("sortBy can only be applied"))

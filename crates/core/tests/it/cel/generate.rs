@@ -1,37 +1,37 @@
-//! Random expressions and random values for the names in them, both made from a list of choices that shrinks well.
+//! Random expressions and values, generated from a list of choices that shrinks well.
 
 use std::ops::Range;
 
 use planwright_core::{Number, Value};
 
-use super::outcome::World;
+use super::outcome::Bindings;
 use super::shapes::{KINDS, Kind, kind_of, leaves, shapes};
 
-/// How deeply operations are put into each other.
-const DEEPEST: usize = 6;
+/// Maximum nesting of operations.
+const MAX_DEPTH: usize = 6;
 
-/// Where an expression stops to grow.
-const LONGEST: usize = 600;
+/// Maximum length of an expression, in bytes.
+const MAX_LENGTH: usize = 600;
 
-/// The variables of loops. One of them is the name of a value, too.
+/// The names of loop variables. One of them is also the name of a value.
 const LOCALS: [&str; 3] = ["x", "y", "z"];
 
 /// A random expression.
 #[derive(Debug)]
-pub(super) struct Generated {
+pub(super) struct GeneratedExpression {
     pub(super) text: String,
     parts: Vec<Range<usize>>,
 }
 
-impl Generated {
-    /// The texts of all expressions inside of it, the innermost first, itself last.
+impl GeneratedExpression {
+    /// Returns the texts of all subexpressions, innermost first, then the whole.
     pub(super) fn parts(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().map(|part| &self.text[part.clone()])
     }
 }
 
-/// An expression that `choices` lead to. Most are well typed; one operand in sixteen is of any kind.
-pub(super) fn expression(choices: &[u8]) -> Generated {
+/// Generates an expression from `choices`. Most are well typed; one operand in sixteen is of any kind.
+pub(super) fn expression(choices: &[u8]) -> GeneratedExpression {
     let mut writer = Writer {
         choices: Choices(choices.iter()),
         text: String::new(),
@@ -39,15 +39,15 @@ pub(super) fn expression(choices: &[u8]) -> Generated {
         locals: Vec::new(),
     };
     let kind = writer.choices.one_of(&KINDS);
-    writer.write(kind, DEEPEST);
-    Generated {
+    writer.write(kind, MAX_DEPTH);
+    GeneratedExpression {
         text: writer.text,
         parts: writer.parts,
     }
 }
 
-/// Values for all names that [`expression`] uses.
-pub(super) fn world(choices: &[u8]) -> World {
+/// Generates values for all names that [`expression`] uses.
+pub(super) fn bindings(choices: &[u8]) -> Bindings {
     let mut choices = Choices(choices.iter());
     let mut whole = || Value::from(choices.one_of(&[0, 1, 2, 3, -1, -7, i64::MAX, i64::MIN]));
     let wholes: Vec<Value> = (0..5).map(|_| whole()).collect();
@@ -66,7 +66,7 @@ pub(super) fn world(choices: &[u8]) -> World {
     let objects = [object(), object(), object()];
     let truth = Value::from(choices.pick(2) == 1);
     let mixed = [&wholes[1], &texts[1], &doubles[1], &Value::Null, &truth];
-    World(vec![
+    Bindings(vec![
         ("g", Value::list(mixed.into_iter().cloned())),
         ("i", wholes[0].clone()),
         ("j", wholes[1].clone()),
@@ -82,17 +82,17 @@ pub(super) fn world(choices: &[u8]) -> World {
     ])
 }
 
-/// `world` once for each of its values, which the variables of loops then have, so that parts of loops can be looked at
-/// alone.
-pub(super) fn inside_loops(world: &World) -> Vec<World> {
+/// Returns a copy of `bindings` for each of its values, with that value as the loop variables, so that parts of loops can
+/// be evaluated alone.
+pub(super) fn loop_bindings(bindings: &Bindings) -> Vec<Bindings> {
     let with = |value: &Value| {
         let locals = LOCALS.map(|name| (name, value.clone()));
-        World(locals.into_iter().chain(world.0.clone()).collect())
+        Bindings(locals.into_iter().chain(bindings.0.clone()).collect())
     };
-    world.0.iter().map(|(_, value)| with(value)).collect()
+    bindings.0.iter().map(|(_, value)| with(value)).collect()
 }
 
-/// What is left to choose from; the first of everything when nothing is.
+/// The remaining choices; once empty, always the first one.
 struct Choices<'c>(std::slice::Iter<'c, u8>);
 
 impl Choices<'_> {
@@ -129,7 +129,7 @@ impl Writer<'_> {
         } else {
             kind
         };
-        if depth == 0 || self.choices.is_empty() || self.text.len() > LONGEST {
+        if depth == 0 || self.choices.is_empty() || self.text.len() > MAX_LENGTH {
             return self.leaf(kind);
         }
         let shapes = shapes(kind);
@@ -141,8 +141,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes `shape`, with expressions in place of `@W` (a whole number), `@D` (a double), `@B`, `@T`, `@L`, `@O` and
-    /// `@#` (the same kind). `@x` is the variable of a loop, which the expressions behind it may use.
+    /// Writes `shape`, with expressions in place of `@W` (an integer), `@D` (a double), `@B`, `@T`, `@L`, `@O` and `@#`
+    /// (the same kind). `@x` is a loop variable, which later expressions may use.
     fn shape(&mut self, shape: &str, kind: Kind, depth: usize) {
         let outside = self.locals.len();
         let mut letters = shape.chars();

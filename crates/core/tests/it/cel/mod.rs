@@ -1,4 +1,4 @@
-//! Whether the language between `${` and `}` is CEL: every expression is computed by us and by the `cel` crate.
+//! Conformance with CEL: every expression is evaluated by us and by the `cel` crate.
 
 mod deviation;
 mod generate;
@@ -13,19 +13,19 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use self::deviation::DEVIATIONS;
-use self::outcome::{Theirs, World, ours, reference, theirs};
+use self::outcome::{Bindings, ReferenceOutcome, ours, reference, theirs};
 
-/// Expressions to which both give the same value.
+/// Expressions with the same value in both.
 const VALUES: &str = include_str!("values.txt");
 
-/// Expressions that both refuse to read or to compute.
+/// Expressions that neither parses or evaluates.
 const REFUSALS: &str = include_str!("refusals.txt");
 
-/// How many random expressions are compared.
+/// The number of random expressions.
 const CASES: u32 = 3000;
 
-/// What the names in the tables stand for.
-fn table_world() -> World {
+/// The values of the names in the tables.
+fn table_bindings() -> Bindings {
     let values = [
         (
             "a",
@@ -44,14 +44,14 @@ fn table_world() -> World {
         ("z", "null"),
         ("y", "true"),
     ];
-    World(
+    Bindings(
         values
             .map(|(name, json)| (name, Value::from_json(json).unwrap()))
             .into(),
     )
 }
 
-/// Runs `test` where the crate's parser has stack enough.
+/// Runs `test` on a thread with enough stack for the crate's parser.
 fn with_reference(test: fn(&Arc<Env>)) {
     std::thread::Builder::new()
         .stack_size(256 << 20)
@@ -61,7 +61,7 @@ fn with_reference(test: fn(&Arc<Env>)) {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
 }
 
-/// The expressions of a table, one a line. `⏎` stands for the end of a line, `#` begins a heading.
+/// Returns the expressions of a table, one per line. `⏎` stands for a line break, `#` begins a heading.
 fn lines(table: &str) -> impl Iterator<Item = String> {
     table
         .lines()
@@ -69,18 +69,18 @@ fn lines(table: &str) -> impl Iterator<Item = String> {
         .map(|line| line.replace('⏎', "\n"))
 }
 
-/// What either of us makes of an expression, in a word: JSON, `malformed`, `failed`, `foreign`.
-fn in_words(ours: &Result<Value, String>, theirs: &Theirs) -> (String, String) {
+/// Describes both results in a word: JSON, `malformed`, `failed`, `foreign`.
+fn describe(ours: &Result<Value, String>, theirs: &ReferenceOutcome) -> (String, String) {
     let ours = match ours {
         Ok(value) => value.to_json(),
         Err(message) if message.starts_with("malformed") => "malformed".into(),
         Err(_) => "failed".into(),
     };
     let theirs = match theirs {
-        Theirs::Value(value) => value.to_json(),
-        Theirs::Foreign(_) => "foreign".into(),
-        Theirs::Failed(_) => "failed".into(),
-        Theirs::Malformed(_) => "malformed".into(),
+        ReferenceOutcome::Value(value) => value.to_json(),
+        ReferenceOutcome::Foreign(_) => "foreign".into(),
+        ReferenceOutcome::Failed(_) => "failed".into(),
+        ReferenceOutcome::Malformed(_) => "malformed".into(),
     };
     (ours, theirs)
 }
@@ -88,11 +88,11 @@ fn in_words(ours: &Result<Value, String>, theirs: &Theirs) -> (String, String) {
 #[test]
 fn both_give_the_same_values() {
     with_reference(|env| {
-        let world = table_world();
+        let bindings = table_bindings();
         for text in lines(VALUES) {
-            let (ours, theirs) = (ours(&text, &world), theirs(&text, &world, env));
+            let (ours, theirs) = (ours(&text, &bindings), theirs(&text, &bindings, env));
             assert_eq!(
-                ours.clone().map(Theirs::Value),
+                ours.clone().map(ReferenceOutcome::Value),
                 Ok(theirs),
                 "{text}: {ours:?}"
             );
@@ -103,10 +103,14 @@ fn both_give_the_same_values() {
 #[test]
 fn both_refuse_the_same() {
     with_reference(|env| {
-        let world = table_world();
+        let bindings = table_bindings();
         for text in lines(REFUSALS) {
-            let (ours, theirs) = (ours(&text, &world), theirs(&text, &world, env));
-            let both = ours.is_err() && matches!(theirs, Theirs::Failed(_) | Theirs::Malformed(_));
+            let (ours, theirs) = (ours(&text, &bindings), theirs(&text, &bindings, env));
+            let both = ours.is_err()
+                && matches!(
+                    theirs,
+                    ReferenceOutcome::Failed(_) | ReferenceOutcome::Malformed(_)
+                );
             assert!(both, "{text}: {ours:?}, {theirs:?}");
         }
     });
@@ -115,11 +119,11 @@ fn both_refuse_the_same() {
 #[test]
 fn deviations_are_as_listed() {
     with_reference(|env| {
-        let world = table_world();
+        let bindings = table_bindings();
         for deviation in DEVIATIONS {
             for (text, expected_of_us, expected_of_them) in deviation.cases {
-                let (ours, theirs) = (ours(text, &world), theirs(text, &world, env));
-                let found = in_words(&ours, &theirs);
+                let (ours, theirs) = (ours(text, &bindings), theirs(text, &bindings, env));
+                let found = describe(&ours, &theirs);
                 let expected = ((*expected_of_us).to_owned(), (*expected_of_them).to_owned());
                 assert_eq!(found, expected, "{text}: {ours:?}, {theirs:?}");
                 assert_ne!(
@@ -132,12 +136,12 @@ fn deviations_are_as_listed() {
     });
 }
 
-/// Whether we and the crate agree about `text`.
-fn agree(ours: &Result<Value, String>, theirs: &Theirs) -> bool {
+/// Returns true if both results agree.
+fn agree(ours: &Result<Value, String>, theirs: &ReferenceOutcome) -> bool {
     match (ours, theirs) {
-        (Ok(ours), Theirs::Value(theirs)) => ours == theirs,
-        (Ok(_), _) | (Err(_), Theirs::Value(_) | Theirs::Foreign(_)) => false,
-        (Err(_), Theirs::Failed(_) | Theirs::Malformed(_)) => true,
+        (Ok(ours), ReferenceOutcome::Value(theirs)) => ours == theirs,
+        (Ok(_), _) | (Err(_), ReferenceOutcome::Value(_) | ReferenceOutcome::Foreign(_)) => false,
+        (Err(_), ReferenceOutcome::Failed(_) | ReferenceOutcome::Malformed(_)) => true,
     }
 }
 
@@ -151,8 +155,8 @@ fn random_expressions_agree() {
         };
         let choices = |most| prop::collection::vec(any::<u8>(), 0..most);
         // `&&`, `||`, `all` and `exists` can hide the failure of a part, so a difference may come from any part.
-        let is_explained = |text: &str, world: &World| {
-            let (ours, theirs) = (ours(text, world), theirs(text, world, env));
+        let is_explained = |text: &str, bindings: &Bindings| {
+            let (ours, theirs) = (ours(text, bindings), theirs(text, bindings, env));
             DEVIATIONS
                 .iter()
                 .any(|deviation| (deviation.explains)(text, &ours, &theirs))
@@ -160,18 +164,18 @@ fn random_expressions_agree() {
         TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
             .run(&(choices(120), choices(40)), |(expression, values)| {
                 let expression = generate::expression(&expression);
-                let world = generate::world(&values);
+                let bindings = generate::bindings(&values);
                 let (ours, theirs) = (
-                    ours(&expression.text, &world),
-                    theirs(&expression.text, &world, env),
+                    ours(&expression.text, &bindings),
+                    theirs(&expression.text, &bindings, env),
                 );
                 prop_assert!(
                     agree(&ours, &theirs)
-                        || is_explained(&expression.text, &world)
-                        || generate::inside_loops(&world).iter().any(|world| {
-                            expression.parts().any(|part| is_explained(part, world))
+                        || is_explained(&expression.text, &bindings)
+                        || generate::loop_bindings(&bindings).iter().any(|bindings| {
+                            expression.parts().any(|part| is_explained(part, bindings))
                         }),
-                    "{}\n{world:?}\n{ours:?}\n{theirs:?}",
+                    "{}\n{bindings:?}\n{ours:?}\n{theirs:?}",
                     expression.text
                 );
                 Ok(())

@@ -1,4 +1,4 @@
-//! One expression computed twice: by us, and by the `cel` crate.
+//! Evaluation of one expression by us and by the `cel` crate.
 
 use std::sync::Arc;
 
@@ -9,38 +9,38 @@ use planwright_core::path::read_path;
 use planwright_core::plan::{Alternative, Form, Source};
 use planwright_core::{Number, Value};
 
-/// What the crate makes of an expression.
+/// The result of the `cel` crate.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Theirs {
-    /// A value that JSON has too.
+pub(super) enum ReferenceOutcome {
+    /// A value that JSON can represent.
     Value(Value),
     /// A value of a type that JSON does not have.
     Foreign(cel::Value),
-    /// It cannot be computed.
+    /// The evaluation failed.
     Failed(ExecutionError),
-    /// It is no expression, for these reasons.
+    /// The text is malformed, for these reasons.
     Malformed(String),
 }
 
-/// The names that expressions use, and their values.
+/// The names that expressions use, with their values.
 #[derive(Clone, Debug)]
-pub(super) struct World(pub(super) Vec<(&'static str, Value)>);
+pub(super) struct Bindings(pub(super) Vec<(&'static str, Value)>);
 
-impl World {
+impl Bindings {
     fn value(&self, name: &str) -> Option<&Value> {
         let (_, value) = self.0.iter().find(|(known, _)| *known == name)?;
         Some(value)
     }
 }
 
-/// What we make of `text`: a value, or a message.
-pub(super) fn ours(text: &str, world: &World) -> Result<Value, String> {
+/// Evaluates `text` with our implementation.
+pub(super) fn ours(text: &str, bindings: &Bindings) -> Result<Value, String> {
     let form = parse_form(text).map_err(|error| format!("malformed: {error}"))?;
-    resolve(&form, world).map_err(|error| error.to_string())
+    resolve(&form, bindings).map_err(|error| error.to_string())
 }
 
 /// Resolves `form` as an engine does.
-fn resolve(form: &Form, world: &World) -> Result<Value, EvaluationError> {
+fn resolve(form: &Form, bindings: &Bindings) -> Result<Value, EvaluationError> {
     let Form::First(alternatives) = form else {
         panic!("`all(…)` is not for this test");
     };
@@ -49,13 +49,13 @@ fn resolve(form: &Form, world: &World) -> Result<Value, EvaluationError> {
         last = match alternative {
             Alternative::Literal(value) => Ok(value.clone()),
             Alternative::Read(read) => match &read.source {
-                Source::Step(id) => match world.value(id.as_str()) {
+                Source::Step(id) => match bindings.value(id.as_str()) {
                     Some(root) => read_path(root, &read.path, read.missing).map_err(Into::into),
                     None => Err(EvaluationError::Missing(format!("there is no `{id}`"))),
                 },
                 other => panic!("{other:?} is not for this test"),
             },
-            Alternative::Expression(expression) => evaluate(expression, world),
+            Alternative::Expression(expression) => evaluate(expression, bindings),
         };
         if !matches!(last, Err(EvaluationError::Missing(_))) {
             break;
@@ -64,16 +64,16 @@ fn resolve(form: &Form, world: &World) -> Result<Value, EvaluationError> {
     last
 }
 
-fn evaluate(expression: &Expression, world: &World) -> Result<Value, EvaluationError> {
+fn evaluate(expression: &Expression, bindings: &Bindings) -> Result<Value, EvaluationError> {
     let values: Result<Vec<Value>, EvaluationError> = expression
         .bindings()
         .iter()
-        .map(|form| resolve(form, world))
+        .map(|form| resolve(form, bindings))
         .collect();
     expression.evaluate(&values?, &EvaluationLimits::default())
 }
 
-/// The crate, with the extensions that we have functions of.
+/// Returns the crate's environment, with the extensions that we implement.
 pub(super) fn reference() -> Arc<Env> {
     let mut env = Env::stdlib();
     for extension in [extensions::strings, extensions::lists, extensions::math] {
@@ -82,23 +82,25 @@ pub(super) fn reference() -> Arc<Env> {
     Arc::new(env)
 }
 
-/// What the crate makes of `text`.
-pub(super) fn theirs(text: &str, world: &World, env: &Arc<Env>) -> Theirs {
+/// Evaluates `text` with the crate.
+pub(super) fn theirs(text: &str, bindings: &Bindings, env: &Arc<Env>) -> ReferenceOutcome {
     let program = match env.compile(text) {
         Ok(program) => program,
-        Err(errors) => return Theirs::Malformed(errors.to_string()),
+        Err(errors) => return ReferenceOutcome::Malformed(errors.to_string()),
     };
     let mut context = Context::with_env(Arc::clone(env));
-    for (name, value) in world.0.iter().rev() {
+    for (name, value) in bindings.0.iter().rev() {
         context.add_variable_from_value(*name, to_theirs(value));
     }
     match program.execute(&context) {
-        Ok(value) => from_theirs(&value).map_or(Theirs::Foreign(value), Theirs::Value),
-        Err(error) => Theirs::Failed(error),
+        Ok(value) => {
+            from_theirs(&value).map_or(ReferenceOutcome::Foreign(value), ReferenceOutcome::Value)
+        }
+        Err(error) => ReferenceOutcome::Failed(error),
     }
 }
 
-/// The same value in the crate's types. Whole numbers are `int`, and `uint` beyond its range.
+/// Converts to the crate's types. Integers become `int`, or `uint` beyond its range.
 fn to_theirs(value: &Value) -> cel::Value {
     match value {
         Value::Null => cel::Value::Null,
@@ -121,7 +123,7 @@ fn to_theirs(value: &Value) -> cel::Value {
     }
 }
 
-/// The same value in our types, if JSON has such a one.
+/// Converts from the crate's types, if JSON can represent the value.
 fn from_theirs(value: &cel::Value) -> Option<Value> {
     Some(match value {
         cel::Value::Null => Value::Null,

@@ -1,6 +1,6 @@
-//! The expressions that random ones are built from, by what they give.
+//! The building blocks of random expressions, by the kind of their value.
 
-/// What an expression is meant to give.
+/// The kind of an expression's value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     Whole,
@@ -11,7 +11,7 @@ pub(super) enum Kind {
     Object,
 }
 
-/// All of them.
+/// All kinds.
 pub(super) const KINDS: [Kind; 6] = [
     Kind::Whole,
     Kind::Double,
@@ -21,7 +21,7 @@ pub(super) const KINDS: [Kind; 6] = [
     Kind::Object,
 ];
 
-/// The kind that a sign in a shape stands for.
+/// Returns the kind that a placeholder in a shape stands for.
 pub(super) fn kind_of(sign: Option<char>) -> Option<Kind> {
     Some(match sign? {
         'W' => Kind::Whole,
@@ -34,8 +34,8 @@ pub(super) fn kind_of(sign: Option<char>) -> Option<Kind> {
     })
 }
 
-/// The operations that give a value of a kind. No object with several keys gets into a loop, for the crate goes over keys
-/// in no order.
+/// The operations that give a value of a kind. Objects with several keys are not used in loops, since the crate visits
+/// keys in no defined order.
 pub(super) fn shapes(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::Whole => &[
@@ -196,7 +196,7 @@ pub(super) fn shapes(kind: Kind) -> &'static [&'static str] {
     }
 }
 
-/// Expressions of a kind with nothing inside of them, the simplest first.
+/// Expressions of a kind without operands, simplest first.
 pub(super) fn leaves(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::Whole => &[

@@ -334,7 +334,7 @@ fn limits_hold() {
     let help = diagnostics.iter().last().and_then(|last| last.help.clone());
     assert_eq!(
         help.as_deref(),
-        Some("write a digit after the point; 2 further findings are not shown")
+        Some("write a digit after the point; 2 further diagnostics are not shown")
     );
 }
 

@@ -1,0 +1,275 @@
+//! A tool and its definition: everything that its server states about it, in canonical form and with a digest.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use super::server_names::for_models;
+use crate::{Object, Schema, Value};
+
+/// A tool of a server.
+#[derive(Clone, Debug)]
+pub struct Tool {
+    /// The server that offers it.
+    pub server: Arc<str>,
+    /// The identity of the server: its command line or address. Empty for tools in this process.
+    pub origin: Arc<str>,
+    /// The name of the tool on its server.
+    pub name: Arc<str>,
+    /// A one-line title for people.
+    pub title: Option<Arc<str>>,
+    /// The server's description of the tool.
+    pub description: Option<Arc<str>>,
+    /// The schema of the arguments.
+    pub input: Schema,
+    /// The schema of the output; [`Schema::any`] if the server declares none.
+    pub output: Schema,
+    /// The effects of the tool, as stated by the server or overridden by the configuration.
+    pub annotations: Annotations,
+    /// The hints that the server states, before any configuration is applied.
+    pub hints: Hints,
+    /// True if a person must approve each call, whatever the annotations say. That holds for tools
+    /// whose server declares them destructive, and for functions built so.
+    pub approval: bool,
+    /// The reason for the required approval, as one clause, if known.
+    pub approval_reason: Option<Arc<str>>,
+}
+
+/// The annotations that a server states about a tool (MCP `ToolAnnotations`); `None` for omitted ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// `readOnlyHint`
+    pub read_only: Option<bool>,
+    /// `destructiveHint`
+    pub destructive: Option<bool>,
+    /// `idempotentHint`
+    pub idempotent: Option<bool>,
+    /// `openWorldHint`
+    pub open_world: Option<bool>,
+}
+
+impl Hints {
+    /// Returns true if the server does not say whether the tool destroys something. MCP treats such
+    /// a tool as destructive.
+    pub fn leave_destruction_open(&self) -> bool {
+        // The destructive hint is meaningful only for tools that are not read-only.
+        self.destructive.is_none() && self.read_only != Some(true)
+    }
+
+    /// Returns true if the server declares the tool destructive.
+    pub fn states_destructive(&self) -> bool {
+        self.destructive == Some(true) && self.read_only != Some(true)
+    }
+
+    /// Returns the annotations that follow from the hints, with the MCP defaults for omitted ones.
+    pub fn annotations(&self, trusted: bool) -> Annotations {
+        let default = Annotations::default();
+        Annotations {
+            read_only: self.read_only.unwrap_or(default.read_only),
+            destructive: self.destructive.unwrap_or(default.destructive),
+            idempotent: self.idempotent.unwrap_or(default.idempotent),
+            open_world: self.open_world.unwrap_or(default.open_world),
+            trusted,
+        }
+    }
+}
+
+/// The effects of a tool, with the defaults of MCP 2026-07-28.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Annotations {
+    /// The tool changes nothing.
+    pub read_only: bool,
+    /// The tool may destroy something.
+    pub destructive: bool,
+    /// A second call with the same arguments has no further effect.
+    pub idempotent: bool,
+    /// The tool reaches beyond a closed domain.
+    pub open_world: bool,
+    /// True if the server is trusted. Annotations of an untrusted server relax no rule.
+    pub trusted: bool,
+}
+
+impl Default for Annotations {
+    fn default() -> Self {
+        Self {
+            read_only: false,
+            destructive: true,
+            idempotent: false,
+            open_world: true,
+            trusted: false,
+        }
+    }
+}
+
+impl Tool {
+    /// Creates a tool of which only the name is known.
+    pub fn new(server: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
+        Self {
+            server: server.into(),
+            origin: Arc::from(""),
+            name: name.into(),
+            title: None,
+            description: None,
+            input: Schema::any(),
+            output: Schema::any(),
+            annotations: Annotations::default(),
+            hints: Hints::default(),
+            approval: false,
+            approval_reason: None,
+        }
+    }
+
+    /// Returns the name `server.tool`.
+    pub fn qualified_name(&self) -> String {
+        format!("{}.{}", self.server, self.name)
+    }
+
+    /// Returns the name `server__tool`, limited to the letters, digits, `_` and `-` that model APIs allow.
+    pub fn model_name(&self) -> String {
+        format!("{}__{}", for_models(&self.server), for_models(&self.name))
+    }
+
+    /// Returns true if a trusted server states that a second call with the same arguments has no further effect.
+    pub fn is_repeatable(&self) -> bool {
+        // Nothing is repeated on the word of an untrusted server.
+        self.annotations.trusted && (self.annotations.read_only || self.annotations.idempotent)
+    }
+
+    /// Returns true if a person must approve each call: [`approval`](Self::approval).
+    pub fn needs_approval(&self) -> bool {
+        self.approval
+    }
+}
+
+impl Tool {
+    /// Returns everything that the server states about the tool, with the server's identity. Object keys are sorted, so
+    /// lists that differ only in key order give the same definition. Configuration is not part of it.
+    pub fn definition(&self) -> Value {
+        let text = |text: &Option<Arc<str>>| text.clone().map_or(Value::Null, Value::Text);
+        let fields = [
+            ("server", Value::Text(self.server.clone())),
+            ("origin", Value::Text(self.origin.clone())),
+            ("name", Value::Text(self.name.clone())),
+            ("title", text(&self.title)),
+            ("description", text(&self.description)),
+            // Servers may list keys in another order at each start; that is no change of the tool.
+            ("input_schema", sorted(self.input.as_value())),
+            ("output_schema", sorted(self.output.as_value())),
+            ("annotations", stated(self.hints)),
+        ];
+        Value::object(fields)
+    }
+
+    /// Returns the SHA-256 of the JSON of [`definition`](Self::definition), in hexadecimal digits.
+    pub fn definition_digest(&self) -> String {
+        hex(&Sha256::digest(self.definition().to_json()))
+    }
+}
+
+/// Returns the stated hints by their MCP names.
+fn stated(hints: Hints) -> Value {
+    let hints = [
+        ("destructiveHint", hints.destructive),
+        ("idempotentHint", hints.idempotent),
+        ("openWorldHint", hints.open_world),
+        ("readOnlyHint", hints.read_only),
+    ];
+    let stated = hints.into_iter();
+    Value::object(stated.filter_map(|(name, hint)| Some((name, Value::Bool(hint?)))))
+}
+
+/// Returns `value` with the keys of all objects sorted.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::List(items) => Value::list(items.iter().map(sorted)),
+        Value::Object(fields) => {
+            let mut entries: Vec<_> = fields.iter().collect();
+            entries.sort_by_key(|(key, _)| *key);
+            let sorted: Object = entries
+                .into_iter()
+                .map(|(key, field)| (key.clone(), sorted(field)))
+                .collect();
+            Value::from(sorted)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => value.clone(),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        // Writing to a `String` cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool() -> Tool {
+        let schema = r#"{"type": "object", "properties": {"b": {"type": "string"}, "a": {}}}"#;
+        Tool {
+            origin: "node server.js".into(),
+            description: Some("Pays.".into()),
+            input: Schema::from_value(Value::from_json(schema).unwrap()),
+            hints: Hints {
+                destructive: Some(true),
+                ..Hints::default()
+            },
+            ..Tool::new("bank", "pay")
+        }
+    }
+
+    #[test]
+    fn a_definition_has_all_that_the_server_states() {
+        assert_eq!(
+            tool().definition().to_json(),
+            r#"{"server":"bank","origin":"node server.js","name":"pay","title":null,"description":"Pays.","input_schema":{"properties":{"a":{},"b":{"type":"string"}},"type":"object"},"output_schema":{},"annotations":{"destructiveHint":true}}"#
+        );
+    }
+
+    #[test]
+    fn every_part_of_a_definition_changes_its_digest() {
+        let schema = |text: &str| Schema::from_value(Value::from_json(text).unwrap());
+        let changes: [fn(&mut Tool); 8] = [
+            |tool| tool.server = "b".into(),
+            |tool| tool.origin = "b".into(),
+            |tool| tool.name = "b".into(),
+            |tool| tool.title = Some("b".into()),
+            |tool| tool.description = None,
+            |tool| tool.hints.destructive = None,
+            |tool| tool.hints.destructive = Some(false),
+            |tool| tool.hints.read_only = Some(true),
+        ];
+        let mut digests = vec![tool().definition_digest()];
+        for change in changes {
+            let mut changed = tool();
+            change(&mut changed);
+            digests.push(changed.definition_digest());
+        }
+        for text in [r#"{"type": "object"}"#, r#"{"type": "array"}"#] {
+            let mut changed = tool();
+            changed.input = schema(text);
+            digests.push(changed.definition_digest());
+            changed.output = schema(text);
+            digests.push(changed.definition_digest());
+        }
+        let count = digests.len();
+        digests.sort();
+        digests.dedup();
+        assert_eq!(digests.len(), count);
+    }
+
+    #[test]
+    fn the_order_of_keys_and_the_configuration_do_not_count() {
+        let schema = r#"{"properties": {"a": {}, "b": {"type": "string"}}, "type": "object"}"#;
+        let mut other = tool();
+        other.input = Schema::from_value(Value::from_json(schema).unwrap());
+        other.approval = true;
+        other.annotations.trusted = true;
+        assert_eq!(other.definition_digest(), tool().definition_digest());
+    }
+}

@@ -1,0 +1,254 @@
+//! The checked plan, which is the only form that an engine accepts.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::writers::{SlotWriters, slot_keys};
+use crate::plan::{Action, Approval, Outside, Read, SlotKind, Source};
+use crate::{Diagnostics, Hashing, Object, Plan, Step, StepId, Tool};
+
+/// A plan without errors, with the results of its check. Only [`check()`](crate::check()) creates one. Cloning is
+/// cheap.
+#[derive(Clone, Debug)]
+pub struct CheckedPlan {
+    data: Arc<CheckedData>,
+    warnings: Arc<Diagnostics>,
+}
+
+#[derive(Debug)]
+pub(super) struct CheckedData {
+    pub(super) plan: Plan,
+    pub(super) steps: Vec<CheckedStep>,
+    pub(super) ids: HashMap<StepId, u32, Hashing>,
+    pub(super) writers: SlotWriters,
+    pub(super) digest: String,
+    pub(super) inputs: Object,
+    /// The reads of slots that no step of the plan writes, including those of sub-plans that share the slots.
+    pub(super) unwritten_slot_reads: Vec<Read>,
+    pub(super) size: PlanSize,
+}
+
+/// The size of a plan together with its sub-plans.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PlanSize {
+    /// The number of steps, including those of sub-plans for each of their uses.
+    pub(super) steps: usize,
+    /// The nesting depth of sub-plans: 0 if no step runs a plan.
+    pub(super) depth: usize,
+}
+
+impl PlanSize {
+    /// Computes the size of `plan`, which runs for `instances` instances.
+    pub(super) fn of(plan: &Plan, sub_plans: &[Option<CheckedPlan>], instances: usize) -> Self {
+        let mut whole = Self::default();
+        for (step, sub_plan) in plan.steps.iter().zip(sub_plans) {
+            let mut steps = 1;
+            if let Some(inner) = sub_plan.as_ref().map(CheckedPlan::size) {
+                steps = inner.steps.saturating_add(1);
+                whole.depth = whole.depth.max(inner.depth + 1);
+            }
+            // A step of one instance runs once, all others run for each instance.
+            if step.instance.is_none() {
+                steps = steps.saturating_mul(instances);
+            }
+            whole.steps = whole.steps.saturating_add(steps);
+        }
+        whole
+    }
+}
+
+/// The results of the check for one step.
+#[derive(Clone, Debug)]
+pub struct CheckedStep {
+    /// The position of the step in the plan.
+    pub index: u32,
+    /// The tool that the step calls.
+    pub tool: Option<Arc<Tool>>,
+    /// The plan that the step runs.
+    pub plan: Option<CheckedPlan>,
+    /// The steps that this one may wait for, by position, each once per kind.
+    pub dependencies: Vec<Dependency>,
+    /// The steps that must finish before this one is first evaluated, by position: all dependencies except those of
+    /// later alternatives.
+    pub first_waits: Vec<u32>,
+}
+
+/// A dependency: the step waits for another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Dependency {
+    /// The position of the other step.
+    pub on: u32,
+    /// The reason for waiting.
+    pub kind: DependencyKind,
+    /// True if the step waits only after an earlier alternative turned out to be missing.
+    pub optional: bool,
+}
+
+/// The reason why a step waits for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DependencyKind {
+    /// The step reads the output or the outcome of the other.
+    Data,
+    /// The step reads a slot that the other may write.
+    Slot,
+    /// The author declared the order.
+    Order,
+    /// The plan runs its steps in the listed order.
+    Listed,
+}
+
+impl CheckedPlan {
+    pub(super) fn new(data: CheckedData) -> Self {
+        Self {
+            data: Arc::new(data),
+            warnings: Arc::default(),
+        }
+    }
+
+    /// Returns the plan with [`warnings`](Self::warnings) replaced.
+    pub fn with_warnings(self, warnings: Diagnostics) -> Self {
+        Self {
+            warnings: Arc::new(warnings),
+            ..self
+        }
+    }
+
+    /// Returns the diagnostics that do not prevent a run. The reader of the plan's text may add its own.
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
+    }
+
+    /// Returns the plan.
+    pub fn plan(&self) -> &Plan {
+        &self.data.plan
+    }
+
+    /// Returns the results of the check for each step, in order.
+    pub fn steps(&self) -> &[CheckedStep] {
+        &self.data.steps
+    }
+
+    /// Returns the position of the step `id`.
+    pub fn step_index(&self, id: &str) -> Option<u32> {
+        self.data.ids.get(id).copied()
+    }
+
+    pub(super) fn size(&self) -> PlanSize {
+        self.data.size
+    }
+
+    /// Returns the external values that the plan and its sub-plans read.
+    pub fn outside(&self) -> BTreeSet<(Outside, Arc<str>)> {
+        let mut names = BTreeSet::new();
+        for (step, checked) in self.plan().steps.iter().zip(self.steps()) {
+            step.args.each_reference(&mut |reference| {
+                for read in reference.reads() {
+                    if let Source::Outside(what, name) = &read.source {
+                        names.insert((*what, Arc::clone(name)));
+                    }
+                }
+            });
+            // Sub-plans read the same external values.
+            names.extend(checked.plan.iter().flat_map(Self::outside));
+        }
+        names
+    }
+
+    /// Returns the digest of the plan's meaning, SHA-256 in hexadecimal digits. Plans that differ only in layout,
+    /// titles and notes share it.
+    pub fn digest(&self) -> &str {
+        &self.data.digest
+    }
+
+    /// Returns the values of the inputs by name: the given ones, and defaults for the others. A sub-plan has defaults
+    /// only.
+    pub fn inputs(&self) -> &Object {
+        &self.data.inputs
+    }
+
+    /// Returns the positions of the steps that must finish before `read` can be resolved: the named step, or all
+    /// writers of the slot, of a part of it, or of a slot around it.
+    pub fn producers(&self, read: &Read) -> Vec<u32> {
+        let CheckedData { ids, writers, .. } = &*self.data;
+        match &read.source {
+            Source::Step(id) | Source::Result(id) => ids.get(id).copied().into_iter().collect(),
+            Source::Slot(kind) => writers.overlapping(*kind, slot_keys(&read.path)).steps(),
+            Source::Item | Source::Index | Source::Last | Source::Outside(..) => Vec::new(),
+        }
+    }
+
+    /// Returns true if a step of the plan may write the slot that `read` reads.
+    pub(super) fn writes(&self, read: &Read) -> bool {
+        let Source::Slot(kind) = read.source else {
+            return false;
+        };
+        let overlap = self.data.writers.overlapping(kind, slot_keys(&read.path));
+        !overlap.is_empty()
+    }
+
+    /// Returns the slots of `kind` that the plan reads and none of its steps writes. A plan that shares its caller's
+    /// slots takes them from there.
+    pub fn unwritten_slot_reads(&self, kind: SlotKind) -> impl Iterator<Item = &Read> {
+        self.data
+            .unwritten_slot_reads
+            .iter()
+            .filter(move |read| read.source == Source::Slot(kind))
+    }
+}
+
+impl CheckedPlan {
+    /// Returns true if the step at position `step` may start before the rest of its plan is known. Its tool must be
+    /// read-only according to a trusted server, it must need no approval, it must read no secrets and no external
+    /// values, and no later step may be able to write what it reads. The caller checks its dependencies.
+    pub fn may_start_early(&self, step: usize) -> bool {
+        let plan = self.plan();
+        let (Some(written), Some(checked)) = (plan.steps.get(step), self.steps().get(step)) else {
+            return false;
+        };
+        let changes_nothing = match &written.action {
+            Action::Tool(_) => checked.tool.as_deref().is_some_and(merely_reads),
+            Action::Value(_) => true,
+            Action::Plan(call) => {
+                // A shared slot may still be written by a later step of the caller.
+                call.scopes.is_empty()
+                    && checked.plan.as_ref().is_some_and(|inner| {
+                        (0..inner.steps().len()).all(|step| inner.may_start_early(step))
+                    })
+            }
+        };
+        changes_nothing && written.approval != Approval::Ask && self.has_known_reads(written)
+    }
+
+    fn has_known_reads(&self, step: &Step) -> bool {
+        let mut knows = true;
+        step.each_node(&mut |node, _| {
+            node.each_reference(&mut |reference| {
+                knows &= reference
+                    .reads()
+                    .into_iter()
+                    .all(|read| self.is_known(read));
+            });
+        });
+        knows
+    }
+
+    fn is_known(&self, read: &Read) -> bool {
+        match &read.source {
+            Source::Outside(..) => false,
+            // A secret must not leave before the whole plan is known.
+            Source::Slot(SlotKind::Inputs | SlotKind::Vars) if self.has_secrets() => false,
+            // A slot without a writer so far may get one in the rest of the plan.
+            Source::Slot(SlotKind::State | SlotKind::Data) => self.writes(read),
+            _ => true,
+        }
+    }
+
+    fn has_secrets(&self) -> bool {
+        self.plan().has_secret_inputs()
+    }
+}
+
+fn merely_reads(tool: &Tool) -> bool {
+    // Only a trusted server's word counts.
+    tool.annotations.trusted && tool.annotations.read_only && !tool.needs_approval()
+}

@@ -1,0 +1,432 @@
+//! The argument pass: compares the arguments of each call with the schemas of its tool or plan.
+
+use std::cell::OnceCell;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::receiver::{
+    ArgumentReceiver, fitting_fields, may_be_text, named_arguments, properties, with_shape,
+};
+use crate::check::reporter::Reporter;
+use crate::check::resolved_plan::ResolvedPlan;
+use crate::check::type_inference::TypeInference;
+use crate::plan::{Action, Node, NodeKind, PlanCall, PlanTarget};
+use crate::schema::{Additional, Compatibility, FaultKind, SchemaFault, TemplateValue, Type};
+use crate::{Code, Hashing, Place, Plan, PointerSegment, Schema, Severity, Step, Tool, Value};
+
+pub(in crate::check) fn check(
+    resolved: &ResolvedPlan<'_>,
+    types: &TypeInference<'_>,
+    reporter: &mut Reporter<'_>,
+) {
+    let mut malformed = HashSet::new();
+    for (index, step) in resolved.steps() {
+        let pass = ArgumentPass {
+            types,
+            index,
+            step,
+            fields: OnceCell::new(),
+        };
+        pass.check_loop(reporter);
+        match &step.action {
+            Action::Tool(name) => {
+                let Some(tool) = resolved.tool(index).filter(|tool| !tool.input.is_any()) else {
+                    continue;
+                };
+                // A malformed schema is reported once per tool, not for each call.
+                if let Some(reason) = pass.check_tool_call(tool, reporter)
+                    && malformed.insert(tool.qualified_name())
+                {
+                    let message = format!(
+                        "the input schema of the tool `{}` is malformed: {reason}",
+                        tool.name
+                    );
+                    let diagnostic = reporter
+                        .warning(Code::InvalidSchema, name.place, message)
+                        .help("its arguments are not checked");
+                    reporter.push(diagnostic);
+                }
+            }
+            Action::Plan(call) => {
+                if let Some(plan) = resolved.sub_plan(index) {
+                    pass.check_plan_call(call, plan.plan(), reporter);
+                }
+            }
+            Action::Value(_) => {}
+        }
+    }
+}
+
+struct ArgumentPass<'a> {
+    types: &'a TypeInference<'a>,
+    index: u32,
+    step: &'a Step,
+    /// The arguments by name, if known; computed on first use.
+    fields: OnceCell<Option<NamedArguments>>,
+}
+
+type NamedArguments = IndexMap<Arc<str>, Node, Hashing>;
+
+impl ArgumentPass<'_> {
+    /// Checks a tool call. Returns the reason if the tool's input schema is malformed.
+    fn check_tool_call<'t>(&self, tool: &'t Tool, reporter: &mut Reporter<'_>) -> Option<&'t str> {
+        let receiver = ArgumentReceiver {
+            schema: &tool.input,
+            name: format!("the tool `{}`", tool.name),
+            argument: None,
+        };
+        let nothing;
+        // `null` means no arguments, which tools receive as an empty object.
+        let args = if self.step.args.as_literal() == Some(&Value::Null) {
+            nothing = Node::literal(Value::empty_object(), self.step.args.place);
+            &nothing
+        } else {
+            &self.step.args
+        };
+        let malformed = self.check_value(&receiver, args, reporter);
+        if malformed.is_none() {
+            self.warn_unlisted(&receiver, reporter);
+        }
+        malformed
+    }
+
+    /// Warns of arguments that an open schema does not list. Servers seldom close their schemas, and many ignore
+    /// unknown arguments.
+    fn warn_unlisted(&self, receiver: &ArgumentReceiver<'_>, reporter: &mut Reporter<'_>) {
+        let shape = receiver.schema.structure();
+        let lists = |member: &Type| match member {
+            Type::Object(object) => {
+                object.additional == Additional::Unspecified && !object.properties.is_empty()
+            }
+            _ => false,
+        };
+        let members = shape.members();
+        // If one alternative accepts any field, an unlisted one is no reason to warn.
+        if members.is_empty() || !members.iter().all(lists) {
+            return;
+        }
+        let known = properties(shape);
+        let Some(fields) = self.fields(reporter) else {
+            return;
+        };
+        for (field, node) in fields {
+            if known.contains(field) || reporter.only_counts(Severity::Warning) {
+                continue;
+            }
+            let message = format!("{} lists no parameter `{field}`", receiver.name);
+            let mut diagnostic = reporter.warning(Code::UnknownArgument, node.place, message);
+            diagnostic.help =
+                reporter.advice(field, "parameters", known.iter().map(|name| &**name));
+            reporter.push(match self.unambiguous_parameter(field, &known, reporter) {
+                Some(name) => diagnostic.rename(name),
+                None => diagnostic,
+            });
+        }
+    }
+
+    fn check_plan_call(&self, call: &PlanCall, plan: &Plan, reporter: &mut Reporter<'_>) {
+        // A plan without declared inputs accepts any arguments.
+        if plan.inputs.is_empty() {
+            return;
+        }
+        let name = match &call.target {
+            PlanTarget::Named(name) => format!("the plan `{}`", name.text),
+            PlanTarget::Inline(_) => format!("the plan of `{}`", self.step.id),
+        };
+        let Some(fields) = self.fields(reporter) else {
+            return;
+        };
+        for input in &plan.inputs {
+            match fields.get(&input.name) {
+                Some(node) => {
+                    let schema = Schema::from_value(input.schema.clone());
+                    if schema.is_any() {
+                        continue;
+                    }
+                    let receiver = ArgumentReceiver {
+                        schema: &schema,
+                        name: name.clone(),
+                        argument: Some(Arc::clone(&input.name)),
+                    };
+                    // A malformed schema is reported by the check of that plan.
+                    let _ = self.check_value(&receiver, node, reporter);
+                }
+                None if input.default.is_none() && !reporter.only_counts(Severity::Error) => {
+                    let message = format!("{name} needs the argument `{}`", input.name);
+                    let diagnostic = reporter.error(Code::MissingArgument, self.place(), message);
+                    let schema = Schema::from_value(input.schema.clone());
+                    reporter.push(with_shape(diagnostic, Some(schema.structure().clone())));
+                }
+                None => {}
+            }
+        }
+        let known: HashSet<&str, Hashing> = plan.inputs.iter().map(|input| &*input.name).collect();
+        for (key, node) in fields {
+            if known.contains(&**key) || reporter.only_counts(Severity::Error) {
+                continue;
+            }
+            let message = format!("{name} has no input `{key}`");
+            let mut diagnostic = reporter.error(Code::UnknownArgument, node.place, message);
+            let inputs = plan.inputs.iter().map(|input| &*input.name);
+            diagnostic.help = reporter.advice(key, "inputs", inputs);
+            reporter.push(diagnostic);
+        }
+    }
+
+    /// Returns the parameter that `written` certainly means: the only near one, if it is not given yet.
+    fn unambiguous_parameter<'n>(
+        &self,
+        written: &str,
+        known: &'n [Arc<str>],
+        reporter: &Reporter<'_>,
+    ) -> Option<&'n str> {
+        let near = reporter.unambiguous_nearest(written, known.iter().map(|name| &**name))?;
+        let is_given = |fields: &NamedArguments| fields.contains_key(near);
+        (!self.fields(reporter).is_some_and(is_given)).then_some(near)
+    }
+
+    fn fields(&self, reporter: &Reporter<'_>) -> Option<&NamedArguments> {
+        let fields = self.fields.get_or_init(|| {
+            let named = named_arguments(&self.step.args, reporter)?;
+            Some(
+                named
+                    .into_iter()
+                    .map(|field| (field.key, field.value))
+                    .collect(),
+            )
+        });
+        fields.as_ref()
+    }
+
+    /// Checks that a `for_each` iterates over a list.
+    fn check_loop(&self, reporter: &mut Reporter<'_>) {
+        let Some(for_each) = &self.step.for_each else {
+            return;
+        };
+        let given = self.types.node_type(&for_each.over, Some(self.index));
+        if Type::any_list().accepts(&given) == Compatibility::No {
+            let message = format!(
+                "`for_each` of `{}` goes over a list, not over {given}",
+                self.step.id
+            );
+            let diagnostic = reporter.error(Code::WrongReferenceType, for_each.over.place, message);
+            reporter.push(diagnostic);
+        }
+    }
+
+    /// Checks a value against a schema. Returns the reason if the schema is malformed, which makes it accept anything.
+    fn check_value<'s>(
+        &self,
+        receiver: &ArgumentReceiver<'s>,
+        node: &Node,
+        reporter: &mut Reporter<'_>,
+    ) -> Option<&'s str> {
+        let schema = receiver.schema;
+        let template = TemplateValue::of(node);
+        let is_accepted = schema.definitely_accepts(&template.value, &template.placeholders);
+        // Compiling is costly: it is skipped for a value that certainly fits a schema that was fully understood.
+        if (!is_accepted || schema.is_incomplete())
+            && let Some(reason) = schema.malformed()
+        {
+            return Some(reason);
+        }
+        if !is_accepted {
+            for fault in schema.validate(&template.value) {
+                // A fault that a reference may still avoid is left to the validation during the run.
+                if template.is_certain(&fault) && !reporter.only_counts(Severity::Error) {
+                    self.report_fault(receiver, node, fault, reporter);
+                }
+            }
+        }
+        if !template.placeholders.is_empty() {
+            let mut path = Vec::new();
+            self.check_types(receiver, schema.structure(), node, &mut path, reporter);
+        }
+        None
+    }
+
+    fn report_fault(
+        &self,
+        receiver: &ArgumentReceiver<'_>,
+        node: &Node,
+        fault: SchemaFault,
+        reporter: &mut Reporter<'_>,
+    ) {
+        let SchemaFault {
+            mut path,
+            kind,
+            message,
+            ..
+        } = fault;
+        // Faults at the top are about arguments as such and have codes of their own.
+        let is_top = path.is_empty() && receiver.argument.is_none();
+        let argument = receiver.named(&path);
+        let name = &receiver.name;
+        if let FaultKind::Unknown(field) = &kind {
+            path.push(PointerSegment::Key(Arc::clone(field)));
+        }
+        let place = self.place_inside(node, &path, reporter);
+        let diagnostic = match kind {
+            FaultKind::Missing(field) if is_top => {
+                let message = format!("{name} needs the argument `{field}`");
+                let diagnostic = reporter.error(Code::MissingArgument, place, message);
+                with_shape(diagnostic, receiver.schema.property(&field))
+            }
+            FaultKind::Unknown(field) if is_top => {
+                let message = format!("{name} has no parameter `{field}`");
+                let mut diagnostic = reporter.error(Code::UnknownArgument, place, message);
+                let known = properties(receiver.schema.structure());
+                diagnostic.help = reporter
+                    .advice(&field, "parameters", known.iter().map(|name| &**name))
+                    .or_else(|| Some("it takes no parameters".to_owned()));
+                match self.unambiguous_parameter(&field, &known, reporter) {
+                    Some(name) => diagnostic.rename(name),
+                    None => diagnostic,
+                }
+            }
+            kind => {
+                let message = format!("the argument {argument} of {name} does not fit: {message}");
+                let mut diagnostic = reporter.error(Code::InvalidLiteral, place, message);
+                match kind {
+                    FaultKind::Missing(field) => {
+                        let shape = receiver.shape(&path).property(&field);
+                        diagnostic = with_shape(diagnostic, shape);
+                    }
+                    FaultKind::Unknown(field) => {
+                        path.pop();
+                        let known = properties(&receiver.shape(&path));
+                        let known = known.iter().map(|name| &**name);
+                        diagnostic.help = reporter.advice(&field, "fields", known);
+                    }
+                    FaultKind::Wrong => {}
+                }
+                diagnostic
+            }
+        };
+        reporter.push(diagnostic);
+    }
+
+    /// Compares the types of references with the expected types.
+    fn check_types(
+        &self,
+        receiver: &ArgumentReceiver<'_>,
+        wanted: &Type,
+        node: &Node,
+        path: &mut Vec<PointerSegment>,
+        reporter: &mut Reporter<'_>,
+    ) {
+        match &node.kind {
+            NodeKind::Literal(_) => {}
+            NodeKind::Reference(reference) => {
+                let given = self.types.reference_type(reference, Some(self.index));
+                // Only a certain mismatch is an error; the run validates the rest.
+                if wanted.accepts(&given) == Compatibility::No
+                    && !(wanted.takes_text() && may_be_text(reference, &given))
+                    && !reporter.only_counts(Severity::Error)
+                {
+                    let message = format!(
+                        "the argument {} of {} takes {wanted}, but `{}` gives {given}",
+                        receiver.named(path),
+                        receiver.name,
+                        reference.shown()
+                    );
+                    let mut diagnostic =
+                        reporter.error(Code::WrongReferenceType, reference.place, message);
+                    diagnostic.help = fitting_fields(wanted, &given);
+                    reporter.push(diagnostic);
+                }
+            }
+            NodeKind::Text(_) => {
+                if wanted.accepts(&Type::Text) == Compatibility::No
+                    && !reporter.only_counts(Severity::Error)
+                {
+                    let message = format!(
+                        "the argument {} of {} takes {wanted}, but a reference inside of text gives text",
+                        receiver.named(path),
+                        receiver.name,
+                    );
+                    let diagnostic = reporter
+                        .error(Code::WrongReferenceType, node.place, message)
+                        .help("a reference that stands alone keeps its type");
+                    reporter.push(diagnostic);
+                }
+            }
+            NodeKind::List(items) => {
+                if self.check_composite(receiver, wanted, &Type::any_list(), node, path, reporter) {
+                    for (index, item) in items.iter().enumerate() {
+                        path.push(PointerSegment::Index(index));
+                        self.check_types(receiver, &wanted.item(index), item, path, reporter);
+                        path.pop();
+                    }
+                }
+            }
+            NodeKind::Object(fields) => {
+                if self.check_composite(receiver, wanted, &Type::any_object(), node, path, reporter)
+                {
+                    for field in fields {
+                        // An unknown field was already reported.
+                        let Some(wanted) = wanted.property(&field.key) else {
+                            continue;
+                        };
+                        path.push(PointerSegment::Key(Arc::clone(&field.key)));
+                        self.check_types(receiver, &wanted, &field.value, path, reporter);
+                        path.pop();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Checks that the schema accepts a list or an object here.
+    fn check_composite(
+        &self,
+        receiver: &ArgumentReceiver<'_>,
+        wanted: &Type,
+        given: &Type,
+        node: &Node,
+        path: &[PointerSegment],
+        reporter: &mut Reporter<'_>,
+    ) -> bool {
+        if wanted.accepts(given) != Compatibility::No {
+            return true;
+        }
+        if reporter.only_counts(Severity::Error) {
+            return false;
+        }
+        let message = format!(
+            "the argument {} of {} takes {wanted}, not {given}",
+            receiver.named(path),
+            receiver.name
+        );
+        let diagnostic = reporter.error(Code::InvalidLiteral, self.place_or_step(node), message);
+        reporter.push(diagnostic);
+        false
+    }
+
+    /// Returns the source place of the part of `node` at `path`.
+    fn place_inside(&self, node: &Node, path: &[PointerSegment], reporter: &Reporter<'_>) -> Place {
+        if let (NodeKind::Object(fields), Some((PointerSegment::Key(key), rest))) =
+            (&node.kind, path.split_first())
+            && let Some(field) = fields.iter().find(|field| field.key == *key)
+            && field.value.place != Place::NOWHERE
+        {
+            return self.place_inside(&field.value, rest, reporter);
+        }
+        reporter.descend(self.place_or_step(node), path)
+    }
+
+    fn place(&self) -> Place {
+        self.place_or_step(&self.step.args)
+    }
+
+    /// Returns the source place of `node`, or else that of the step.
+    fn place_or_step(&self, node: &Node) -> Place {
+        if node.place == Place::NOWHERE {
+            self.step.place
+        } else {
+            node.place
+        }
+    }
+}

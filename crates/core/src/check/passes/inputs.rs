@@ -1,0 +1,184 @@
+//! The input pass: schemas, defaults and given values of inputs, and inputs that no step reads.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::check::reporter::Reporter;
+use crate::check::resolved_plan::ResolvedPlan;
+use crate::plan::{Action, Input, InputKind, Segment, SlotKind, Source};
+use crate::schema::{SchemaFault, declares_secrets};
+use crate::{Code, Object, Place, Plan, PointerSegment, Schema, Value};
+
+/// Returns the values of the inputs: the given ones, defaults for the others, and given values without a declaration.
+pub(in crate::check) fn values(plan: &Plan, given: &Object) -> Object {
+    let mut values = Object::default();
+    for input in &plan.inputs {
+        if let Some(default) = &input.default {
+            values.insert(Arc::clone(&input.name), default.clone());
+        }
+    }
+    for (name, value) in given {
+        values.insert(Arc::clone(name), value.clone());
+    }
+    values
+}
+
+pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+    let read = read_names(resolved);
+    for input in &resolved.plan.inputs {
+        let schema = Schema::from_value(input.schema.clone());
+        if let Some(reason) = schema.malformed() {
+            let diagnostic = reporter
+                .warning(
+                    Code::InvalidSchema,
+                    input.place,
+                    format!(
+                        "the schema of the {} `{}` is malformed: {reason}",
+                        noun(input),
+                        input.name
+                    ),
+                )
+                .help("any value is accepted until it is fixed");
+            reporter.push(diagnostic);
+        }
+        if let Some(default) = &input.default {
+            let what = format!("the default of the {} `{}`", noun(input), input.name);
+            check_value(input, &schema, default, &what, Some("default"), reporter);
+        }
+        match resolved.given.get(&input.name) {
+            Some(given) => {
+                let what = format!("what the {} `{}` is given", noun(input), input.name);
+                check_value(input, &schema, given, &what, None, reporter);
+            }
+            None if input.default.is_none() && resolved.role.is_main() => {
+                let diagnostic = reporter
+                    .error(
+                        Code::MissingInput,
+                        input.place,
+                        format!(
+                            "the {} `{}` is not given and has no default",
+                            noun(input),
+                            input.name
+                        ),
+                    )
+                    .help("give it a value, or declare a default");
+                reporter.push(diagnostic);
+            }
+            None => {}
+        }
+        if !read.contains(&*input.name) {
+            let diagnostic = reporter
+                .warning(
+                    Code::UnusedInput,
+                    input.place,
+                    format!("the {} `{}` is never read", noun(input), input.name),
+                )
+                .help("remove it, or refer to it");
+            reporter.push(diagnostic);
+        }
+    }
+    warn_unknown_given(resolved, &read, reporter);
+}
+
+fn noun(input: &Input) -> &'static str {
+    match input.kind {
+        InputKind::Input => "input",
+        InputKind::Variable => "variable",
+    }
+}
+
+fn check_value(
+    input: &Input,
+    schema: &Schema,
+    value: &Value,
+    what: &str,
+    below: Option<&str>,
+    reporter: &mut Reporter<'_>,
+) {
+    for SchemaFault { path, message, .. } in schema.validate(value) {
+        let place = match below {
+            Some(key) => {
+                let inside: Vec<PointerSegment> = [PointerSegment::Key(key.into())]
+                    .into_iter()
+                    .chain(path)
+                    .collect();
+                reporter.descend(input.place, &inside)
+            }
+            None => input.place,
+        };
+        let message = format!("{what} does not fit its schema: {message}");
+        let mut diagnostic = reporter.error(Code::InvalidInputValue, place, message);
+        if input.default.is_some() && declares_secrets(&input.schema) {
+            // The span would quote the default, which is secret.
+            diagnostic.span = None;
+        }
+        reporter.push(diagnostic);
+    }
+}
+
+/// Warns of given values that the plan neither declares nor reads, since they are probably misspelt.
+fn warn_unknown_given(
+    resolved: &ResolvedPlan<'_>,
+    read: &HashSet<&str>,
+    reporter: &mut Reporter<'_>,
+) {
+    let inputs = &resolved.plan.inputs;
+    let declared: HashSet<&str> = inputs.iter().map(|input| &*input.name).collect();
+    for name in resolved.given.keys() {
+        if read.contains(&**name) || declared.contains(&**name) {
+            continue;
+        }
+        let mut diagnostic = reporter.warning(
+            Code::UnknownInput,
+            // The value comes from the caller, so no place in the plan is at fault.
+            Place::NOWHERE,
+            format!("a value is given for `{name}`, which the plan does not know"),
+        );
+        diagnostic.help = reporter.advice(name, "inputs", inputs.iter().map(|input| &*input.name));
+        reporter.push(diagnostic);
+    }
+}
+
+/// Returns the names of the inputs and variables that the plan reads.
+fn read_names<'a>(resolved: &'a ResolvedPlan<'a>) -> HashSet<&'a str> {
+    let inputs = resolved.plan.inputs.iter();
+    let mut read = HashSet::new();
+    let mut whole_kinds = Vec::new();
+    resolved.each_use(&mut |usage| {
+        for one in usage.reference.reads() {
+            let Source::Slot(kind @ (SlotKind::Inputs | SlotKind::Vars)) = one.source else {
+                continue;
+            };
+            match one.path.first() {
+                Some(Segment::Key(name)) => {
+                    read.insert(&**name);
+                }
+                // A computed key or the whole slot may read any input.
+                _ => whole_kinds.push(kind),
+            }
+        }
+    });
+    for (_, step) in resolved.steps() {
+        if let Action::Plan(call) = &step.action {
+            // A sub-plan with shared slots may read any of them.
+            whole_kinds.extend(&call.scopes);
+        }
+    }
+    for input in inputs {
+        let is_read = whole_kinds.iter().any(|kind| match kind {
+            SlotKind::Inputs => true,
+            SlotKind::Vars => input.kind == InputKind::Variable,
+            SlotKind::State | SlotKind::Data => false,
+        });
+        if is_read {
+            read.insert(&input.name);
+        }
+    }
+    if whole_kinds
+        .iter()
+        .any(|kind| matches!(kind, SlotKind::Inputs | SlotKind::Vars))
+    {
+        read.extend(resolved.given.keys().map(|name| &**name));
+    }
+    read
+}

@@ -1,0 +1,292 @@
+//! The name pass: blank and duplicate ids, unknown tools and steps.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::Hashing;
+use crate::check::reporter::{Reporter, name_list};
+use crate::check::resolved_plan::ResolvedPlan;
+use crate::plan::{Action, Name, Output, Step};
+use crate::{Catalog, Code, Diagnostic, Lookup, Place, Severity, StepId, Tool};
+
+/// Maximum number of differing letters in a name that counts as mistyped.
+const MAX_TYPING_ERROR: usize = 2;
+
+/// The names of tools that run plans. A plan that calls one would start plans recursively.
+const PLAN_TOOLS: [&str; 6] = [
+    "execute_plan",
+    "execute_tool_plan",
+    "plan_create",
+    "plan_create_and_execute",
+    "plan_execute",
+    "run_plan",
+];
+
+pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+    if resolved.plan.steps.is_empty() {
+        let diagnostic = reporter
+            .error(
+                Code::EmptyPlan,
+                resolved.plan.place,
+                "the plan has no steps",
+            )
+            .help("add at least one step");
+        reporter.push(diagnostic);
+    }
+    check_ids(resolved, reporter);
+    check_instances(resolved, reporter);
+    for (_, step) in resolved.steps() {
+        if let Action::Tool(name) = &step.action {
+            check_tool(resolved, step, name, reporter);
+        }
+        for name in &step.after {
+            let describe = || format!("the step `{}` waits for", step.id);
+            check_step_name(resolved, name, describe, reporter);
+        }
+    }
+    if let Output::Steps(names) = &resolved.plan.output {
+        for name in names {
+            check_step_name(resolved, name, || "the output selects".to_owned(), reporter);
+        }
+    }
+}
+
+/// Suggests a name for an unknown step.
+pub(super) fn step_advice(
+    resolved: &ResolvedPlan<'_>,
+    id: &str,
+    reporter: &Reporter<'_>,
+) -> Option<String> {
+    reporter.advice(
+        id,
+        "steps",
+        resolved.plan.steps.iter().map(|step| step.id.as_str()),
+    )
+}
+
+fn check_ids(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+    let mut first: HashMap<&StepId, usize, Hashing> =
+        HashMap::with_capacity_and_hasher(resolved.plan.steps.len(), Hashing::default());
+    for (position, step) in resolved.plan.steps.iter().enumerate() {
+        if step.id.as_str().trim().is_empty() {
+            let diagnostic = reporter
+                .error(Code::InvalidId, step.place, "a step's id is blank")
+                .help("give the step a short name");
+            reporter.push(diagnostic);
+            continue;
+        }
+        let Some(other) = first.get(&step.id) else {
+            first.insert(&step.id, position);
+            continue;
+        };
+        let place = resolved.plan.steps.get(*other).map(|step| step.place);
+        let pointer = place.and_then(|place| reporter.pointer(place));
+        let diagnostic = reporter
+            .error(
+                Code::DuplicateStep,
+                step.place,
+                format!("two steps have the id `{}`", step.id),
+            )
+            .help(match pointer {
+                Some(pointer) => format!("the first is at `{pointer}`: give this one another id"),
+                None => format!("the first is step {}: give this one another id", other + 1),
+            });
+        reporter.push(diagnostic);
+    }
+}
+
+/// Reports steps of undeclared instances, which would never run.
+fn check_instances(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+    let known: HashSet<&str, Hashing> = resolved
+        .plan
+        .instances
+        .iter()
+        .map(|instance| &**instance)
+        .collect();
+    for step in &resolved.plan.steps {
+        let Some(instance) = step.instance.as_deref() else {
+            continue;
+        };
+        if !known.contains(instance) {
+            let diagnostic = reporter
+                .error(
+                    Code::InvalidFieldValue,
+                    step.place,
+                    format!(
+                        "the step `{}` is of the instance `{instance}`, which the plan does not run for",
+                        step.id
+                    ),
+                )
+                .help("name one of its instances, or none");
+            reporter.push(diagnostic);
+        }
+    }
+}
+
+fn check_tool(resolved: &ResolvedPlan<'_>, step: &Step, name: &Name, reporter: &mut Reporter<'_>) {
+    let catalog = resolved.context.catalog;
+    // Some dialects know only the places of steps.
+    let is_placed = name.place != Place::NOWHERE;
+    let place = if is_placed { name.place } else { step.place };
+    match catalog.find(&name.text) {
+        Lookup::Found(_) => {}
+        Lookup::Ambiguous(tools) => {
+            let names = unambiguous_names(catalog, &tools);
+            let diagnostic = reporter
+                .error(
+                    Code::AmbiguousTool,
+                    place,
+                    catalog.ambiguity(&name.text, &tools),
+                )
+                .help(match tools.as_slice() {
+                    [_] => format!("write `{names}` if that tool is meant"),
+                    _ => format!("write one of `{names}`"),
+                });
+            reporter.push(diagnostic);
+        }
+        // A model that knows the gateway's tools may try to nest plans this way.
+        Lookup::Unknown if PLAN_TOOLS.contains(&&*name.text) => {
+            let diagnostic = reporter
+                .error(
+                    Code::NestedPlanTool,
+                    place,
+                    format!("a plan cannot call the plan tool `{}`", name.text),
+                )
+                .help("write the steps of the inner plan into this one");
+            reporter.push(diagnostic);
+        }
+        Lookup::Unknown => {
+            let diagnostic = reporter.error(
+                Code::UnknownTool,
+                place,
+                format!("there is no tool `{}`", name.text),
+            );
+            let mut diagnostic = suggest_tools(diagnostic, name, catalog, reporter);
+            if !is_placed {
+                // The fix would replace the whole step.
+                diagnostic.fix = None;
+            }
+            reporter.push(diagnostic);
+        }
+    }
+}
+
+/// Adds the tool that was probably meant, or else a list of tools.
+fn suggest_tools(
+    diagnostic: Diagnostic,
+    name: &Name,
+    catalog: &Catalog,
+    reporter: &Reporter<'_>,
+) -> Diagnostic {
+    let owner = catalog.servers().owner(&name.text);
+    // A name that a server owns cannot mean a tool of another server.
+    let candidates = || {
+        let tools = catalog.tools();
+        tools.filter(|tool| owner.is_none_or(|owner| tool.server == *owner))
+    };
+    if let Some(owner) = owner
+        && candidates().next().is_none()
+    {
+        return diagnostic.help(format!(
+            "the name belongs to the server `{owner}`, of which no tool is known"
+        ));
+    }
+    let is_free = |tool: &&Arc<Tool>| catalog.servers().leave_free(&tool.name, &tool.server);
+    let bare = candidates().filter(is_free).map(|tool| &*tool.name);
+    // Qualified names are compared only if the name looks like one.
+    let qualified: Vec<String> = if name.text.contains('.') {
+        candidates().map(|tool| tool.qualified_name()).collect()
+    } else {
+        Vec::new()
+    };
+    let known = bare.chain(qualified.iter().map(String::as_str));
+    let Some((distance, near)) = reporter.nearest_with_distance(&name.text, known) else {
+        let names: Vec<String> = candidates()
+            .map(|tool| catalog.shortest_name(tool))
+            .collect();
+        let help = name_list("tools", names.iter().map(String::as_str));
+        return diagnostic.help(help.unwrap_or_else(|| "no server offers a tool".to_owned()));
+    };
+    // No fix is offered here, since the tool is another one.
+    if let Some(suggested) = read_only_suggestion(
+        &name.text,
+        (distance, near),
+        catalog,
+        candidates(),
+        reporter,
+    ) {
+        return diagnostic.help(format!("did you mean `{suggested}`?"));
+    }
+    match catalog.find(near) {
+        Lookup::Ambiguous(tools) => {
+            let names = unambiguous_names(catalog, &tools);
+            diagnostic.help(format!("did you mean one of `{names}`?"))
+        }
+        Lookup::Found(_) | Lookup::Unknown => {
+            diagnostic.help(format!("did you mean `{near}`?")).fix(near)
+        }
+    }
+}
+
+/// Returns a read-only tool to suggest instead of `near`, if `near` may have effects and `name` is more than a typing
+/// error away from it. A suggestion must not lead from an unknown name to an effect if a read-only tool is as near. The
+/// part of `name` after a server name is compared as well.
+fn read_only_suggestion<'a>(
+    name: &str,
+    (distance, near): (usize, &str),
+    catalog: &Catalog,
+    candidates: impl Iterator<Item = &'a Arc<Tool>>,
+    reporter: &Reporter<'_>,
+) -> Option<String> {
+    let reads = |tool: &Arc<Tool>| tool.hints.read_only == Some(true);
+    let changes = match catalog.find(near) {
+        Lookup::Found(tool) => !reads(&tool),
+        Lookup::Ambiguous(tools) => !tools.iter().all(reads),
+        Lookup::Unknown => false,
+    };
+    if !changes {
+        return None;
+    }
+    let suggested: Vec<&Arc<Tool>> = candidates.filter(|tool| reads(tool)).collect();
+    let bare = || suggested.iter().map(|tool| &*tool.name);
+    let own = name.rsplit(['.', '/']).next().unwrap_or(name);
+    let found = reporter
+        .nearest_with_distance(name, bare())
+        .filter(|(rank, _)| *rank <= distance)
+        .or_else(|| {
+            let is_typing_error = distance <= MAX_TYPING_ERROR;
+            reporter
+                .nearest_with_distance(own, bare())
+                .filter(|_| !is_typing_error)
+        });
+    let (_, found) = found?;
+    let tool = suggested.iter().find(|tool| *tool.name == *found)?;
+    Some(catalog.shortest_name(tool))
+}
+
+/// Returns unambiguous names for `tools`.
+fn unambiguous_names(catalog: &Catalog, tools: &[Arc<Tool>]) -> String {
+    let names: Vec<String> = tools
+        .iter()
+        .map(|tool| catalog.certain_name(tool))
+        .collect();
+    names.join("`, `")
+}
+
+fn check_step_name(
+    resolved: &ResolvedPlan<'_>,
+    name: &Name,
+    describe: impl FnOnce() -> String,
+    reporter: &mut Reporter<'_>,
+) {
+    if resolved.ids.contains_key(&*name.text) || reporter.only_counts(Severity::Error) {
+        return;
+    }
+    let mut diagnostic = reporter.error(
+        Code::UnknownStep,
+        name.place,
+        format!("{} `{}`, which is not in the plan", describe(), name.text),
+    );
+    diagnostic.help = step_advice(resolved, &name.text, reporter);
+    reporter.push(diagnostic);
+}

@@ -1,0 +1,355 @@
+//! The reference pass: unknown names, and paths that lead nowhere.
+
+use std::borrow::Cow;
+
+use super::names::step_advice;
+use crate::check::reporter::Reporter;
+use crate::check::resolved_plan::{LoopScope, ReferenceUse, ResolvedPlan};
+use crate::check::type_inference::{ReadTarget, TypeInference};
+use crate::expression::print_path;
+use crate::plan::{Form, Missing, Ordering, Read, Segment, SelfReference, SlotKind, Source};
+use crate::schema::{KnownFields, Reach};
+use crate::{Code, Diagnostic, Severity, StepId};
+
+/// The hint for a sub-plan that refers to its surroundings.
+const ARGUMENTS_ONLY: &str = "a plan in a step gets what it needs as arguments";
+
+pub(in crate::check) fn check(
+    resolved: &ResolvedPlan<'_>,
+    types: &TypeInference<'_>,
+    reporter: &mut Reporter<'_>,
+) {
+    resolved.each_use(&mut |usage| {
+        let alternatives = match &usage.reference.form {
+            Form::First(alternatives) => alternatives.len(),
+            Form::All(_) => 1,
+        };
+        for read in usage.reference.reads() {
+            let pass = ReadPass {
+                resolved,
+                types,
+                usage,
+                read,
+                has_fallback: alternatives > 1,
+            };
+            pass.check(reporter);
+        }
+    });
+}
+
+struct ReadPass<'a> {
+    resolved: &'a ResolvedPlan<'a>,
+    types: &'a TypeInference<'a>,
+    usage: ReferenceUse<'a>,
+    read: &'a Read,
+    has_fallback: bool,
+}
+
+impl ReadPass<'_> {
+    fn check(&self, reporter: &mut Reporter<'_>) {
+        match &self.read.source {
+            Source::Step(id) | Source::Result(id) => self.check_step(id, reporter),
+            Source::Slot(kind) => self.check_slot(*kind, reporter),
+            Source::Item | Source::Index | Source::Last => self.check_loop_variable(reporter),
+            // The policy pass checks external values.
+            Source::Outside(..) => {}
+        }
+    }
+
+    fn check_step(&self, id: &StepId, reporter: &mut Reporter<'_>) {
+        let Some(on) = self.resolved.ids.get(id) else {
+            if reporter.only_counts(Severity::Error) {
+                return;
+            }
+            let mut diagnostic = reporter.error(
+                Code::UnknownStep,
+                self.usage.reference.place,
+                format!(
+                    "`{}` refers to the step `{id}`, which is not in the plan",
+                    self.text()
+                ),
+            );
+            diagnostic.help = step_advice(self.resolved, id.as_str(), reporter);
+            if !self.resolved.role.is_main() {
+                let advice = diagnostic.help.iter().map(String::as_str);
+                let advice: Vec<&str> = advice.chain([ARGUMENTS_ONLY]).collect();
+                diagnostic.help = Some(advice.join("; "));
+            }
+            reporter.push(diagnostic);
+            return;
+        };
+        if let (Some((index, _)), Ordering::Listed) = (self.usage.step, self.resolved.plan.ordering)
+            && *on > index
+            && !reporter.only_counts(Severity::Error)
+        {
+            let diagnostic = reporter
+                .error(
+                    Code::LaterStep,
+                    self.usage.reference.place,
+                    format!(
+                        "`{}` refers to the step `{id}`, which comes later",
+                        self.text()
+                    ),
+                )
+                .help(format!("the steps run as they are listed: move `{id}` up"));
+            reporter.push(diagnostic);
+        }
+        let what = match &self.read.source {
+            Source::Result(_) => format!("the result of `{id}`"),
+            _ => format!("the output of `{id}`"),
+        };
+        self.check_path(&what, &self.read.path, reporter);
+    }
+
+    fn check_slot(&self, kind: SlotKind, reporter: &mut Reporter<'_>) {
+        // The slot pass checks state and data.
+        if !matches!(kind, SlotKind::Inputs | SlotKind::Vars) {
+            return;
+        }
+        let Some((Segment::Key(name), rest)) = self.read.path.split_first() else {
+            return;
+        };
+        if self.target() == ReadTarget::EmptySlot {
+            self.unknown_slot(kind, name, reporter);
+        } else {
+            let noun = if kind == SlotKind::Inputs {
+                "input"
+            } else {
+                "variable"
+            };
+            self.check_path(&format!("the {noun} `{name}`"), rest, reporter);
+        }
+    }
+
+    fn unknown_slot(&self, kind: SlotKind, name: &str, reporter: &mut Reporter<'_>) {
+        // A later message or alternative may provide the value, so the plan can still run.
+        let severity = if self.is_optional() || self.may_arrive_by_message(kind) {
+            Severity::Warning
+        } else {
+            Severity::Error
+        };
+        if reporter.only_counts(severity) {
+            return;
+        }
+        let by_bare_name = self.types.initial.has_only_variables();
+        let (noun, plural) = match kind {
+            SlotKind::Inputs if !by_bare_name => ("input", "inputs"),
+            _ => ("variable", "variables"),
+        };
+        let message = format!(
+            "`{}` refers to the {noun} `{name}`, which is not provided",
+            self.text()
+        );
+        let place = self.usage.reference.place;
+        let mut diagnostic = reporter.with_severity(severity, Code::UnknownInput, place, message);
+        let known = self.types.initial.slot_names(kind);
+        diagnostic.help = reporter
+            .advice(name, plural, known.iter().map(|name| &**name))
+            .or_else(|| {
+                let declared = if by_bare_name { "variables" } else { "inputs" };
+                Some(format!("declare `{name}` among the plan's {declared}"))
+            });
+        reporter.push(diagnostic);
+    }
+
+    /// Returns true if inputs arrive as messages: then a later message may provide the missing input, and steps without
+    /// it are skipped.
+    fn may_arrive_by_message(&self, kind: SlotKind) -> bool {
+        let plan = self.resolved.plan;
+        kind == SlotKind::Inputs
+            && plan.inputs.is_empty()
+            && plan
+                .contents
+                .iter()
+                .any(|content| content.kind == SlotKind::Inputs)
+    }
+
+    fn check_loop_variable(&self, reporter: &mut Reporter<'_>) {
+        let step = self.usage.step.map(|(_, step)| step);
+        let loop_scope = self.usage.loop_scope;
+        let in_each =
+            loop_scope != LoopScope::None && step.is_some_and(|step| step.for_each.is_some());
+        let in_repeat =
+            loop_scope == LoopScope::Round && step.is_some_and(|step| step.repeat.is_some());
+        let (name, allowed, holders) = match self.read.source {
+            Source::Item => ("item", in_each, "`for_each`"),
+            Source::Index => ("index", in_each || in_repeat, "`for_each` or `repeat`"),
+            _ => ("last", in_repeat, "`repeat`"),
+        };
+        if allowed {
+            self.check_path(&format!("`{name}`"), &self.read.path, reporter);
+            return;
+        }
+        let mut help = format!("`{name}` exists only in a step with {holders}");
+        if !self.resolved.role.is_main() {
+            help.push_str("; ");
+            help.push_str(ARGUMENTS_ONLY);
+        }
+        let diagnostic = reporter
+            .error(
+                Code::OutOfScope,
+                self.usage.reference.place,
+                format!(
+                    "`{}` refers to `{name}`, which does not exist here",
+                    self.text()
+                ),
+            )
+            .help(help);
+        reporter.push(diagnostic);
+    }
+
+    /// Checks the part of the read's path after `what`.
+    fn check_path(&self, what: &str, path: &[Segment], reporter: &mut Reporter<'_>) {
+        let before = self.read.path.len() - path.len();
+        match self.target() {
+            ReadTarget::Path(Reach::Impossible { known, matched }) => {
+                if reporter.only_counts(self.severity()) {
+                    return;
+                }
+                let matched = matched.saturating_sub(before);
+                let diagnostic = self.impossible_path(what, path, matched, reporter);
+                let mut diagnostic =
+                    suggest_fields(diagnostic, path.get(matched), &known, reporter);
+                if diagnostic.help.is_none() {
+                    diagnostic.help = self.describe_end(what, path, matched);
+                }
+                reporter.push(diagnostic);
+            }
+            ReadTarget::Path(Reach::Unlisted { known, matched }) => {
+                if reporter.only_counts(Severity::Warning) {
+                    return;
+                }
+                let matched = matched.saturating_sub(before);
+                let place = self.usage.reference.place;
+                let message = format!(
+                    "`{}` reads the {}, which the schema does not list",
+                    self.text(),
+                    describe_failure(what, path, matched)
+                );
+                let diagnostic = reporter.warning(Code::UnlistedPath, place, message);
+                reporter.push(suggest_fields(
+                    diagnostic,
+                    path.get(matched),
+                    &known,
+                    reporter,
+                ));
+            }
+            ReadTarget::Path(Reach::Found(_) | Reach::Unknown) | ReadTarget::EmptySlot => {}
+        }
+    }
+
+    /// Describes the value at which the path fails.
+    fn describe_end(&self, what: &str, path: &[Segment], matched: usize) -> Option<String> {
+        let moves = self.read.path.len() - path.len() + matched;
+        let way = self.read.path.get(..moves)?;
+        // The path fails inside items, and the type of the list would not help.
+        if way.contains(&Segment::Each) {
+            return None;
+        }
+        let around = Read {
+            path: way.to_vec(),
+            ..self.read.clone()
+        };
+        match self
+            .types
+            .resolve_read(&around, self.usage.step.map(|(index, _)| index))
+        {
+            ReadTarget::Path(Reach::Found(shape)) => Some(format!(
+                "{} is {shape}",
+                describe_failure(what, path.get(..matched)?, matched)
+            )),
+            _ => None,
+        }
+    }
+
+    fn impossible_path(
+        &self,
+        what: &str,
+        path: &[Segment],
+        matched: usize,
+        reporter: &Reporter<'_>,
+    ) -> Diagnostic {
+        let place = self.usage.reference.place;
+        let message = format!(
+            "`{}` leads nowhere: there is no {}",
+            self.text(),
+            describe_failure(what, path, matched)
+        );
+        reporter.with_severity(self.severity(), Code::ImpossiblePath, place, message)
+    }
+
+    fn severity(&self) -> Severity {
+        if self.is_optional() {
+            Severity::Warning
+        } else {
+            Severity::Error
+        }
+    }
+
+    fn target(&self) -> ReadTarget {
+        let step = self.usage.step.map(|(index, _)| index);
+        match (&self.read.source, self.usage.self_reference) {
+            // In `on_error`, a step may refer to its own output, which does not exist.
+            (Source::Step(_), SelfReference::Allowed) if self.is_own() && !self.repeats() => {
+                ReadTarget::Path(Reach::Unknown)
+            }
+            _ => self.types.resolve_read(self.read, step),
+        }
+    }
+
+    fn is_own(&self) -> bool {
+        let own = self.usage.step.map(|(_, step)| &step.id);
+        matches!(&self.read.source, Source::Step(id) if Some(id) == own)
+    }
+
+    fn repeats(&self) -> bool {
+        self.usage
+            .step
+            .is_some_and(|(_, step)| step.repeat.is_some())
+    }
+
+    /// Returns true if the plan continues when the path leads nowhere.
+    fn is_optional(&self) -> bool {
+        self.has_fallback
+            || match self.read.missing {
+                Missing::Fail => false,
+                Missing::Null => true,
+                Missing::NullInItems => self.read.path.contains(&Segment::Each),
+            }
+    }
+
+    fn text(&self) -> Cow<'_, str> {
+        self.usage.reference.shown()
+    }
+}
+
+/// Describes the place at which a path fails.
+pub(super) fn describe_failure(what: &str, path: &[Segment], matched: usize) -> String {
+    let mut around = what.to_owned();
+    if matched > 0 {
+        let way = print_path(path.get(..matched).unwrap_or_default());
+        around = format!("`{}` in {what}", way.trim_start_matches('.'));
+    }
+    match path.get(matched) {
+        // An integer key may be a field or an item.
+        Some(Segment::Key(key)) if key.parse::<i64>().is_ok() => format!("`{key}` in {around}"),
+        Some(Segment::Key(key)) => format!("field `{key}` in {around}"),
+        Some(Segment::Index(index)) => format!("item {index} in {around}"),
+        Some(Segment::Each) => format!("list to go through in {around}"),
+        None => around,
+    }
+}
+
+/// Adds the field that was probably meant, or else a list of fields.
+pub(super) fn suggest_fields(
+    mut diagnostic: Diagnostic,
+    segment: Option<&Segment>,
+    known: &KnownFields,
+    reporter: &Reporter<'_>,
+) -> Diagnostic {
+    if let Some(Segment::Key(key)) = segment {
+        let known = known.names().map(|name| &**name);
+        diagnostic.help = reporter.advice(key, "fields", known);
+    }
+    diagnostic
+}

@@ -1,0 +1,317 @@
+//! The slot pass: slots that are read but never filled, and slots with competing writers.
+
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::references::{describe_failure, suggest_fields};
+use crate::check::reporter::Reporter;
+use crate::check::resolved_plan::{ReferenceUse, ResolvedPlan};
+use crate::check::type_inference::{ReadTarget, TypeInference};
+use crate::check::writers::slot_keys;
+use crate::expression::print_path;
+use crate::plan::{Form, Method, Missing, Read, SlotKind, SlotPath, Source, Targets};
+use crate::schema::Reach;
+use crate::{Code, Plan, Severity, Step};
+
+/// Limits on compared pairs of writers, on the ancestors of each, and on visits in total. They suffice for real plans
+/// and bound the time for hostile ones.
+const MAX_PAIRS: usize = 200;
+const MAX_ANCESTORS: usize = 2_000;
+const MAX_VISITS: usize = 3_000_000;
+
+pub(in crate::check) fn check(
+    resolved: &ResolvedPlan<'_>,
+    types: &TypeInference<'_>,
+    reporter: &mut Reporter<'_>,
+) {
+    resolved.each_use(&mut |usage| {
+        for read in usage.reference.reads() {
+            report_unwritten(types, usage, read, reporter);
+        }
+    });
+    report_written_inputs(resolved, reporter);
+    report_competing_writers(resolved, reporter);
+}
+
+fn report_unwritten(
+    types: &TypeInference<'_>,
+    usage: ReferenceUse<'_>,
+    read: &Read,
+    reporter: &mut Reporter<'_>,
+) {
+    let Source::Slot(kind @ (SlotKind::State | SlotKind::Data)) = read.source else {
+        return;
+    };
+    // An optional read expects that the slot may be empty.
+    if read.missing == Missing::Null {
+        return;
+    }
+    let step = usage.step.map(|(index, _)| index);
+    let target = types.resolve_read(read, step);
+    if matches!(&target, ReadTarget::Path(Reach::Found(_) | Reach::Unknown)) {
+        return;
+    }
+    if reporter.only_counts(Severity::Warning) {
+        return;
+    }
+    let text = usage.reference.shown();
+    let (slot, inside) = read.path.split_at(read.path.len().min(1));
+    let what = format!("the slot `{kind}{}`", print_path(slot));
+    let warn = |code, message| reporter.warning(code, usage.reference.place, message);
+    let mut diagnostic = match target {
+        ReadTarget::EmptySlot => {
+            let slot = print_path(&read.path);
+            let message = format!("`{text}` reads the slot `{kind}{slot}`, which nothing fills");
+            let mut diagnostic = warn(Code::UnwrittenSlot, message);
+            diagnostic.help = suggest_slot(types, kind, read, reporter);
+            diagnostic
+        }
+        ReadTarget::Path(Reach::Impossible { known, matched }) => {
+            let matched = matched.saturating_sub(slot.len());
+            let end = describe_failure(&what, inside, matched);
+            let message = format!("`{text}` leads nowhere: there is no {end}");
+            let diagnostic = warn(Code::ImpossiblePath, message);
+            suggest_fields(diagnostic, inside.get(matched), &known, reporter)
+        }
+        ReadTarget::Path(Reach::Unlisted { known, matched }) => {
+            let matched = matched.saturating_sub(slot.len());
+            let end = describe_failure(&what, inside, matched);
+            let message = format!("`{text}` reads the {end}, which the schema does not list");
+            let diagnostic = warn(Code::UnlistedPath, message);
+            suggest_fields(diagnostic, inside.get(matched), &known, reporter)
+        }
+        ReadTarget::Path(Reach::Found(_) | Reach::Unknown) => return,
+    };
+    diagnostic.help.get_or_insert_with(|| {
+        let what = match &usage.reference.form {
+            Form::First(alternatives) if alternatives.len() > 1 => "another alternative is taken",
+            _ => "what reads it will be skipped",
+        };
+        what.to_owned()
+    });
+    reporter.push(diagnostic);
+}
+
+/// Suggests the slot that was probably meant.
+fn suggest_slot(
+    types: &TypeInference<'_>,
+    kind: SlotKind,
+    read: &Read,
+    reporter: &Reporter<'_>,
+) -> Option<String> {
+    let name = slot_keys(&read.path).next()?;
+    let known = types.initial.slot_names(kind);
+    let near = reporter.nearest(name, known.iter().map(|name| &**name))?;
+    Some(format!("did you mean `{near}`?"))
+}
+
+fn report_written_inputs(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+    for (_, step) in resolved.steps() {
+        for target in step.writes.iter().flat_map(|writes| writes.targets.paths()) {
+            if target.kind == SlotKind::Inputs && !reporter.only_counts(Severity::Error) {
+                let diagnostic = reporter
+                    .error(
+                        Code::OutOfScope,
+                        target.place,
+                        format!(
+                            "the step `{}` writes `{target}`, but inputs are never written",
+                            step.id
+                        ),
+                    )
+                    .help("write to the state, or to a variable");
+                reporter.push(diagnostic);
+            }
+        }
+    }
+}
+
+/// Warns of two steps that may write the same slot in either order.
+fn report_competing_writers(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+    let mut pairs_left = MAX_PAIRS;
+    let search = AncestorSearch {
+        resolved,
+        has_branches: has_branches(resolved.plan),
+        visits_left: Cell::new(MAX_VISITS),
+    };
+    for (index, step) in resolved.steps() {
+        let Some(writes) = step.writes.as_ref() else {
+            continue;
+        };
+        // Other methods combine, so both outputs remain.
+        if writes.method != Method::Set {
+            continue;
+        }
+        for target in writes.targets.paths() {
+            if pairs_left == 0 {
+                return;
+            }
+            let overlap = resolved.writers.overlapping(target.kind, &target.keys);
+            let earlier = overlap
+                .before(index)
+                .into_iter()
+                .rev()
+                .take(pairs_left)
+                .inspect(|_| pairs_left -= 1)
+                .find_map(|other| {
+                    let other_step = resolved.step(other)?;
+                    can_conflict(step, other_step).then_some((other, other_step))
+                });
+            let Some((other, other_step)) = earlier else {
+                continue;
+            };
+            let (Some(own), Some(others)) = (
+                search.ancestors(index, target),
+                search.ancestors(other, target),
+            ) else {
+                return;
+            };
+            // The order of the two writers is determined.
+            if own.steps.contains(&other) || others.steps.contains(&index) || own.excludes(&others)
+            {
+                continue;
+            }
+            let diagnostic = reporter
+                .warning(
+                    Code::CompetingWriters,
+                    target.place,
+                    format!(
+                        "the steps `{}` and `{}` both write `{target}`",
+                        other_step.id, step.id
+                    ),
+                )
+                .help(format!(
+                    "what `{}` writes wins, for it comes later in the plan: to keep both, write to two slots",
+                    step.id
+                ));
+            reporter.push(diagnostic);
+        }
+    }
+}
+
+fn can_conflict(one: &Step, other: &Step) -> bool {
+    let elsewhere = match (&one.instance, &other.instance) {
+        (Some(one), Some(other)) => one != other,
+        _ => false,
+    };
+    let replaces = other
+        .writes
+        .as_ref()
+        .is_some_and(|writes| writes.method == Method::Set);
+    // Conditions may exclude each other, so conditional writers do not compete.
+    !elsewhere && replaces && one.when.is_none() && other.when.is_none()
+}
+
+/// The ancestors of a step in the dependency graph.
+struct Ancestors {
+    /// The direct and indirect dependencies.
+    steps: HashSet<u32>,
+    /// The ancestors with alternative targets, and the targets through which the step waits for them.
+    branches: HashMap<u32, HashSet<usize>>,
+}
+
+impl Ancestors {
+    /// Returns true if both depend on the same step through disjoint targets, so that only one of them runs.
+    fn excludes(&self, other: &Self) -> bool {
+        self.branches.iter().any(|(branch, targets)| {
+            other
+                .branches
+                .get(branch)
+                .is_some_and(|others| targets.is_disjoint(others))
+        })
+    }
+}
+
+/// A search for the ancestors of steps, with a budget.
+struct AncestorSearch<'a> {
+    resolved: &'a ResolvedPlan<'a>,
+    has_branches: bool,
+    visits_left: Cell<usize>,
+}
+
+impl AncestorSearch<'_> {
+    /// Returns the ancestors of `step`, which writes `target`, or `None` if the budget is exhausted.
+    fn ancestors(&self, step: u32, target: &SlotPath) -> Option<Ancestors> {
+        let mut ancestors = Ancestors {
+            steps: HashSet::new(),
+            branches: HashMap::new(),
+        };
+        self.add_targets(&mut ancestors, step, target.kind, &target.keys)?;
+        let mut open = vec![step];
+        while let Some(at) = open.pop() {
+            self.add_branches(&mut ancestors, at)?;
+            let dependencies = self.resolved.dependencies.get(at as usize);
+            for dependency in dependencies.iter().flat_map(|step| &step.all) {
+                self.visit()?;
+                if ancestors.steps.len() < MAX_ANCESTORS && ancestors.steps.insert(dependency.on) {
+                    open.push(dependency.on);
+                }
+            }
+        }
+        Some(ancestors)
+    }
+
+    fn visit(&self) -> Option<()> {
+        self.visits_left.set(self.visits_left.get().checked_sub(1)?);
+        Some(())
+    }
+
+    fn add_branches(&self, ancestors: &mut Ancestors, step: u32) -> Option<()> {
+        let Some(step) = self.resolved.step(step).filter(|_| self.has_branches) else {
+            return Some(());
+        };
+        let mut flow = Some(());
+        step.each_node(&mut |node, _| {
+            node.each_reference(&mut |reference| {
+                for read in reference.reads() {
+                    flow = flow.and_then(|()| self.add_read(ancestors, read));
+                }
+            });
+        });
+        flow
+    }
+
+    fn add_read(&self, ancestors: &mut Ancestors, read: &Read) -> Option<()> {
+        let Source::Slot(kind) = read.source else {
+            return self.visit();
+        };
+        let keys: Vec<_> = slot_keys(&read.path).cloned().collect();
+        let overlap = self.resolved.writers.overlapping(kind, &keys);
+        overlap
+            .steps()
+            .into_iter()
+            .try_for_each(|producer| self.add_targets(ancestors, producer, kind, &keys))
+    }
+
+    /// Records the alternative targets of `step` that overlap with a slot.
+    fn add_targets(
+        &self,
+        ancestors: &mut Ancestors,
+        step: u32,
+        kind: SlotKind,
+        keys: &[Arc<str>],
+    ) -> Option<()> {
+        self.visit()?;
+        let step_writes = self
+            .resolved
+            .step(step)
+            .and_then(|step| step.writes.as_ref());
+        let Some(Targets::OneOf(targets)) = step_writes.map(|writes| &writes.targets) else {
+            return Some(());
+        };
+        let found = ancestors.branches.entry(step).or_default();
+        for (position, target) in targets.iter().enumerate() {
+            self.visit()?;
+            let mut pairs = target.keys.iter().zip(keys);
+            if target.kind == kind && pairs.all(|(one, other)| one == other) {
+                found.insert(position);
+            }
+        }
+        Some(())
+    }
+}
+
+fn has_branches(plan: &Plan) -> bool {
+    let mut writes = plan.steps.iter().filter_map(|step| step.writes.as_ref());
+    writes.any(|writes| matches!(writes.targets, Targets::OneOf(_)))
+}

@@ -1,0 +1,248 @@
+//! The check pipeline: runs all passes over a plan and builds the checked plan.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::checked_plan::{CheckedData, CheckedPlan, CheckedStep, PlanSize};
+use super::context::CheckContext;
+use super::dependencies::{StepDependencies, step_dependencies};
+use super::digest;
+use super::passes::{
+    arguments, cycles, inputs, limits, names, policy, positional, references, sharing, slots,
+};
+use super::reporter::{DiagnosticBatch, Reporter};
+use super::resolved_plan::{PlanRole, ResolvedPlan};
+use super::sub_plans::{CheckSession, ParentScope, sub_plans};
+use super::type_inference::TypeInference;
+use super::writers::{SlotWriters, slot_keys};
+use crate::plan::reference::StepIndex;
+use crate::plan::{Action, Alternative, Form, Node, Output, Read, Source};
+use crate::{Diagnostics, Hashing, Lookup, Object, Plan, StepId, Tool};
+
+/// Checks `plan` against `context`. Returns every diagnostic at once and, if none of them is an error, the plan that an
+/// engine can run.
+pub fn check(plan: Plan, context: &CheckContext<'_>) -> (Option<CheckedPlan>, Diagnostics) {
+    let sources = plan.sources.clone();
+    let mut session = CheckSession::new(context, check_plan);
+    let parent = ParentScope {
+        sources: &sources,
+        text: None,
+        role: PlanRole::Main,
+    };
+    let (checked, mut found) = check_plan(plan, parent, &mut session);
+    found.sort();
+    let diagnostics = found.finish();
+    let checked = checked.map(|plan| plan.with_warnings(diagnostics.clone()));
+    (checked, diagnostics)
+}
+
+impl CheckedPlan {
+    /// Appends the steps of `more` to this plan and checks the result. Existing steps keep their positions, and new
+    /// steps may refer to them.
+    ///
+    /// Inputs, initial values, slot schemas and texts of `more` are added. Its output replaces the current one unless
+    /// it selects everything. Places of the new texts must not overlap with existing ones (see
+    /// [`Source::new`](crate::place::Source::new)).
+    pub fn extend(
+        &self,
+        more: Plan,
+        context: &CheckContext<'_>,
+    ) -> (Option<CheckedPlan>, Diagnostics) {
+        check(joined(self.plan().clone(), more), context)
+    }
+}
+
+fn joined(mut plan: Plan, more: Plan) -> Plan {
+    plan.inputs.extend(more.inputs);
+    plan.contents.extend(more.contents);
+    plan.slot_schemas.extend(more.slot_schemas);
+    for instance in more.instances {
+        if !plan.instances.contains(&instance) {
+            plan.instances.push(instance);
+        }
+    }
+    plan.steps.extend(more.steps);
+    // Selecting everything is the default and must not undo an earlier selection.
+    if more.output != Output::All {
+        plan.output = more.output;
+    }
+    plan.sources.join(&more.sources);
+    plan
+}
+
+fn check_plan(
+    mut plan: Plan,
+    parent: ParentScope<'_>,
+    session: &mut CheckSession<'_>,
+) -> (Option<CheckedPlan>, DiagnosticBatch) {
+    let context = session.context;
+    let role = &parent.role;
+    let mut reporter = Reporter::new(parent.sources, parent.text.clone());
+    let limits = &context.policy.limits;
+    // The other passes assume bounded sizes.
+    if limits::check_size(&plan, limits, &mut session.patterns, &mut reporter).is_break() {
+        return (None, reporter.finish());
+    }
+    // Positional arguments get their names first: all other passes see named ones only.
+    positional::name_plan(&mut plan, context.catalog, &mut reporter);
+    let ids = step_ids(&plan);
+    resolve_step_indices(&mut plan, &ids);
+    let writers = SlotWriters::of(&plan.steps);
+    let tools = tools(&plan, context);
+    let sub_plans = sub_plans(&plan, &parent, session, &mut reporter);
+    let instances = match role {
+        PlanRole::Main => plan.instances.len().max(1),
+        PlanRole::Nested { .. } => 1,
+    };
+    let size = PlanSize::of(&plan, &sub_plans, instances);
+    limits::check_total_size(&plan, size, limits, &mut reporter);
+    let dependencies = step_dependencies(&plan, &ids, &writers, &sub_plans);
+    let nothing = Object::default();
+    // A sub-plan gets its inputs as arguments, which differ between calls.
+    let given = if role.is_main() {
+        context.given
+    } else {
+        &nothing
+    };
+    let resolved = ResolvedPlan {
+        plan: &plan,
+        context,
+        role,
+        ids: &ids,
+        writers: &writers,
+        tools: &tools,
+        sub_plans: &sub_plans,
+        dependencies: &dependencies,
+        given,
+    };
+    let types = TypeInference::new(&resolved);
+    names::check(&resolved, &mut reporter);
+    cycles::check(&resolved, &mut reporter);
+    references::check(&resolved, &types, &mut reporter);
+    inputs::check(&resolved, &mut reporter);
+    arguments::check(&resolved, &types, &mut reporter);
+    sharing::check(&resolved, &mut reporter);
+    policy::check(&resolved, &mut reporter);
+    limits::check(&resolved, &mut reporter);
+    slots::check(&resolved, &types, &mut reporter);
+    drop(types);
+
+    // Only a plan without errors becomes a `CheckedPlan`.
+    if reporter.has_errors() {
+        return (None, reporter.finish());
+    }
+    let inputs = inputs::values(&plan, given);
+    let digest = digest::digest(&plan, &sub_plans);
+    let unwritten_slot_reads = unwritten_slot_reads(&plan, &writers, &sub_plans);
+    let checked = CheckedPlan::new(CheckedData {
+        steps: checked_steps(tools, sub_plans, dependencies),
+        plan,
+        ids,
+        writers,
+        digest,
+        inputs,
+        unwritten_slot_reads,
+        size,
+    });
+    (Some(checked), reporter.finish())
+}
+
+/// Returns the position of each id; of duplicate ids, the first.
+fn step_ids(plan: &Plan) -> HashMap<StepId, u32, Hashing> {
+    let mut ids = HashMap::with_capacity_and_hasher(plan.steps.len(), Hashing::default());
+    for (index, step) in (0_u32..).zip(&plan.steps) {
+        // A duplicate id is reported by the name pass.
+        ids.entry(step.id.clone()).or_insert(index);
+    }
+    ids
+}
+
+/// Stores the positions of steps in the reads of `plan`, so that a run need not look up ids. Expressions are shared
+/// between plans, so their reads keep using ids; sub-plans are resolved when they are checked.
+fn resolve_step_indices(plan: &mut Plan, ids: &HashMap<StepId, u32, Hashing>) {
+    let mut told = |read: &mut Read| {
+        read.position = StepIndex(match &read.source {
+            Source::Step(id) | Source::Result(id) => ids.get(id).copied(),
+            _ => None,
+        });
+    };
+    let mut tell = |node: &mut Node| {
+        node.each_reference_mut(&mut |reference| match &mut reference.form {
+            Form::All(reads) => reads.iter_mut().for_each(&mut told),
+            Form::First(alternatives) => {
+                for alternative in alternatives {
+                    if let Alternative::Read(read) = alternative {
+                        told(read);
+                    }
+                }
+            }
+        });
+    };
+    for step in &mut plan.steps {
+        step.nodes_mut().for_each(&mut tell);
+    }
+    if let Output::Value(node) = &mut plan.output {
+        tell(node);
+    }
+}
+
+fn tools(plan: &Plan, context: &CheckContext<'_>) -> Vec<Option<Arc<Tool>>> {
+    plan.steps
+        .iter()
+        .map(|step| match context.catalog.find(&step.tool()?.text) {
+            Lookup::Found(tool) => Some(tool),
+            Lookup::Ambiguous(_) | Lookup::Unknown => None,
+        })
+        .collect()
+}
+
+fn checked_steps(
+    tools: Vec<Option<Arc<Tool>>>,
+    sub_plans: Vec<Option<CheckedPlan>>,
+    dependencies: Vec<StepDependencies>,
+) -> Vec<CheckedStep> {
+    (0_u32..)
+        .zip(tools.into_iter().zip(sub_plans).zip(dependencies))
+        .map(|(index, ((tool, plan), step))| CheckedStep {
+            index,
+            tool,
+            plan,
+            dependencies: step.all,
+            first_waits: step.initial,
+        })
+        .collect()
+}
+
+/// Returns the reads of slots that no step of the plan writes, including those of sub-plans that share the slots.
+fn unwritten_slot_reads(
+    plan: &Plan,
+    writers: &SlotWriters,
+    sub_plans: &[Option<CheckedPlan>],
+) -> Vec<Read> {
+    let mut open = Vec::new();
+    let mut consider = |read: &Read| {
+        if let Source::Slot(kind) = read.source
+            && writers.overlapping(kind, slot_keys(&read.path)).is_empty()
+        {
+            open.push(read.clone());
+        }
+    };
+    for (step, sub_plan) in plan.steps.iter().zip(sub_plans) {
+        step.each_node(&mut |node, _| {
+            node.each_reference(&mut |reference| {
+                reference.reads().into_iter().for_each(&mut consider);
+            });
+        });
+        if let (Action::Plan(call), Some(sub_plan)) = (&step.action, sub_plan) {
+            for kind in &call.scopes {
+                sub_plan.unwritten_slot_reads(*kind).for_each(&mut consider);
+            }
+        }
+    }
+    if let Output::Value(node) = &plan.output {
+        node.each_reference(&mut |reference| {
+            reference.reads().into_iter().for_each(&mut consider);
+        });
+    }
+    open
+}

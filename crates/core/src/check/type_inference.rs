@@ -1,0 +1,403 @@
+//! Type inference: the types of the values of a plan, as far as they are known before the run.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::initial_types::InitialTypes;
+use super::resolved_plan::ResolvedPlan;
+use super::writers::{OverlappingWriters, slot_keys};
+use crate::plan::{
+    Action, Alternative, Form, Method, Missing, Node, NodeKind, OnError, Output, Read, Reference,
+    Segment, SlotKind, Source, Targets,
+};
+use crate::schema::{Additional, ListType, ObjectType, Property, Reach, Type};
+use crate::{Hashing, Plan, Step};
+
+/// Maximum number of steps without a tool that inference follows in a row.
+const MAX_DEPTH: usize = 64;
+
+/// Maximum number of parts of an inferred type; larger types become [`Type::Any`]. A step may repeat the outputs of
+/// others many times.
+const MAX_PARTS: usize = 10_000;
+
+/// Maximum number of writers of a slot that are visited for each read without caching.
+const MAX_UNCACHED_WRITERS: usize = 32;
+
+/// Maximum number of visits to writers of slots with more of them. After that, the slot has the type [`Type::Any`].
+const MAX_WRITER_VISITS: usize = 1_000_000;
+
+/// The inferred types of a plan, computed on demand and cached by step.
+pub(super) struct TypeInference<'a> {
+    resolved: &'a ResolvedPlan<'a>,
+    pub(super) initial: InitialTypes<'a>,
+    outputs: RefCell<Vec<Option<Type>>>,
+    /// The types of the outputs of one round.
+    rounds: RefCell<Vec<Option<Type>>>,
+    /// The types of the items of `for_each` loops.
+    items: RefCell<Vec<Option<Type>>>,
+    depth: Cell<usize>,
+    /// The lookups in slots with many writers.
+    slots: RefCell<HashMap<(SlotKind, Vec<Segment>), Reach, Hashing>>,
+    visits_left: Cell<usize>,
+    /// The step whose `for_each` list is being inferred. The list cannot refer to its own items.
+    inferring_list: Cell<Option<u32>>,
+}
+
+/// The target of a read.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum ReadTarget {
+    /// The lookup of the path in the inferred type.
+    Path(Reach),
+    /// A slot that is never filled.
+    EmptySlot,
+}
+
+impl<'a> TypeInference<'a> {
+    pub(super) fn new(resolved: &'a ResolvedPlan<'a>) -> Self {
+        Self {
+            resolved,
+            initial: InitialTypes::of(resolved),
+            outputs: RefCell::new(vec![None; resolved.plan.steps.len()]),
+            rounds: RefCell::new(vec![None; resolved.plan.steps.len()]),
+            items: RefCell::new(vec![None; resolved.plan.steps.len()]),
+            depth: Cell::new(0),
+            slots: RefCell::default(),
+            visits_left: Cell::new(MAX_WRITER_VISITS),
+            inferring_list: Cell::new(None),
+        }
+    }
+
+    /// Returns the type of a step's output as other steps see it.
+    pub(super) fn output_type(&self, index: u32) -> Type {
+        let known = self.outputs.borrow().get(index as usize).cloned();
+        match known {
+            Some(Some(shape)) => return shape,
+            // The step depends on itself through others. The cycle pass reports that.
+            None => return Type::Any,
+            Some(None) if self.depth.get() >= MAX_DEPTH => return Type::Any,
+            Some(None) => {}
+        }
+        // While this step is inferred, a cycle back to it finds the widest type.
+        store(&self.outputs, index, Type::Any);
+        self.depth.set(self.depth.get() + 1);
+        let shape = self
+            .resolved
+            .step(index)
+            .map_or(Type::Any, |step| self.infer_output(index, step));
+        self.depth.set(self.depth.get() - 1);
+        // Types inferred during the recursion may be too wide, since some steps were still unknown.
+        clear(&self.items, index);
+        store(&self.outputs, index, shape.clone());
+        shape
+    }
+
+    /// Returns the type of a node in `step`; `None` is the plan's output.
+    pub(super) fn node_type(&self, node: &Node, step: Option<u32>) -> Type {
+        match &node.kind {
+            NodeKind::Literal(value) => Type::Literal(value.clone()),
+            NodeKind::Reference(reference) => self.reference_type(reference, step),
+            NodeKind::Text(_) => Type::Text,
+            NodeKind::List(items) => Type::List(Arc::new(ListType {
+                prefix: items
+                    .iter()
+                    .map(|item| self.node_type(item, step))
+                    .collect(),
+                items: Type::Never,
+            })),
+            NodeKind::Object(fields) => Type::Object(Arc::new(ObjectType {
+                properties: fields
+                    .iter()
+                    .map(|field| {
+                        let property = Property {
+                            shape: self.node_type(&field.value, step),
+                            required: true,
+                        };
+                        (Arc::clone(&field.key), property)
+                    })
+                    .collect(),
+                additional: Additional::Closed,
+            })),
+        }
+    }
+
+    /// Returns the type of a reference that resolves.
+    pub(super) fn reference_type(&self, reference: &Reference, step: Option<u32>) -> Type {
+        match &reference.form {
+            Form::All(reads) => reads
+                .last()
+                .map_or(Type::Any, |read| self.value_type(read, step)),
+            Form::First(alternatives) => {
+                Type::union(alternatives.iter().map(|alternative| match alternative {
+                    Alternative::Read(read) => self.value_type(read, step),
+                    Alternative::Literal(value) => Type::Literal(value.clone()),
+                    Alternative::Expression(_) => Type::Any,
+                }))
+            }
+        }
+    }
+
+    /// Looks up `read`, which stands in `step`.
+    pub(super) fn resolve_read(&self, read: &Read, step: Option<u32>) -> ReadTarget {
+        let full_writers = match &read.source {
+            Source::Slot(kind) => return self.look_up_slot(*kind, &read.path),
+            Source::Step(id) => match self.resolved.ids.get(id) {
+                // In its own `until`, a step reads the output of one round.
+                Some(index) if Some(*index) == step => self.own_round(*index),
+                Some(index) => self.output_type(*index),
+                None => Type::Any,
+            },
+            Source::Result(id) => match self.resolved.ids.get(id) {
+                Some(index) if Some(*index) == step => result_of(Type::Any),
+                Some(index) => result_of(self.output_type(*index)),
+                None => Type::Any,
+            },
+            Source::Item => self.item_type(step),
+            Source::Index => Type::Integer,
+            Source::Last => Type::Any,
+            Source::Outside(..) => Type::Text,
+        };
+        ReadTarget::Path(full_writers.at(&read.path))
+    }
+
+    /// Returns the type of the items of the step's `for_each`.
+    fn item_type(&self, step: Option<u32>) -> Type {
+        let Some(index) = step else { return Type::Any };
+        let Some(for_each) = self
+            .resolved
+            .step(index)
+            .and_then(|step| step.for_each.as_ref())
+        else {
+            return Type::Any;
+        };
+        if self.inferring_list.get() == Some(index) {
+            return Type::Any;
+        }
+        let known = self.items.borrow().get(index as usize).cloned().flatten();
+        if let Some(shape) = known {
+            return shape;
+        }
+        let before = self.inferring_list.replace(Some(index));
+        let list = self.node_type(&for_each.over, Some(index));
+        self.inferring_list.set(before);
+        let shape = match list.at(&[Segment::Each]) {
+            Reach::Found(Type::List(list)) => match list.any_item() {
+                Type::Never => Type::Any,
+                item => item,
+            },
+            _ => Type::Any,
+        };
+        store(&self.items, index, shape.clone());
+        shape
+    }
+
+    fn value_type(&self, read: &Read, step: Option<u32>) -> Type {
+        let lenient = match read.missing {
+            Missing::Fail => false,
+            Missing::Null => true,
+            Missing::NullInItems => read.path.contains(&Segment::Each),
+        };
+        match self.resolve_read(read, step) {
+            ReadTarget::Path(Reach::Found(_))
+                // Any item may be `null` then, which the type of the list does not say.
+                if lenient && read.path.contains(&Segment::Each) =>
+            {
+                Type::Any
+            }
+            ReadTarget::Path(Reach::Found(found)) if lenient => {
+                Type::union([found, Type::Null])
+            }
+            ReadTarget::Path(Reach::Found(found)) => found,
+            _ => Type::Any,
+        }
+    }
+
+    fn infer_output(&self, index: u32, step: &Step) -> Type {
+        let once = self.round_output(index, step);
+        let full_writers = if step.for_each.is_some() {
+            Type::list_of(once)
+        } else {
+            once
+        };
+        match &step.on_error {
+            OnError::Output(instead) => {
+                Type::union([full_writers, self.node_type(instead, Some(index))])
+            }
+            OnError::Fail | OnError::Continue => full_writers,
+        }
+    }
+
+    fn own_round(&self, index: u32) -> Type {
+        match self.resolved.step(index) {
+            Some(step) if step.for_each.is_none() => self.round_output(index, step),
+            _ => Type::Any,
+        }
+    }
+
+    /// Returns the type of the output of one round.
+    fn round_output(&self, index: u32, step: &Step) -> Type {
+        let known = self.rounds.borrow().get(index as usize).cloned().flatten();
+        if let Some(shape) = known {
+            return shape;
+        }
+        // The value may refer to its own step; the cycle pass reports that.
+        store(&self.rounds, index, Type::Any);
+        let shape = match &step.action {
+            Action::Tool(_) => self
+                .resolved
+                .tool(index)
+                .map_or(Type::Any, |tool| tool.output.structure().clone()),
+            Action::Value(node) => {
+                let shape = self.node_type(node, Some(index));
+                // Values may repeat each other, so a type can grow exponentially with the number of steps.
+                let is_small = shape.is_within(MAX_PARTS, MAX_DEPTH);
+                if is_small { shape } else { Type::Any }
+            }
+            Action::Plan(_) => self
+                .resolved
+                .sub_plan(index)
+                .map_or(Type::Any, |plan| output_by_id(plan.plan())),
+        };
+        store(&self.rounds, index, shape.clone());
+        shape
+    }
+
+    fn look_up_slot(&self, kind: SlotKind, path: &[Segment]) -> ReadTarget {
+        let Some((Segment::Key(name), rest)) = path.split_first() else {
+            return ReadTarget::Path(Reach::Unknown);
+        };
+        let overlap = self.resolved.writers.overlapping(kind, slot_keys(path));
+        match (overlap.is_empty(), self.initial.slot_type(kind, name)) {
+            (true, None) => ReadTarget::EmptySlot,
+            (true, Some(shape)) => ReadTarget::Path(shape.at(rest).shifted(1)),
+            // The read may see the initial value or a written one.
+            (false, Some(_)) => ReadTarget::Path(Reach::Unknown),
+            (false, None) if overlap.max_count() <= MAX_UNCACHED_WRITERS => {
+                ReadTarget::Path(self.look_up_writers(&overlap, path))
+            }
+            (false, None) => ReadTarget::Path(self.look_up_many_writers(&overlap, kind, path)),
+        }
+    }
+
+    /// Looks up a path in a slot with many writers, with a cache and a budget.
+    fn look_up_many_writers(
+        &self,
+        overlap: &OverlappingWriters<'_>,
+        kind: SlotKind,
+        path: &[Segment],
+    ) -> Reach {
+        let key = (kind, path.to_vec());
+        if let Some(known) = self.slots.borrow().get(&key) {
+            return known.clone();
+        }
+        let Some(left) = self.visits_left.get().checked_sub(overlap.max_count()) else {
+            return Reach::Unknown;
+        };
+        self.visits_left.set(left);
+        let reach = self.look_up_writers(overlap, path);
+        // While a step is looked at, others may be unknown that are known later.
+        if self.depth.get() == 0 {
+            self.slots.borrow_mut().insert(key, reach.clone());
+        }
+        reach
+    }
+
+    /// Looks up `path` in the outputs that its writers write.
+    fn look_up_writers(&self, overlap: &OverlappingWriters<'_>, path: &[Segment]) -> Reach {
+        let mut full_writers = overlap.full_writers();
+        full_writers.retain(|(step, target, _)| self.is_set(*step, *target));
+        full_writers.dedup_by_key(|(step, ..)| *step);
+        let is_complete = |step: &u32| {
+            full_writers
+                .binary_search_by_key(step, |(step, ..)| *step)
+                .is_ok()
+        };
+        let mut writers = overlap.lists().flat_map(|(_, steps)| steps);
+        if !writers.all(is_complete) {
+            return Reach::Unknown;
+        }
+        Reach::any_of(full_writers.iter().map(|(step, _, keys)| {
+            let rest = path.get(*keys..).unwrap_or_default();
+            self.output_type(*step).at(rest).shifted(*keys)
+        }))
+    }
+
+    /// Returns true if the step replaces this target with its output.
+    fn is_set(&self, step: u32, target: usize) -> bool {
+        let step = self.resolved.step(step);
+        let writes = step.and_then(|step| step.writes.as_ref());
+        writes.is_some_and(|writes| {
+            let is_output = match &writes.targets {
+                Targets::All(_) => true,
+                // The last target may receive the error instead.
+                Targets::OneOf(targets) => target + 1 < targets.len(),
+            };
+            // The other methods combine the output with the previous content.
+            is_output && writes.method == Method::Set
+        })
+    }
+}
+
+fn store(types: &RefCell<Vec<Option<Type>>>, index: u32, shape: Type) {
+    if let Some(known) = types.borrow_mut().get_mut(index as usize) {
+        *known = Some(shape);
+    }
+}
+
+fn clear(types: &RefCell<Vec<Option<Type>>>, index: u32) {
+    if let Some(known) = types.borrow_mut().get_mut(index as usize) {
+        *known = None;
+    }
+}
+
+/// Returns the type of a plan's output as its caller can rely on it.
+fn output_by_id(plan: &Plan) -> Type {
+    let names: Vec<&Arc<str>> = match &plan.output {
+        Output::Value(_) => return Type::Any,
+        Output::All => plan.steps.iter().map(|step| step.id.text()).collect(),
+        Output::Steps(names) => names.iter().map(|name| &name.text).collect(),
+    };
+    let property = || Property {
+        shape: Type::Any,
+        // A failed or skipped step has no output.
+        required: false,
+    };
+    Type::Object(Arc::new(ObjectType {
+        properties: names
+            .into_iter()
+            .map(|name| (Arc::clone(name), property()))
+            .collect(),
+        additional: Additional::Unspecified,
+    }))
+}
+
+/// Returns the type of the outcome of a step with this output; see [`Source::Result`].
+fn result_of(output: Type) -> Type {
+    let closed = |fields: Vec<(&str, Type)>| {
+        let properties: IndexMap<Arc<str>, Property> = fields
+            .into_iter()
+            .map(|(name, shape)| {
+                let required = false;
+                (name.into(), Property { shape, required })
+            })
+            .collect();
+        Type::Object(Arc::new(ObjectType {
+            properties,
+            additional: Additional::Closed,
+        }))
+    };
+    let error = closed(vec![
+        ("kind", Type::Text),
+        ("code", Type::Any),
+        ("message", Type::Text),
+        ("data", Type::Any),
+    ]);
+    closed(vec![
+        ("success", Type::Boolean),
+        ("data", Type::union([output, Type::Null])),
+        ("error", Type::union([error, Type::Null])),
+        ("tool", Type::union([Type::Text, Type::Null])),
+    ])
+}

@@ -1,0 +1,386 @@
+//! The diagnostic, and the list of all diagnostics about a plan.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+use super::Code;
+use crate::{Place, Sources, Span};
+
+/// A diagnostic: a problem of a plan, with its place and a hint.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Diagnostic {
+    /// The kind of problem; `docs/codes/` has a page for each.
+    pub code: Code,
+    /// The severity.
+    pub severity: Severity,
+    /// The fact: one lower-case clause, user data in backticks, no full stop.
+    pub message: String,
+    /// The place as a JSON pointer (RFC 6901) into the text. A pointer longer than the limit is truncated and ends in
+    /// `…`.
+    pub pointer: String,
+    /// The place as bytes of the text; `None` if the plan has no text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub span: Option<Span>,
+    /// A hint how to fix the problem.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+    /// A safe change that fixes the problem.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<Fix>,
+    /// The name of the text that pointer and span refer to; `None` for the plan itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Arc<str>>,
+}
+
+/// Maximum number of bytes of a message, a hint or a pointer. Each may quote a name that is as long as the whole text.
+pub(crate) const MAX_TEXT_BYTES: usize = 4096;
+
+/// Suffixes after the number of omitted diagnostics, for several and for one.
+const OMITTED_SUFFIXES: [&str; 2] = [
+    " further diagnostics are not shown",
+    " further diagnostic is not shown",
+];
+
+/// The severity of a diagnostic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The plan runs, but probably not as intended.
+    Warning,
+    /// The plan does not run.
+    Error,
+}
+
+/// A change to the plan's text that fixes a problem.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Fix {
+    /// The place as a JSON pointer.
+    pub pointer: String,
+    /// The part to replace.
+    #[serde(skip_serializing_if = "FixPart::is_value")]
+    pub part: FixPart,
+    /// The new text: a JSON string without its quotes.
+    pub replacement: String,
+}
+
+/// The part that a fix replaces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FixPart {
+    /// The value at the pointer.
+    #[default]
+    Value,
+    /// The key of that value in its object.
+    Key,
+}
+
+impl FixPart {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde calls it with a reference"
+    )]
+    fn is_value(&self) -> bool {
+        *self == Self::Value
+    }
+}
+
+impl Diagnostic {
+    /// Creates an error: the plan cannot run.
+    pub fn error(code: Code, message: impl Into<String>) -> Self {
+        Self::new(code, Severity::Error, message)
+    }
+
+    /// Creates a warning: the plan can run.
+    pub fn warning(code: Code, message: impl Into<String>) -> Self {
+        Self::new(code, Severity::Warning, message)
+    }
+
+    fn new(code: Code, severity: Severity, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity,
+            message: message.into(),
+            pointer: String::new(),
+            span: None,
+            help: None,
+            fix: None,
+            source: None,
+        }
+    }
+
+    /// Sets the place of the diagnostic to `place` in `sources`.
+    pub fn at(mut self, place: Place, sources: &Sources) -> Self {
+        if let Some(source) = sources.source_of(place) {
+            let pointer = source.start_of_pointer(place, MAX_TEXT_BYTES);
+            self.pointer = pointer.unwrap_or_default();
+            self.span = source.span(place);
+        }
+        self
+    }
+
+    /// Sets the place of a diagnostic about a text that is not part of a plan.
+    pub fn at_span(mut self, pointer: impl Into<String>, span: impl Into<Span>) -> Self {
+        self.pointer = pointer.into();
+        self.span = Some(span.into());
+        self
+    }
+
+    fn mentions_omitted(&self) -> bool {
+        let help = self.help.as_deref();
+        help.is_some_and(|help| OMITTED_SUFFIXES.iter().any(|untold| help.ends_with(untold)))
+    }
+
+    /// Sets the hint.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Adds a safe fix that replaces the value at the pointer.
+    pub fn fix(self, replacement: impl Into<String>) -> Self {
+        self.with_fix(FixPart::Value, replacement.into())
+    }
+
+    /// Adds a safe fix that replaces the key at the pointer.
+    pub fn rename(self, replacement: impl Into<String>) -> Self {
+        self.with_fix(FixPart::Key, replacement.into())
+    }
+
+    fn with_fix(mut self, part: FixPart, replacement: String) -> Self {
+        self.fix = Some(Fix {
+            pointer: self.pointer.clone(),
+            part,
+            replacement,
+        });
+        self
+    }
+
+    /// Truncates message, hint and pointer to [`MAX_TEXT_BYTES`].
+    fn truncated(mut self) -> Self {
+        truncate(&mut self.message);
+        if let Some(help) = &mut self.help {
+            truncate(help);
+        }
+        if truncate(&mut self.pointer) {
+            // A truncated pointer leads to another value, so the fix must not be applied there.
+            self.fix = None;
+        }
+        self
+    }
+
+    /// Returns true if the diagnostic is an error.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+/// Truncates `text` to the limit and returns true if it was longer.
+fn truncate(text: &mut String) -> bool {
+    let is_long = MAX_TEXT_BYTES < text.len();
+    if is_long {
+        text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
+        text.push('…');
+    }
+    is_long
+}
+
+impl fmt::Display for Diagnostic {
+    /// Writes one line for a model: code, place, message, hint.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.code)?;
+        if !self.pointer.is_empty() {
+            write!(f, " at {}", self.pointer)?;
+        }
+        if let Some(source) = &self.source {
+            write!(f, " of `{source}`")?;
+        }
+        write!(f, ": {}", self.message)?;
+        if let Some(help) = &self.help {
+            write!(f, " ({help})")?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A list of diagnostics, in the order in which they were reported.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(transparent)]
+#[must_use = "unread diagnostics are lost"]
+pub struct Diagnostics(Vec<Diagnostic>);
+
+impl Diagnostics {
+    /// Creates an empty list.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a diagnostic, with its texts truncated.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        // Every way into the list truncates, so that no reader has to.
+        self.0.push(diagnostic.truncated());
+    }
+
+    /// Adds all diagnostics of `other`.
+    pub fn extend(&mut self, other: Diagnostics) {
+        self.0.extend(other.0);
+    }
+
+    /// Turns all warnings into errors.
+    pub fn raise(&mut self) {
+        for diagnostic in &mut self.0 {
+            diagnostic.severity = Severity::Error;
+        }
+    }
+
+    /// Returns true if the list contains an error.
+    pub fn has_errors(&self) -> bool {
+        self.0.iter().any(Diagnostic::is_error)
+    }
+
+    /// Returns true if the list is empty.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the number of diagnostics.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Iterates over the diagnostics.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.0.iter()
+    }
+
+    /// Iterates over the diagnostics, mutably.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Diagnostic> {
+        self.0.iter_mut()
+    }
+
+    /// Adds to the hint of the last diagnostic that `more` (a number or a phrase) diagnostics were omitted.
+    pub fn tell_untold(&mut self, more: impl fmt::Display) {
+        if let Some(last) = self.0.last_mut() {
+            let mut more = more.to_string();
+            let [several, only] = OMITTED_SUFFIXES;
+            more.push_str(if more == "1" { only } else { several });
+            last.help = Some(match last.help.take() {
+                Some(help) => format!("{help}; {more}"),
+                None => more,
+            });
+        }
+    }
+
+    /// Returns true if a diagnostic mentions [omitted ones](Self::tell_untold).
+    pub fn has_untold(&self) -> bool {
+        self.0.iter().any(Diagnostic::mentions_omitted)
+    }
+
+    /// Sorts by place in the text, errors before warnings at the same place. Diagnostics in other texts come last.
+    pub fn sort(&mut self) {
+        // The sort is stable, so diagnostics at the same place keep the order of the passes.
+        self.0.sort_by(|a, b| {
+            let key = |d: &Diagnostic| (d.source.clone(), d.span.map(|span| span.start));
+            key(a)
+                .cmp(&key(b))
+                .then_with(|| b.severity.cmp(&a.severity))
+        });
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    /// Writes one line per diagnostic, for a model.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, diagnostic) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            diagnostic.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl IntoIterator for Diagnostics {
+    type Item = Diagnostic;
+    type IntoIter = std::vec::IntoIter<Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a mut Diagnostics {
+    type Item = &'a mut Diagnostic;
+    type IntoIter = std::slice::IterMut<'a, Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter_mut()
+    }
+}
+
+impl<'a> IntoIterator for &'a Diagnostics {
+    type Item = &'a Diagnostic;
+    type IntoIter = std::slice::Iter<'a, Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+impl FromIterator<Diagnostic> for Diagnostics {
+    fn from_iter<T: IntoIterator<Item = Diagnostic>>(diagnostics: T) -> Self {
+        Self(diagnostics.into_iter().map(Diagnostic::truncated).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Code, Diagnostic, Diagnostics, MAX_TEXT_BYTES};
+
+    #[test]
+    fn diagnostics_are_truncated() {
+        let check = |letter: &str, count: usize, expected: &str| {
+            let text = letter.repeat(count);
+            let diagnostic = Diagnostic::error(Code::UnknownTool, text.as_str())
+                .help(text.as_str())
+                .at_span(text, 0..1)
+                .fix("known");
+            let mut pushed = Diagnostics::new();
+            pushed.push(diagnostic.clone());
+            let collected = Diagnostics::from_iter([diagnostic]);
+            assert_eq!(pushed, collected);
+            for diagnostic in &pushed {
+                assert_eq!(diagnostic.message, expected);
+                assert_eq!(diagnostic.help.as_deref(), Some(expected));
+                assert_eq!(diagnostic.pointer, expected);
+                // A truncated pointer leads elsewhere, so the fix is dropped.
+                assert_eq!(
+                    diagnostic.fix.is_some(),
+                    count * letter.len() <= MAX_TEXT_BYTES
+                );
+            }
+        };
+        let whole = "x".repeat(MAX_TEXT_BYTES);
+        check("x", MAX_TEXT_BYTES, &whole);
+        check("x", MAX_TEXT_BYTES + 1, &format!("{whole}…"));
+        check(
+            "東",
+            MAX_TEXT_BYTES,
+            &format!("{}…", "東".repeat(MAX_TEXT_BYTES / 3)),
+        );
+    }
+}

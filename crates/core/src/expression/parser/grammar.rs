@@ -1,0 +1,296 @@
+//! The grammar between `${` and `}`: alternatives and CEL operators.
+
+use super::cursor::Cursor;
+use crate::Value;
+use crate::expression::operator::BinaryOperator;
+use crate::expression::pattern::PatternBudget;
+use crate::expression::program::form_of;
+use crate::expression::tree::{CoalesceOperand, Tree};
+use crate::expression::{ExpressionError, LONGEST_TEXT, operator};
+use crate::plan::{Form, Read};
+
+/// Parses the text between `${` and `}`.
+///
+/// It is a path (`step.field[0]`, `rows[*].id`, `inputs.x`, `steps["odd id"]`), a JSON literal, a CEL expression over
+/// paths, several of these separated by `??`, or `all(path, path)`, which waits for all and returns the last.
+///
+/// # Errors
+///
+/// Returns the first error in the text.
+pub fn parse_form(text: &str) -> Result<Form, ExpressionError> {
+    parse_form_within(text, &mut PatternBudget::default())
+}
+
+/// Parses one of many such texts, which share the budget `patterns` for constant patterns.
+///
+/// # Errors
+///
+/// Returns the first error in the text.
+pub fn parse_form_within(
+    text: &str,
+    patterns: &mut PatternBudget,
+) -> Result<Form, ExpressionError> {
+    if text.chars().nth(LONGEST_TEXT).is_some() {
+        return Err(ExpressionError::too_large(
+            format!("the expression has more than {LONGEST_TEXT} characters"),
+            0,
+        ));
+    }
+    let mut parser = Parser {
+        cursor: Cursor::new(text),
+        locals: Vec::new(),
+        patterns,
+    };
+    parser.cursor.skip_space();
+    if parser.cursor.peek().is_none() {
+        return Err(ExpressionError::reference("the reference is empty", 0)
+            .help("write the id of a step, and the way to the part that is wanted"));
+    }
+    // `all(` is no function, so it is recognised before the expression grammar.
+    if let Some(reads) = parser.all()? {
+        return Ok(Form::All(reads));
+    }
+    let alternatives = parser.alternatives()?;
+    parser.cursor.skip_space();
+    if parser.cursor.peek().is_some() {
+        return Err(parser.not_an_operator());
+    }
+    Ok(form_of(alternatives, text))
+}
+
+/// The state of the parser: its position and the enclosing loops.
+pub(super) struct Parser<'t> {
+    pub(super) cursor: Cursor<'t>,
+    /// The variables of the enclosing loops, the innermost last.
+    pub(super) locals: Vec<&'t str>,
+    pub(super) patterns: &'t mut PatternBudget,
+}
+
+impl Parser<'_> {
+    /// Parses `all(path, path)`, which must be the whole text.
+    fn all(&mut self) -> Result<Option<Vec<Read>>, ExpressionError> {
+        let start = self.cursor.at;
+        if self.cursor.name() != Some("all") || !self.cursor.take_spaced("(") {
+            self.cursor.at = start;
+            return Ok(None);
+        }
+        let mut reads = Vec::new();
+        loop {
+            self.cursor.skip_space();
+            let at = self.cursor.at;
+            match self.choice()? {
+                Tree::Read(read) => reads.push(read),
+                _ => {
+                    return Err(ExpressionError::reference("`all(…)` takes paths only", at));
+                }
+            }
+            if self.cursor.take_spaced(")") {
+                break;
+            }
+            self.cursor.expect(",")?;
+        }
+        self.cursor.skip_space();
+        if self.cursor.peek().is_some() {
+            return Err(ExpressionError::reference(
+                "`all(…)` stands alone",
+                self.cursor.at,
+            ));
+        }
+        Ok(Some(reads))
+    }
+
+    /// Parses `a ?? b ?? c`, each operand with its source range.
+    pub(super) fn alternatives(&mut self) -> Result<Vec<CoalesceOperand>, ExpressionError> {
+        let mut alternatives = Vec::new();
+        loop {
+            self.cursor.skip_space();
+            let start = self.cursor.at;
+            let tree = self.choice()?;
+            let span = start..self.cursor.at;
+            alternatives.push(CoalesceOperand { tree, span });
+            if !self.cursor.take_spaced("??") {
+                return Ok(alternatives);
+            }
+        }
+    }
+
+    /// Parses nested alternatives as one operand.
+    pub(super) fn nested(&mut self) -> Result<Tree, ExpressionError> {
+        // Every recursion of the parser passes here or through `choice`, so both bound the stack.
+        self.cursor.enter()?;
+        let mut alternatives = self.alternatives()?;
+        self.cursor.leave();
+        Ok(match alternatives.pop() {
+            Some(only) if alternatives.is_empty() => only.tree,
+            last => {
+                alternatives.extend(last);
+                Tree::FirstOf(alternatives)
+            }
+        })
+    }
+
+    /// Parses `condition ? value : otherwise`, or an expression without `?`.
+    pub(super) fn choice(&mut self) -> Result<Tree, ExpressionError> {
+        let mut cases = Vec::new();
+        let mut next = self.or()?;
+        loop {
+            self.cursor.skip_space();
+            // `??` separates alternatives and is no condition.
+            if self.cursor.rest().starts_with("??") || !self.cursor.take("?") {
+                break;
+            }
+            self.cursor.enter()?;
+            let value = self.choice()?;
+            self.cursor.leave();
+            self.cursor.expect(":")?;
+            cases.push((next, value));
+            next = self.or()?;
+        }
+        Ok(if cases.is_empty() {
+            next
+        } else {
+            Tree::Choice(cases, Box::new(next))
+        })
+    }
+
+    fn or(&mut self) -> Result<Tree, ExpressionError> {
+        let mut parts = vec![self.and()?];
+        while self.cursor.take_spaced("||") {
+            parts.push(self.and()?);
+        }
+        Ok(single(parts).unwrap_or_else(Tree::Or))
+    }
+
+    fn and(&mut self) -> Result<Tree, ExpressionError> {
+        let mut parts = vec![self.chain(0)?];
+        while self.cursor.take_spaced("&&") {
+            parts.push(self.chain(0)?);
+        }
+        Ok(single(parts).unwrap_or_else(Tree::And))
+    }
+
+    /// Parses left-associative operators of `level` around operands of the next level.
+    fn chain(&mut self, level: usize) -> Result<Tree, ExpressionError> {
+        let first = self.link(level)?;
+        let mut rest = Vec::new();
+        while let Some(operator) = self.operator(level)? {
+            rest.push((operator, self.link(level)?));
+        }
+        Ok(if rest.is_empty() {
+            first
+        } else {
+            Tree::Chain(Box::new(first), rest)
+        })
+    }
+
+    fn link(&mut self, level: usize) -> Result<Tree, ExpressionError> {
+        if level < 2 {
+            self.chain(level + 1)
+        } else {
+            self.unary()
+        }
+    }
+
+    fn operator(&mut self, level: usize) -> Result<Option<BinaryOperator>, ExpressionError> {
+        self.cursor.skip_space();
+        let rest = self.cursor.rest();
+        let (sign, operator) = match rest.as_bytes() {
+            [b'=', b'=', ..] => ("==", BinaryOperator::Equal),
+            [b'!', b'=', ..] => ("!=", BinaryOperator::Unequal),
+            [b'<', b'=', ..] => ("<=", BinaryOperator::LessOrEqual),
+            [b'>', b'=', ..] => (">=", BinaryOperator::GreaterOrEqual),
+            [b'<', ..] => ("<", BinaryOperator::Less),
+            [b'>', ..] => (">", BinaryOperator::Greater),
+            [b'+', ..] => ("+", BinaryOperator::Add),
+            [b'-', ..] => ("-", BinaryOperator::Subtract),
+            [b'*', ..] => ("*", BinaryOperator::Multiply),
+            [b'/', ..] => ("/", BinaryOperator::Divide),
+            [b'%', ..] => ("%", BinaryOperator::Remainder),
+            // `in` must be a whole word: `index` begins with it as well.
+            [b'i', b'n', ..] if super::cursor::name_length(rest) == 2 => ("in", BinaryOperator::In),
+            [b'=', ..] => {
+                return Err(
+                    ExpressionError::new("`=` compares nothing", self.cursor.at).help("write `==`")
+                );
+            }
+            _ => return Ok(None),
+        };
+        if operator.level() != level {
+            return Ok(None);
+        }
+        self.cursor.at += sign.len();
+        Ok(Some(operator))
+    }
+
+    /// Parses an operand and the signs before it.
+    fn unary(&mut self) -> Result<Tree, ExpressionError> {
+        self.cursor.skip_space();
+        let start = self.cursor.at;
+        let Some(sign @ ('!' | '-')) = self.cursor.peek() else {
+            return self.operand();
+        };
+        let mut signs = 0_usize;
+        while self.cursor.peek() == Some(sign) {
+            self.cursor.bump();
+            self.cursor.skip_space();
+            signs += 1;
+        }
+        let mut tree = match self.cursor.peek() {
+            Some('!' | '-') => {
+                return Err(self.cursor.unexpected("expected a value"));
+            }
+            _ => self.operand()?,
+        };
+        // Two equal signs cancel out, but the type of the operand must still be checked.
+        for _ in 0..2 - signs % 2 {
+            tree = match (sign, tree) {
+                ('-', Tree::Literal(value @ Value::Number(_))) => operator::negate(&value)
+                    .map(Tree::Literal)
+                    .map_err(|error| ExpressionError::new(error.to_string(), start))?,
+                ('-', tree) => Tree::Negate(Box::new(tree)),
+                (_, tree) => Tree::Not(Box::new(tree)),
+            };
+        }
+        Ok(tree)
+    }
+
+    /// Returns an error about the text where an operator is expected.
+    fn not_an_operator(&mut self) -> ExpressionError {
+        let at = self.cursor.at;
+        let error = |message: &str, help: &str| ExpressionError::new(message, at).help(help);
+        let rest = self.cursor.rest();
+        match self.cursor.name() {
+            // The operators of Python are a likely mistake.
+            Some("and") => return error("`and` is no operator", "write `&&`"),
+            Some("or") => return error("`or` is no operator", "write `||`"),
+            Some(name) => {
+                return error(
+                    &format!("expected an operator, found `{name}`"),
+                    "a name with spaces or signs is written `steps[\"…\"]`, a field `[\"…\"]`, text in quotes",
+                );
+            }
+            None => {}
+        }
+        if rest.starts_with('|') {
+            return error(
+                "`|` is no operator",
+                "write `??` for a fallback, `||` for one of two conditions",
+            );
+        }
+        if rest.starts_with('&') {
+            return error("`&` is no operator", "write `&&`");
+        }
+        self.cursor.unexpected("expected an operator")
+    }
+}
+
+/// Returns the only part, or all parts.
+fn single(mut parts: Vec<Tree>) -> Result<Tree, Vec<Tree>> {
+    match parts.pop() {
+        Some(only) if parts.is_empty() => Ok(only),
+        last => {
+            parts.extend(last);
+            Err(parts)
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The parser of texts between `${` and `}`: a grammar around operands, with a cursor below.
+
+mod call;
+mod cursor;
+mod grammar;
+mod operand;
+
+pub(super) use cursor::name_length;
+pub use grammar::{parse_form, parse_form_within};

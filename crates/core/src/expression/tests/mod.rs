@@ -1,0 +1,6 @@
+//! Tests of the expression language: tables of texts with their forms, values and costs.
+
+mod computing;
+mod cost;
+mod reading;
+mod round_trip;

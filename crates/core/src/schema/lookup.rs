@@ -1,0 +1,237 @@
+//! Lookup of a path in a type.
+
+use std::sync::Arc;
+
+use super::{Additional, ListType, ObjectType, Type};
+use crate::Value;
+use crate::plan::Segment;
+
+/// Maximum length of a known list whose item types are inspected one by one.
+const MAX_LIST_ITEMS: usize = 256;
+
+/// The result of looking up a path in a type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reach {
+    /// The path leads to values of this type.
+    Found(Type),
+    /// The path exists in no value of the type.
+    Impossible {
+        /// The fields at the place where the path fails.
+        known: KnownFields,
+        /// The number of segments that exist.
+        matched: usize,
+    },
+    /// The path leads to an undescribed field of an object that describes others.
+    Unlisted {
+        /// The described fields at that place.
+        known: KnownFields,
+        /// The number of segments that are described.
+        matched: usize,
+    },
+    /// The type does not determine the path.
+    Unknown,
+}
+
+impl Reach {
+    /// Shifts the matched length of a lookup by `segments`.
+    pub(crate) fn shifted(mut self, segments: usize) -> Self {
+        if let Self::Impossible { matched, .. } | Self::Unlisted { matched, .. } = &mut self {
+            *matched += segments;
+        }
+        self
+    }
+
+    /// Combines lookups of the same path in several alternative types.
+    pub(crate) fn any_of(lookups: impl Iterator<Item = Self>) -> Self {
+        let mut found = Vec::new();
+        let mut elsewhere = None;
+        for lookup in lookups {
+            match (lookup, &elsewhere) {
+                // One type without a known structure leaves everything possible.
+                (Self::Unknown, _) => return Self::Unknown,
+                (Self::Found(shape), _) => found.push(shape),
+                // An unlisted field may exist, an impossible one cannot: the weaker statement holds for the union.
+                (unlisted @ Self::Unlisted { .. }, _) => elsewhere = Some(unlisted),
+                (impossible, None) => elsewhere = Some(impossible),
+                (_, Some(_)) => {}
+            }
+        }
+        match elsewhere {
+            Some(elsewhere) if found.is_empty() => elsewhere,
+            _ => Self::Found(Type::union(found)),
+        }
+    }
+}
+
+/// The fields of a type, listed on demand since there may be many.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KnownFields(Type);
+
+impl KnownFields {
+    /// Returns the names of the fields.
+    pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.0.members().iter().flat_map(|member| {
+            let (described, held) = match member {
+                Type::Object(object) => (Some(object.properties.keys()), None),
+                Type::Literal(Value::Object(fields)) => (None, Some(fields.keys())),
+                _ => (None, None),
+            };
+            let described = described.into_iter().flatten();
+            described.chain(held.into_iter().flatten())
+        })
+    }
+}
+
+enum SegmentLookup {
+    To(Type),
+    Impossible,
+    Unlisted,
+    Unknown,
+}
+
+impl Type {
+    /// Looks up `path`. [`Reach::Impossible`] is certain, except for lists that turn out to be empty.
+    pub fn at(&self, path: &[Segment]) -> Reach {
+        let mut at = self.clone();
+        let mut mapping = false;
+        for (matched, segment) in path.iter().enumerate() {
+            // Behind `[*]` the path applies to each item, and the result is a list.
+            mapping |= *segment == Segment::Each;
+            match step(&at, segment) {
+                Ok(next) => at = next,
+                Err(failure) => return failure.after(matched),
+            }
+        }
+        Reach::Found(if mapping { Type::list_of(at) } else { at })
+    }
+}
+
+/// The reason why a segment cannot be followed.
+enum LookupFailure {
+    Impossible(KnownFields),
+    Unlisted(KnownFields),
+    Unknown,
+}
+
+impl LookupFailure {
+    fn after(self, matched: usize) -> Reach {
+        match self {
+            Self::Impossible(known) => Reach::Impossible { known, matched },
+            Self::Unlisted(known) => Reach::Unlisted { known, matched },
+            Self::Unknown => Reach::Unknown,
+        }
+    }
+}
+
+/// Follows one segment into a union; it succeeds if any member allows it.
+fn step(from: &Type, segment: &Segment) -> Result<Type, LookupFailure> {
+    let mut found = Vec::new();
+    let mut unlisted = None;
+    for member in from.members() {
+        match step_into(member, segment) {
+            SegmentLookup::To(Type::Never) | SegmentLookup::Impossible => {}
+            SegmentLookup::To(next) => found.push(next),
+            SegmentLookup::Unknown => return Err(LookupFailure::Unknown),
+            SegmentLookup::Unlisted => unlisted = Some(member),
+        }
+    }
+    match (found.is_empty(), unlisted, segment) {
+        (false, ..) => Ok(Type::union(found)),
+        (true, Some(member), _) => Err(LookupFailure::Unlisted(KnownFields(member.clone()))),
+        // Only a key can be misspelt, so only then are known fields of use.
+        (true, None, Segment::Key(_)) => Err(LookupFailure::Impossible(KnownFields(from.clone()))),
+        (true, None, _) => Err(LookupFailure::Impossible(KnownFields(Type::Never))),
+    }
+}
+
+fn step_into(from: &Type, segment: &Segment) -> SegmentLookup {
+    match (from, segment) {
+        (Type::Any, _) => SegmentLookup::Unknown,
+        (Type::Literal(value), segment) => step_into_value(value, segment),
+        (Type::Object(object), Segment::Key(key)) => field(object, key),
+        (Type::List(list), Segment::Key(key)) => match whole_number(key) {
+            Some(index) => item(list, index),
+            None => SegmentLookup::Impossible,
+        },
+        (Type::List(list), Segment::Index(index)) => item(list, *index),
+        (Type::List(list), Segment::Each) => SegmentLookup::To(match any_item(list) {
+            // A list that is always empty maps to an empty list.
+            Type::Never => Type::Any,
+            item => item,
+        }),
+        _ => SegmentLookup::Impossible,
+    }
+}
+
+fn field(object: &ObjectType, key: &str) -> SegmentLookup {
+    match (object.properties.get(key), &object.additional) {
+        (Some(property), _) if property.shape == Type::Never => SegmentLookup::Impossible,
+        (Some(property), _) => SegmentLookup::To(property.shape.clone()),
+        (None, Additional::Closed | Additional::Open(Type::Never)) => SegmentLookup::Impossible,
+        (None, Additional::Open(shape)) => SegmentLookup::To(shape.clone()),
+        // A schema that lists nothing says nothing about its fields.
+        (None, Additional::Unspecified) if object.properties.is_empty() => SegmentLookup::Unknown,
+        (None, Additional::Unspecified) => SegmentLookup::Unlisted,
+    }
+}
+
+fn item(list: &ListType, index: i64) -> SegmentLookup {
+    let shape = match usize::try_from(index) {
+        Ok(index) => list.item(index).clone(),
+        // A negative index counts from an end whose position is unknown.
+        Err(_) => any_item(list),
+    };
+    match shape {
+        Type::Never => SegmentLookup::Impossible,
+        shape => SegmentLookup::To(shape),
+    }
+}
+
+/// Returns the type of any item; a long list is not inspected.
+fn any_item(list: &ListType) -> Type {
+    if list.prefix.len() > MAX_LIST_ITEMS {
+        Type::Any
+    } else {
+        list.any_item()
+    }
+}
+
+fn step_into_value(value: &Value, segment: &Segment) -> SegmentLookup {
+    let literal = |value: Option<&Value>| match value {
+        Some(value) => SegmentLookup::To(Type::Literal(value.clone())),
+        None => SegmentLookup::Impossible,
+    };
+    match (value, segment) {
+        (Value::Object(fields), Segment::Key(key)) => literal(fields.get(key)),
+        (Value::List(items), Segment::Key(key)) => {
+            literal(whole_number(key).and_then(|index| value_item(items, index)))
+        }
+        (Value::List(items), Segment::Index(index)) => literal(value_item(items, *index)),
+        (Value::List(items), Segment::Each) => {
+            // An empty list maps to an empty list; a long one is not inspected.
+            if items.is_empty() || items.len() > MAX_LIST_ITEMS {
+                SegmentLookup::To(Type::Any)
+            } else {
+                SegmentLookup::To(Type::union(items.iter().cloned().map(Type::Literal)))
+            }
+        }
+        _ => SegmentLookup::Impossible,
+    }
+}
+
+fn value_item(items: &[Value], index: i64) -> Option<&Value> {
+    let from_start = match usize::try_from(index) {
+        Ok(index) => index,
+        Err(_) => items
+            .len()
+            .checked_sub(usize::try_from(index.unsigned_abs()).ok()?)?,
+    };
+    items.get(from_start)
+}
+
+/// Parses a key that counts items: decimal digits, with a minus sign to count from the end.
+fn whole_number(key: &str) -> Option<i64> {
+    let digits = key.strip_prefix('-').unwrap_or(key);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| key.parse().ok()).flatten()
+}
