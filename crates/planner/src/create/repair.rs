@@ -1,39 +1,39 @@
-//! What is mended without asking the model again: a name with exactly one that it can have meant.
+//! Safe repairs of plans without asking the model: names with exactly one plausible correction.
 //!
-//! A misspelt tool is only taken for another where that cannot do more harm than the one that was meant: it merely reads, or it is the same
-//! name in another spelling, or it begins with the same word. `get_user` is never taken for `set_user`.
+//! A misspelt tool name is corrected only if that cannot do more harm than intended: the tool is read-only, or both names have the
+//! same letters, or both begin with the same word. `get_user` never becomes `set_user`.
 
 use planwright_core::{Catalog, Code, Diagnostic, Diagnostics, Fix, FixPart, Lookup};
 use serde_json::Value;
 
-/// Something that was mended.
+/// A repair made in a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
-    /// Where, as a JSON pointer into the model's plan.
+    /// JSON pointer into the model's plan.
     pub pointer: String,
-    /// What stood there.
+    /// Text before the repair.
     pub before: String,
-    /// What stands there now.
+    /// Text after the repair.
     pub after: String,
 }
 
-/// `text` with everything mended that `findings` say how to, and that is safe; nothing where there is none of it.
+/// Applies all safe fixes in `diagnostics` to `text`. Returns `None` if there are none.
 pub(super) fn repair(
     text: &str,
-    findings: &Diagnostics,
+    diagnostics: &Diagnostics,
     catalog: &Catalog,
 ) -> Option<(String, Vec<Repair>)> {
     let mut plan: Value = serde_json::from_str(text).ok()?;
     let mut repairs = Vec::new();
-    // Deeper places first: a key that is renamed moves what is below it.
-    let mut fixes: Vec<(&Diagnostic, &Fix)> = findings
+    // Deepest pointers first: renaming a key invalidates the pointers below it.
+    let mut fixes: Vec<(&Diagnostic, &Fix)> = diagnostics
         .iter()
-        .filter_map(|finding| Some((finding, finding.fix.as_ref()?)))
+        .filter_map(|diagnostic| Some((diagnostic, diagnostic.fix.as_ref()?)))
         .collect();
     fixes.sort_by(|(_, one), (_, other)| other.pointer.cmp(&one.pointer));
-    for (finding, fix) in fixes {
-        if finding.is_error()
-            && is_safe(finding, fix, &plan, catalog)
+    for (diagnostic, fix) in fixes {
+        if diagnostic.is_error()
+            && is_safe(diagnostic, fix, &plan, catalog)
             && let Some(before) = apply(&mut plan, fix)
         {
             repairs.push(Repair {
@@ -47,8 +47,8 @@ pub(super) fn repair(
     (!repairs.is_empty()).then(|| (plan.to_string(), repairs))
 }
 
-fn is_safe(finding: &Diagnostic, fix: &Fix, plan: &Value, catalog: &Catalog) -> bool {
-    if finding.code != Code::UnknownTool {
+fn is_safe(diagnostic: &Diagnostic, fix: &Fix, plan: &Value, catalog: &Catalog) -> bool {
+    if diagnostic.code != Code::UnknownTool {
         return true;
     }
     let Some(written) = plan.pointer(&fix.pointer).and_then(Value::as_str) else {
@@ -57,21 +57,20 @@ fn is_safe(finding: &Diagnostic, fix: &Fix, plan: &Value, catalog: &Catalog) -> 
     let Lookup::Found(meant) = catalog.find(&fix.replacement) else {
         return false;
     };
-    let says = meant.annotations;
-    (says.trusted && says.read_only)
-        || letters(written) == letters(&meant.name)
-        || letters(written) == letters(&meant.qualified_name())
-        || (first_word(written) == first_word(&meant.name)
-            && near(written, catalog).is_some_and(|near| near == 1))
+    let annotations = meant.annotations;
+    (annotations.trusted && annotations.read_only)
+        || normalized(written) == normalized(&meant.name)
+        || normalized(written) == normalized(&meant.qualified_name())
+        || (first_word(written) == first_word(&meant.name) && similar_tools(written, catalog) == 1)
 }
 
-/// A name without what separates its words.
-fn letters(name: &str) -> String {
-    let letters = name.chars().filter(|letter| letter.is_alphanumeric());
-    letters.flat_map(char::to_lowercase).collect()
+/// Returns a name in lower case without separators.
+fn normalized(name: &str) -> String {
+    let normalized = name.chars().filter(|letter| letter.is_alphanumeric());
+    normalized.flat_map(char::to_lowercase).collect()
 }
 
-/// What a name says first, mostly what is done.
+/// Returns the first word of a name, usually the verb.
 fn first_word(name: &str) -> String {
     let bare = name.rsplit(['.', '/']).next().unwrap_or(name);
     let mut word = String::new();
@@ -84,21 +83,22 @@ fn first_word(name: &str) -> String {
     word
 }
 
-/// How many tools have a name near `written`.
-fn near(written: &str, catalog: &Catalog) -> Option<usize> {
+/// Counts the tools with a name similar to `written`, up to two.
+fn similar_tools(written: &str, catalog: &Catalog) -> usize {
     let mut names: Vec<&str> = catalog.tools().map(|tool| &*tool.name).collect();
     let mut count = 0;
-    while let Some(near) = planwright_dialects::document::nearest(written, names.iter().copied()) {
-        names.retain(|name| *name != near);
+    while let Some(similar) = planwright_dialects::document::nearest(written, names.iter().copied())
+    {
+        names.retain(|name| *name != similar);
         count += 1;
         if count > 1 {
             break;
         }
     }
-    (count > 0).then_some(count)
+    count
 }
 
-/// Mends one place; what stood there, where it is there.
+/// Applies a fix and returns the previous text, if the place exists.
 fn apply(plan: &mut Value, fix: &Fix) -> Option<String> {
     match fix.part {
         FixPart::Value => {

@@ -1,4 +1,4 @@
-//! Models over HTTP, with servers that speak as the providers do.
+//! Models over HTTP, with test servers for the protocols of the providers.
 
 mod answers;
 mod anthropic;
@@ -32,7 +32,7 @@ use protocol::{Protocol, Said};
 const PROTOCOLS: [Protocol; 4] = [OPENAI, ANTHROPIC, GEMINI, OLLAMA];
 const DELIVERIES: [Delivery; 2] = [Delivery::Whole, Delivery::Live];
 
-/// For those who say nothing, and for those who may be slow because the machine is.
+/// Timeouts: short for servers that stay silent, and long for servers on a slow machine.
 const SHORT: Duration = Duration::from_millis(100);
 const LONG: Duration = Duration::from_mins(1);
 
@@ -42,7 +42,7 @@ const HELLO: Said = Said {
     is_cut_off: false,
 };
 
-/// What a question comes to: the answer, or the kind of failure with a part of its message; and how often it was sent.
+/// The expected outcome of a request: the reply, or the kind of error with a part of its message; and the number of requests sent.
 type Outcome<'a> = (Result<Reply, (ModelErrorKind, &'a str)>, usize);
 
 fn settings(protocol: &Protocol, server: &ModelServer) -> ProviderSettings {
@@ -59,7 +59,7 @@ fn request(delivery: Delivery) -> ModelRequest {
     request
 }
 
-/// The whole answer, and what was heard of it before.
+/// Returns the complete reply, and the chunks received before it.
 async fn ask(model: &dyn Model, request: ModelRequest) -> (Result<Reply, ModelError>, Vec<String>) {
     let mut heard = Vec::new();
     let mut pieces = model.ask(request);
@@ -80,11 +80,11 @@ async fn check(
     (expected, sent): Outcome<'_>,
 ) {
     let is_silent = script.iter().any(|answer| answer.ending == Ending::Silent);
-    let patience = if is_silent { SHORT } else { LONG };
+    let timeout = if is_silent { SHORT } else { LONG };
     let server = ModelServer::start(script);
     let mut settings = settings(protocol, &server);
-    settings.begin_timeout = patience;
-    settings.idle_timeout = patience;
+    settings.begin_timeout = timeout;
+    settings.idle_timeout = timeout;
     check_with(settings, delivery, &server, (expected, sent)).await;
 }
 
@@ -141,7 +141,7 @@ fn tokens() -> Usage {
     usage
 }
 
-/// The same in all protocols, as a whole and piece by piece.
+/// Runs the same check for all protocols, with whole and streamed replies.
 async fn check_all(
     script: impl Fn(&Protocol, Delivery) -> Vec<Answered>,
     expected: impl Fn(Delivery) -> Outcome<'static>,

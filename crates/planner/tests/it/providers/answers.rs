@@ -1,4 +1,4 @@
-//! Answers as they should be, at last.
+//! Replies that succeed, possibly after retries.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::protocol::{Called, Protocol, Said};
 use super::{HELLO, check, check_all, reply};
 
 #[tokio::test]
-async fn answers_arrive() {
+async fn replies_arrive() {
     let cut_off = Said {
         is_cut_off: true,
         ..HELLO
@@ -45,7 +45,7 @@ async fn answers_arrive() {
 }
 
 #[tokio::test]
-async fn what_may_pass_is_tried_again() {
+async fn transient_errors_are_retried() {
     type Trouble = fn(&Protocol, Delivery) -> Answered;
     let troubles: [Trouble; 7] = [
         |protocol, _| {
@@ -62,7 +62,7 @@ async fn what_may_pass_is_tried_again() {
         |protocol, _| protocol.failure(503, "busy"),
         |protocol, _| protocol.failure(529, "busy"),
         |_, _| Answered::new(502, "text/html", vec!["<html>".to_owned()]),
-        // It breaks off before anything of it could be handed out.
+        // The reply ends early, before any of it is passed on.
         |protocol, delivery| {
             let answer = protocol.answer(delivery, &HELLO);
             let part = answer.parts[0].get(..20).unwrap().to_owned();
@@ -86,7 +86,7 @@ async fn what_may_pass_is_tried_again() {
 }
 
 #[tokio::test]
-async fn providers_are_left_alone_for_as_long_as_they_ask() {
+async fn retry_delays_of_providers_are_respected() {
     let busy = OPENAI
         .failure(429, "slow down")
         .header("retry-after-ms", "150");

@@ -1,4 +1,4 @@
-//! Anthropic's messages.
+//! Anthropic's messages API.
 
 use planwright_testkit::model_server::Answered;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Answers that are none: refused, stopped by a filter, empty, too long, or with calls that cannot be read.
+//! Replies that end abnormally: refused, filtered, empty, too long, or with malformed calls.
 
 use planwright_core::Value;
 use planwright_planner::model::providers;
@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use super::protocol::{Protocol, events};
 use super::{ANTHROPIC, GEMINI, OLLAMA, OPENAI, ask, request, settings};
 
-/// OpenAI's responses API, in which what is omitted stands elsewhere.
+/// OpenAI's responses API, which has the fields that `genai` drops in other places.
 const RESPONSES: Protocol = Protocol {
     model: "openai_resp:gpt-5",
     ..OPENAI
@@ -21,7 +21,7 @@ fn filter(reason: &str) -> Finish {
     Finish::Filter(reason.to_owned())
 }
 
-/// What a provider sends comes to this answer, and its model is asked once.
+/// Checks the reply that a response yields, after a single request.
 async fn check(protocol: &Protocol, answer: Answered, expected: (&str, Finish)) {
     let is_live = answer
         .headers
@@ -65,7 +65,7 @@ fn streamed(frames: &[Json]) -> Answered {
 }
 
 #[tokio::test]
-async fn openai_refuses_in_a_field_of_its_own() {
+async fn openai_refusals_have_their_own_field() {
     let choice = |content: Json, refusal: Json, finish: &str| {
         let message = json!({"role": "assistant", "content": content, "refusal": refusal});
         sent(&json!({"model": "m", "choices": [{"message": message, "finish_reason": finish}]}))
@@ -94,7 +94,7 @@ async fn openai_refuses_in_a_field_of_its_own() {
 }
 
 #[tokio::test]
-async fn responses_refuse_in_a_part_of_their_own() {
+async fn responses_api_refusals_have_their_own_part() {
     let response = |parts: Json, status: &str, details: Json| {
         json!({
             "id": "resp_1", "object": "response", "model": "m", "status": status,
@@ -135,7 +135,7 @@ async fn responses_refuse_in_a_part_of_their_own() {
 }
 
 #[tokio::test]
-async fn anthropic_says_why_it_stops() {
+async fn anthropic_reports_its_stop_reason() {
     let refused = json!({
         "id": "msg_1", "type": "message", "role": "assistant", "model": "m",
         "content": [{"type": "text", "text": NO}], "stop_reason": "refusal",
@@ -145,7 +145,7 @@ async fn anthropic_says_why_it_stops() {
 }
 
 #[tokio::test]
-async fn gemini_blocks_questions_and_answers() {
+async fn gemini_blocks_prompts_and_replies() {
     let blocked = json!({
         "promptFeedback": {"blockReason": "PROHIBITED_CONTENT"},
         "usageMetadata": {"promptTokenCount": 9, "totalTokenCount": 9},
@@ -163,7 +163,7 @@ async fn gemini_blocks_questions_and_answers() {
 }
 
 #[tokio::test]
-async fn an_answer_that_was_given_up_is_asked_for_again() {
+async fn an_aborted_reply_is_requested_again() {
     let message = json!({"role": "assistant", "content": "Half a"});
     let half = |finish: &str| {
         sent(&json!({"model": "m", "choices": [{"message": message, "finish_reason": finish}]}))
@@ -177,9 +177,9 @@ async fn an_answer_that_was_given_up_is_asked_for_again() {
     }
 }
 
-/// An answer is no failure by itself, since calls may be all of it; who wants words finds it empty.
+/// An empty text is valid with calls, but not for callers that need text.
 #[tokio::test]
-async fn an_empty_answer_is_a_failure_for_who_asks() {
+async fn empty_replies_fail_for_callers_that_need_text() {
     for content in [json!(null), json!(""), json!(" \n")] {
         let message = json!({"role": "assistant", "content": content});
         let body =
@@ -194,7 +194,7 @@ async fn an_empty_answer_is_a_failure_for_who_asks() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_no_json_reach_who_asked() {
+async fn malformed_arguments_reach_the_caller() {
     let broken = "{\"a\": 1,";
     let calls = json!([
         {"id": "call_1", "type": "function", "function": {"name": "add", "arguments": broken}},
@@ -224,7 +224,7 @@ async fn arguments_that_are_no_json_reach_who_asked() {
             (reply.usage.input_tokens, reply.usage.output_tokens),
             (5, 3)
         );
-        // The model is told what came of it; providers take objects alone.
+        // The model sees the result of its malformed call; providers accept objects only.
         let mut next = request(Delivery::Whole);
         next.messages.push(reply.message());
         let server = ModelServer::start(vec![protocol.failure(400, "enough")]);
@@ -239,7 +239,7 @@ async fn arguments_that_are_no_json_reach_who_asked() {
 }
 
 #[tokio::test]
-async fn no_answer_takes_all_memory() {
+async fn the_size_of_replies_is_limited() {
     for protocol in [&OPENAI, &ANTHROPIC, &GEMINI, &OLLAMA] {
         for delivery in [Delivery::Whole, Delivery::Live] {
             let said = super::Said {

@@ -1,5 +1,4 @@
-//! The forms that providers are asked to hold a model to: what is sent keeps the rules of each provider, and every good plan has the
-//! form.
+//! Response formats: the schema that is sent obeys the rules of each provider and accepts every valid plan.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +9,7 @@ use planwright_planner::prompt::{Moment, Task};
 use planwright_testkit::model_server::{Answered, ModelServer};
 use serde_json::{Value as Json, json};
 
-/// Where providers are told the form, and whether all of them take it for strict there.
+/// Location of the schema in a request, and whether the provider is strict about each schema there.
 const PLACES: [(&str, Option<bool>); 5] = [
     ("/response_format/json_schema/schema", None),
     ("/text/format/schema", None),
@@ -19,7 +18,7 @@ const PLACES: [(&str, Option<bool>); 5] = [
     ("/response_format/schema", Some(false)),
 ];
 
-/// The providers that are held to a schema of plans; all others are asked for JSON at most.
+/// Providers that receive no schema of plans, but JSON mode at most.
 const WITHOUT_SCHEMA: [&str; 7] = [
     "anthropic",
     "cohere",
@@ -30,11 +29,11 @@ const WITHOUT_SCHEMA: [&str; 7] = [
     "opencode_go",
 ];
 
-/// The providers that are always asked at their own address.
+/// Providers with fixed addresses.
 const UNMOVABLE: [&str; 2] = ["baidu", "zai"];
 
 #[tokio::test]
-async fn every_good_plan_has_the_form_that_is_sent() {
+async fn valid_plans_match_the_schema_that_is_sent() {
     let plans = plans();
     assert!(plans.len() > 20, "{}", plans.len());
     let catalog = catalog(&plans);
@@ -64,7 +63,7 @@ async fn every_good_plan_has_the_form_that_is_sent() {
 }
 
 #[tokio::test]
-async fn the_form_knows_the_tools() {
+async fn the_schema_lists_the_tools() {
     let catalog: Catalog = [Tool::new("zoo", "feed"), Tool::new("shop", "buy")]
         .into_iter()
         .collect();
@@ -89,7 +88,7 @@ async fn the_form_knows_the_tools() {
     assert_eq!(*tool, json!({"type": "string"}));
 }
 
-/// What is sent to `model` that is to write a plan.
+/// Returns the request that is sent to `model` for a plan.
 async fn asked(model: &str, catalog: &Catalog) -> Json {
     let server = ModelServer::start(vec![Answered::json(400, &json!({"error": "enough"}))]);
     let mut settings = ProviderSettings::new(model);
@@ -119,7 +118,7 @@ async fn asked(model: &str, catalog: &Catalog) -> Json {
     asked.remove(0).body
 }
 
-/// The schema in a question, and whether the provider takes it for strict.
+/// Returns the schema in a request, and whether the provider takes it as strict.
 fn form(body: &Json) -> Option<(Json, bool)> {
     let found = PLACES.iter().find_map(|(place, is_strict)| {
         let schema = body.pointer(place)?;
@@ -128,7 +127,7 @@ fn form(body: &Json) -> Option<(Json, bool)> {
         let strict = strict.and_then(Json::as_bool);
         Some((schema.clone(), is_strict.or(strict).unwrap_or(true)))
     });
-    // DeepSeek and Ollama take this word alone.
+    // DeepSeek and Ollama support JSON mode only.
     let kind = body.pointer("/response_format/type").or(body.get("format"));
     match kind.and_then(Json::as_str) {
         Some("json_object" | "json") => assert!(found.is_none(), "{body}"),
@@ -138,7 +137,7 @@ fn form(body: &Json) -> Option<(Json, bool)> {
     found
 }
 
-/// Strict modes refuse a schema whose objects are open, or leave out fields.
+/// Asserts that every object in a schema is closed, as strict modes require.
 fn assert_closed(schema: &Json, provider: &str) {
     match schema {
         Json::Object(fields) => {
@@ -155,7 +154,7 @@ fn assert_closed(schema: &Json, provider: &str) {
     }
 }
 
-/// A schema as decoders read it that take an object for closed that does not say that it is open.
+/// Interprets a schema as decoders do that close objects unless they are declared open.
 fn closed(schema: &Json) -> Json {
     match schema {
         Json::Object(fields) => {
@@ -174,8 +173,7 @@ fn closed(schema: &Json) -> Json {
     }
 }
 
-/// Every native golden plan, and every plan that a scripted model writes well, by the name of its file; and what a model says in place
-/// of a plan.
+/// Every native golden plan and every valid plan of a scripted model, by file name, and declining replies.
 fn plans() -> Vec<(String, Json)> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     let native = files(&tests.join("../dialects/tests/golden/native"), ".json");

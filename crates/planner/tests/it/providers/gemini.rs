@@ -1,4 +1,4 @@
-//! Gemini's `generateContent`.
+//! Gemini's `generateContent` API.
 
 use planwright_planner::model::Delivery;
 use planwright_testkit::model_server::Answered;
@@ -21,7 +21,7 @@ pub(super) const GEMINI: Protocol = Protocol {
     question,
 };
 
-/// What a part of an answer says; the last says how it ended and what it took.
+/// Parts of a reply; the last one has the finish reason and the usage.
 fn part(said: &Said, parts: &[Value], is_last: bool) -> Value {
     let mut candidate = json!({"index": 0, "content": {"role": "model", "parts": parts}});
     let mut usage =
@@ -59,7 +59,7 @@ fn whole(said: &Said) -> Answered {
 
 fn live(said: &Said) -> Answered {
     let words = said.words.iter().map(|words| json!({"text": words}));
-    // Calls come whole.
+    // Calls are never split.
     let parts: Vec<Value> = words.chain(calls(said)).collect();
     let last = parts.len() - 1;
     let all = parts.iter().enumerate().map(|(index, one)| {

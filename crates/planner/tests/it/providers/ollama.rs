@@ -1,4 +1,4 @@
-//! Ollama's chat.
+//! Ollama's chat API.
 
 use planwright_testkit::model_server::Answered;
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ fn live(said: &Said) -> Answered {
     let mut all: Vec<String> = words
         .map(|words| line(json!({"role": "assistant", "content": words})))
         .collect();
-    // Calls come whole.
+    // Calls are never split.
     all.extend(
         calls(said)
             .into_iter()

@@ -1,4 +1,4 @@
-//! OpenAI's chat completions.
+//! OpenAI's chat completions API.
 
 use planwright_testkit::model_server::Answered;
 use serde_json::{Value, json};

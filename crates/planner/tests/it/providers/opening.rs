@@ -1,4 +1,4 @@
-//! What a provider is opened with.
+//! Opening of providers: settings that are accepted and rejected.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use super::openai::OPENAI;
 use super::{HELLO, request, settings};
 
 #[tokio::test]
-async fn settings_are_heeded() {
+async fn settings_are_applied() {
     let server = ModelServer::start(vec![OPENAI.answer(Delivery::Whole, &HELLO)]);
     let mut settings = settings(&OPENAI, &server);
     settings.model = "openai-compatible:mistral-medium".to_owned();
@@ -29,7 +29,7 @@ async fn settings_are_heeded() {
         let asked = server.asked().pop().unwrap();
         let bearer = key.map(|key| format!("Bearer {key}"));
         assert_eq!(asked.headers.get("authorization"), bearer.as_ref());
-        // The name is that of the server, whatever its end sounds like.
+        // The name belongs to the server, even if its end looks like an effort.
         let parts = ["model", "temperature", "max_tokens", "reasoning_effort"];
         let parts = parts.map(|part| asked.body[part].clone());
         let expected = serde_json::json!(["mistral-medium", 0.0, 9, null]);
@@ -51,7 +51,7 @@ fn check_settings(change: impl Fn(&mut ProviderSettings), message: &str, help: &
 }
 
 #[test]
-fn settings_that_lead_nowhere_are_named() {
+fn invalid_settings_are_rejected() {
     let base = |url: &'static str| {
         move |settings: &mut ProviderSettings| settings.base_url = Some(url.to_owned())
     };
@@ -103,7 +103,7 @@ impl ScriptSink for Kept {
 }
 
 #[tokio::test]
-async fn keys_are_kept() {
+async fn keys_are_not_recorded() {
     let server = ModelServer::start(vec![OPENAI.answer(Delivery::Whole, &HELLO)]);
     let provider: Provider = providers::open(settings(&OPENAI, &server)).unwrap();
     assert!(!format!("{provider:?}").contains("sk-secret"));

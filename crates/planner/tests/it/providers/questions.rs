@@ -1,4 +1,4 @@
-//! What is sent to a provider.
+//! Requests as sent to a provider.
 
 use planwright_core::Value;
 use planwright_planner::model::providers;
@@ -14,7 +14,7 @@ use super::openai::OPENAI;
 use super::{DELIVERIES, HELLO, PROTOCOLS, ask, protocol, settings};
 
 #[tokio::test]
-async fn questions_are_asked_in_the_words_of_the_provider() {
+async fn requests_follow_the_protocol_of_the_provider() {
     for protocol in &PROTOCOLS {
         for delivery in DELIVERIES {
             let server = ModelServer::start(vec![protocol.answer(delivery, &HELLO)]);
@@ -73,7 +73,7 @@ fn conversation(delivery: Delivery) -> ModelRequest {
 }
 
 #[tokio::test]
-async fn what_a_model_refuses_is_left_out() {
+async fn rejected_parameters_are_dropped() {
     for (protocol, words, field) in [
         (
             &OPENAI,
@@ -104,7 +104,7 @@ async fn what_a_model_refuses_is_left_out() {
         let has_field = |asked: &Asked| asked.body.get(field).is_some();
         let fields: Vec<bool> = server.asked().iter().map(has_field).collect();
         assert_eq!(fields, [true, false, false], "{words}");
-        // Who refuses it when it is not there refuses for good.
+        // A rejection of a parameter that was not sent is final.
         let error = answer(&provider, conversation(Delivery::Whole))
             .await
             .unwrap_err();
