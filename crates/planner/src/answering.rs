@@ -82,7 +82,7 @@ pub async fn summarise(
         match chunk? {
             Piece::Text(text) => hear(&text),
             Piece::Done(reply) => {
-                let reply = reply.completed_in_words(model.name())?;
+                let reply = reply.completed_text(model.name())?;
                 let steps = evidence.given.iter().map(|result| &*result.step);
                 let rests_on = cited_steps(&reply.text, steps);
                 return Ok(Answer {

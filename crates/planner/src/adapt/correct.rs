@@ -53,7 +53,7 @@ impl std::fmt::Display for Fruitless {
             Self::Declined(reason) => reason.fmt(f),
             Self::Unreadable => f.write_str("answered without `args`"),
             Self::Same => f.write_str("gave the same arguments again"),
-            Self::Unsound(_) => f.write_str("gave arguments with which the plan is not sound"),
+            Self::Unsound(_) => f.write_str("gave arguments that make the plan invalid"),
         }
     }
 }
@@ -61,6 +61,7 @@ impl std::fmt::Display for Fruitless {
 impl Situation {
     /// Returns the failed steps whose arguments may be corrected: single calls that their tool rejected.
     pub fn correctable(&self, plan: &CheckedPlan) -> Vec<&Trouble> {
+        // A step that runs several times has failed with several sets of arguments.
         let is_single = |trouble: &&Trouble| {
             let index = plan.step_index(&trouble.step).map(|index| index as usize);
             let step = index.and_then(|index| plan.plan().steps.get(index));
@@ -70,6 +71,7 @@ impl Situation {
                     && step.repeat.is_none()
             })
         };
+        // Other errors, such as a timeout, say nothing about the arguments.
         let is_rejection =
             |trouble: &&Trouble| matches!(trouble.kind.as_str(), "arguments" | "tool");
         self.failed
@@ -93,7 +95,7 @@ pub async fn correct(revision: &Revision<'_>, trouble: &Trouble) -> Correction {
         ..ModelRequest::new(CORRECTION_INSTRUCTIONS, [Message::User(text)])
     };
     let reply = answer(revision.model, request).await;
-    match reply.and_then(|reply| reply.completed_in_words(revision.model.name())) {
+    match reply.and_then(|reply| reply.completed_text(revision.model.name())) {
         Ok(reply) => {
             correction.usage += reply.usage;
             let corrected = correct_args(&reply.text, revision, trouble).and_then(|text| {
@@ -138,7 +140,7 @@ fn correct_args(
     revision: &Revision<'_>,
     trouble: &Trouble,
 ) -> Result<String, Fruitless> {
-    if reply.len() > revision.settings.reply_bytes {
+    if reply.len() > revision.settings.max_reply_bytes {
         return Err(Fruitless::Unreadable);
     }
     if let Some(reason) = parse_decline(reply) {
@@ -160,6 +162,7 @@ fn correct_args(
     let Some(step) = step else {
         return Err(Fruitless::Unreadable);
     };
+    // The same arguments would fail again.
     if step.get("args") == Some(&new) {
         return Err(Fruitless::Same);
     }

@@ -72,6 +72,7 @@ impl Situation {
             .title
             .as_deref()
             .or(plan.plan().description.as_deref());
+        // Plans that a model wrote have the request in their metadata.
         let query = plan.plan().metadata.get("query").and_then(Value::as_text);
         let goal = query.or(named).map(str::to_owned);
         let id = |step: &StepSummary| Arc::clone(step.at.step.text());
@@ -91,6 +92,7 @@ impl Situation {
                 })
                 .collect(),
             failed: with(StepStatus::Failed)
+                // A failure that the plan handles needs no revision.
                 .filter(|step| !step.handled)
                 .map(failed_step)
                 .collect(),
@@ -150,6 +152,7 @@ impl Situation {
             if estimated_tokens(&text) + estimated_tokens(&line) > MAX_TOTAL_RESULT_TOKENS {
                 let _ = writeln!(
                     text,
+                    // The model must know that the step is done, even if its result does not fit.
                     "- `{}`: done; there is no room for its result",
                     done.step
                 );

@@ -104,18 +104,20 @@ pub async fn replan(revision: &Revision<'_>) -> ReplanOutcome {
             break;
         }
         let (plan, diagnostics) = match &cut_off {
+            // The missing part may have had further steps, so the rest is not used.
             Some(_) => rejected("the answer was cut off at its greatest length"),
             None => evaluate(&text, revision),
         };
-        let plan_text = extract(&text).filter(|_| text.len() <= settings.reply_bytes);
+        let plan_text = extract(&text).filter(|_| text.len() <= settings.max_reply_bytes);
         messages.push(Message::Assistant {
-            text: assistant_text(&text, plan_text, settings.reply_bytes),
+            text: assistant_text(&text, plan_text, settings.max_reply_bytes),
             calls: Vec::new(),
         });
         messages.push(Message::User(feedback(&diagnostics, false)));
         let was_prose = outcome.attempts.last().is_some_and(|last| !last.holds_plan);
         let is_prose = plan_text.is_none() && was_prose;
         outcome.failure = match cut_off {
+            // A shorter plan may fit in the next try.
             Some(error) => Some(error).filter(|_| tries_left == 0),
             None if is_prose => Some(prose_error(model.name(), &text)),
             None => None,
@@ -140,8 +142,8 @@ fn rejected(message: &str) -> (Option<(String, CheckedPlan)>, Diagnostics) {
 }
 
 fn evaluate(reply: &str, revision: &Revision<'_>) -> (Option<(String, CheckedPlan)>, Diagnostics) {
-    if reply.len() > revision.settings.reply_bytes {
-        return rejected("the answer is too long to be looked at");
+    if reply.len() > revision.settings.max_reply_bytes {
+        return rejected("the answer is too long");
     }
     let json = extract(reply).and_then(|text| serde_json::from_str(text).ok());
     let Some(merged) = json.and_then(|json| merge(revision.situation, revision.before, &json))
@@ -228,12 +230,14 @@ fn merge(situation: &Situation, before: &CheckedPlan, reply: &Value) -> Option<M
         .map(|step| (None, step));
     let new_steps = new_steps.iter().enumerate();
     let new_steps = new_steps.map(|(index, step)| (Some(index), step));
+    // A completed step that the model repeats must not run again.
     let new_steps = new_steps.filter(|(_, step)| !is_retained(step));
     let (reply_indices, steps) = old
         .chain(new_steps)
         .map(|(index, step)| (index, step.clone()))
         .unzip();
     plan.insert("steps".to_owned(), Value::Array(steps));
+    // The reply may redefine these; everything else stays as in the failed plan.
     for name in ["output", "vars", "slots", "slot_schemas"] {
         if let Some(value) = new.get(name) {
             plan.insert(name.to_owned(), value.clone());
@@ -256,6 +260,7 @@ fn retained_ids(situation: &Situation, before: &CheckedPlan) -> BTreeSet<String>
             open.push(index);
         }
     }
+    // A completed step refers to its dependencies, so they have to stay as well.
     while let Some(index) = open.pop() {
         let Some(step) = before.plan().steps.get(index) else {
             continue;
@@ -277,6 +282,7 @@ fn retained_ids(situation: &Situation, before: &CheckedPlan) -> BTreeSet<String>
 fn id(step: &Value) -> Option<String> {
     match step.get("id")? {
         Value::String(text) => Some(text.clone()),
+        // Models write ids as numbers, too.
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     }

@@ -31,6 +31,7 @@ pub(super) fn apply_results(
     let mut errors = Vec::new();
     for (call, step) in valid.solution.calls.iter().zip(&valid.steps) {
         let Some((id, callee)) = step else {
+            // The call did not run again, so its earlier result stays.
             let mut record = SolutionCall::new(call.clone(), CallStatus::Done);
             record.result = previous_result(state, call);
             records.push(record);
@@ -47,6 +48,7 @@ pub(super) fn apply_results(
                 .iter()
                 .filter_map(|step| failure_message(call, step)),
         );
+        // Calls without side effects are not recorded, since they may be repeated.
         if let Some(callee) = callee {
             let completed = summaries
                 .iter()
@@ -170,6 +172,7 @@ fn store_result(
     let result = match results.as_slice() {
         [] => return None,
         [(None, result)] => result.clone(),
+        // Each instance has a result of its own.
         several => {
             let named = several
                 .iter()
@@ -212,6 +215,7 @@ fn result_name(taken: &Object, before: Option<&Value>, id: &str) -> String {
     {
         return name.to_owned();
     }
+    // References separate names by dots, so the name must not contain any.
     let plain: String = id
         .chars()
         .map(|letter| {

@@ -49,6 +49,7 @@ impl SolutionRequest<'_> {
             if bounds.asks.is_some_and(|max| state.asked >= max.get()) {
                 return SolutionReply::None(AgentEnd::Bound(AgentLimit::Asks));
             }
+            // Counted before the reply arrives, so that failed requests count as well.
             state.asked += 1;
             let reply = match self.ask(state, &messages).await {
                 Ok(reply) => reply,
@@ -69,7 +70,7 @@ impl SolutionRequest<'_> {
                 check: agent.check,
                 output: agent.output,
             };
-            let validated = Solution::read(&reply, bounds.reply_bytes)
+            let validated = Solution::read(&reply, bounds.max_reply_bytes)
                 .map_err(|diagnostic| Diagnostics::from_iter([*diagnostic]))
                 .and_then(|solution| validator.validate(solution));
             let diagnostics = match validated {
@@ -80,10 +81,11 @@ impl SolutionRequest<'_> {
                 findings: &diagnostics,
             });
             messages.push(Message::Assistant {
-                text: assistant_text(&reply.text, extract(&reply.text), bounds.reply_bytes),
+                text: assistant_text(&reply.text, extract(&reply.text), bounds.max_reply_bytes),
                 calls: Vec::new(),
             });
             messages.push(Message::User(error_list(&diagnostics) + RETRY_REQUEST));
+            // If the last reply was cut off, that explains its errors.
             last = cut_off.map_or(AgentEnd::Unsound(diagnostics), AgentEnd::Model);
         }
         SolutionReply::None(last)
@@ -119,6 +121,7 @@ impl SolutionRequest<'_> {
                 Ok(reply)
             }
             Err(error) => {
+                // Failed requests cost as well.
                 state.usage += error.usage;
                 Err(AgentEnd::Model(error))
             }

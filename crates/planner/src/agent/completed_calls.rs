@@ -31,6 +31,7 @@ pub(super) struct CompletedCall {
 pub(super) fn side_effect(step: &Step, catalog: &Catalog) -> Option<Arc<str>> {
     match &step.action {
         Action::Tool(name) => match catalog.find(&name.text) {
+            // Annotations of servers that are not trusted are mere claims.
             Lookup::Found(tool) if tool.annotations.trusted && tool.annotations.read_only => None,
             Lookup::Found(tool) => Some(tool.qualified_name().into()),
             _ => None,
@@ -174,6 +175,7 @@ fn evaluate_reference(reference: &Reference, scope: &ReadScope<'_>) -> Option<Va
                 .iter()
                 .map(|read| evaluate_read(read, scope))
                 .collect();
+            // `†a && †b` requires both and yields the last one.
             all?.pop()
         }
     }

@@ -32,6 +32,7 @@ impl AgentContext {
     ///
     /// All diagnostics of the messages.
     pub fn read(messages: &[Value], catalog: &Catalog) -> Result<Self, ContextError> {
+        // A plan without calls serves as an envelope, so that the dialect of the Acts checks the messages.
         let text = Value::object([
             ("context", Value::from(messages.to_vec())),
             ("calls", Value::list([])),
@@ -57,6 +58,7 @@ impl AgentContext {
 
     fn add(&mut self, message: &Value, catalog: &Catalog) -> Result<(), Box<Diagnostic>> {
         match message.get("type").and_then(Value::as_text) {
+            // The memory has these already.
             Some("input" | "state" | "data") => {}
             Some("plan") => {
                 let calls = message.get("plan").and_then(Value::as_list);

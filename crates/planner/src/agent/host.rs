@@ -97,7 +97,7 @@ pub enum Resumed {
     Ran(Ran),
     /// The run never started.
     NotBegun,
-    /// Whether the run started is unknown.
+    /// The run may or may not have started.
     Unknown,
 }
 
@@ -117,6 +117,7 @@ impl Runner for Engine {
     fn run(&self, run: AgentRun) -> BoxFuture<'_, Ran> {
         Box::pin(async move {
             let (handle, events) = self.start(run.id, run.plan);
+            // The loop needs the summary only.
             drop(events);
             let canceller = handle.canceller();
             let out_of_time = async {
@@ -130,6 +131,7 @@ impl Runner for Engine {
                 summary = &mut handle => summary,
                 () = out_of_time => {
                     canceller.cancel();
+                    // The summary of a cancelled run still lists the calls that are done.
                     handle.as_mut().await
                 }
             };

@@ -31,7 +31,7 @@ pub(super) struct WorkingMemory {
     /// JSON Schemas by kind of data.
     #[serde(default)]
     pub(super) schemas: Vec<(MemoryKind, Value)>,
-    /// Whether solutions are shown instead of run.
+    /// True if solutions are shown instead of run.
     #[serde(default)]
     pub(super) is_lazy: bool,
 }
@@ -167,6 +167,7 @@ impl WorkingMemory {
             replace(&mut self.shared.data, &summary.data);
             return;
         }
+        // With instances, each call writes to the values of its instance.
         for (name, instance) in &mut self.instances {
             if let Some(state) = summary.instances.get(name) {
                 replace(&mut instance.state, state);
@@ -181,6 +182,7 @@ impl WorkingMemory {
     pub(super) fn view(&self, instance: Option<&Arc<str>>, kind: MemoryKind) -> Value {
         let own = instance.and_then(|name| self.instances.get(name));
         let mut fields = Object::default();
+        // Values of the instance come last, so that they override shared ones.
         for scope in [Some(&self.shared), own].into_iter().flatten() {
             for (name, value) in scope
                 .get(kind)

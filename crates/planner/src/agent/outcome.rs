@@ -31,7 +31,7 @@ pub struct AgentBounds {
     /// Target for the tokens of state, data, plan and errors per request. Long values are cut to reach it.
     pub context_tokens: usize,
     /// Maximum size of a reply, in bytes. Larger replies are rejected unread.
-    pub reply_bytes: usize,
+    pub max_reply_bytes: usize,
     /// Sampling temperature.
     pub temperature: f64,
     /// Maximum number of output tokens per reply.
@@ -49,7 +49,7 @@ impl Default for AgentBounds {
             time: None,
             tool_tokens: 6000,
             context_tokens: 8000,
-            reply_bytes: 256 * 1024,
+            max_reply_bytes: 256 * 1024,
             temperature: DEFAULT_TEMPERATURE,
             max_tokens: None,
         }
@@ -121,7 +121,7 @@ pub enum AgentEnd {
     /// The model failed to reply.
     Model(ModelError),
     /// The state could not be stored.
-    Unkept(String),
+    NotStored(String),
 }
 
 impl AgentEnd {
@@ -138,7 +138,7 @@ impl AgentEnd {
             Self::Unsound(_) => "unsound",
             Self::Declined(reason) => reason.as_str(),
             Self::Model(_) => "model",
-            Self::Unkept(_) => "unkept",
+            Self::NotStored(_) => "unkept",
         }
     }
 }
@@ -150,7 +150,7 @@ impl fmt::Display for AgentEnd {
             Self::NoCalls => f.write_str("the model wants no further calls and has no output"),
             Self::Shown => f.write_str("the solution was shown, and nothing was called"),
             Self::Waiting(run) => write!(f, "the run `{run}` waits for a person"),
-            Self::Cancelled => f.write_str("it was given up"),
+            Self::Cancelled => f.write_str("the run was cancelled"),
             Self::Bound(limit) => write!(f, "nothing is left of the {limit} that it may take"),
             Self::Stuck => {
                 f.write_str("the same solution came twice in a row, and nothing had changed by it")
@@ -158,7 +158,9 @@ impl fmt::Display for AgentEnd {
             Self::Unsound(_) => f.write_str("no answer of the model was a sound solution"),
             Self::Declined(reason) => write!(f, "the model {reason}"),
             Self::Model(error) => write!(f, "{error}"),
-            Self::Unkept(reason) => write!(f, "the state of the loop cannot be stored: {reason}"),
+            Self::NotStored(reason) => {
+                write!(f, "the state of the loop cannot be stored: {reason}")
+            }
         }
     }
 }

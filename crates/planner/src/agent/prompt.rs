@@ -115,6 +115,7 @@ fn plan_message(state: &AgentState) -> Option<Value> {
 
 fn tool_messages(state: &AgentState, catalog: &Catalog, budget: usize) -> Vec<Value> {
     let memory = state.memory.messages();
+    // The tools are selected by everything that the model is about to see.
     let topics: Vec<String> = state
         .texts
         .iter()
@@ -169,6 +170,7 @@ fn fit(messages: &[Value], budget: usize) -> Vec<Value> {
             .map(|message| estimated_tokens(&message.to_json()));
         all.sum::<usize>()
     };
+    // Each pass starts from the originals, so that the marks tell how much is missing in all.
     let mut cut = messages.to_vec();
     for max_chars in TEXT_LIMITS {
         if tokens(&cut) <= budget {

@@ -54,6 +54,7 @@ impl Agent<'_> {
             deadline: self
                 .bounds
                 .time
+                // Earlier processes have used up part of the time.
                 .map(|time| begin + time.saturating_sub(before)),
         };
         let (end, output) = loop {
@@ -61,7 +62,8 @@ impl Agent<'_> {
             state.time = before + begin.elapsed();
             let stored = self.listener.keep(&state);
             match (result, stored) {
-                (_, Err(reason)) => break (AgentEnd::Unkept(reason), None),
+                // Without a stored state, a restarted process would repeat calls.
+                (_, Err(reason)) => break (AgentEnd::NotStored(reason), None),
                 (RoundResult::End(end, output), _) => break (end, output),
                 (RoundResult::Continue, _) => {}
             }
@@ -190,7 +192,7 @@ impl AgentLoop<'_> {
             return RoundResult::End(AgentEnd::Shown, None);
         }
         if let Err(reason) = self.mark_begun(state) {
-            return RoundResult::End(AgentEnd::Unkept(reason), None);
+            return RoundResult::End(AgentEnd::NotStored(reason), None);
         }
         let run = self.agent_run(id, plan, text);
         let ran = self.agent.runner.run(run).await;
@@ -212,6 +214,7 @@ impl AgentLoop<'_> {
         state: &mut AgentState,
         pending: PendingSolution,
     ) -> RoundResult {
+        // The stored state has no checked plan, so the solution is validated again.
         let solution = Solution::new(&pending.calls, pending.output);
         let valid = match self.validator(state).validate(solution) {
             Ok(valid) => valid,
@@ -238,9 +241,10 @@ impl AgentLoop<'_> {
                 mark_unknown(state, &valid);
                 RoundResult::Continue
             }
+            // Either no call was made, or every call may be repeated.
             Resumed::NotBegun | Resumed::Unknown => {
                 if let Err(reason) = self.mark_begun(state) {
-                    return RoundResult::End(AgentEnd::Unkept(reason), None);
+                    return RoundResult::End(AgentEnd::NotStored(reason), None);
                 }
                 let ran = self.agent.runner.run(run).await;
                 self.end(state, valid, ran)
@@ -292,14 +296,16 @@ impl AgentLoop<'_> {
             Ran::GivenUp => return RoundResult::End(AgentEnd::Cancelled, None),
         };
         if let Some(error) = &summary.unkept {
-            return RoundResult::End(AgentEnd::Unkept(error.to_string()), None);
+            return RoundResult::End(AgentEnd::NotStored(error.to_string()), None);
         }
+        // The solution stays pending, so that the loop resumes this run after the decision.
         if summary.status == RunStatus::Waiting {
             return RoundResult::End(AgentEnd::Waiting(Arc::clone(&summary.run)), None);
         }
         state.pending = None;
         apply_results(state, &valid, Some(&summary));
         if summary.status == RunStatus::Cancelled {
+            // The runner cancels a run at its deadline.
             let is_timed_out = self
                 .deadline
                 .is_some_and(|deadline| Instant::now() >= deadline);
@@ -327,6 +333,7 @@ impl AgentLoop<'_> {
         // The model wrote the output before it knew that a call would fail, so the output may be wrong.
         let has_failed = summary.is_some_and(|summary| summary.status != RunStatus::Succeeded);
         if has_failed {
+            // A run can fail by its output alone, without a failed call.
             if state.errors.is_empty() {
                 let messages = summary.into_iter().flat_map(|summary| &summary.warnings);
                 let messages = messages.filter(|diagnostic| diagnostic.is_error());

@@ -27,12 +27,13 @@ impl Solution {
     pub(super) fn read(reply: &Reply, max_bytes: usize) -> Result<Self, Box<Diagnostic>> {
         if reply.text.len() > max_bytes {
             let message = format!(
-                "the answer has {} bytes, and {max_bytes} are looked at",
+                "the answer has {} bytes, and at most {max_bytes} are allowed",
                 reply.text.len()
             );
             let diagnostic = Diagnostic::error(Code::TooLarge, message);
             return Err(Box::new(diagnostic.help("write a smaller solution")));
         }
+        // The missing part may have had further calls, so the rest is not used.
         if reply.finish == Finish::Length {
             let diagnostic = Diagnostic::error(
                 Code::TooLarge,
@@ -95,10 +96,11 @@ pub(super) fn plan_text(memory: &WorkingMemory, calls: &[Value], output: &Value)
     Value::from(fields).to_json()
 }
 
-/// Whether a value contains a reference.
+/// Returns whether a value contains a reference.
 pub(super) fn has_reference(value: &Value) -> bool {
     match value {
         Value::Text(text) => {
+            // A doubled `†` is an escaped one.
             text.trim_start().starts_with('†') && !text.trim_start().starts_with("††")
         }
         Value::List(items) => items.iter().any(has_reference),

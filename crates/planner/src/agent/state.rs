@@ -62,7 +62,7 @@ pub enum CallStatus {
     Waiting,
     /// A person refused the call.
     Refused,
-    /// Whether the call happened is unknown.
+    /// The call may or may not have happened.
     Unknown,
     /// The call was cancelled.
     Cancelled,
@@ -89,10 +89,10 @@ pub(super) struct PendingSolution {
     pub(super) run: Arc<str>,
     pub(super) calls: Vec<Value>,
     pub(super) output: Value,
-    /// Whether it is shown and waits for acceptance.
+    /// True if the solution is shown and waits for acceptance.
     #[serde(default)]
     pub(super) is_shown: bool,
-    /// Whether it was passed to the runner.
+    /// True once the run was passed to the runner.
     #[serde(default)]
     pub(super) is_begun: bool,
 }
@@ -169,7 +169,7 @@ impl AgentState {
         self.texts.push(message);
     }
 
-    /// Whether a solution was shown and has not run.
+    /// Returns whether a solution was shown and has not run.
     pub fn is_shown(&self) -> bool {
         self.pending
             .as_ref()
@@ -210,6 +210,7 @@ impl AgentState {
         let error = |message: String| AgentStateError { message };
         let value: serde_json::Value = serde_json::from_str(json)
             .map_err(|cause| error(format!("it is not JSON: {cause}")))?;
+        // The version is checked first, since another version may have other fields.
         match value.get("version").and_then(serde_json::Value::as_str) {
             Some(VERSION) => {}
             Some(other) => return Err(error(format!("the version `{other}` is not known"))),

@@ -25,7 +25,7 @@ pub(super) struct ValidSolution {
     pub(super) steps: Vec<Option<(StepId, Option<Arc<str>>)>>,
     /// The plan to run and its text; `None` if there is nothing left to do.
     pub(super) plan: Option<(CheckedPlan, Arc<str>)>,
-    /// Whether every call may safely be repeated.
+    /// True if every call may safely be repeated.
     pub(super) is_repeatable: bool,
 }
 
@@ -67,6 +67,7 @@ impl SolutionValidator<'_> {
             });
         }
         let calls: Vec<Value> = to_run.iter().map(|(_, call)| call.clone()).collect();
+        // Without the completed calls, steps and dependencies are different ones.
         let (plan, _) = self.parse(&calls, &solution.output);
         let plan = plan.unwrap_or_default();
         let is_repeatable = plan.steps.iter().all(|step| self.is_repeatable(step));
@@ -114,7 +115,7 @@ impl SolutionValidator<'_> {
         )
     }
 
-    /// Whether the call of a step may safely be repeated.
+    /// Returns whether the call of a step may safely be repeated.
     fn is_repeatable(&self, step: &Step) -> bool {
         match &step.action {
             Action::Tool(name) => match self.check.catalog.find(&name.text) {
@@ -122,6 +123,7 @@ impl SolutionValidator<'_> {
                 _ => false,
             },
             Action::Value(_) => true,
+            // The inner plan may have calls with side effects.
             Action::Plan(_) => false,
         }
     }

@@ -62,6 +62,7 @@ impl<'a> PlanConversation<'a> {
         let (reply, cut_off) = match answer {
             Ok(answer) => answer,
             Err(error) => {
+                // Failed requests cost as well.
                 self.created.usage += error.usage;
                 self.created.failure = Some(error);
                 return;
@@ -82,7 +83,8 @@ impl<'a> PlanConversation<'a> {
             diagnostics,
             repairs,
         } = evaluate(&reply, self.creation);
-        let max_bytes = self.creation.settings.reply_bytes;
+        // A model that does not see its plan together with all errors tends to write the same plan again.
+        let max_bytes = self.creation.settings.max_reply_bytes;
         self.messages.push(Message::Assistant {
             text: assistant_text(&reply.text, plan_text.as_deref(), max_bytes),
             calls: Vec::new(),
@@ -100,6 +102,7 @@ impl<'a> PlanConversation<'a> {
         // A model that writes prose twice in a row will hardly write a plan the third time.
         let is_prose = plan_text.is_none() && matches!(self.plans.last(), Some(None));
         self.created.failure = match cut_off {
+            // A shorter plan may fit in the next try.
             Some(error) => Some(error).filter(|_| is_last && plan.is_none()),
             None if is_prose => Some(prose_error(model, &reply.text)),
             None => None,

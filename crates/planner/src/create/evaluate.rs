@@ -30,10 +30,10 @@ pub(super) struct Evaluation {
 }
 
 pub(super) fn evaluate(reply: &Reply, creation: &Creation<'_>) -> Evaluation {
-    let max_bytes = creation.settings.reply_bytes;
+    let max_bytes = creation.settings.max_reply_bytes;
     if reply.text.len() > max_bytes {
         let message = format!(
-            "the answer has {} bytes, and {max_bytes} are looked at",
+            "the answer has {} bytes, and at most {max_bytes} are allowed",
             reply.text.len()
         );
         let diagnostic = Diagnostic::error(Code::TooLarge, message);
@@ -60,6 +60,7 @@ pub(super) fn evaluate(reply: &Reply, creation: &Creation<'_>) -> Evaluation {
         evaluation.repairs.extend(repairs);
         evaluation.diagnostics = Diagnostics::new();
         valid = parse_and_check(&repaired, creation.check, &mut evaluation.diagnostics);
+        // The diagnostics have line numbers, which refer to the repaired lines.
         if repaired.notation == Notation::Lines {
             evaluation.plan_text = Some(repaired.text.clone());
         }
@@ -154,6 +155,7 @@ fn checked(
         diagnostics.extend(found);
         checked
     });
+    // The parser and the checker report in different orders.
     diagnostics.sort();
     plan.filter(|_| !diagnostics.has_errors())
 }

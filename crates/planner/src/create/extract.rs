@@ -9,6 +9,7 @@ use crate::model::DeclineReason;
 pub fn extract(reply: &str) -> Option<&str> {
     let candidates = candidates(reply);
     let is_json = |text: &&str| serde_json::from_str::<Value>(text).is_ok();
+    // Models write drafts first, so the last plan is the answer.
     let planned = candidates.iter().rev().copied().find(|text| {
         let value = serde_json::from_str::<Value>(text);
         value.is_ok_and(|value| is_plan(&value))
@@ -24,13 +25,14 @@ pub(crate) fn parse_decline(reply: &str) -> Option<DeclineReason> {
     let values: Vec<Value> = values
         .filter_map(|text| serde_json::from_str(text).ok())
         .collect();
+    // A plan takes precedence over remarks beside it.
     if values.iter().any(is_plan) {
         return None;
     }
     values.iter().rev().find_map(DeclineReason::parse)
 }
 
-/// Whether a value looks like a plan in some dialect.
+/// Returns whether a value looks like a plan in some dialect.
 fn is_plan(value: &Value) -> bool {
     match value {
         Value::Object(fields) => {
@@ -67,6 +69,7 @@ fn candidates(reply: &str) -> Vec<&str> {
             found.push(&reply[start..end]);
             at = end;
         } else {
+            // Braces in prose are no values, so the search continues behind this one.
             at = start + 1;
         }
     }

@@ -41,6 +41,7 @@ impl PlanText {
         let value = serde_json::from_str::<serde_json::Value>(&self.text);
         let inner = value.ok().and_then(|value| {
             let fields = value.as_object()?;
+            // With `steps` beside it, `plan` is a field of the plan itself.
             let inner = fields
                 .get("plan")
                 .filter(|_| !fields.contains_key("steps"))?;

@@ -43,11 +43,13 @@ pub(super) fn repair(
             });
         }
     }
+    // Reported in the order of their pointers.
     repairs.reverse();
     (!repairs.is_empty()).then(|| (plan.to_string(), repairs))
 }
 
 fn is_safe(diagnostic: &Diagnostic, fix: &Fix, plan: &Value, catalog: &Catalog) -> bool {
+    // Any other repair can do no harm, since the repaired plan is checked again.
     if diagnostic.code != Code::UnknownTool {
         return true;
     }
@@ -114,9 +116,11 @@ fn apply(plan: &mut Value, fix: &Fix) -> Option<String> {
             let (around, key) = fix.pointer.rsplit_once('/')?;
             let fields = plan.pointer_mut(around)?.as_object_mut()?;
             let key = key.replace("~1", "/").replace("~0", "~");
+            // Renaming must not overwrite another field.
             if fields.contains_key(&fix.replacement) || !fields.contains_key(&key) {
                 return None;
             }
+            // Rebuilt, so that the fields keep their order.
             let renamed = std::mem::take(fields).into_iter().map(|(name, value)| {
                 if name == key {
                     (fix.replacement.clone(), value)

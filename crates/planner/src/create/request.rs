@@ -41,7 +41,7 @@ pub struct CreateSettings {
     /// Maximum tokens of memory in the prompt.
     pub memory_tokens: usize,
     /// Maximum size of a reply, in bytes. Larger replies are rejected unread.
-    pub reply_bytes: usize,
+    pub max_reply_bytes: usize,
     /// Sampling temperature.
     pub temperature: f64,
     /// Maximum number of output tokens.
@@ -55,7 +55,7 @@ impl Default for CreateSettings {
             tries: NonZeroU32::MIN.saturating_add(2),
             tool_tokens: 6000,
             memory_tokens: 1000,
-            reply_bytes: 256 * 1024,
+            max_reply_bytes: 256 * 1024,
             temperature: DEFAULT_TEMPERATURE,
             max_tokens: None,
         }
@@ -94,7 +94,7 @@ pub struct CreatedPlan {
 pub struct Attempt {
     /// Text of the reply.
     pub reply: String,
-    /// Whether a plan was found in the reply, valid or not.
+    /// True if a plan was found in the reply, valid or not.
     pub holds_plan: bool,
     /// Diagnostics of the plan, after the repairs.
     pub diagnostics: Diagnostics,

@@ -12,7 +12,7 @@ const MAX_SAID_BYTES: usize = 2000;
 pub struct ModelError {
     /// The kind of error.
     pub kind: ModelErrorKind,
-    /// One clause that says what failed.
+    /// The failure, as one clause.
     pub message: String,
     /// Advice, if there is any.
     pub help: Option<String>,
@@ -94,6 +94,7 @@ impl ModelError {
 
 /// Cuts a text for a prompt to about `max_tokens` tokens.
 pub(crate) fn excerpt(text: &str, max_tokens: usize) -> String {
+    // A token has about four bytes.
     let beginning = prefix_within(text, max_tokens * 4);
     if beginning.len() == text.len() {
         return text.to_owned();

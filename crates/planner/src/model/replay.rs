@@ -139,6 +139,7 @@ impl Replay {
     }
 
     fn remaining(&self) -> MutexGuard<'_, VecDeque<ScriptEntry>> {
+        // A panic elsewhere leaves the queue intact, so a poisoned lock is still usable.
         self.remaining
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -197,6 +198,7 @@ impl ScriptEntry {
             text: self.text,
             calls: calls
                 .map(|(index, call)| ModelCall {
+                    // Results refer to calls by id, so each call needs one.
                     id: call.id.unwrap_or_else(|| format!("call_{}", index + 1)),
                     name: call.name,
                     arguments: Value::from(call.arguments),
@@ -247,6 +249,7 @@ fn streamed_reply(entry: ScriptEntry) -> impl futures::Stream<Item = Result<Piec
 }
 
 fn tokens(text: &str) -> Vec<String> {
+    // Split by characters, so that no chunk ends within one.
     let chars: Vec<char> = text.chars().collect();
     chars
         .chunks(CHARS_PER_TOKEN)

@@ -68,6 +68,7 @@ impl Reply {
     /// model's text.
     pub fn completed(self, model: &str) -> Result<Self, ModelError> {
         let (kind, message, help) = match &self.finish {
+            // Calls alone are a reply, too.
             Finish::Complete if !self.text.trim().is_empty() || !self.calls.is_empty() => {
                 return Ok(self);
             }
@@ -100,19 +101,19 @@ impl Reply {
     ///
     /// # Errors
     ///
-    /// Those of [`completed`](Self::completed).
-    pub fn completed_in_words(mut self, model: &str) -> Result<Self, ModelError> {
+    /// The errors of [`completed`](Self::completed).
+    pub fn completed_text(mut self, model: &str) -> Result<Self, ModelError> {
         self.calls.clear();
         self.completed(model)
     }
 
-    /// Like [`completed_in_words`](Self::completed_in_words), but returns a reply that was cut off together with its error, for callers
+    /// Like [`completed_text`](Self::completed_text), but returns a reply that was cut off together with its error, for callers
     /// that ask again for a shorter one.
     pub(crate) fn completed_or_cut_off(
         self,
         model: &str,
     ) -> Result<(Self, Option<ModelError>), ModelError> {
-        match self.clone().completed_in_words(model) {
+        match self.clone().completed_text(model) {
             Ok(_) => Ok((self, None)),
             Err(error) if error.kind == ModelErrorKind::CutOff => Ok((self, Some(error))),
             Err(error) => Err(error),

@@ -20,7 +20,7 @@ pub struct ModelRequest {
     pub temperature: f64,
     /// Maximum number of output tokens.
     pub max_tokens: Option<u32>,
-    /// Whether the reply streams in.
+    /// Delivery of the reply: as a whole, or streamed.
     pub delivery: Delivery,
 }
 

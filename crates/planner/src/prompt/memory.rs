@@ -58,6 +58,7 @@ impl Memory {
     pub fn text(&self, budget: usize) -> String {
         let mut text = String::new();
         for line in self.lines() {
+            // The lines are sorted by relevance, so the remaining ones matter less.
             if estimated_tokens(&text) + estimated_tokens(&line) > budget {
                 break;
             }

@@ -80,6 +80,7 @@ fn tool_schema(catalog: &Catalog) -> Json {
             tool_schema.model_name(),
         ];
         for name in spellings {
+            // A name that several servers use is ambiguous without its server.
             if matches!(catalog.find(&name), Lookup::Found(_)) && !names.contains(&name) {
                 names.push(name);
             }

@@ -97,6 +97,7 @@ impl TimePhrase {
     pub fn all(text: &str, now: &Now) -> Vec<Self> {
         let mentions = find(text, now).into_iter();
         let phrases = mentions.filter_map(|mention| {
+            // A wrong date is worse than none, so ambiguous phrases are left out.
             let days = mention.meaning.ok()?;
             Some(Self {
                 phrase: mention.phrase,

@@ -55,6 +55,7 @@ fn select(tools: &[&Arc<Tool>], lines: &[String], query: &str, budget: usize) ->
     let mut selected = Vec::new();
     let mut spent = 0;
     for index in ranked.chain(0..tools.len()) {
+        // One token more for the line break.
         let cost = estimated_tokens(&lines[index]) + 1;
         if !selected.contains(&index) && spent + cost <= budget {
             selected.push(index);

@@ -42,6 +42,7 @@ impl EarlyRun {
         if plan.checked.plan().mode != Mode::Run {
             return None;
         }
+        // A run in which no step can start yet gains nothing.
         if first_steps > MAX_EARLY_STEPS
             || !(0..first_steps).any(|step| plan.checked.may_start_early(step))
         {
@@ -99,7 +100,7 @@ pub struct EarlyCall {
     pub args: Value,
     /// The failure or cancellation of the call, if it did not succeed.
     pub error: Option<ToolError>,
-    /// Whether the run of the complete plan uses the result.
+    /// True if the run of the complete plan uses the result.
     pub counts: bool,
 }
 

@@ -93,6 +93,7 @@ impl PlanReader {
     /// Consumes the next chunk and returns the number of steps it completes.
     pub fn feed(&mut self, chunk: &str) -> usize {
         let before = self.ends.len();
+        // The complete reply will be rejected for its length.
         if self.text.len() + chunk.len() > self.max_bytes {
             self.is_finished = true;
         }
@@ -131,6 +132,7 @@ impl PlanReader {
         self.is_finished = self.plan.is_some();
         self.open.clear();
         self.expected = Expected::Prose;
+        // The byte that broke the object may open another one.
         if self.text.as_bytes().get(self.at) == Some(&b'{') {
             self.start_object();
         }
@@ -249,6 +251,7 @@ impl PlanReader {
         }
         match self.plan {
             Some((_, steps)) if depth == steps => self.ends.push(self.at + 1),
+            // The list of steps has ended; later fields have no effect on an early run.
             Some((_, steps)) if depth < steps => self.is_finished = true,
             None if depth == 0 => self.expected = Expected::Prose,
             _ => {}

@@ -92,7 +92,7 @@ impl StreamSession<'_> {
             ..request
         });
         let settings = self.creation.settings;
-        let mut parser = ReplyParser::new(settings.notation, settings.reply_bytes);
+        let mut parser = ReplyParser::new(settings.notation, settings.max_reply_bytes);
         loop {
             let chunk = tokio::select! {
                 biased;
@@ -231,6 +231,7 @@ impl StreamSession<'_> {
                 return Err(error);
             }
         } else {
+            // Without a store, the buffered entries are of no use.
             early_run.journal.forget();
         }
         (self.listener)(Told::Planned(&plan));

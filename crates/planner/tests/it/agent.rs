@@ -406,7 +406,7 @@ async fn nothing_runs_unless_the_state_is_stored() {
     let model = RecordedModel::new(case.replies());
     let (engine, calls) = case.engine();
     let outcome = case.agent(&model, &engine, &Full).go_on(case.begin()).await;
-    assert!(matches!(outcome.end, AgentEnd::Unkept(_)), "{outcome:?}");
+    assert!(matches!(outcome.end, AgentEnd::NotStored(_)), "{outcome:?}");
     assert_eq!(calls.lock().unwrap().len(), 0);
 }
 

@@ -21,7 +21,7 @@ const MAX_FRAME_OVERHEAD: usize = 128;
 #[derive(Debug)]
 pub(super) struct ChunkSink {
     chunks: UnboundedSender<Result<Piece, ModelError>>,
-    /// Whether a chunk was passed on. It cannot be taken back, so no further attempt follows.
+    /// True if a chunk was passed on. It cannot be taken back, so no further attempt follows.
     pub(super) has_sent: bool,
 }
 
@@ -168,7 +168,7 @@ fn parse_rejected(error: &Error) -> Option<ProviderReply> {
     reply.map(ProviderReply::from_reply)
 }
 
-/// Whether a streamed reply is complete. For some protocols `genai` reports an end whenever the stream ends, so a genuine end must
+/// Returns whether a streamed reply is complete. For some protocols `genai` reports an end whenever the stream ends, so a genuine end must
 /// show by its fields.
 fn is_complete(reply: &ProviderReply, kind: AdapterKind) -> bool {
     match kind {

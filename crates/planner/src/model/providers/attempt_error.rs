@@ -20,7 +20,7 @@ pub(super) struct AttemptError {
     pub(super) kind: ModelErrorKind,
     pub(super) message: String,
     pub(super) help: Option<String>,
-    /// Whether a retry may succeed.
+    /// True if a retry may succeed.
     pub(super) is_transient: bool,
     /// Delay that the provider asks for.
     pub(super) retry_after: Option<Duration>,
@@ -65,7 +65,7 @@ impl AttemptError {
     pub(super) fn interrupted(context: ErrorContext<'_>) -> Self {
         let message = format!("the answer of `{}` broke off", context.name);
         Self::new(ModelErrorKind::Interrupted, message)
-            .help("the connection was lost, or the provider gave up; ask again")
+            .help("the connection was lost, or the provider stopped; ask again")
             .transient()
     }
 
@@ -188,7 +188,9 @@ fn from_stream_error(error: BoxError, context: ErrorContext<'_>) -> AttemptError
         Some(timeout) => {
             let message = match timeout {
                 StreamTimeout::Headers => format!("`{}` did not begin to answer", context.name),
-                StreamTimeout::Read => format!("`{}` fell silent within its answer", context.name),
+                StreamTimeout::Read => {
+                    format!("`{}` stopped in the middle of its answer", context.name)
+                }
             };
             AttemptError::new(ModelErrorKind::Timeout, message).transient()
         }
@@ -199,6 +201,7 @@ fn from_stream_error(error: BoxError, context: ErrorContext<'_>) -> AttemptError
 /// Converts a connection error.
 fn from_transport_error(error: &reqwest::Error, context: ErrorContext<'_>) -> AttemptError {
     let mut cause: &dyn std::error::Error = error;
+    // The innermost error has the actual reason.
     while let Some(deeper) = cause.source() {
         cause = deeper;
     }
@@ -256,6 +259,7 @@ fn status_of(code: &str) -> u16 {
         code if code.contains("permission") => 403,
         code if code.contains("not_found") => 404,
         code if code.contains("invalid_request") => 400,
+        // An unknown code counts as a failure of the server, which may pass.
         _ => 500,
     })
 }
@@ -274,17 +278,17 @@ fn from_status(
         401 => error(ModelErrorKind::Key, format!("`{name}` refuses the key")).help(key_help(name)),
         403 => error(
             ModelErrorKind::Key,
-            format!("`{name}` does not let this key ask it"),
+            format!("`{name}` denies access with this key"),
         )
         .help(key_help(name)),
         402 | 429 if status == 402 || has_no_credit => error(
             ModelErrorKind::Limited,
             format!("no credit is left with `{name}`"),
         )
-        .help("look at the account with the provider"),
+        .help("check the account with the provider"),
         429 => error(
             ModelErrorKind::Limited,
-            format!("`{name}` takes no more questions for now"),
+            format!("`{name}` limits the rate of requests"),
         )
         .help("wait a little, or ask another model")
         .transient(),
@@ -292,17 +296,17 @@ fn from_status(
             ModelErrorKind::Refused,
             format!("`{}` knows no model `{}`", name.provider, name.model),
         )
-        .help("look at the name of the model, and at the base URL if you gave one"),
+        .help("check the name of the model, and the base URL if one is set"),
         300..=399 => error(
             ModelErrorKind::Refused,
-            format!("`{name}` is somewhere else (status {status})"),
+            format!("`{name}` redirects to another address (status {status})"),
         )
-        .help("give the base URL that it redirects to"),
+        .help("set the base URL to the address that it redirects to"),
         400 | 413 if is_context_exceeded(code, detail.as_deref()) => error(
             ModelErrorKind::Refused,
             format!("the question is too long for `{name}`"),
         )
-        .help("tell the model of fewer tools with `--tool-tokens`, or ask a model that reads more"),
+        .help("list fewer tools with `--tool-tokens`, or ask a model with a larger context"),
         400..=499 => AttemptError {
             rejection: detail.clone(),
             ..error(
@@ -312,7 +316,7 @@ fn from_status(
         },
         503 | 529 => error(
             ModelErrorKind::Unavailable,
-            format!("`{name}` has too much to do (status {status})"),
+            format!("`{name}` is overloaded (status {status})"),
         )
         .help("wait a little, or ask another model")
         .transient(),
@@ -345,7 +349,7 @@ fn with_detail(message: String, detail: Option<String>) -> String {
     }
 }
 
-/// Whether an error means that the prompt exceeds the model's context.
+/// Returns whether an error means that the prompt exceeds the model's context.
 fn is_context_exceeded(code: &str, detail: Option<&str>) -> bool {
     let detail = detail.unwrap_or_default().to_lowercase();
     let says = |part: &str| detail.contains(part);

@@ -28,6 +28,7 @@ pub(super) fn chat_request(
         if let Message::ToolResult { call, text } = message {
             // Results are collected, since some protocols want all results of a round in one message.
             let result = ToolResponse::new(call, text);
+            // Some protocols identify a result by the name of its tool.
             results.push(match names.get(call.as_str()) {
                 Some(name) => result.with_fn_name(*name),
                 None => result,
@@ -43,6 +44,7 @@ pub(super) fn chat_request(
                         .iter()
                         .map(|call| (call.id.as_str(), call.name.as_str())),
                 );
+                // The original message has the reasoning that some providers require.
                 let original = reasoning.find(text, calls);
                 messages.extend(original.or_else(|| assistant_message(text, calls)));
             }
@@ -116,6 +118,7 @@ pub(super) fn chat_options(
         .with_capture_usage(true)
         .with_capture_content(true)
         .with_capture_tool_calls(true)
+        // The raw body has the parts that `genai` drops.
         .with_capture_raw_body(true);
     if returns_reasoning(kind) {
         options = options.with_capture_reasoning_content(true);
@@ -142,7 +145,7 @@ fn is_ollama(kind: AdapterKind) -> bool {
     matches!(kind, AdapterKind::Ollama | AdapterKind::OllamaCloud)
 }
 
-/// Whether the provider expects its reasoning back with the results of calls, and sends it unasked.
+/// Returns whether the provider expects its reasoning back with the results of calls, and sends it unasked.
 fn returns_reasoning(kind: AdapterKind) -> bool {
     !matches!(
         kind,
@@ -150,7 +153,7 @@ fn returns_reasoning(kind: AdapterKind) -> bool {
     )
 }
 
-/// Whether `genai` passes requests on in OpenAI's protocol unchanged. A reasoning budget is then not sent; it only keeps `genai` from
+/// Returns whether `genai` passes requests on in OpenAI's protocol unchanged. A reasoning budget is then not sent; it only keeps `genai` from
 /// reading the end of a model name as an effort.
 fn passes_through(kind: AdapterKind) -> bool {
     !matches!(
@@ -169,7 +172,7 @@ fn passes_through(kind: AdapterKind) -> bool {
     )
 }
 
-/// Whether `genai` would read the end of the name, as in `mistral-medium`, as a reasoning effort.
+/// Returns whether `genai` would read the end of the name, as in `mistral-medium`, as a reasoning effort.
 fn ends_in_effort(model: &str) -> bool {
     ReasoningEffort::from_model_name(model).0.is_some()
 }

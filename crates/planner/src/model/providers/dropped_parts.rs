@@ -34,6 +34,7 @@ impl DroppedParts {
     pub(super) fn read(&mut self, body: &Value) {
         let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
         let pointers = ["/choices/0/message/refusal", "/choices/0/delta/refusal"];
+        // Streamed refusals arrive in parts.
         for words in pointers.into_iter().filter_map(text) {
             self.refusal += words;
         }
@@ -99,6 +100,7 @@ impl FrameReader {
 impl ChatFrameSink for FrameReader {
     fn on_frame(&self, _: &FrameCtx, frame: RawFrameRef<'_>) {
         self.bytes.fetch_add(frame.data.len(), Ordering::Relaxed);
+        // Most frames have none of these fields and need no parsing.
         if !FIELDS.iter().any(|field| frame.data.contains(field)) {
             return;
         }
@@ -117,6 +119,7 @@ pub(super) fn parse_with_malformed_arguments(body: &Value) -> Option<Reply> {
         None => parse_message(body.pointer("/choices/0/message")?),
     };
     let is_malformed = |call: &ModelCall| call.arguments.as_object().is_none();
+    // Any other response was rejected for another reason.
     if !reply.calls.iter().any(is_malformed) {
         return None;
     }

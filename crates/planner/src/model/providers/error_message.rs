@@ -55,6 +55,7 @@ pub(super) fn sanitize(message: &str, key: Option<&Key>) -> Option<String> {
     if let Some(key) = key {
         message = message.replace(key.expose(), "[redacted]");
     }
+    // Messages are shown on terminals, and our own texts quote names in backticks.
     message.retain(|letter| !letter.is_control() && letter != '`');
     if let Some((end, _)) = message.char_indices().nth(MAX_CHARS) {
         message.truncate(end);

@@ -70,6 +70,7 @@ impl ModelName {
     /// Parses `provider:name`.
     pub(super) fn read(text: &str) -> Result<Self, ModelError> {
         let error = |message: String| ModelError::new(ModelErrorKind::Configuration, message);
+        // Only the first colon separates: names of models have colons, too.
         let Some((provider, model)) = text.split_once(':').filter(|(_, model)| !model.is_empty())
         else {
             return Err(
@@ -99,12 +100,12 @@ impl ModelName {
         }
     }
 
-    /// Whether the provider has no default address.
+    /// Returns whether the provider has no default address.
     pub(super) fn needs_base_url(&self) -> bool {
         self.kind.is_none()
     }
 
-    /// Whether the provider requires a key.
+    /// Returns whether the provider requires a key.
     pub(super) fn needs_key(&self) -> bool {
         self.key_variable().is_some()
     }

@@ -92,6 +92,7 @@ impl ProviderState {
         match self.attempts(request, sink, &mut usage).await {
             Ok(received) => {
                 let mut reply = received.reply;
+                // Failed attempts are requests, too.
                 reply.usage.requests = usage.requests;
                 let prices = self.settings.prices;
                 reply.usage.cost = prices.map(|prices| prices.cost(&reply.usage));
@@ -200,7 +201,7 @@ fn endpoint(name: &ModelName, settings: &ProviderSettings) -> Result<Option<Endp
         if name.needs_base_url() {
             let message = format!("`{}` needs a base URL", name.provider);
             return Err(configuration(message)
-                .help("say where the server is, such as `http://localhost:8000/v1`"));
+                .help("set it to the address of the server, such as `http://localhost:8000/v1`"));
         }
         return Ok(None);
     };
@@ -224,7 +225,7 @@ fn auth(name: &ModelName, settings: &ProviderSettings) -> Result<AuthData, Model
     match (&settings.key, name.key_variable()) {
         (Some(key), _) if key.is_valid_header() => Ok(AuthData::from_single(key.expose())),
         (Some(_), _) => Err(configuration(format!(
-            "the key for `{}` is empty or holds what no header can carry",
+            "the key for `{}` is empty or has characters that a header does not allow",
             name.provider
         ))),
         (None, Some(variable)) if name.needs_key() => Err(ModelError::new(

@@ -11,11 +11,11 @@ use super::dropped_parts::DroppedParts;
 pub(super) struct ProviderReply {
     pub(super) reply: Reply,
     pub(super) reasoning_message: Option<ChatMessage>,
-    /// Whether the response states why it ended.
+    /// True if the response states why it ended.
     pub(super) has_end: bool,
-    /// Whether the response states its usage.
+    /// True if the response states its usage.
     pub(super) has_usage: bool,
-    /// Whether the provider reports that it stopped early for reasons of its own.
+    /// True if the provider reports that it stopped early for reasons of its own.
     pub(super) is_interrupted: bool,
 }
 
@@ -85,6 +85,7 @@ impl ProviderReply {
                 call.fn_arguments = serde_json::json!({});
             }
         }
+        // Reasoning is sent back with the results of calls only.
         let reasoning_message = (!reply.calls.is_empty()).then(|| {
             let has_reasoning = content.contains_reasoning_content();
             let message = ChatMessage::assistant(content);
@@ -102,7 +103,7 @@ impl ProviderReply {
         }
     }
 
-    /// Whether the response holds no reply.
+    /// Returns whether the response holds no reply.
     pub(super) fn is_empty(&self) -> bool {
         self.reply.text.is_empty() && self.reply.calls.is_empty() && !self.has_end
     }
@@ -118,7 +119,7 @@ fn finish(stop: &StopReason) -> Finish {
     }
 }
 
-/// Whether a provider's finish reason means that the reply is unusable.
+/// Returns whether a provider's finish reason means that the reply is unusable.
 fn is_interruption(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
     let is_malformed = word.starts_with("malformed_") || word.ends_with("_tool_call");

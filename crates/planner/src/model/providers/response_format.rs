@@ -86,9 +86,10 @@ fn is_object(schema: &Value) -> bool {
     schema.get("type").is_some_and(|kind| kind == "object")
 }
 
-/// Whether every object in a schema is closed and requires all of its fields.
+/// Returns whether every object in a schema is closed and requires all of its fields.
 fn is_strict(schema: &Value) -> bool {
     match schema {
+        // An empty schema accepts open objects as well.
         Value::Object(map) if map.is_empty() => false,
         Value::Object(map) => {
             let is_closed_and_complete = !may_be_object(map) || requires_all(map);
@@ -105,6 +106,7 @@ fn is_part_strict(name: &str, part: &Value) -> bool {
         ("properties" | "$defs" | "definitions", Value::Object(parts)) => {
             parts.values().all(is_strict)
         }
+        // These hold plain values, not schemas.
         ("enum" | "const" | "default" | "examples", _) => true,
         _ => is_strict(part),
     }

@@ -37,6 +37,7 @@ impl Retries {
     /// the delay would exceed the time `left`.
     pub(super) fn next_delay(&mut self, error: &AttemptError, left: Duration) -> Option<Duration> {
         self.attempts += 1;
+        // The backoff grows even if the provider sets this delay.
         let backoff = self.next_backoff();
         if self.attempts >= self.max_attempts || !error.is_transient {
             return None;
@@ -73,11 +74,13 @@ pub(super) fn delay_from_headers(headers: &HeaderMap, clock: Option<Clock>) -> O
         let number: f64 = text(name)?.trim().parse().ok()?;
         (number.is_finite() && number >= 0.0).then_some(number)
     };
+    // The finer header takes precedence.
     let milliseconds = number("retry-after-ms").map(|number| number / 1000.0);
     if let Some(seconds) = milliseconds.or_else(|| number("retry-after")) {
         return Duration::try_from_secs_f64(seconds).ok();
     }
     let until = http_date(text("retry-after")?)?;
+    // The provider's own clock agrees with its date.
     let now = text("date").and_then(http_date);
     let now = now.or_else(|| clock.map(|clock| clock()))?;
     Some(until.saturating_sub(now))
@@ -139,6 +142,7 @@ const RESPONSE_FORMAT_NAMES: &[&str] = &[
 impl OptionalParameter {
     /// Finds the parameter that a provider's error message names.
     pub(super) fn named_in(message: &str) -> Option<Self> {
+        // Providers spell parameters in snake case, in camel case, or in words.
         let normalized: String = message
             .chars()
             .filter(char::is_ascii_alphabetic)
@@ -156,6 +160,7 @@ impl OptionalParameter {
 
 impl DroppedParameters {
     pub(super) fn contains(&self, parameter: OptionalParameter) -> bool {
+        // No other data depends on the flag, so relaxed ordering suffices.
         self.flag(parameter).load(Ordering::Relaxed)
     }
 

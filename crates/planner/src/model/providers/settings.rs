@@ -84,6 +84,7 @@ impl ProviderSettings {
 impl Prices {
     /// Computes the cost of `usage`.
     pub(super) fn cost(self, usage: &Usage) -> f64 {
+        // Some providers count cached tokens beside input tokens instead of among them.
         let cached = usage.cached_tokens.min(usage.input_tokens);
         let fresh = usage.input_tokens - cached;
         let cost = as_float(fresh) * self.input
@@ -111,7 +112,7 @@ impl Key {
         &self.0
     }
 
-    /// Whether the key is valid in an HTTP header.
+    /// Returns whether the key is valid in an HTTP header.
     pub(super) fn is_valid_header(&self) -> bool {
         !self.0.is_empty() && self.0.bytes().all(|byte| byte.is_ascii_graphic())
     }

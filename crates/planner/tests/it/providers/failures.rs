@@ -33,17 +33,17 @@ async fn permanent_errors_are_not_retried() {
     let cases: [Refusal; 9] = [
         (500, None, Unavailable, "failed (status 500): it hurts", 3),
         (500, no, Unavailable, "failed", 1),
-        (503, None, Unavailable, "has too much to do", 3),
+        (503, None, Unavailable, "is overloaded", 3),
         (
             429,
             soon,
             Limited,
-            "takes no more questions for now: it hurts",
+            "limits the rate of requests: it hurts",
             3,
         ),
-        (429, late, Limited, "takes no more questions", 1),
+        (429, late, Limited, "limits the rate", 1),
         (401, None, Key, "refuses the key: it hurts", 1),
-        (403, None, Key, "does not let this key", 1),
+        (403, None, Key, "denies access with this key", 1),
         (404, yes, Refused, "knows no model", 1),
         (
             400,
@@ -101,7 +101,7 @@ async fn truncated_replies_are_failures() {
                 all - 1,
                 Ending::Silent,
                 Timeout,
-                "fell silent within its answer",
+                "stopped in the middle of its answer",
             ),
         ] {
             let half = whole.clone().ending(parts, ending);

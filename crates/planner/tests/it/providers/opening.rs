@@ -67,7 +67,7 @@ fn invalid_settings_are_rejected() {
     );
     check_settings(
         |it| it.key = Some(Key::new("a b")),
-        "the key for `openai` is empty or holds what no header can carry",
+        "the key for `openai` is empty or has characters that a header does not allow",
         "",
     );
     check_settings(

@@ -11,7 +11,7 @@ pub(super) struct Said {
     pub(super) words: &'static [&'static str],
     /// The requested calls.
     pub(super) calls: &'static [Called],
-    /// Whether the reply was cut off at its maximum length.
+    /// True if the reply was cut off at its maximum length.
     pub(super) is_cut_off: bool,
 }
 
