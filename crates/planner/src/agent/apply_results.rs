@@ -64,11 +64,6 @@ pub(super) fn apply_results(
     state.errors = errors;
 }
 
-/// Returns the message about a person's refusal.
-pub(super) fn refusal_message(reason: &str) -> Value {
-    error_message("refused", reason)
-}
-
 /// Returns an error message that concerns no single call.
 pub(super) fn error_message(code: &str, message: &str) -> Value {
     Value::object([

@@ -7,7 +7,7 @@ use planwright_core::{Catalog, CheckContext, CheckedPlan, Lookup, Schema, Value}
 use planwright_engine::{RunStatus, RunSummary};
 use tokio::time::Instant;
 
-use super::apply_results::{apply_results, call_error_message, error_message, refusal_message};
+use super::apply_results::{apply_results, call_error_message, error_message};
 use super::ask::{SolutionReply, SolutionRequest};
 use super::host::{AgentEvent, AgentListener, AgentRun, Ran, Resumed, Runner};
 use super::outcome::{AgentBounds, AgentEnd, AgentLimit, AgentOutcome};
@@ -33,8 +33,8 @@ pub struct Agent<'a> {
     pub listener: &'a dyn AgentListener,
 }
 
-/// The result of a round.
-enum RoundResult {
+/// The end of a round.
+enum Round {
     Continue,
     End(AgentEnd, Option<Value>),
 }
@@ -58,14 +58,14 @@ impl Agent<'_> {
                 .map(|time| begin + time.saturating_sub(before)),
         };
         let (end, output) = loop {
-            let result = agent_loop.round(&mut state).await;
+            let round = agent_loop.round(&mut state).await;
             state.time = before + begin.elapsed();
             let stored = self.listener.keep(&state);
-            match (result, stored) {
+            match (round, stored) {
                 // Without a stored state, a restarted process would repeat calls.
                 (_, Err(reason)) => break (AgentEnd::NotStored(reason), None),
-                (RoundResult::End(end, output), _) => break (end, output),
-                (RoundResult::Continue, _) => {}
+                (Round::End(end, output), _) => break (end, output),
+                (Round::Continue, _) => {}
             }
         };
         AgentOutcome { end, output, state }
@@ -90,19 +90,20 @@ struct AgentLoop<'a> {
 }
 
 impl AgentLoop<'_> {
-    async fn round(&self, state: &mut AgentState) -> RoundResult {
+    async fn round(&self, state: &mut AgentState) -> Round {
         if state.is_shown() {
-            return RoundResult::End(AgentEnd::Shown, None);
+            return Round::End(AgentEnd::Shown, None);
         }
         if let Some(pending) = state.pending.clone() {
             return self.continue_pending(state, pending).await;
         }
         if let Some(limit) = self.reached_limit(state) {
-            return RoundResult::End(AgentEnd::Bound(limit), None);
+            return Round::End(AgentEnd::Bound(limit), None);
         }
         state.rounds += 1;
-        let round = state.rounds;
-        self.agent.listener.hear(AgentEvent::Asked { round });
+        self.agent.listener.hear(AgentEvent::Asked {
+            round: state.rounds,
+        });
         let request = SolutionRequest {
             agent: &self.agent,
             deadline: self.deadline,
@@ -112,7 +113,7 @@ impl AgentLoop<'_> {
             SolutionReply::None(end) => {
                 // A round counts once it has a solution, so that a resumed loop starts it anew.
                 state.rounds -= 1;
-                return RoundResult::End(end, None);
+                return Round::End(end, None);
             }
         };
         self.agent.listener.hear(AgentEvent::Solution {
@@ -121,21 +122,19 @@ impl AgentLoop<'_> {
             plan: valid.plan.as_ref().map(|(plan, _)| plan),
         });
         if valid.solution.calls.is_empty() && valid.solution.output.is_null() {
-            return RoundResult::End(AgentEnd::NoCalls, None);
+            return Round::End(AgentEnd::NoCalls, None);
         }
         let is_repeated = state.last.as_ref() == Some(&valid.solution.value());
         state.last = Some(valid.solution.value());
         let earlier = state.clone();
-        let result = self.begin(state, valid).await;
+        let round = self.begin(state, valid).await;
         // A model that repeats itself without any effect would do so until a limit is reached.
         let is_idle = earlier.memory == state.memory
             && earlier.plan == state.plan
             && earlier.errors == state.errors;
-        match result {
-            RoundResult::Continue if is_repeated && is_idle => {
-                RoundResult::End(AgentEnd::Stuck, None)
-            }
-            result => result,
+        match round {
+            Round::Continue if is_repeated && is_idle => Round::End(AgentEnd::Stuck, None),
+            round => round,
         }
     }
 
@@ -174,7 +173,7 @@ impl AgentLoop<'_> {
     }
 
     /// Runs a solution, or stops to show it.
-    async fn begin(&self, state: &mut AgentState, valid: ValidSolution) -> RoundResult {
+    async fn begin(&self, state: &mut AgentState, valid: ValidSolution) -> Round {
         let Some((plan, text)) = valid.plan.clone() else {
             apply_results(state, &valid, None);
             return self.close(state, &valid, None);
@@ -189,10 +188,10 @@ impl AgentLoop<'_> {
             is_begun: false,
         });
         if state.is_shown() {
-            return RoundResult::End(AgentEnd::Shown, None);
+            return Round::End(AgentEnd::Shown, None);
         }
         if let Err(reason) = self.mark_begun(state) {
-            return RoundResult::End(AgentEnd::NotStored(reason), None);
+            return Round::End(AgentEnd::NotStored(reason), None);
         }
         let run = self.agent_run(id, plan, text);
         let ran = self.agent.runner.run(run).await;
@@ -209,18 +208,14 @@ impl AgentLoop<'_> {
     }
 
     /// Continues with a solution that was pending when the loop stopped.
-    async fn continue_pending(
-        &self,
-        state: &mut AgentState,
-        pending: PendingSolution,
-    ) -> RoundResult {
+    async fn continue_pending(&self, state: &mut AgentState, pending: PendingSolution) -> Round {
         // The stored state has no checked plan, so the solution is validated again.
         let solution = Solution::new(&pending.calls, pending.output);
         let valid = match self.validator(state).validate(solution) {
             Ok(valid) => valid,
             Err(diagnostics) => {
                 state.pending = None;
-                return RoundResult::End(AgentEnd::Unsound(diagnostics), None);
+                return Round::End(AgentEnd::Unsound(diagnostics), None);
             }
         };
         let Some((plan, text)) = valid.plan.clone() else {
@@ -239,12 +234,12 @@ impl AgentLoop<'_> {
             Resumed::Unknown if !valid.is_repeatable => {
                 // Without a record of the run, its calls may or may not have happened.
                 mark_unknown(state, &valid);
-                RoundResult::Continue
+                Round::Continue
             }
             // Either no call was made, or every call may be repeated.
             Resumed::NotBegun | Resumed::Unknown => {
                 if let Err(reason) = self.mark_begun(state) {
-                    return RoundResult::End(AgentEnd::NotStored(reason), None);
+                    return Round::End(AgentEnd::NotStored(reason), None);
                 }
                 let ran = self.agent.runner.run(run).await;
                 self.end(state, valid, ran)
@@ -269,7 +264,7 @@ impl AgentLoop<'_> {
     }
 
     /// Applies the outcome of a solution.
-    fn end(&self, state: &mut AgentState, valid: ValidSolution, ran: Ran) -> RoundResult {
+    fn end(&self, state: &mut AgentState, valid: ValidSolution, ran: Ran) -> Round {
         let (valid, summary) = match ran {
             Ran::Ended(summary) => (valid, summary),
             Ran::Changed { calls, summary } => {
@@ -282,7 +277,7 @@ impl AgentLoop<'_> {
                 match validator.validate(solution) {
                     Ok(changed) => (changed, summary),
                     Err(diagnostics) => {
-                        return RoundResult::End(AgentEnd::Unsound(diagnostics), None);
+                        return Round::End(AgentEnd::Unsound(diagnostics), None);
                     }
                 }
             }
@@ -290,17 +285,17 @@ impl AgentLoop<'_> {
                 state.pending = None;
                 let calls = valid.solution.calls.into_iter();
                 state.plan = calls.map(SolutionCall::refused).collect();
-                state.errors = vec![refusal_message(&reason)];
-                return RoundResult::Continue;
+                state.errors = vec![error_message("refused", &reason)];
+                return Round::Continue;
             }
-            Ran::GivenUp => return RoundResult::End(AgentEnd::Cancelled, None),
+            Ran::GivenUp => return Round::End(AgentEnd::Cancelled, None),
         };
         if let Some(error) = &summary.unkept {
-            return RoundResult::End(AgentEnd::NotStored(error.to_string()), None);
+            return Round::End(AgentEnd::NotStored(error.to_string()), None);
         }
         // The solution stays pending, so that the loop resumes this run after the decision.
         if summary.status == RunStatus::Waiting {
-            return RoundResult::End(AgentEnd::Waiting(Arc::clone(&summary.run)), None);
+            return Round::End(AgentEnd::Waiting(Arc::clone(&summary.run)), None);
         }
         state.pending = None;
         apply_results(state, &valid, Some(&summary));
@@ -314,7 +309,7 @@ impl AgentLoop<'_> {
             } else {
                 AgentEnd::Cancelled
             };
-            return RoundResult::End(end, None);
+            return Round::End(end, None);
         }
         self.close(state, &valid, Some(&summary))
     }
@@ -325,10 +320,10 @@ impl AgentLoop<'_> {
         state: &mut AgentState,
         valid: &ValidSolution,
         summary: Option<&RunSummary>,
-    ) -> RoundResult {
+    ) -> Round {
         let written = &valid.solution.output;
         if written.is_null() {
-            return RoundResult::Continue;
+            return Round::Continue;
         }
         // The model wrote the output before it knew that a call would fail, so the output may be wrong.
         let has_failed = summary.is_some_and(|summary| summary.status != RunStatus::Succeeded);
@@ -341,14 +336,14 @@ impl AgentLoop<'_> {
                     .map(|diagnostic| error_message("output", &diagnostic.message))
                     .collect();
             }
-            return RoundResult::Continue;
+            return Round::Continue;
         }
         let output = match summary {
             Some(summary) => summary.output.clone(),
             None => unescape(written),
         };
         if output.is_null() {
-            return RoundResult::Continue;
+            return Round::Continue;
         }
         // With several instances, a reference yields an object with one output for each.
         let is_by_instance = has_reference(written) && !state.memory.instances.is_empty();
@@ -363,13 +358,13 @@ impl AgentLoop<'_> {
                 .collect(),
         };
         if errors.is_empty() {
-            return RoundResult::End(AgentEnd::Output, Some(output));
+            return Round::End(AgentEnd::Output, Some(output));
         }
         let messages = errors
             .iter()
             .map(|diagnostic| error_message("output", &diagnostic.to_string()));
         state.errors.extend(messages);
-        RoundResult::Continue
+        Round::Continue
     }
 }
 
@@ -380,11 +375,7 @@ fn mark_unknown(state: &mut AgentState, valid: &ValidSolution) {
     let records = calls.map(|(call, step)| match step {
         None => SolutionCall::new(call.clone(), CallStatus::Done),
         Some((_, Some(_))) => SolutionCall::new(call.clone(), CallStatus::Unknown),
-        Some((_, None)) => SolutionCall {
-            call: call.clone(),
-            status: None,
-            result: None,
-        },
+        Some((_, None)) => SolutionCall::not_run(call.clone()),
     });
     state.plan = records.collect();
     let unknown = state

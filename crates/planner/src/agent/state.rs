@@ -6,7 +6,7 @@ use std::time::Duration;
 use planwright_core::Value;
 use serde::{Deserialize, Serialize};
 
-use super::apply_results::refusal_message;
+use super::apply_results::error_message;
 use super::completed_calls::CompletedCall;
 use super::context::AgentContext;
 use super::memory::{MemoryKind, WorkingMemory};
@@ -107,17 +107,16 @@ pub struct AgentStateError {
 impl AgentState {
     /// Creates the state of a new loop. Its runs have the ids `1-ID`, `2-ID` and so on.
     pub fn new(id: impl Into<Arc<str>>, context: AgentContext) -> Self {
-        let plan = context.plan.into_iter().map(|call| SolutionCall {
-            call,
-            status: None,
-            result: None,
-        });
         Self {
             id: id.into(),
             tools: context.tools,
             texts: context.texts,
             memory: context.memory,
-            plan: plan.collect(),
+            plan: context
+                .plan
+                .into_iter()
+                .map(SolutionCall::not_run)
+                .collect(),
             errors: Vec::new(),
             completed: Vec::new(),
             pending: None,
@@ -191,7 +190,7 @@ impl AgentState {
                 .into_iter()
                 .map(SolutionCall::refused)
                 .collect();
-            self.errors = vec![refusal_message(reason)];
+            self.errors = vec![error_message("refused", reason)];
         }
     }
 
@@ -223,11 +222,18 @@ impl AgentState {
 }
 
 impl SolutionCall {
-    pub(super) fn new(call: Value, status: CallStatus) -> Self {
+    pub(super) fn not_run(call: Value) -> Self {
         Self {
             call,
-            status: Some(status),
+            status: None,
             result: None,
+        }
+    }
+
+    pub(super) fn new(call: Value, status: CallStatus) -> Self {
+        Self {
+            status: Some(status),
+            ..Self::not_run(call)
         }
     }
 
@@ -254,11 +260,13 @@ struct AgentV1 {
     last: Option<Value>,
     rounds: u32,
     asked: u32,
-    usage: UsageV1,
+    #[serde(with = "UsageV1")]
+    usage: Usage,
     milliseconds: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(remote = "Usage")]
 struct UsageV1 {
     requests: u32,
     input_tokens: u64,
@@ -269,7 +277,6 @@ struct UsageV1 {
 
 impl AgentV1 {
     fn of(state: &AgentState) -> Self {
-        let usage = state.usage;
         Self {
             version: VERSION.to_owned(),
             id: Arc::clone(&state.id),
@@ -283,13 +290,7 @@ impl AgentV1 {
             last: state.last.clone(),
             rounds: state.rounds,
             asked: state.asked,
-            usage: UsageV1 {
-                requests: usage.requests,
-                input_tokens: usage.input_tokens,
-                cached_tokens: usage.cached_tokens,
-                output_tokens: usage.output_tokens,
-                cost: usage.cost,
-            },
+            usage: state.usage,
             milliseconds: u64::try_from(state.time.as_millis()).unwrap_or(u64::MAX),
         }
     }
@@ -307,13 +308,7 @@ impl AgentV1 {
             last: self.last,
             rounds: self.rounds,
             asked: self.asked,
-            usage: Usage {
-                requests: self.usage.requests,
-                input_tokens: self.usage.input_tokens,
-                cached_tokens: self.usage.cached_tokens,
-                output_tokens: self.usage.output_tokens,
-                cost: self.usage.cost,
-            },
+            usage: self.usage,
             time: Duration::from_millis(self.milliseconds),
         }
     }

@@ -9,8 +9,7 @@ use planwright_core::{
 use planwright_dialects::native::Native;
 use planwright_dialects::{Dialect, ParseResult, ReadOptions, parse_as};
 
-use super::plan_text::{PlanText, SOURCE_NAME};
-use super::repair::Repair;
+use super::repair::{PlanText, Repair, SOURCE_NAME};
 use super::request::{CreatedPlan, Creation};
 use crate::model::{Finish, Reply};
 use crate::prompt::{Notation, slot_names};

@@ -3,7 +3,6 @@
 mod conversation;
 mod evaluate;
 mod extract;
-mod plan_text;
 mod repair;
 mod request;
 

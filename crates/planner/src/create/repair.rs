@@ -1,10 +1,104 @@
-//! Safe repairs of plans without asking the model: names with exactly one plausible correction.
+//! Plan texts as written by a model, and safe repairs of them without asking the model again.
 //!
-//! A misspelt tool name is corrected only if that cannot do more harm than intended: the tool is read-only, or both names have the
-//! same letters, or both begin with the same word. `get_user` never becomes `set_user`.
+//! A misspelt name is corrected if there is exactly one plausible correction. A misspelt tool name is corrected only if that cannot do more
+//! harm than intended: the tool is read-only, or both names have the same letters, or both begin with the same word. `get_user` never
+//! becomes `set_user`.
 
-use planwright_core::{Catalog, Code, Diagnostic, Diagnostics, Fix, FixPart, Lookup};
+use planwright_core::{
+    Catalog, Code, Diagnostic, Diagnostics, Fix, FixPart, Lookup, Value as PlanValue,
+};
+use planwright_dialects::document::nearest;
+use planwright_dialects::native::Native;
+use planwright_dialects::native::lines::{Lines, from_json, plan_in, to_json};
+use planwright_dialects::{ParseResult, ReadOptions, parse, parse_as};
 use serde_json::Value;
+
+use super::extract::extract;
+use crate::prompt::Notation;
+
+/// Source name of created plans in diagnostics.
+pub(super) const SOURCE_NAME: &str = "answer";
+
+/// The text of a plan as written by a model.
+#[derive(Clone, Debug)]
+pub(super) struct PlanText {
+    pub(super) notation: Notation,
+    pub(super) text: String,
+}
+
+impl PlanText {
+    /// Extracts the plan from a reply. A model that was asked for lines may write JSON anyway.
+    pub(super) fn find(reply: &str, notation: Notation) -> Option<Self> {
+        let lines = match notation {
+            Notation::Json => None,
+            Notation::Lines => plan_in(reply),
+        };
+        let (notation, text) = match lines {
+            Some(text) => (Notation::Lines, text),
+            None => (Notation::Json, extract(reply)?),
+        };
+        Some(Self {
+            notation,
+            text: text.to_owned(),
+        })
+    }
+
+    /// Removes an enclosing object, as in `{"plan": {…}}`.
+    pub(super) fn unwrapped(&self) -> Self {
+        let value = serde_json::from_str::<Value>(&self.text);
+        let inner = value.ok().and_then(|value| {
+            let fields = value.as_object()?;
+            // With `steps` beside it, `plan` is a field of the plan itself.
+            let inner = fields
+                .get("plan")
+                .filter(|_| !fields.contains_key("steps"))?;
+            inner.is_object().then(|| inner.to_string())
+        });
+        Self {
+            notation: self.notation,
+            text: inner.unwrap_or_else(|| self.text.clone()),
+        }
+    }
+
+    /// Parses the plan.
+    pub(super) fn parse(&self) -> ParseResult {
+        let options = ReadOptions::new(SOURCE_NAME);
+        if self.notation == Notation::Lines {
+            return parse_as(&Lines, self.text.as_bytes(), &options);
+        }
+        let mut result = parse(self.text.as_bytes(), &options);
+        let is_recognized = |diagnostic: &Diagnostic| {
+            !matches!(
+                diagnostic.code,
+                Code::UnknownDialect | Code::AmbiguousDialect
+            )
+        };
+        if !result.diagnostics.iter().all(is_recognized) {
+            // An ambiguous plan is taken for the dialect that was requested.
+            result = parse_as(&Native, self.text.as_bytes(), &options);
+        }
+        result
+    }
+
+    /// Applies all safe fixes in `diagnostics`. Returns `None` if there are none. Lines are repaired as the JSON they stand for, since
+    /// diagnostics point into that.
+    pub(super) fn repaired(
+        &self,
+        diagnostics: &Diagnostics,
+        catalog: &Catalog,
+    ) -> Option<(Self, Vec<Repair>)> {
+        let (text, repairs) = match self.notation {
+            Notation::Json => repair(&self.text, diagnostics, catalog)?,
+            Notation::Lines => {
+                let json = to_json(&self.text)?.to_json();
+                let (repaired, repairs) = repair(&json, diagnostics, catalog)?;
+                (from_json(&PlanValue::from_json(&repaired).ok()?), repairs)
+            }
+        };
+        let notation = self.notation;
+        Some((Self { notation, text }, repairs))
+    }
+}
 
 /// A repair made in a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +112,7 @@ pub struct Repair {
 }
 
 /// Applies all safe fixes in `diagnostics` to `text`. Returns `None` if there are none.
-pub(super) fn repair(
+fn repair(
     text: &str,
     diagnostics: &Diagnostics,
     catalog: &Catalog,
@@ -89,8 +183,7 @@ fn first_word(name: &str) -> String {
 fn similar_tools(written: &str, catalog: &Catalog) -> usize {
     let mut names: Vec<&str> = catalog.tools().map(|tool| &*tool.name).collect();
     let mut count = 0;
-    while let Some(similar) = planwright_dialects::document::nearest(written, names.iter().copied())
-    {
+    while let Some(similar) = nearest(written, names.iter().copied()) {
         names.retain(|name| *name != similar);
         count += 1;
         if count > 1 {

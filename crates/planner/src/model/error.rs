@@ -64,6 +64,10 @@ impl ModelError {
         }
     }
 
+    pub(super) fn configuration(message: impl Into<String>) -> Self {
+        Self::new(ModelErrorKind::Configuration, message)
+    }
+
     /// Creates the error for a reply of `model` that ended early.
     pub fn broken_off(model: &str) -> Self {
         let message = format!("the answer of `{model}` broke off");

@@ -7,7 +7,7 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 
 use super::replay::{ScriptCall, ScriptEntry, ScriptUsage};
-use super::{Finish, Model, ModelError, ModelErrorKind, ModelRequest, Piece, Reply};
+use super::{Finish, Model, ModelError, ModelRequest, Piece, Reply};
 
 /// Storage of a recorded script.
 pub trait ScriptSink: Send + Sync + 'static {
@@ -73,7 +73,7 @@ impl<S: ScriptSink> ScriptLog<S> {
         let stored = script.and_then(|script| self.sink.keep(&(script + "\n")));
         stored.map_err(|error| {
             let message = format!("the answer cannot be recorded: {error}");
-            ModelError::new(ModelErrorKind::Configuration, message).with_usage(reply.usage)
+            ModelError::configuration(message).with_usage(reply.usage)
         })
     }
 }
@@ -99,7 +99,7 @@ fn script_entry(reply: &Reply) -> ScriptEntry {
         is_refused: reply.finish == Finish::Refusal,
         filtered: match &reply.finish {
             Finish::Filter(reason) => Some(reason.clone()),
-            _ => None,
+            Finish::Complete | Finish::Length | Finish::Refusal => None,
         },
         json: None,
         tokens_per_second: None,

@@ -140,6 +140,15 @@ impl Case {
         (Engine::new(tools), calls)
     }
 
+    async fn play(
+        &self,
+        model: &dyn Model,
+        runner: &dyn Runner,
+        state: AgentState,
+    ) -> AgentOutcome {
+        self.agent(model, runner, &NoopListener).go_on(state).await
+    }
+
     fn agent<'a>(
         &'a self,
         model: &'a dyn Model,
@@ -206,7 +215,7 @@ async fn check(file: &Path) {
 /// Continues from `state`, after `asked` requests to the model.
 async fn go_on(case: &Case, state: AgentState, asked: usize, runner: &dyn Runner, file: &Path) {
     let model = RecordedModel::new(&case.replies()[asked..]);
-    let outcome = case.agent(&model, runner, &NoopListener).go_on(state).await;
+    let outcome = case.play(&model, runner, state).await;
     // If the last round ended the loop for good, there is nothing to continue.
     if !matches!(outcome.end, AgentEnd::Model(_)) {
         expect(case, &outcome, file);
@@ -263,10 +272,7 @@ async fn calls_with_an_unknown_outcome_are_not_repeated() {
     let before_run = AgentState::read(&states[0].0).unwrap();
     let (engine, calls) = case.engine();
     let model = RecordedModel::new(&[Json::from("{\"calls\": [], \"output\": null}")]);
-    let outcome = case
-        .agent(&model, &engine, &NoopListener)
-        .go_on(before_run)
-        .await;
+    let outcome = case.play(&model, &engine, before_run).await;
     assert!(matches!(outcome.end, AgentEnd::NoCalls), "{outcome:?}");
     assert_eq!(*calls.lock().unwrap(), Vec::<String>::new());
     let statuses: Vec<_> = outcome
@@ -306,9 +312,9 @@ async fn lazy_plans_are_shown_before_they_run() {
 }
 
 /// A person who refuses every solution.
-struct No;
+struct RefusingRunner;
 
-impl Runner for No {
+impl Runner for RefusingRunner {
     fn run(&self, _: AgentRun) -> BoxFuture<'_, Ran> {
         Box::pin(async { Ran::Refused("not today".to_owned()) })
     }
@@ -318,10 +324,7 @@ impl Runner for No {
 async fn refusals_reach_the_model() {
     let case = case("refund");
     let model = RecordedModel::new(case.replies());
-    let outcome = case
-        .agent(&model, &No, &NoopListener)
-        .go_on(case.begin())
-        .await;
+    let outcome = case.play(&model, &RefusingRunner, case.begin()).await;
     assert!(matches!(outcome.end, AgentEnd::Model(_)), "{outcome:?}");
     let requests = model.requests();
     let told = format!("{:?}", requests[1]);
@@ -339,10 +342,7 @@ async fn time_is_limited() {
     case.bounds.time = Some(Duration::from_secs(3));
     let model = RecordedModel::new(case.replies());
     let (engine, _) = case.engine();
-    let outcome = case
-        .agent(&model, &engine, &NoopListener)
-        .go_on(case.begin())
-        .await;
+    let outcome = case.play(&model, &engine, case.begin()).await;
     assert_eq!(
         outcome.end.to_string(),
         "nothing is left of the time that it may take"
@@ -369,10 +369,7 @@ async fn cost_is_limited() {
     case.bounds.tokens = Some(1000);
     let model = RecordedModel::new(case.replies());
     let (engine, _) = case.engine();
-    let outcome = case
-        .agent(&model, &engine, &NoopListener)
-        .go_on(case.begin())
-        .await;
+    let outcome = case.play(&model, &engine, case.begin()).await;
     assert_eq!(
         outcome.end.to_string(),
         "nothing is left of the tokens that it may take"
@@ -381,10 +378,7 @@ async fn cost_is_limited() {
     case.bounds.tokens = None;
     case.bounds.asks = NonZeroU32::new(1);
     let model = RecordedModel::new(case.replies());
-    let outcome = case
-        .agent(&model, &engine, &NoopListener)
-        .go_on(case.begin())
-        .await;
+    let outcome = case.play(&model, &engine, case.begin()).await;
     assert_eq!(
         outcome.end.to_string(),
         "nothing is left of the questions to the model that it may take"
@@ -392,9 +386,9 @@ async fn cost_is_limited() {
 }
 
 /// A listener that cannot store anything.
-struct Full;
+struct FailingListener;
 
-impl AgentListener for Full {
+impl AgentListener for FailingListener {
     fn keep(&self, _: &AgentState) -> Result<(), String> {
         Err("the disk is full".to_owned())
     }
@@ -405,7 +399,10 @@ async fn nothing_runs_unless_the_state_is_stored() {
     let case = case("refund");
     let model = RecordedModel::new(case.replies());
     let (engine, calls) = case.engine();
-    let outcome = case.agent(&model, &engine, &Full).go_on(case.begin()).await;
+    let outcome = case
+        .agent(&model, &engine, &FailingListener)
+        .go_on(case.begin())
+        .await;
     assert!(matches!(outcome.end, AgentEnd::NotStored(_)), "{outcome:?}");
     assert_eq!(calls.lock().unwrap().len(), 0);
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use genai::adapter::AdapterKind;
 use planwright_dialects::document::nearest;
 
-use super::super::{ModelError, ModelErrorKind};
+use super::super::ModelError;
 
 /// Name for any server with OpenAI's protocol, at a user-defined address.
 const OPENAI_COMPATIBLE: &str = "openai-compatible";
@@ -69,19 +69,18 @@ fn normalized(name: &str) -> String {
 impl ModelName {
     /// Parses `provider:name`.
     pub(super) fn read(text: &str) -> Result<Self, ModelError> {
-        let error = |message: String| ModelError::new(ModelErrorKind::Configuration, message);
         // Only the first colon separates: names of models have colons, too.
         let Some((provider, model)) = text.split_once(':').filter(|(_, model)| !model.is_empty())
         else {
-            return Err(
-                error(format!("`{text}` does not name a provider and a model")).help(
-                    "write it as `PROVIDER:NAME`, such as `openai:gpt-4o` or `ollama:llama3.2`",
-                ),
-            );
+            return Err(ModelError::configuration(format!(
+                "`{text}` does not name a provider and a model"
+            ))
+            .help("write it as `PROVIDER:NAME`, such as `openai:gpt-4o` or `ollama:llama3.2`"));
         };
         let Some((provider, kind)) = find_provider(provider) else {
             return Err(
-                error(format!("there is no provider `{provider}`")).help(suggestion(provider))
+                ModelError::configuration(format!("there is no provider `{provider}`"))
+                    .help(suggestion(provider)),
             );
         };
         Ok(Self {

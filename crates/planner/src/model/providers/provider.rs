@@ -13,7 +13,7 @@ use reqwest::Url;
 use reqwest::redirect::Policy;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::super::{Model, ModelError, ModelErrorKind, ModelRequest, Piece, Reply, Usage};
+use super::super::{Model, ModelError, ModelRequest, Piece, Reply, Usage};
 use super::attempt::{ChatAttempt, ChunkSink};
 use super::attempt_error::{AttemptError, ErrorContext};
 use super::chat::{ReasoningCache, chat_options, chat_request};
@@ -179,12 +179,15 @@ fn connect(name: &ModelName, settings: &ProviderSettings) -> Result<Client, Mode
     let endpoint = endpoint(name, settings)?;
     let auth = auth(name, settings)?;
     install_crypto_provider();
+    let failed = |error: &dyn std::fmt::Display| {
+        ModelError::configuration(format!("no connection can be made: {error}"))
+    };
     // A followed redirect would send the key to another host. Without one, the response is an error that says so.
     let http = reqwest::Client::builder()
         .connect_timeout(settings.connect_timeout)
         .redirect(Policy::none())
         .build()
-        .map_err(|error| configuration(format!("no connection can be made: {error}")))?;
+        .map_err(|error| failed(&error))?;
     let config = ProviderConfig {
         endpoint,
         auth: Some(auth),
@@ -193,14 +196,14 @@ fn connect(name: &ModelName, settings: &ProviderSettings) -> Result<Client, Mode
         .with_reqwest(http)
         .append_provider_config(name.kind(settings.key.is_some()), config)
         .build()
-        .map_err(|error| configuration(format!("no connection can be made: {error}")))
+        .map_err(|error| failed(&error))
 }
 
 fn endpoint(name: &ModelName, settings: &ProviderSettings) -> Result<Option<Endpoint>, ModelError> {
     let Some(text) = &settings.base_url else {
         if name.needs_base_url() {
             let message = format!("`{}` needs a base URL", name.provider);
-            return Err(configuration(message)
+            return Err(ModelError::configuration(message)
                 .help("set it to the address of the server, such as `http://localhost:8000/v1`"));
         }
         return Ok(None);
@@ -210,7 +213,7 @@ fn endpoint(name: &ModelName, settings: &ProviderSettings) -> Result<Option<Endp
         .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     let Some(mut url) = url else {
         return Err(
-            configuration(format!("the base URL `{text}` is no address"))
+            ModelError::configuration(format!("the base URL `{text}` is no address"))
                 .help("write it as `https://HOST/PATH`"),
         );
     };
@@ -224,23 +227,16 @@ fn endpoint(name: &ModelName, settings: &ProviderSettings) -> Result<Option<Endp
 fn auth(name: &ModelName, settings: &ProviderSettings) -> Result<AuthData, ModelError> {
     match (&settings.key, name.key_variable()) {
         (Some(key), _) if key.is_valid_header() => Ok(AuthData::from_single(key.expose())),
-        (Some(_), _) => Err(configuration(format!(
+        (Some(_), _) => Err(ModelError::configuration(format!(
             "the key for `{}` is empty or has characters that a header does not allow",
             name.provider
         ))),
-        (None, Some(variable)) if name.needs_key() => Err(ModelError::new(
-            ModelErrorKind::Configuration,
-            format!("there is no key for `{}`", name.provider),
-        )
+        (None, Some(variable)) if name.needs_key() => Err(ModelError::configuration(format!("there is no key for `{}`", name.provider))
         .help(format!(
             "set the environment variable `{variable}`, or name another one as `model.key_variable` in `planwright.toml`"
         ))),
         (None, _) => Ok(AuthData::None),
     }
-}
-
-fn configuration(message: String) -> ModelError {
-    ModelError::new(ModelErrorKind::Configuration, message)
 }
 
 /// Installs `ring` as the cryptography provider, unless the embedding application has chosen another.

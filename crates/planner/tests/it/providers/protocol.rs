@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// A reply, independent of the provider.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Said {
+pub(super) struct ScriptedReply {
     /// The text, in chunks.
     pub(super) words: &'static [&'static str],
     /// The requested calls.
@@ -35,8 +35,8 @@ pub(super) struct Protocol {
     pub(super) line: fn(Delivery) -> &'static str,
     /// Header field for the key.
     pub(super) key: Option<(&'static str, &'static str)>,
-    pub(super) whole: fn(&Said) -> Answered,
-    pub(super) live: fn(&Said) -> Answered,
+    pub(super) whole: fn(&ScriptedReply) -> Answered,
+    pub(super) live: fn(&ScriptedReply) -> Answered,
     /// Content type of streams, and a malformed chunk.
     pub(super) garbled: (&'static str, &'static str),
     /// Body of an error.
@@ -46,7 +46,7 @@ pub(super) struct Protocol {
 }
 
 impl Protocol {
-    pub(super) fn answer(&self, delivery: Delivery, said: &Said) -> Answered {
+    pub(super) fn answer(&self, delivery: Delivery, said: &ScriptedReply) -> Answered {
         match delivery {
             Delivery::Whole => (self.whole)(said),
             Delivery::Live => (self.live)(said),
@@ -71,7 +71,7 @@ impl Called {
     }
 }
 
-impl Said {
+impl ScriptedReply {
     pub(super) fn text(&self) -> String {
         self.words.concat()
     }

@@ -6,16 +6,16 @@ use planwright_planner::model::Delivery;
 use planwright_testkit::model_server::{Answered, Ending};
 
 use super::openai::OPENAI;
-use super::protocol::{Called, Protocol, Said};
+use super::protocol::{Called, Protocol, ScriptedReply};
 use super::{HELLO, check, check_all, reply};
 
 #[tokio::test]
 async fn replies_arrive() {
-    let cut_off = Said {
+    let cut_off = ScriptedReply {
         is_cut_off: true,
         ..HELLO
     };
-    let calls = Said {
+    let calls = ScriptedReply {
         words: &["Let me", " see."],
         calls: &[
             Called {
@@ -31,7 +31,7 @@ async fn replies_arrive() {
         ],
         is_cut_off: false,
     };
-    let only_calls = Said {
+    let only_calls = ScriptedReply {
         words: &[],
         ..calls
     };

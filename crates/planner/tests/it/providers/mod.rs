@@ -1,16 +1,16 @@
 //! Models over HTTP, with test servers for the protocols of the providers.
 
-mod answers;
 mod anthropic;
-mod endings;
 mod failures;
-mod forms;
+mod finish_reasons;
 mod gemini;
 mod ollama;
 mod openai;
-mod opening;
 mod protocol;
-mod questions;
+mod replies;
+mod requests;
+mod response_formats;
+mod settings;
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ use anthropic::ANTHROPIC;
 use gemini::GEMINI;
 use ollama::OLLAMA;
 use openai::OPENAI;
-use protocol::{Protocol, Said};
+use protocol::{Protocol, ScriptedReply};
 
 const PROTOCOLS: [Protocol; 4] = [OPENAI, ANTHROPIC, GEMINI, OLLAMA];
 const DELIVERIES: [Delivery; 2] = [Delivery::Whole, Delivery::Live];
@@ -36,7 +36,7 @@ const DELIVERIES: [Delivery; 2] = [Delivery::Whole, Delivery::Live];
 const SHORT: Duration = Duration::from_millis(100);
 const LONG: Duration = Duration::from_mins(1);
 
-const HELLO: Said = Said {
+const HELLO: ScriptedReply = ScriptedReply {
     words: &["Hello", " there", ", you"],
     calls: &[],
     is_cut_off: false,
@@ -116,7 +116,7 @@ async fn check_with(
     }
 }
 
-fn reply(said: &Said) -> Reply {
+fn reply(said: &ScriptedReply) -> Reply {
     let mut reply = Reply::text(said.text());
     let calls = said.calls.iter();
     reply.calls = calls

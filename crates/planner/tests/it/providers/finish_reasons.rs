@@ -242,7 +242,7 @@ async fn malformed_arguments_reach_the_caller() {
 async fn the_size_of_replies_is_limited() {
     for protocol in [&OPENAI, &ANTHROPIC, &GEMINI, &OLLAMA] {
         for delivery in [Delivery::Whole, Delivery::Live] {
-            let said = super::Said {
+            let said = super::ScriptedReply {
                 words: &["Hello, hello, hello."; 40],
                 ..super::HELLO
             };
