@@ -5,18 +5,32 @@
 //! The modules are listed in the order in which a request passes through them.
 #![warn(missing_docs)]
 
+/// Resolution of phrases of time, such as "last week", to days.
 pub mod dates;
 
+/// Tool search and compact tool signatures for prompts.
 pub mod tools;
 
+/// Models: requests, replies, scripted replies, and providers over HTTP.
 pub mod model;
+
+/// Prompts for a model that writes a plan.
 pub mod prompt;
 
-pub mod adapt;
+/// Plan creation: from a request to a checked plan.
 pub mod create;
+
+/// Running a plan while the model is still writing it.
 pub mod stream;
 
+/// Plan revision after a failed run.
+pub mod adapt;
+
+/// Statistics computed from the results of a run.
 pub mod analysis;
+
+/// Answers written by a model from the results of a run.
 pub mod answering;
 
+/// The agent loop: plans, runs and replans in rounds until there is an output.
 pub mod agent;

@@ -42,21 +42,21 @@ impl SolutionValidator<'_> {
     /// Validates a solution, or returns all of its errors.
     pub(super) fn validate(&self, solution: Solution) -> Result<ValidSolution, Diagnostics> {
         let mut diagnostics = Diagnostics::new();
-        // An output with references has its values after the run only.
+        // References in the output get their values only after the run.
         if !has_reference(&solution.output) {
             diagnostics.extend(output_errors(&solution.output, self.output));
         }
-        let (whole, found) = self.parse(&solution.calls, &solution.output);
+        let (plan, found) = self.parse(&solution.calls, &solution.output);
         if found.has_errors() {
             diagnostics.extend(found);
             // Check the readable part as well, so that the model gets all errors at once.
-            if let Some(whole) = whole {
-                diagnostics.extend(check(whole, &self.check).1);
+            if let Some(plan) = plan {
+                diagnostics.extend(check(plan, &self.check).1);
             }
             return Err(diagnostics);
         }
-        let whole = whole.unwrap_or_default();
-        let earlier = self.earlier_results(&whole, &solution);
+        let plan = plan.unwrap_or_default();
+        let earlier = self.earlier_results(&plan, &solution);
         let to_run = calls_to_run(&solution, &earlier);
         if to_run.is_empty() {
             return finish(diagnostics, || ValidSolution {

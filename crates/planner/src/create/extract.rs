@@ -58,19 +58,22 @@ const MAX_STARTS: usize = 400;
 /// Finds all outermost JSON objects and lists in `reply`.
 fn candidates(reply: &str) -> Vec<&str> {
     let mut found = Vec::new();
-    let mut at = 0;
+    let mut position = 0;
     for _ in 0..MAX_STARTS {
-        let Some(start) = reply[at..].find(['{', '[']).map(|start| at + start) else {
+        let Some(start) = reply[position..]
+            .find(['{', '['])
+            .map(|start| position + start)
+        else {
             break;
         };
         let mut values = serde_json::Deserializer::from_str(&reply[start..]).into_iter::<Value>();
         if let Some(Ok(_)) = values.next() {
             let end = start + values.byte_offset();
             found.push(&reply[start..end]);
-            at = end;
+            position = end;
         } else {
             // Braces in prose are no values, so the search continues behind this one.
-            at = start + 1;
+            position = start + 1;
         }
     }
     found

@@ -162,11 +162,11 @@ impl StreamSession<'_> {
         // The abandoned run is stored before the model is asked again, which may take long or fail.
         let journal = match self.keeper {
             Some(keeper) => {
-                let kept = keeper.abandon(&before, first_steps)?;
+                let stored = keeper.abandon(&before, first_steps)?;
                 buffered
-                    .pass_on(Arc::clone(&kept.journal), kept.header)
+                    .pass_on(Arc::clone(&stored.journal), stored.header)
                     .await?;
-                Some((keeper, kept.journal))
+                Some((keeper, stored.journal))
             }
             None => None,
         };
