@@ -408,6 +408,16 @@ async fn nothing_runs_unless_the_state_is_stored() {
 }
 
 #[test]
+fn the_stored_form_keeps_its_fields() {
+    let state = AgentState::new("id", AgentContext::default()).to_json();
+    let fields: Json = serde_json::from_str(&state).unwrap();
+    let mut names: Vec<&String> = fields.as_object().unwrap().keys().collect();
+    names.sort();
+    let expected = "asked done errors id last milliseconds pending plan rounds texts tools usage version world";
+    assert_eq!(names, expected.split(' ').collect::<Vec<_>>());
+}
+
+#[test]
 fn other_versions_are_rejected() {
     for (json, message) in [
         ("{}", "it has no `version`"),
