@@ -1,38 +1,38 @@
-//! Who *writes* plans for us: from a sentence to a sound plan, from a failure to a better one, from results to an answer.
+//! Planning with language models: turns a request into a checked plan, a failed run into a revised plan, and results into an answer.
 //!
-//! No model is needed for anything else in Planwright, and nothing here runs a tool but through the engine.
+//! No other part of Planwright needs a model, and every tool call made here goes through the engine.
 //!
-//! The modules are listed in the order in which a question passes through them.
+//! The modules are listed in the order in which a request passes through them.
 #![warn(missing_docs)]
 
-/// What phrases of time mean.
+/// Resolution of phrases of time, such as "last week", to days.
 pub mod dates;
 
-/// How models are told of tools.
+/// Tool search and compact tool signatures for prompts.
 pub mod tools;
 
-/// What models are asked, and what they answer.
+/// Models: requests, replies, scripted replies, and providers over HTTP.
 pub mod model;
 
-/// What a model is told that is to write a plan.
+/// Prompts for a model that writes a plan.
 pub mod prompt;
 
-/// From a sentence to a sound plan.
+/// Plan creation: from a request to a checked plan.
 pub mod create;
 
-/// Running a plan while it is still being written.
+/// Running a plan while the model is still writing it.
 pub mod stream;
 
-/// From a failure to a better plan.
+/// Plan revision after a failed run.
 pub mod adapt;
 
-/// What the results of a run come to, computed.
+/// Statistics computed from the results of a run.
 pub mod analysis;
 
-/// From results to an answer.
+/// Answers written by a model from the results of a run.
 pub mod answering;
 
-/// The loop in which a plan adapts to what happens.
+/// The agent loop: plans, runs and replans in rounds until there is an output.
 pub mod agent;
 
 /// Documents about plans and answers, for other programs.

@@ -1,15 +1,14 @@
-//! From a failure to a better plan: what is done stays, the model writes what comes now; or it corrects what a tool refused.
+//! Plan revision after a failed run: completed steps stay, and the model writes the next ones or corrects rejected arguments.
 
-mod merge;
-mod repair;
+mod correct;
+mod failed_run;
 mod replan;
-mod situation;
 
 use planwright_core::{CheckedPlan, Diagnostics};
 
-pub use repair::{Correction, Fruitless, correct};
-pub use replan::{Revised, Revision, replan};
-pub use situation::{Done, Situation, Trouble};
+pub use correct::{Correction, Fruitless, correct};
+pub use failed_run::{CompletedStep, Situation, Trouble};
+pub use replan::{ReplanOutcome, Revision, replan};
 
-/// Reads and checks a plan in Planwright's own dialect, with everything that belongs to the run: its inputs, its policy, its library.
-pub type Judge<'a> = dyn Fn(&str) -> (Option<CheckedPlan>, Diagnostics) + Sync + 'a;
+/// Parser and checker of a plan in Planwright's own dialect, with the inputs, policy and library of the run.
+pub type PlanChecker<'a> = dyn Fn(&str) -> (Option<CheckedPlan>, Diagnostics) + Sync + 'a;

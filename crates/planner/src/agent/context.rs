@@ -1,4 +1,4 @@
-//! What a loop begins with: messages as the Acts write them.
+//! Initial context of a loop: messages in the form of the Acts.
 
 use std::sync::Arc;
 
@@ -6,32 +6,33 @@ use planwright_core::{Catalog, Code, Diagnostic, Diagnostics, Lookup, Value};
 use planwright_dialects::acts::Acts;
 use planwright_dialects::{ReadOptions, parse_as};
 
-use super::world::World;
+use super::memory::WorkingMemory;
 
-/// What a loop begins with.
+/// The initial context of a loop.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentContext {
-    pub(super) world: World,
-    /// The tools that there are, where messages name some.
+    pub(super) memory: WorkingMemory,
+    /// Tools named by messages; `None` stands for all tools.
     pub(super) tools: Option<Vec<Arc<str>>>,
-    /// The messages that no call reads: texts and whatever else the model is to see.
+    /// Messages that no call reads: texts and whatever else the model should see.
     pub(super) texts: Vec<Value>,
-    /// The calls of a plan that there is already.
+    /// Calls of an existing plan.
     pub(super) plan: Vec<Value>,
 }
 
-/// Why messages are no context.
+/// The errors of an invalid context.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("the context cannot be used: {0}")]
 pub struct ContextError(pub Diagnostics);
 
 impl AgentContext {
-    /// Reads messages. Those of the type `tool` choose among the tools of `catalog`; without any, there are all.
+    /// Parses messages. Messages of type `tool` select tools of `catalog`; without any, all tools are available.
     ///
     /// # Errors
     ///
-    /// Every finding about them.
+    /// All diagnostics of the messages.
     pub fn read(messages: &[Value], catalog: &Catalog) -> Result<Self, ContextError> {
+        // A plan without calls serves as an envelope, so that the dialect of the Acts checks the messages.
         let text = Value::object([
             ("context", Value::from(messages.to_vec())),
             ("calls", Value::list([])),
@@ -40,13 +41,13 @@ impl AgentContext {
         let result = parse_as(&Acts, text.to_json().as_bytes(), &options);
         let mut diagnostics = result.diagnostics;
         let mut context = Self {
-            world: World::of(&result.plan.unwrap_or_default()),
+            memory: WorkingMemory::of(&result.plan.unwrap_or_default()),
             ..Self::default()
         };
         for (index, message) in messages.iter().enumerate() {
-            if let Err(mut finding) = context.add(message, catalog) {
-                finding.pointer = format!("/context/{index}");
-                diagnostics.push(*finding);
+            if let Err(mut diagnostic) = context.add(message, catalog) {
+                diagnostic.pointer = format!("/context/{index}");
+                diagnostics.push(*diagnostic);
             }
         }
         if diagnostics.has_errors() {
@@ -57,6 +58,7 @@ impl AgentContext {
 
     fn add(&mut self, message: &Value, catalog: &Catalog) -> Result<(), Box<Diagnostic>> {
         match message.get("type").and_then(Value::as_text) {
+            // The memory has these already.
             Some("input" | "state" | "data") => {}
             Some("plan") => {
                 let calls = message.get("plan").and_then(Value::as_list);
@@ -70,9 +72,9 @@ impl AgentContext {
                         Some(name) => format!("there is no tool `{name}`"),
                         None => "the message names no tool".to_owned(),
                     };
-                    let finding = Diagnostic::error(Code::UnknownTool, message);
+                    let diagnostic = Diagnostic::error(Code::UnknownTool, message);
                     return Err(Box::new(
-                        finding.help("write it as {\"type\": \"tool\", \"tool\": \"name\"}"),
+                        diagnostic.help("write it as {\"type\": \"tool\", \"tool\": \"name\"}"),
                     ));
                 };
                 let tools = self.tools.get_or_insert_default();
@@ -84,7 +86,7 @@ impl AgentContext {
     }
 }
 
-/// The name of the tool that a message is about. The Acts write `Tool.name` in their examples.
+/// Returns the tool name in a message, without the `Tool.` prefix of the Acts' examples.
 fn tool_name(message: &Value) -> Option<&str> {
     let tool = message.get("tool").or_else(|| message.get("_tool"))?;
     let name = tool.as_text().or_else(|| {

@@ -1,41 +1,36 @@
-//! The loop in which a plan adapts, in the form of the Acts: a request of messages and a schema, a solution of calls and an output;
-//! the calls run, and the next request holds what they left behind, the plan among it.
+//! The agent loop, in the protocol of the Acts: a request holds messages and a schema, a solution holds calls and an output. The calls
+//! run, and the next request holds their results, including the plan itself.
 //!
-//! What the origin leaves open is decided so:
+//! Decisions that the Acts leave open:
 //!
-//! - A call without `_outputPath` does not lose its result: it lands at `†data.results.NAME`, and the plan message says so.
-//! - A call of a tool that may change something is not made twice: where a later solution has a call that is done with the same
-//!   arguments, its result stands. `_again` makes it nevertheless.
-//! - An output ends the loop only where no call beside it has failed, unless the solution says what a failure means.
+//! - A call without `_outputPath` keeps its result: it is stored at `†data.results.NAME`, and the plan message says so.
+//! - A call with possible side effects is not repeated: if a later solution has a completed call with the same arguments, the earlier
+//!   result is used. `_again` repeats the call.
+//! - An output ends the loop only if no call beside it has failed, unless the solution handles the failure.
 //!
 //! The modules are listed in the order in which a round passes through them.
 
 mod context;
-mod world;
-
-mod protocol;
-mod telling;
+mod memory;
 
 mod ask;
-mod done;
-mod judge;
+mod prompt;
+
+mod completed_calls;
 mod solution;
+mod validate;
 
-mod runner;
-mod settling;
+mod apply_results;
+mod host;
 
-mod bounds;
-mod listener;
 mod outcome;
 mod state;
 
-mod looping;
+mod run_loop;
 
-pub use bounds::{AgentBound, AgentBounds};
 pub use context::{AgentContext, ContextError};
-pub use listener::{AgentEvent, AgentListener, Deaf};
-pub use looping::Agent;
-pub use outcome::{AgentEnd, AgentOutcome};
-pub use protocol::PROTOCOL;
-pub use runner::{AgentRun, Ran, Resumed, Runner};
-pub use state::{AgentState, AgentStateError, CallRecord, CallStatus};
+pub use host::{AgentEvent, AgentListener, AgentRun, NoopListener, Ran, Resumed, Runner};
+pub use outcome::{AgentBounds, AgentEnd, AgentLimit, AgentOutcome};
+pub use prompt::AGENT_INSTRUCTIONS;
+pub use run_loop::Agent;
+pub use state::{AgentState, AgentStateError, CallStatus, SolutionCall};

@@ -1,4 +1,4 @@
-//! Where a loop stands between two rounds, and how that is written down.
+//! State of a loop between rounds, and its JSON form.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,25 +6,26 @@ use std::time::Duration;
 use planwright_core::Value;
 use serde::{Deserialize, Serialize};
 
+use super::apply_results::error_message;
+use super::completed_calls::CompletedCall;
 use super::context::AgentContext;
-use super::done::Done;
-use super::world::World;
+use super::memory::{MemoryKind, WorkingMemory};
 use crate::model::Usage;
 
-/// The form in which a loop is written down.
+/// Version of the JSON form.
 const VERSION: &str = "planwright.agent/1";
 
-/// Where a loop stands. It can be kept as [JSON](Self::to_json), and another process can go on with it.
+/// The state of a loop. It can be stored as [JSON](Self::to_json) and continued by another process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentState {
     pub(super) id: Arc<str>,
     pub(super) tools: Option<Vec<Arc<str>>>,
     pub(super) texts: Vec<Value>,
-    pub(super) world: World,
-    pub(super) plan: Vec<CallRecord>,
+    pub(super) memory: WorkingMemory,
+    pub(super) plan: Vec<SolutionCall>,
     pub(super) errors: Vec<Value>,
-    pub(super) done: Vec<Done>,
-    pub(super) pending: Option<Pending>,
+    pub(super) completed: Vec<CompletedCall>,
+    pub(super) pending: Option<PendingSolution>,
     pub(super) last: Option<Value>,
     pub(super) rounds: u32,
     pub(super) asked: u32,
@@ -32,43 +33,43 @@ pub struct AgentState {
     pub(super) time: Duration,
 }
 
-/// A call of the last solution, and where it stands.
+/// A call of the last solution, with its status and result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct CallRecord {
-    /// As the model wrote it.
+pub struct SolutionCall {
+    /// The call as the model wrote it.
     pub call: Value,
-    /// Where it stands; nothing where it was not run yet.
+    /// The status; `None` before the call has run.
     #[serde(default)]
     pub status: Option<CallStatus>,
-    /// A reference to what it gave where it has no `_outputPath`, or that itself.
+    /// For a call without `_outputPath`, a reference to its result, or the result itself.
     #[serde(default)]
     pub result: Option<Value>,
 }
 
-/// Where a call stands.
+/// The status of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CallStatus {
-    /// It has given its result, in this round or in one before.
+    /// The call has returned its result, in this round or an earlier one.
     Done,
-    /// It has failed.
+    /// The call has failed.
     Failed,
-    /// What it reads is not there.
+    /// A value that the call reads is missing.
     Blocked,
-    /// It waits for a person.
+    /// The call waits for a person.
     Waiting,
-    /// A person did not want it.
+    /// A person refused the call.
     Refused,
-    /// Nobody knows whether it happened.
+    /// The call may or may not have happened.
     Unknown,
-    /// It was given up.
+    /// The call was cancelled.
     Cancelled,
 }
 
 impl CallStatus {
-    /// The status, as the model is told.
+    /// Returns the status as written in the plan message.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -82,21 +83,21 @@ impl CallStatus {
     }
 }
 
-/// A solution that is about to run, or to be shown.
+/// A solution that is about to run or to be shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Pending {
+pub(super) struct PendingSolution {
     pub(super) run: Arc<str>,
     pub(super) calls: Vec<Value>,
     pub(super) output: Value,
-    /// Whether it waits for somebody to want it.
+    /// True if the solution is shown and waits for acceptance.
     #[serde(default)]
     pub(super) is_shown: bool,
-    /// Whether it was handed to whoever runs it.
+    /// True once the run was passed to the runner.
     #[serde(default)]
     pub(super) is_begun: bool,
 }
 
-/// Why something is not the state of a loop.
+/// The error of an invalid state.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct AgentStateError {
@@ -104,21 +105,20 @@ pub struct AgentStateError {
 }
 
 impl AgentState {
-    /// A loop that begins. Its runs are called `1-ID`, `2-ID` and so on.
+    /// Creates the state of a new loop. Its runs have the ids `1-ID`, `2-ID` and so on.
     pub fn new(id: impl Into<Arc<str>>, context: AgentContext) -> Self {
-        let plan = context.plan.into_iter().map(|call| CallRecord {
-            call,
-            status: None,
-            result: None,
-        });
         Self {
             id: id.into(),
             tools: context.tools,
             texts: context.texts,
-            world: context.world,
-            plan: plan.collect(),
+            memory: context.memory,
+            plan: context
+                .plan
+                .into_iter()
+                .map(SolutionCall::not_run)
+                .collect(),
             errors: Vec::new(),
-            done: Vec::new(),
+            completed: Vec::new(),
             pending: None,
             last: None,
             rounds: 0,
@@ -128,102 +128,112 @@ impl AgentState {
         }
     }
 
-    /// The loop's id.
+    /// Returns the id of the loop.
     pub fn id(&self) -> &Arc<str> {
         &self.id
     }
 
-    /// How many rounds have begun.
+    /// Returns the number of rounds so far.
     pub fn rounds(&self) -> u32 {
         self.rounds
     }
 
-    /// What the model's answers cost so far.
+    /// Returns the tokens and cost of all replies so far.
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// The state that all instances share, as an object.
+    /// Returns the state shared by all instances, as an object.
     pub fn state(&self) -> Value {
-        self.world.seen(None, super::world::Word::State)
+        self.memory.view(None, MemoryKind::State)
     }
 
-    /// The data that all instances share, as an object.
+    /// Returns the data shared by all instances, as an object.
     pub fn data(&self) -> Value {
-        self.world.seen(None, super::world::Word::Data)
+        self.memory.view(None, MemoryKind::Data)
     }
 
-    /// The state that an instance sees.
+    /// Returns the state as seen by an instance.
     pub fn state_of(&self, instance: &str) -> Value {
-        self.world
-            .seen(Some(&instance.into()), super::world::Word::State)
+        self.memory.view(Some(&instance.into()), MemoryKind::State)
     }
 
-    /// The calls of the last solution, and where they stand.
-    pub fn plan(&self) -> &[CallRecord] {
+    /// Returns the calls of the last solution.
+    pub fn plan(&self) -> &[SolutionCall] {
         &self.plan
     }
 
-    /// Adds a message, such as a person's next words, for the next round.
+    /// Adds a message for the next round, such as a reply of the user.
     pub fn say(&mut self, message: Value) {
         self.texts.push(message);
     }
 
-    /// Whether there is a solution that was shown and not run.
+    /// Returns whether a solution was shown and has not run.
     pub fn is_shown(&self) -> bool {
         self.pending
             .as_ref()
             .is_some_and(|pending| pending.is_shown)
     }
 
-    /// Lets the solution that was shown run when the loop goes on.
+    /// Accepts the shown solution, so that it runs when the loop continues.
     pub fn accept(&mut self) {
         if let Some(pending) = &mut self.pending {
             pending.is_shown = false;
         }
     }
 
-    /// Drops the solution that was shown. The model is told `because`.
-    pub fn refuse(&mut self, because: &str) {
+    /// Drops the shown solution and tells the model the reason.
+    pub fn refuse(&mut self, reason: &str) {
         if let Some(pending) = self.pending.take() {
-            self.plan = pending.calls.into_iter().map(CallRecord::refused).collect();
-            self.errors = vec![super::settling::refusal(because)];
+            self.plan = pending
+                .calls
+                .into_iter()
+                .map(SolutionCall::refused)
+                .collect();
+            self.errors = vec![error_message("refused", reason)];
         }
     }
 
-    /// The state as JSON, for [`read`](Self::read).
+    /// Serializes the state.
     pub fn to_json(&self) -> String {
-        let twin = AgentV1::of(self);
-        // Every part of it has a form in JSON.
-        serde_json::to_string(&twin).unwrap_or_default()
+        // Every part has a JSON form, so this cannot fail.
+        serde_json::to_string(&AgentV1::of(self)).unwrap_or_default()
     }
 
-    /// Reads what [`to_json`](Self::to_json) gave.
+    /// Parses a state from [`to_json`](Self::to_json).
     ///
     /// # Errors
     ///
-    /// Where it is none, or of a version that is not known here.
+    /// An error if the text is not a state, or has an unknown version.
     pub fn read(json: &str) -> Result<Self, AgentStateError> {
         let error = |message: String| AgentStateError { message };
         let value: serde_json::Value = serde_json::from_str(json)
             .map_err(|cause| error(format!("it is not JSON: {cause}")))?;
+        // The version is checked first, since another version may have other fields.
         match value.get("version").and_then(serde_json::Value::as_str) {
             Some(VERSION) => {}
             Some(other) => return Err(error(format!("the version `{other}` is not known"))),
             None => return Err(error("it has no `version`".to_owned())),
         }
-        let twin: AgentV1 = serde_json::from_str(json)
+        let serialized: AgentV1 = serde_json::from_str(json)
             .map_err(|cause| error(format!("it cannot be read: {cause}")))?;
-        Ok(twin.state())
+        Ok(serialized.into_state())
     }
 }
 
-impl CallRecord {
-    pub(super) fn new(call: Value, status: CallStatus) -> Self {
+impl SolutionCall {
+    pub(super) fn not_run(call: Value) -> Self {
         Self {
             call,
-            status: Some(status),
+            status: None,
             result: None,
+        }
+    }
+
+    pub(super) fn new(call: Value, status: CallStatus) -> Self {
+        Self {
+            status: Some(status),
+            ..Self::not_run(call)
         }
     }
 
@@ -232,7 +242,7 @@ impl CallRecord {
     }
 }
 
-/// `planwright.agent/1`
+/// The JSON form `planwright.agent/1`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AgentV1 {
@@ -240,19 +250,23 @@ struct AgentV1 {
     id: Arc<str>,
     tools: Option<Vec<Arc<str>>>,
     texts: Vec<Value>,
-    world: World,
-    plan: Vec<CallRecord>,
+    #[serde(rename = "world")]
+    memory: WorkingMemory,
+    plan: Vec<SolutionCall>,
     errors: Vec<Value>,
-    done: Vec<Done>,
-    pending: Option<Pending>,
+    #[serde(rename = "done")]
+    completed: Vec<CompletedCall>,
+    pending: Option<PendingSolution>,
     last: Option<Value>,
     rounds: u32,
     asked: u32,
-    usage: UsageV1,
+    #[serde(with = "UsageV1")]
+    usage: Usage,
     milliseconds: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(remote = "Usage")]
 struct UsageV1 {
     requests: u32,
     input_tokens: u64,
@@ -263,51 +277,38 @@ struct UsageV1 {
 
 impl AgentV1 {
     fn of(state: &AgentState) -> Self {
-        let usage = state.usage;
         Self {
             version: VERSION.to_owned(),
             id: Arc::clone(&state.id),
             tools: state.tools.clone(),
             texts: state.texts.clone(),
-            world: state.world.clone(),
+            memory: state.memory.clone(),
             plan: state.plan.clone(),
             errors: state.errors.clone(),
-            done: state.done.clone(),
+            completed: state.completed.clone(),
             pending: state.pending.clone(),
             last: state.last.clone(),
             rounds: state.rounds,
             asked: state.asked,
-            usage: UsageV1 {
-                requests: usage.requests,
-                input_tokens: usage.input_tokens,
-                cached_tokens: usage.cached_tokens,
-                output_tokens: usage.output_tokens,
-                cost: usage.cost,
-            },
+            usage: state.usage,
             milliseconds: u64::try_from(state.time.as_millis()).unwrap_or(u64::MAX),
         }
     }
 
-    fn state(self) -> AgentState {
+    fn into_state(self) -> AgentState {
         AgentState {
             id: self.id,
             tools: self.tools,
             texts: self.texts,
-            world: self.world,
+            memory: self.memory,
             plan: self.plan,
             errors: self.errors,
-            done: self.done,
+            completed: self.completed,
             pending: self.pending,
             last: self.last,
             rounds: self.rounds,
             asked: self.asked,
-            usage: Usage {
-                requests: self.usage.requests,
-                input_tokens: self.usage.input_tokens,
-                cached_tokens: self.usage.cached_tokens,
-                output_tokens: self.usage.output_tokens,
-                cost: self.usage.cost,
-            },
+            usage: self.usage,
             time: Duration::from_millis(self.milliseconds),
         }
     }

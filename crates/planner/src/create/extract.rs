@@ -1,36 +1,38 @@
-//! The plan in an answer: models put words around it, and fences.
+//! Extraction of the plan from a reply that may contain prose and code fences.
 
 use serde_json::Value;
 
-use crate::model::Declined;
+use crate::model::DeclineReason;
 
-/// The part of `reply` that is meant to be the plan: JSON that looks like one, the last where there are several; else the part
-/// that comes nearest to being JSON. Nothing where there is no brace at all.
+/// Returns the part of `reply` that is meant to be the plan: the last JSON value that looks like one, or else the first JSON value, or
+/// else the part closest to JSON. Returns `None` if there is no brace.
 pub fn extract(reply: &str) -> Option<&str> {
     let candidates = candidates(reply);
     let is_json = |text: &&str| serde_json::from_str::<Value>(text).is_ok();
+    // Models write drafts first, so the last plan is the answer.
     let planned = candidates.iter().rev().copied().find(|text| {
         let value = serde_json::from_str::<Value>(text);
         value.is_ok_and(|value| is_plan(&value))
     });
     planned
         .or_else(|| candidates.iter().copied().find(is_json))
-        .or_else(|| broken(reply))
+        .or_else(|| incomplete(reply))
 }
 
-/// What `reply` says in place of a plan or a solution: the last object with `cannot` or `ask`, if nothing in it looks like a plan.
-pub(crate) fn declined(reply: &str) -> Option<Declined> {
+/// Returns the reason in the last object with `cannot` or `ask`, unless `reply` also holds a plan.
+pub(crate) fn parse_decline(reply: &str) -> Option<DeclineReason> {
     let values = candidates(reply).into_iter();
     let values: Vec<Value> = values
         .filter_map(|text| serde_json::from_str(text).ok())
         .collect();
+    // A plan takes precedence over remarks beside it.
     if values.iter().any(is_plan) {
         return None;
     }
-    values.iter().rev().find_map(Declined::of)
+    values.iter().rev().find_map(DeclineReason::parse)
 }
 
-/// Whether a value has the look of a plan in some dialect.
+/// Returns whether a value looks like a plan in some dialect.
 fn is_plan(value: &Value) -> bool {
     match value {
         Value::Object(fields) => {
@@ -50,31 +52,35 @@ fn is_plan(value: &Value) -> bool {
     }
 }
 
-/// How many braces are taken for the beginning of a value: a text of nothing else would take the square of its length.
-const BEGINNINGS: usize = 400;
+/// Maximum number of braces tried as the start of a value, since each try may scan the rest of the text.
+const MAX_STARTS: usize = 400;
 
-/// Everything in `reply` that is one whole JSON object or list and stands in no other.
+/// Finds all outermost JSON objects and lists in `reply`.
 fn candidates(reply: &str) -> Vec<&str> {
     let mut found = Vec::new();
-    let mut at = 0;
-    for _ in 0..BEGINNINGS {
-        let Some(start) = reply[at..].find(['{', '[']).map(|start| at + start) else {
+    let mut position = 0;
+    for _ in 0..MAX_STARTS {
+        let Some(start) = reply[position..]
+            .find(['{', '['])
+            .map(|start| position + start)
+        else {
             break;
         };
         let mut values = serde_json::Deserializer::from_str(&reply[start..]).into_iter::<Value>();
         if let Some(Ok(_)) = values.next() {
             let end = start + values.byte_offset();
             found.push(&reply[start..end]);
-            at = end;
+            position = end;
         } else {
-            at = start + 1;
+            // Braces in prose are no values, so the search continues behind this one.
+            position = start + 1;
         }
     }
     found
 }
 
-/// What was meant to be JSON: from the first brace to the last, or to the end where it breaks off.
-fn broken(reply: &str) -> Option<&str> {
+/// Returns the span from the first brace to the last, or to the end if none closes.
+fn incomplete(reply: &str) -> Option<&str> {
     let start = reply.find('{')?;
     let end = reply.rfind('}').map_or(reply.len(), |end| end + 1);
     Some(if end > start {
@@ -125,13 +131,13 @@ mod tests {
         check(r#"I would say {"answer": 1}."#, Some(r#"{"answer": 1}"#));
     }
 
-    fn check_declined(reply: &str, expected: Option<Declined>) {
-        assert_eq!(declined(reply), expected, "{reply}");
+    fn check_declined(reply: &str, expected: Option<DeclineReason>) {
+        assert_eq!(parse_decline(reply), expected, "{reply}");
     }
 
     #[test]
     fn a_model_may_decline() {
-        let cannot = || Some(Declined::Cannot("there is no such tool".to_owned()));
+        let cannot = || Some(DeclineReason::Cannot("there is no such tool".to_owned()));
         check_declined(r#"{"cannot": "there is no such tool"}"#, cannot());
         check_declined(
             "Sorry:\n```json\n{\"cannot\": \" there is no such tool \"}\n```",
@@ -139,7 +145,7 @@ mod tests {
         );
         check_declined(
             r#"{"ask": "which month?"}"#,
-            Some(Declined::Asks("which month?".to_owned())),
+            Some(DeclineReason::Asks("which month?".to_owned())),
         );
         check_declined(r#"{"cannot": ""}"#, None);
         check_declined(r#"{"ask": 1}"#, None);
@@ -152,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_plan_is_shown_as_it_is() {
+    fn an_incomplete_plan_is_returned_unchanged() {
         check(
             r#"Sure: {"steps": [{"tool": "a""#,
             Some(r#"{"steps": [{"tool": "a""#),

@@ -1,18 +1,15 @@
-//! From a sentence to a sound plan: asked for, found in the answer, mended where that is safe, checked, and asked for again with
-//! everything that was wrong.
+//! Plan creation: requests a plan, extracts it from the reply, applies safe repairs, checks it, and asks again with all errors.
 
-mod attempt;
+mod conversation;
+mod evaluate;
 mod extract;
-mod meta;
-mod reading;
 mod repair;
-mod slots;
-mod written;
+mod request;
 
-pub use attempt::{Attempt, CreateSettings, Created, CreatedPlan, Creation, create};
-pub(crate) use attempt::{Dialogue, only_words, said};
-pub(crate) use extract::declined;
+pub use conversation::create;
+pub(crate) use conversation::{PlanConversation, assistant_text, prose_error};
+pub(crate) use evaluate::check_beginning;
 pub use extract::extract;
-pub use meta::Origin;
-pub(crate) use reading::beginning;
+pub(crate) use extract::parse_decline;
 pub use repair::Repair;
+pub use request::{Attempt, CreateSettings, Created, CreatedPlan, Creation, Origin};

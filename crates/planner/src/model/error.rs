@@ -1,59 +1,59 @@
-//! Why a model did not answer.
+//! Errors of models.
 
 use super::Usage;
 
-/// The most bytes of a model's words that a failure repeats.
-const MAX_SAID: usize = 2000;
+/// Maximum bytes of the model's own text in an error.
+const MAX_SAID_BYTES: usize = 2000;
 
-/// Why a model did not answer, after all attempts.
+/// The error of a model request after all attempts.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct ModelError {
-    /// What kind of failure it is.
+    /// The kind of error.
     pub kind: ModelErrorKind,
-    /// One clause: what failed.
+    /// The failure, as one clause.
     pub message: String,
-    /// What to do about it.
+    /// Advice, if there is any.
     pub help: Option<String>,
-    /// The model's own words, as far as there are any; empty if there are none.
+    /// The model's own text as far as it arrived; may be empty.
     pub said: Box<str>,
-    /// What it has cost all the same.
+    /// Tokens and cost of the failed request.
     pub usage: Usage,
 }
 
-/// What kind of failure it is.
+/// The kind of a model error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ModelErrorKind {
-    /// There is no such provider, or what it needs to know was not said.
+    /// The provider is unknown, or a setting that it needs is missing.
     Configuration,
-    /// The provider knows no such key, or does not let it do this.
+    /// The provider rejects the key, or the key lacks permission.
     Key,
-    /// The provider takes no such request: no such model, too long, not allowed.
+    /// The provider rejects the request: unknown model, too long, not allowed.
     Refused,
-    /// Too many requests, or no money left.
+    /// Too many requests, or no credit left.
     Limited,
-    /// It could not be reached, or had a failure of its own.
+    /// The provider could not be reached or failed internally.
     Unavailable,
-    /// No answer in time.
+    /// No reply in time.
     Timeout,
-    /// What came is no answer of the provider's protocol.
+    /// The response does not follow the provider's protocol.
     Malformed,
-    /// The answer broke off before its end.
+    /// The reply ended early.
     Interrupted,
-    /// The answer was cut off at its greatest length.
+    /// The reply was cut off at its maximum length.
     CutOff,
-    /// The model declined to answer, or a filter of its provider stopped the answer.
+    /// The model declined to answer, or a content filter stopped the reply.
     Declined,
-    /// The answer holds nothing.
+    /// The reply is empty.
     Empty,
-    /// A script has no further answer.
+    /// The script has no further replies.
     Ended,
 }
 
 impl ModelError {
-    /// A failure, as one clause.
+    /// Creates an error from one clause.
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -64,37 +64,51 @@ impl ModelError {
         }
     }
 
-    /// An answer of `model` that ends in the middle.
+    pub(super) fn configuration(message: impl Into<String>) -> Self {
+        Self::new(ModelErrorKind::Configuration, message)
+    }
+
+    /// Creates the error for a reply of `model` that ended early.
     pub fn broken_off(model: &str) -> Self {
         let message = format!("the answer of `{model}` broke off");
         Self::new(ModelErrorKind::Interrupted, message)
     }
 
-    /// The same failure, with what to do about it.
+    /// Sets the advice.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// The same failure, with the words that the model has said, cut to a few lines.
+    /// Sets the model's own text, cut to a few lines.
     #[must_use]
     pub fn with_words(mut self, words: &str) -> Self {
-        self.said = words_within(words.trim(), MAX_SAID).into();
+        self.said = prefix_within(words.trim(), MAX_SAID_BYTES).into();
         self
     }
 
-    /// The same failure, with what it has cost.
+    /// Sets the tokens and cost.
     #[must_use]
-    pub fn after(mut self, usage: Usage) -> Self {
+    pub fn with_usage(mut self, usage: Usage) -> Self {
         self.usage = usage;
         self
     }
 }
 
-/// The beginning of `text` that takes at most `most` bytes.
-pub(crate) fn words_within(text: &str, most: usize) -> &str {
-    let mut ends = (0..=most.min(text.len())).rev();
+/// Cuts a text for a prompt to about `max_tokens` tokens.
+pub(crate) fn excerpt(text: &str, max_tokens: usize) -> String {
+    // A token has about four bytes.
+    let beginning = prefix_within(text, max_tokens * 4);
+    if beginning.len() == text.len() {
+        return text.to_owned();
+    }
+    format!("{beginning} … ({} bytes in all, cut here)", text.len())
+}
+
+/// Returns the longest prefix of `text` of at most `max_bytes` bytes that ends at a character boundary.
+pub(crate) fn prefix_within(text: &str, max_bytes: usize) -> &str {
+    let mut ends = (0..=max_bytes.min(text.len())).rev();
     let end = ends.find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or(0)]
 }

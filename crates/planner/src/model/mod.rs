@@ -1,14 +1,11 @@
-//! What models are asked, and what they answer: one form for all providers, scripts, and clients that sample for us.
+//! Models: one form of request and reply for all providers, scripts, and clients that sample for us.
 
-mod declined;
 mod error;
-mod message;
 mod recorder;
 mod replay;
+mod reply;
 mod request;
-mod usage;
 
-/// Models of providers, over HTTP.
 #[cfg(feature = "providers")]
 pub mod providers;
 
@@ -17,22 +14,22 @@ use std::sync::Arc;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 
-pub use declined::Declined;
-pub(crate) use error::words_within;
 pub use error::{ModelError, ModelErrorKind};
-pub use message::{Finish, Message, ModelCall, Reply};
+pub(crate) use error::{excerpt, prefix_within};
 pub use recorder::{Recorder, ScriptSink};
-pub use replay::{Replay, ReplayError};
-pub use request::{AnswerSchema, Delivery, ModelRequest, TEMPERATURE, ToolOffer};
-pub use usage::Usage;
+pub use replay::{ModelScriptError, Replay};
+pub use reply::{DeclineReason, DeclineReason as Declined, Finish, Reply, Usage};
+pub use request::{
+    AnswerSchema, DEFAULT_TEMPERATURE, Delivery, Message, ModelCall, ModelRequest, ToolOffer,
+};
 
-/// Somebody who answers in words.
+/// A language model that answers requests.
 pub trait Model: Send + Sync + 'static {
-    /// `provider:name`, as people write it.
+    /// Returns the name as users write it, `provider:name`.
     fn name(&self) -> &str;
 
-    /// Asks it. The answer comes piece by piece where that was wished for, and the whole of it last. Dropping the stream
-    /// gives the question up.
+    /// Sends a request. With [`Delivery::Live`] the reply arrives in chunks before it arrives as a whole. Dropping the stream cancels
+    /// the request.
     fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>>;
 }
 
@@ -46,24 +43,24 @@ impl<M: Model + ?Sized> Model for Arc<M> {
     }
 }
 
-/// A part of an answer.
+/// A part of a streamed reply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Piece {
-    /// The next words.
+    /// The next part of the text.
     Text(String),
-    /// The whole answer. Nothing comes after it.
+    /// The complete reply. Nothing follows it.
     Done(Reply),
 }
 
-/// Asks `model`, and waits for the whole answer.
+/// Sends `request` to `model` and waits for the complete reply.
 ///
 /// # Errors
 ///
-/// What the model fails with, and [`ModelErrorKind::Interrupted`] if its answer breaks off.
+/// The model's own errors, and [`ModelErrorKind::Interrupted`] if the reply ends early.
 pub async fn answer(model: &dyn Model, request: ModelRequest) -> Result<Reply, ModelError> {
-    let mut pieces = model.ask(request);
-    while let Some(piece) = pieces.next().await {
-        if let Piece::Done(reply) = piece? {
+    let mut chunks = model.ask(request);
+    while let Some(chunk) = chunks.next().await {
+        if let Piece::Done(reply) = chunk? {
             return Ok(reply);
         }
     }

@@ -1,4 +1,4 @@
-//! A model that writes down what another one answers, as a script that [`Replay`](super::Replay) reads.
+//! A model that records the replies of another model as a script for [`Replay`](super::Replay).
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,42 +6,42 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures::StreamExt;
 use futures::stream::BoxStream;
 
-use super::replay::{Call, Entry, Tokens};
-use super::{Finish, Model, ModelError, ModelErrorKind, ModelRequest, Piece, Reply};
+use super::replay::{ScriptCall, ScriptEntry, ScriptUsage};
+use super::{Finish, Model, ModelError, ModelRequest, Piece, Reply};
 
-/// Where a script is kept.
+/// Storage of a recorded script.
 pub trait ScriptSink: Send + Sync + 'static {
-    /// Keeps a script in place of the one before, which it begins with.
+    /// Stores a script, replacing the previous version, which is a prefix of it.
     ///
     /// # Errors
     ///
-    /// Where it cannot be kept.
+    /// The I/O error if the script cannot be stored.
     fn keep(&self, script: &str) -> io::Result<()>;
 }
 
-/// A model that writes down what another one answers, after each answer.
+/// A model that records the replies of another one.
 #[derive(Debug)]
 pub struct Recorder<M, S> {
     model: M,
-    record: Arc<Record<S>>,
+    log: Arc<ScriptLog<S>>,
 }
 
 #[derive(Debug)]
-struct Record<S> {
-    entries: Mutex<Vec<Entry>>,
+struct ScriptLog<S> {
+    entries: Mutex<Vec<ScriptEntry>>,
     sink: S,
 }
 
 impl<M: Model, S: ScriptSink> Recorder<M, S> {
-    /// Writes down what `model` answers.
+    /// Wraps `model` and records its replies in `sink`.
     pub fn new(model: M, sink: S) -> Self {
-        let record = Record {
+        let log = ScriptLog {
             entries: Mutex::default(),
             sink,
         };
         Self {
             model,
-            record: Arc::new(record),
+            log: Arc::new(log),
         }
     }
 }
@@ -52,11 +52,11 @@ impl<M: Model, S: ScriptSink> Model for Recorder<M, S> {
     }
 
     fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>> {
-        let record = Arc::clone(&self.record);
+        let log = Arc::clone(&self.log);
         let pieces = self.model.ask(request);
         let pieces = pieces.map(move |piece| {
             if let Ok(Piece::Done(reply)) = &piece {
-                record.add(reply)?;
+                log.add(reply)?;
             }
             piece
         });
@@ -64,33 +64,33 @@ impl<M: Model, S: ScriptSink> Model for Recorder<M, S> {
     }
 }
 
-impl<S: ScriptSink> Record<S> {
+impl<S: ScriptSink> ScriptLog<S> {
     fn add(&self, reply: &Reply) -> Result<(), ModelError> {
-        // Who asks twice at once has both answers in the script, and the later script has both.
+        // The lock covers storing as well: of two concurrent replies, the script stored last must hold both.
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.push(entry(reply));
+        entries.push(script_entry(reply));
         let script = serde_json::to_string_pretty(&*entries).map_err(io::Error::from);
-        let kept = script.and_then(|script| self.sink.keep(&(script + "\n")));
-        kept.map_err(|error| {
+        let stored = script.and_then(|script| self.sink.keep(&(script + "\n")));
+        stored.map_err(|error| {
             let message = format!("the answer cannot be recorded: {error}");
-            ModelError::new(ModelErrorKind::Configuration, message).after(reply.usage)
+            ModelError::configuration(message).with_usage(reply.usage)
         })
     }
 }
 
-fn entry(reply: &Reply) -> Entry {
-    Entry {
+fn script_entry(reply: &Reply) -> ScriptEntry {
+    ScriptEntry {
         text: reply.text.clone(),
         calls: reply
             .calls
             .iter()
-            .map(|call| Call {
+            .map(|call| ScriptCall {
                 id: Some(call.id.clone()),
                 name: call.name.clone(),
                 arguments: serde_json::Value::from(&call.arguments),
             })
             .collect(),
-        usage: Some(Tokens {
+        usage: Some(ScriptUsage {
             input: reply.usage.input_tokens,
             cached: reply.usage.cached_tokens,
             output: reply.usage.output_tokens,
@@ -99,7 +99,7 @@ fn entry(reply: &Reply) -> Entry {
         is_refused: reply.finish == Finish::Refusal,
         filtered: match &reply.finish {
             Finish::Filter(reason) => Some(reason.clone()),
-            _ => None,
+            Finish::Complete | Finish::Length | Finish::Refusal => None,
         },
         json: None,
         tokens_per_second: None,
@@ -112,21 +112,21 @@ mod tests {
     use crate::model::{Replay, answer};
 
     #[derive(Clone, Debug, Default)]
-    struct Kept(Arc<Mutex<Vec<String>>>);
+    struct MemorySink(Arc<Mutex<Vec<String>>>);
 
-    impl ScriptSink for Kept {
+    impl ScriptSink for MemorySink {
         fn keep(&self, script: &str) -> io::Result<()> {
-            let mut kept = self.0.lock().unwrap();
-            if kept.len() == 5 {
+            let mut stored = self.0.lock().unwrap();
+            if stored.len() == 5 {
                 return Err(io::Error::other("the disk is full"));
             }
-            kept.push(script.to_owned());
+            stored.push(script.to_owned());
             Ok(())
         }
     }
 
     #[tokio::test]
-    async fn what_was_answered_can_be_answered_again() {
+    async fn recorded_replies_can_be_replayed() {
         let script = r#"[
             "one",
             {"text": "two", "usage": {"input": 3, "cached": 2, "output": 1}, "cut_off": true},
@@ -136,20 +136,20 @@ mod tests {
             "four"
         ]"#;
         let read = |script: &str| Replay::read("replay:script", script).unwrap();
-        let kept = Kept::default();
-        let recorder = Recorder::new(read(script), kept.clone());
+        let stored = MemorySink::default();
+        let recorder = Recorder::new(read(script), stored.clone());
         let request = ModelRequest::new("", []);
-        let mut answers = Vec::new();
+        let mut replies = Vec::new();
         for _ in 0..5 {
-            answers.push(answer(&recorder, request.clone()).await.unwrap());
+            replies.push(answer(&recorder, request.clone()).await.unwrap());
         }
-        let finishes: Vec<_> = answers.iter().map(|answer| &answer.finish).collect();
+        let finishes: Vec<_> = replies.iter().map(|answer| &answer.finish).collect();
         let filter = Finish::Filter("SAFETY".to_owned());
         assert_eq!(finishes[1..4], [&Finish::Length, &Finish::Refusal, &filter]);
-        let recorded = kept.0.lock().unwrap().clone();
+        let recorded = stored.0.lock().unwrap().clone();
         for (number, script) in recorded.iter().enumerate() {
             let again = read(script);
-            for expected in &answers[..=number] {
+            for expected in &replies[..=number] {
                 assert_eq!(answer(&again, request.clone()).await.unwrap(), *expected);
             }
         }

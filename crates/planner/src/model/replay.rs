@@ -1,9 +1,8 @@
-//! A model that answers from a script: for tests, and to hear a recorded conversation again.
+//! A model that replays scripted replies, for tests and recorded conversations.
 //!
-//! A script is a JSON list. Each entry is an answer: its text, or an object with `text` (or `json`, whose
-//! JSON is the text), `calls` (each `name`, `arguments` and
-//! maybe `id`), `usage` (`input`, `cached` and `output`, in tokens), `cut_off`, and `tokens_per_second`, at which pace it is
-//! written.
+//! A script is a JSON list. Each entry is a reply: a string, or an object with `text` (or `json`, whose JSON becomes the text),
+//! `calls` (each with `name`, `arguments` and optionally `id`), `usage` (`input`, `cached` and `output`, in tokens), `cut_off`, and
+//! `tokens_per_second`, the pace of the reply.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,56 +18,56 @@ use super::{
     Usage,
 };
 
-/// How many letters are a token, by a rule of thumb.
-const LETTERS_IN_A_TOKEN: usize = 4;
+/// Characters per token, by rule of thumb.
+const CHARS_PER_TOKEN: usize = 4;
 
-/// A model that answers from a script.
+/// A model that replays a script.
 #[derive(Debug)]
 pub struct Replay {
     name: String,
-    all: usize,
-    left: Mutex<VecDeque<Entry>>,
+    total: usize,
+    remaining: Mutex<VecDeque<ScriptEntry>>,
 }
 
-/// Why a text is no script.
+/// The error of an invalid script.
 #[derive(Debug, thiserror::Error)]
 #[error("answer {number} of the script cannot be read: {cause}")]
 #[non_exhaustive]
-pub struct ReplayError {
-    /// Which answer, from 1; 0 where the whole is no list.
+pub struct ModelScriptError {
+    /// Number of the invalid entry from 1, or 0 if the script is not a list.
     pub number: usize,
-    /// Why.
+    /// The cause.
     pub cause: String,
 }
 
-/// One answer, as it stands in a script.
+/// A reply in a script.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Entry {
+pub(super) struct ScriptEntry {
     #[serde(default)]
     pub(super) text: String,
-    /// What is written as JSON, in place of a text that would have to hold it.
+    /// JSON to use as the text, so that the script need not escape it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) json: Option<serde_json::Value>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) calls: Vec<Call>,
+    pub(super) calls: Vec<ScriptCall>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) usage: Option<Tokens>,
+    pub(super) usage: Option<ScriptUsage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) tokens_per_second: Option<f64>,
     #[serde(default, rename = "cut_off", skip_serializing_if = "is_false")]
     pub(super) is_cut_off: bool,
     #[serde(default, rename = "refused", skip_serializing_if = "is_false")]
     pub(super) is_refused: bool,
-    /// The reason of a filter that stopped the answer.
+    /// The reason of a content filter that stopped the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) filtered: Option<String>,
 }
 
-/// A call, as it stands in a script.
+/// A tool call in a script.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Call {
+pub(super) struct ScriptCall {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<String>,
     pub(super) name: String,
@@ -76,10 +75,10 @@ pub(super) struct Call {
     pub(super) arguments: serde_json::Value,
 }
 
-/// What an answer cost, as it stands in a script.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+/// Token counts in a script.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Tokens {
+pub(super) struct ScriptUsage {
     #[serde(default)]
     pub(super) input: u64,
     #[serde(default)]
@@ -89,14 +88,14 @@ pub(super) struct Tokens {
 }
 
 impl Replay {
-    /// Reads a script; `name` is what the model is called.
+    /// Parses a script; `name` becomes the name of the model.
     ///
     /// # Errors
     ///
-    /// Where it is none.
-    pub fn read(name: impl Into<String>, script: &str) -> Result<Self, ReplayError> {
+    /// The position and cause of the first invalid entry.
+    pub fn read(name: impl Into<String>, script: &str) -> Result<Self, ModelScriptError> {
         let entries: Vec<serde_json::Value> =
-            serde_json::from_str(script).map_err(|error| ReplayError {
+            serde_json::from_str(script).map_err(|error| ModelScriptError {
                 number: 0,
                 cause: error.to_string(),
             })?;
@@ -104,43 +103,46 @@ impl Replay {
             .into_iter()
             .enumerate()
             .map(|(index, entry)| match entry {
-                serde_json::Value::String(text) => Ok(Entry {
+                serde_json::Value::String(text) => Ok(ScriptEntry {
                     text,
-                    ..Entry::default()
+                    ..ScriptEntry::default()
                 }),
-                other => serde_json::from_value::<Entry>(other)
-                    .map(Entry::worded)
-                    .map_err(|error| ReplayError {
+                other => serde_json::from_value::<ScriptEntry>(other)
+                    .map(ScriptEntry::with_json_text)
+                    .map_err(|error| ModelScriptError {
                         number: index + 1,
                         cause: error.to_string(),
                     }),
             });
-        let left = entries.collect::<Result<VecDeque<Entry>, _>>()?;
+        let remaining = entries.collect::<Result<VecDeque<ScriptEntry>, _>>()?;
         Ok(Self {
             name: name.into(),
-            all: left.len(),
-            left: Mutex::new(left),
+            total: remaining.len(),
+            remaining: Mutex::new(remaining),
         })
     }
 
-    /// Answers these texts, one after the other.
+    /// Creates a model that replies with `texts`, in order.
     pub fn of<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Self {
-        let left: VecDeque<Entry> = texts
+        let remaining: VecDeque<ScriptEntry> = texts
             .into_iter()
-            .map(|text| Entry {
+            .map(|text| ScriptEntry {
                 text: text.into(),
-                ..Entry::default()
+                ..ScriptEntry::default()
             })
             .collect();
         Self {
             name: "replay".to_owned(),
-            all: left.len(),
-            left: Mutex::new(left),
+            total: remaining.len(),
+            remaining: Mutex::new(remaining),
         }
     }
 
-    fn left(&self) -> MutexGuard<'_, VecDeque<Entry>> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    fn remaining(&self) -> MutexGuard<'_, VecDeque<ScriptEntry>> {
+        // A panic elsewhere leaves the queue intact, so a poisoned lock is still usable.
+        self.remaining
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -150,33 +152,33 @@ impl Model for Replay {
     }
 
     fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>> {
-        let Some(entry) = self.left().pop_front() else {
+        let Some(entry) = self.remaining().pop_front() else {
             let error = ModelError::new(
                 ModelErrorKind::Ended,
-                match self.all {
+                match self.total {
                     1 => "the script has one answer, and a second was asked for".to_owned(),
-                    all => format!("the script has {all} answers, and one more was asked for"),
+                    total => format!("the script has {total} answers, and one more was asked for"),
                 },
             );
             return stream::iter([Err(error)]).boxed();
         };
         match request.delivery {
-            Delivery::Whole => whole(entry).boxed(),
-            Delivery::Live => live(entry).boxed(),
+            Delivery::Whole => whole_reply(entry).boxed(),
+            Delivery::Live => streamed_reply(entry).boxed(),
         }
     }
 }
 
-impl Entry {
-    /// The answer with its words as a text.
-    fn worded(mut self) -> Self {
+impl ScriptEntry {
+    /// Replaces `json` by its text.
+    fn with_json_text(mut self) -> Self {
         if let Some(json) = self.json.take() {
             self.text = json.to_string();
         }
         self
     }
 
-    /// How long a token takes.
+    /// Returns the time per token.
     fn pace(&self) -> Option<Duration> {
         self.tokens_per_second
             .filter(|pace| *pace > 0.0)
@@ -184,11 +186,7 @@ impl Entry {
     }
 
     fn reply(self) -> Reply {
-        let tokens = self.usage.unwrap_or(Tokens {
-            input: 0,
-            cached: 0,
-            output: 0,
-        });
+        let tokens = self.usage.unwrap_or_default();
         let calls = self.calls.into_iter().enumerate();
         let finish = match (self.filtered, self.is_refused, self.is_cut_off) {
             (Some(reason), ..) => Finish::Filter(reason),
@@ -200,6 +198,7 @@ impl Entry {
             text: self.text,
             calls: calls
                 .map(|(index, call)| ModelCall {
+                    // Results refer to calls by id, so each call needs one.
                     id: call.id.unwrap_or_else(|| format!("call_{}", index + 1)),
                     name: call.name,
                     arguments: Value::from(call.arguments),
@@ -225,8 +224,8 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// The answer once it is written.
-fn whole(entry: Entry) -> impl futures::Stream<Item = Result<Piece, ModelError>> {
+/// Yields the reply as a whole, after the time that it takes to write.
+fn whole_reply(entry: ScriptEntry) -> impl futures::Stream<Item = Result<Piece, ModelError>> {
     stream::once(async move {
         if let Some(pace) = entry.pace() {
             let tokens = u32::try_from(tokens(&entry.text).len()).unwrap_or(u32::MAX);
@@ -236,8 +235,8 @@ fn whole(entry: Entry) -> impl futures::Stream<Item = Result<Piece, ModelError>>
     })
 }
 
-/// The answer token by token, at its pace.
-fn live(entry: Entry) -> impl futures::Stream<Item = Result<Piece, ModelError>> {
+/// Yields the reply token by token, at its pace.
+fn streamed_reply(entry: ScriptEntry) -> impl futures::Stream<Item = Result<Piece, ModelError>> {
     let pace = entry.pace();
     let tokens = tokens(&entry.text);
     let words = stream::iter(tokens).then(move |token| async move {
@@ -250,10 +249,11 @@ fn live(entry: Entry) -> impl futures::Stream<Item = Result<Piece, ModelError>> 
 }
 
 fn tokens(text: &str) -> Vec<String> {
-    let letters: Vec<char> = text.chars().collect();
-    letters
-        .chunks(LETTERS_IN_A_TOKEN)
-        .map(|letters| letters.iter().collect())
+    // Split by characters, so that no chunk ends within one.
+    let chars: Vec<char> = text.chars().collect();
+    chars
+        .chunks(CHARS_PER_TOKEN)
+        .map(|chars| chars.iter().collect())
         .collect()
 }
 
@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(error.kind, ModelErrorKind::Ended);
     }
 
-    fn asked(reply: Reply) -> Reply {
+    fn with_one_request(reply: Reply) -> Reply {
         let usage = Usage {
             requests: 1,
             ..reply.usage
@@ -281,14 +281,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_come_in_order() {
+    async fn replies_come_in_order() {
         check("[]", &[]).await;
         check(
             r#"["one", {"text": "two"}, {"json": {"three": [3]}}]"#,
             &[
-                asked(Reply::text("one")),
-                asked(Reply::text("two")),
-                asked(Reply::text(r#"{"three":[3]}"#)),
+                with_one_request(Reply::text("one")),
+                with_one_request(Reply::text("two")),
+                with_one_request(Reply::text(r#"{"three":[3]}"#)),
             ],
         )
         .await;
@@ -298,7 +298,7 @@ mod tests {
     async fn calls_have_ids() {
         check(
             r#"[{"calls": [{"name": "add", "arguments": {"a": 1}}, {"id": "x", "name": "sub"}]}]"#,
-            &[asked(Reply {
+            &[with_one_request(Reply {
                 calls: vec![
                     ModelCall {
                         id: "call_1".to_owned(),
@@ -318,14 +318,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_script_is_named() {
+    fn invalid_entries_are_numbered() {
         for (script, number) in [("{}", 0), ("[1]", 1), (r#"["a", {"words": "b"}]"#, 2)] {
             assert_eq!(Replay::read("replay", script).unwrap_err().number, number);
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_pace_is_kept() {
+    async fn replies_take_their_time() {
         let script = r#"[{"text": "twelve words", "tokens_per_second": 2}]"#;
         for (delivery, expected) in [(Delivery::Live, 4), (Delivery::Whole, 1)] {
             let model = Replay::read("replay", script).unwrap();

@@ -1,73 +1,104 @@
-//! What a model is asked.
+//! Requests to models and the messages in them.
 
 use std::sync::Arc;
 
 use planwright_core::Value;
 
-use super::Message;
-
-/// A question, with all that was said before.
+/// A request to a model, with the conversation so far.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ModelRequest {
-    /// Who the model is to be, and what it has to know.
+    /// The system prompt.
     pub system: Arc<str>,
-    /// What was said, the latest last.
+    /// The conversation, oldest message first.
     pub messages: Vec<Message>,
-    /// What it may want to be called.
+    /// Tools the model may call.
     pub tools: Vec<ToolOffer>,
-    /// The form that its words must have, where the provider can see to that.
+    /// JSON Schema of the reply, enforced if the provider supports it.
     pub answer: Option<AnswerSchema>,
-    /// Between 0, the same answer each time, and 1 or 2.
+    /// Sampling temperature, from 0 to 1 or 2 depending on the provider.
     pub temperature: f64,
-    /// The most tokens that it may answer with.
+    /// Maximum number of output tokens.
     pub max_tokens: Option<u32>,
-    /// How the answer is wanted.
+    /// Delivery of the reply: as a whole, or streamed.
     pub delivery: Delivery,
 }
 
-/// A tool as a model is offered it.
+/// A message of a conversation.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Message {
+    /// Text from the user.
+    User(String),
+    /// Text, tool calls, or both, from the model.
+    Assistant {
+        /// The text.
+        text: String,
+        /// The requested tool calls.
+        calls: Vec<ModelCall>,
+    },
+    /// The result of a tool call.
+    ToolResult {
+        /// The id of the call.
+        call: String,
+        /// The result as text.
+        text: String,
+    },
+}
+
+/// A tool call that a model requests outside of any plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelCall {
+    /// Id of the call, unique within the conversation.
+    pub id: String,
+    /// Tool name, as offered to the model.
+    pub name: String,
+    /// Arguments of the call.
+    pub arguments: Value,
+}
+
+/// A tool as offered to a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolOffer {
-    /// Letters, digits, `_` and `-`.
+    /// Tool name: letters, digits, `_` and `-`.
     pub name: String,
-    /// What it does.
+    /// Description of the tool.
     pub description: String,
-    /// A JSON Schema of its parameters.
+    /// JSON Schema of the parameters.
     pub parameters: Value,
 }
 
-/// The form of an answer.
+/// The JSON Schema of a reply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnswerSchema {
-    /// Letters, digits, `_` and `-`.
+    /// Schema name: letters, digits, `_` and `-`.
     pub name: String,
-    /// A JSON Schema.
+    /// The JSON Schema.
     pub schema: Value,
 }
 
-/// How an answer is wanted.
+/// The way a reply arrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Delivery {
     /// All at once.
     #[default]
     Whole,
-    /// Piece by piece, as it is written.
+    /// In chunks, as the model writes it.
     Live,
 }
 
-/// A little freedom, and nearly always the same answer.
-pub const TEMPERATURE: f64 = 0.1;
+/// Default temperature: low, so that replies nearly repeat from one request to the next.
+pub const DEFAULT_TEMPERATURE: f64 = 0.1;
 
 impl ModelRequest {
-    /// One question.
+    /// Creates a request without tools, with the default temperature and whole delivery.
     pub fn new(system: impl Into<Arc<str>>, messages: impl IntoIterator<Item = Message>) -> Self {
         Self {
             system: system.into(),
             messages: messages.into_iter().collect(),
             tools: Vec::new(),
             answer: None,
-            temperature: TEMPERATURE,
+            temperature: DEFAULT_TEMPERATURE,
             max_tokens: None,
             delivery: Delivery::Whole,
         }

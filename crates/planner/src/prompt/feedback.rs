@@ -1,71 +1,72 @@
-//! What a model is told whose plan is not sound.
+//! Feedback to a model whose plan has errors.
 
 use std::fmt::Write as _;
 
 use planwright_core::{Diagnostic, Diagnostics};
 
-/// The most findings that are told: what comes after them is mostly a consequence.
-const MOST: usize = 40;
+/// Maximum number of diagnostics in a message; later ones are mostly consequences of earlier ones.
+const MAX_DIAGNOSTICS: usize = 40;
 
-/// All findings of a plan, as the next message after it. `is_repeated` says that the very same plan came before.
-pub fn feedback(findings: &Diagnostics, is_repeated: bool) -> String {
-    let mut text = wrong(findings);
-    if is_repeated {
-        text += REPEATED;
-    }
-    text + AGAIN
-}
+const REPEATED_NOTICE: &str = "It is the same plan as before: change what is wrong.\n";
 
-const REPEATED: &str = "It is the same plan as before: change what is wrong.\n";
-
-const AGAIN: &str =
+const RETRY_REQUEST: &str =
     "Answer with the whole plan again, all of this mended, and without any words around it.";
 
-/// As [`feedback`], for a plan in the lines of `text`.
-pub(crate) fn feedback_in_lines(findings: &Diagnostics, text: &str, is_repeated: bool) -> String {
-    let mut told = wrong_at(findings, "the line of your answer", &|finding| {
-        let span = finding.span.filter(|_| finding.source.is_none())?;
+/// Formats all errors of a plan as the next message to the model. `is_repeated` tells it that it sent the same plan before.
+pub fn feedback(diagnostics: &Diagnostics, is_repeated: bool) -> String {
+    let mut text = error_list(diagnostics);
+    if is_repeated {
+        text += REPEATED_NOTICE;
+    }
+    text + RETRY_REQUEST
+}
+
+/// Like [`feedback`], for a plan in the lines of `text`.
+pub(crate) fn lines_feedback(diagnostics: &Diagnostics, text: &str, is_repeated: bool) -> String {
+    let mut feedback = error_list_at(diagnostics, "the line of your answer", &|diagnostic| {
+        // A diagnostic with a source of its own is about another text.
+        let span = diagnostic.span.filter(|_| diagnostic.source.is_none())?;
         let before = text.get(..span.start)?;
         Some(before.matches('\n').count() + 1)
     });
     if is_repeated {
-        told += REPEATED;
+        feedback += REPEATED_NOTICE;
     }
-    told + AGAIN
+    feedback + RETRY_REQUEST
 }
 
-/// What is wrong, a line for each finding.
-pub(crate) fn wrong(findings: &Diagnostics) -> String {
-    wrong_at(findings, "the place in your JSON", &|_| None)
+/// Formats the errors, one per line.
+pub(crate) fn error_list(diagnostics: &Diagnostics) -> String {
+    error_list_at(diagnostics, "the place in your JSON", &|_| None)
 }
 
-/// What is wrong, with its place: the line that `line` says, else the pointer.
-fn wrong_at(
-    findings: &Diagnostics,
+/// Formats the errors with their places: the line number from `line`, or else the JSON pointer.
+fn error_list_at(
+    diagnostics: &Diagnostics,
     place: &str,
     line: &dyn Fn(&Diagnostic) -> Option<usize>,
 ) -> String {
-    let errors: Vec<_> = findings
+    let errors: Vec<_> = diagnostics
         .iter()
-        .filter(|finding| finding.is_error())
+        .filter(|diagnostic| diagnostic.is_error())
         .collect();
     let mut text = format!("This cannot be run. What is wrong, with {place}:\n");
-    for finding in errors.iter().take(MOST) {
-        let _ = match line(finding) {
-            Some(line) => writeln!(text, "- line {line}: {}", placeless(finding)),
-            None => writeln!(text, "- {finding}"),
+    for diagnostic in errors.iter().take(MAX_DIAGNOSTICS) {
+        let _ = match line(diagnostic) {
+            Some(line) => writeln!(text, "- line {line}: {}", without_pointer(diagnostic)),
+            None => writeln!(text, "- {diagnostic}"),
         };
     }
-    if errors.len() > MOST {
-        let _ = writeln!(text, "- and {} more", errors.len() - MOST);
+    if errors.len() > MAX_DIAGNOSTICS {
+        let _ = writeln!(text, "- and {} more", errors.len() - MAX_DIAGNOSTICS);
     }
     text
 }
 
-/// A finding without its pointer, which says nothing to whoever wrote lines.
-fn placeless(finding: &Diagnostic) -> Diagnostic {
+/// Removes the JSON pointer, which means nothing to a model that wrote lines.
+fn without_pointer(diagnostic: &Diagnostic) -> Diagnostic {
     Diagnostic {
         pointer: String::new(),
-        ..finding.clone()
+        ..diagnostic.clone()
     }
 }

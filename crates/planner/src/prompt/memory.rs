@@ -1,7 +1,7 @@
-//! What is remembered of earlier questions: what they were about, what was asked, what was named.
+//! Memory of earlier requests: topics, questions and named entities.
 //!
-//! The fields are those that clear-ai's planner takes: `semantic` (texts, maybe with a score), `episodic` (earlier questions) and
-//! `entities` (`kind:name`). Other fields are told as they are.
+//! The fields are those of clear-ai's planner: `semantic` (texts, optionally with a score), `episodic` (earlier questions) and
+//! `entities` (`kind:name`). Other fields are passed on unchanged.
 
 use std::fmt::Write as _;
 
@@ -9,28 +9,28 @@ use planwright_core::{Object, Value};
 
 use crate::tools::signatures::estimated_tokens;
 
-/// What is remembered of earlier questions.
+/// Memory of earlier requests.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Memory {
     fields: Object,
 }
 
-/// Why something is no memory.
+/// The error of an invalid memory value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct MemoryError {
     message: String,
 }
 
-/// The fields with a form of their own.
+/// Known fields, all of them lists.
 const LISTS: [&str; 3] = ["semantic", "episodic", "entities"];
 
 impl Memory {
-    /// Reads what is remembered.
+    /// Parses a memory value.
     ///
     /// # Errors
     ///
-    /// Where it is no object, or one of the known fields is no list.
+    /// An error if the value is not an object, or a known field is not a list.
     pub fn read(value: &Value) -> Result<Self, MemoryError> {
         let Some(fields) = value.as_object() else {
             return Err(MemoryError {
@@ -54,10 +54,11 @@ impl Memory {
         })
     }
 
-    /// It in words, the best first, in at most `budget` tokens.
+    /// Formats the memory, most relevant entries first, within `budget` tokens.
     pub fn text(&self, budget: usize) -> String {
         let mut text = String::new();
         for line in self.lines() {
+            // The lines are sorted by relevance, so the remaining ones matter less.
             if estimated_tokens(&text) + estimated_tokens(&line) > budget {
                 break;
             }
@@ -71,26 +72,30 @@ impl Memory {
             let list = self.fields.get(name).and_then(Value::as_list);
             list.unwrap_or_default()
         };
-        let entities: Vec<String> = list("entities").iter().map(shown).collect();
+        let entities: Vec<String> = list("entities").iter().map(format_value).collect();
         let named = (!entities.is_empty()).then(|| format!("named: {}", entities.join(", ")));
-        let mut known: Vec<&Value> = list("semantic").iter().collect();
-        // Stable: what is equally near stays in its order.
-        known.sort_by(|one, other| score(other).total_cmp(&score(one)));
-        let known = known
+        let mut facts: Vec<&Value> = list("semantic").iter().collect();
+        // The sort is stable, so entries with equal scores keep their order.
+        facts.sort_by(|one, other| score(other).total_cmp(&score(one)));
+        let facts = facts
             .into_iter()
-            .map(|item| format!("known: {}", worded(item, "text")));
-        // The latest stands last in the list and is told first.
-        let asked = list("episodic").iter().rev();
-        let asked = asked.map(|item| format!("asked: {}", worded(item, "query")));
+            .map(|item| format!("known: {}", format_entry(item, "text")));
+        // The list is in time order; the latest question is the most relevant.
+        let questions = list("episodic").iter().rev();
+        let questions = questions.map(|item| format!("asked: {}", format_entry(item, "query")));
         let others = self
             .fields
             .iter()
             .filter(|(name, _)| !LISTS.contains(&&***name))
-            .map(|(name, value)| format!("{name}: {}", shown(value)));
-        let known: Vec<String> = known.collect();
-        let asked: Vec<String> = asked.collect();
+            .map(|(name, value)| format!("{name}: {}", format_value(value)));
+        let facts: Vec<String> = facts.collect();
+        let questions: Vec<String> = questions.collect();
         let others: Vec<String> = others.collect();
-        named.into_iter().chain(known).chain(asked).chain(others)
+        named
+            .into_iter()
+            .chain(facts)
+            .chain(questions)
+            .chain(others)
     }
 }
 
@@ -98,13 +103,13 @@ fn score(item: &Value) -> f64 {
     item.get("score").and_then(Value::as_f64).unwrap_or(0.0)
 }
 
-/// An item by its main words, where it has them.
-fn worded(item: &Value, field: &str) -> String {
+/// Formats an entry by its main text field, or else as a whole.
+fn format_entry(item: &Value, field: &str) -> String {
     let words = item.get(field).and_then(Value::as_text);
-    words.map_or_else(|| shown(item), one_line)
+    words.map_or_else(|| format_value(item), one_line)
 }
 
-fn shown(value: &Value) -> String {
+fn format_value(value: &Value) -> String {
     one_line(&value.to_inserted_text())
 }
 
@@ -122,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_is_told_first() {
+    fn the_most_relevant_entry_comes_first() {
         check(
             r#"{"semantic": [{"text": "far", "score": 0.1}, {"text": "near", "score": 0.9}, "bare"],
                 "episodic": [{"query": "first", "timestamp": "t"}, {"query": "second"}],
@@ -134,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_no_room_for_is_left_out() {
+    fn entries_beyond_the_budget_are_omitted() {
         check(
             r#"{"entities": ["location:Berlin"], "semantic": ["something long enough to be left out"]}"#,
             10,
@@ -143,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_memory_is_refused() {
+    fn invalid_memory_is_rejected() {
         for (json, message) in [
             ("[]", "what is remembered must be an object, found list"),
             (

@@ -1,23 +1,18 @@
-//! What a model is told that is to write a plan.
+//! Prompts for a model that writes a plan.
 
-mod choice;
+mod dialect;
 mod feedback;
-mod form;
-mod lines;
 mod memory;
-mod moment;
-mod native;
-mod notation;
+mod reply_schema;
 mod task;
+mod tool_selection;
 
-pub(crate) use choice::tools_for;
+pub use dialect::{Notation, PLAN_INSTRUCTIONS};
 pub use feedback::feedback;
-pub(crate) use feedback::{feedback_in_lines, wrong};
-pub use form::plan_form;
-pub(crate) use form::{arguments_form, solution_form};
+pub(crate) use feedback::{error_list, lines_feedback};
 pub use memory::{Memory, MemoryError};
-pub use moment::{Moment, TimePhrase};
-pub use native::WRITING;
-pub use notation::Notation;
-pub use task::Task;
+pub use reply_schema::plan_schema;
+pub(crate) use reply_schema::{arguments_schema, solution_schema};
 pub(crate) use task::slot_names;
+pub use task::{Moment, Task, TimePhrase};
+pub(crate) use tool_selection::tool_signatures;

@@ -1,17 +1,17 @@
-//! Running a plan while it is still being written.
+//! Running a plan while the model is still writing it.
 //!
-//! Steps are taken from the model's answer as it comes. As soon as the plan is sound as far as it goes, those of its steps that
-//! change nothing start; all others wait until the whole plan was found sound.
+//! Steps are parsed from the model's reply as it streams in. Once the plan so far passes the check, its read-only steps start; all
+//! other steps wait until the whole plan has passed.
 
-mod ahead;
-mod early;
-mod keeper;
-mod reader;
-mod reading;
-mod run;
-mod same;
+mod early_run;
+mod plan_diff;
+mod plan_reader;
+mod request;
+mod session;
+#[cfg(test)]
+mod tests;
 
-pub use early::EarlyCall;
-pub use keeper::{Keeper, Kept};
-pub use reader::PlanReader;
-pub use run::{Streamed, Streaming, Told, stream};
+pub use early_run::EarlyCall;
+pub use plan_reader::PlanReader;
+pub use request::{Keeper, Kept, Streamed, Streaming, Told};
+pub use session::stream;

@@ -1,7 +1,7 @@
-//! Runs that failed, and the plan that a scripted model would have them go on with.
+//! Revision of failed plans with scripted models.
 //!
-//! A case is a file in `tests/golden/adapt`: tools as `--simulate` takes them, a plan that fails, the model's answers, and which step's
-//! arguments it is to correct where it is not to write what comes next. Its snapshot holds the whole conversation and what came of it.
+//! A case is a file in `tests/golden/adapt`: tools as `--simulate` takes them, a plan that fails, the replies, and optionally the step whose
+//! arguments to correct. Its snapshot holds the whole conversation and the outcome.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -18,16 +18,16 @@ use planwright_planner::prompt::{Moment, TimePhrase};
 use serde_json::Value as Json;
 
 use crate::golden::{assert_golden, cases, read, value};
-use crate::heard::Heard;
+use crate::recorded_model::RecordedModel;
 
 #[tokio::test]
-async fn failed_runs_get_another_plan() {
+async fn failed_runs_get_a_revised_plan() {
     for file in cases("adapt") {
         check(&file).await;
     }
 }
 
-/// Plays the case in `file`, and compares with its snapshot.
+/// Runs the case in `file` and compares it with its snapshot.
 async fn check(file: &Path) {
     let case = read(file);
     let tools = planwright_core::Value::object([("tools", value(&case["tools"]))]);
@@ -39,7 +39,7 @@ async fn check(file: &Path) {
     let summary = Engine::new(simulated).run("run", before.clone()).await;
     assert_eq!(summary.status, RunStatus::Failed, "{}", file.display());
     let situation = Situation::of(&before, &summary).unwrap();
-    let model = Heard::new(case["replies"].as_array().unwrap());
+    let model = RecordedModel::new(case["replies"].as_array().unwrap());
     let now = Now::parse("2025-10-12T09:00:00Z", &Zone::utc()).unwrap();
     let times = TimePhrase::all(situation.goal.as_deref().unwrap_or_default(), &now);
     let revision = Revision {

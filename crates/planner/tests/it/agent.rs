@@ -1,7 +1,7 @@
-//! The loop in which a plan adapts: what a scripted model is told, what runs, how it ends.
+//! The agent loop: its prompts, its runs and its end.
 //!
-//! A case is a file in `tests/golden/agent`: tools as `--simulate` takes them, the context, the model's answers. Its snapshot holds
-//! every request and every call. Each case is also played from every point at which it could have been interrupted.
+//! A case is a file in `tests/golden/agent`: tools as `--simulate` takes them, the context and the replies. Its snapshot holds every
+//! request and every call. Each case is also resumed from every point at which it could have been interrupted.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -18,15 +18,15 @@ use planwright_engine::backend::Simulated;
 use planwright_engine::{Engine, RunSummary, ToolBackend, ToolCall, ToolError, ToolOutput};
 use planwright_planner::agent::{
     Agent, AgentBounds, AgentContext, AgentEnd, AgentListener, AgentOutcome, AgentRun, AgentState,
-    CallStatus, Deaf, Ran, Resumed, Runner,
+    CallStatus, NoopListener, Ran, Resumed, Runner,
 };
 use planwright_planner::model::{Message, Model, ModelRequest};
 use serde_json::Value as Json;
 
 use crate::golden::{assert_golden, cases, read, value};
-use crate::heard::Heard;
+use crate::recorded_model::RecordedModel;
 
-/// Simulated tools that remember what they were asked.
+/// Simulated tools that record their calls.
 struct Tools {
     simulated: Simulated,
     calls: Arc<Mutex<Vec<String>>>,
@@ -40,13 +40,13 @@ impl ToolBackend for Tools {
     }
 }
 
-/// An engine that knows what became of runs.
-struct Remembering {
+/// An engine that can resume runs, since it stores their summaries.
+struct ResumableRunner {
     engine: Engine,
     ended: Mutex<HashMap<Arc<str>, RunSummary>>,
 }
 
-impl Runner for Remembering {
+impl Runner for ResumableRunner {
     fn run(&self, run: AgentRun) -> BoxFuture<'_, Ran> {
         Box::pin(async move {
             let id = Arc::clone(&run.id);
@@ -69,13 +69,13 @@ impl Runner for Remembering {
     }
 }
 
-/// Keeps every state that it is given, with how often the model had been asked.
-struct Kept<'a> {
-    model: &'a Heard,
+/// Records every state, with the number of requests to the model so far.
+struct StateRecorder<'a> {
+    model: &'a RecordedModel,
     states: Mutex<Vec<(String, usize)>>,
 }
 
-impl AgentListener for Kept<'_> {
+impl AgentListener for StateRecorder<'_> {
     fn keep(&self, state: &AgentState) -> Result<(), String> {
         let kept = (state.to_json(), self.model.asked());
         self.states.lock().unwrap().push(kept);
@@ -83,7 +83,7 @@ impl AgentListener for Kept<'_> {
     }
 }
 
-/// A case, and the tools that it plays with.
+/// A case and its tools.
 struct Case {
     json: Json,
     catalog: Catalog,
@@ -130,7 +130,7 @@ impl Case {
         AgentState::new("t", AgentContext::read(&messages, &self.catalog).unwrap())
     }
 
-    /// An engine over fresh tools, and the list of calls that are made.
+    /// Creates an engine over fresh tools, and the list of calls.
     fn engine(&self) -> (Engine, Arc<Mutex<Vec<String>>>) {
         let calls = Arc::default();
         let tools = Tools {
@@ -138,6 +138,15 @@ impl Case {
             calls: Arc::clone(&calls),
         };
         (Engine::new(tools), calls)
+    }
+
+    async fn play(
+        &self,
+        model: &dyn Model,
+        runner: &dyn Runner,
+        state: AgentState,
+    ) -> AgentOutcome {
+        self.agent(model, runner, &NoopListener).go_on(state).await
     }
 
     fn agent<'a>(
@@ -162,22 +171,22 @@ fn simulated(json: &Json) -> Simulated {
 }
 
 #[tokio::test]
-async fn loops_go_as_their_cases_say() {
+async fn loops_match_their_golden_cases() {
     for file in cases("agent") {
         check(&file).await;
     }
 }
 
-/// Plays the case in `file`, and compares with its snapshot.
+/// Runs the case in `file` and compares it with its snapshot.
 async fn check(file: &Path) {
     let case = Case::read(read(file));
-    let model = Heard::new(case.replies());
+    let model = RecordedModel::new(case.replies());
     let (engine, calls) = case.engine();
-    let runner = Remembering {
+    let runner = ResumableRunner {
         engine,
         ended: Mutex::default(),
     };
-    let listener = Kept {
+    let listener = StateRecorder {
         model: &model,
         states: Mutex::default(),
     };
@@ -197,17 +206,17 @@ async fn check(file: &Path) {
     let states = listener.states.into_inner().unwrap();
     for (state, asked) in &states {
         let state = AgentState::read(state).unwrap();
-        // Goes on in a process that knows what became of the run.
+        // Continue as a process that knows the outcome of the run.
         go_on(&case, state, *asked, &runner, file).await;
     }
     assert_golden(file, &shown(&model.requests(), &calls, &outcome));
 }
 
-/// Goes on from `state`, after the model was asked so often.
+/// Continues from `state`, after `asked` requests to the model.
 async fn go_on(case: &Case, state: AgentState, asked: usize, runner: &dyn Runner, file: &Path) {
-    let model = Heard::new(&case.replies()[asked..]);
-    let outcome = case.agent(&model, runner, &Deaf).go_on(state).await;
-    // Where the last round had ended the loop for good, there is nothing that goes on.
+    let model = RecordedModel::new(&case.replies()[asked..]);
+    let outcome = case.play(&model, runner, state).await;
+    // If the last round ended the loop for good, there is nothing to continue.
     if !matches!(outcome.end, AgentEnd::Model(_)) {
         expect(case, &outcome, file);
     }
@@ -224,7 +233,7 @@ fn expect(case: &Case, outcome: &AgentOutcome, file: &Path) {
     assert_eq!(result, outcome.output, "{}", file.display());
 }
 
-/// The requests, the calls and the end.
+/// Formats the requests, the calls and the end.
 fn shown(requests: &[ModelRequest], calls: &[String], outcome: &AgentOutcome) -> String {
     let mut text = String::new();
     for request in requests {
@@ -241,18 +250,18 @@ fn shown(requests: &[ModelRequest], calls: &[String], outcome: &AgentOutcome) ->
     text
 }
 
-/// The case `name` of the golden ones, for what needs more than a script.
+/// Reads the golden case `name`, for tests that need more than a script.
 fn case(name: &str) -> Case {
     let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/agent");
     Case::read(read(&folder.join(name).with_extension("json")))
 }
 
 #[tokio::test]
-async fn calls_that_nobody_knows_of_are_not_made_again() {
+async fn calls_with_an_unknown_outcome_are_not_repeated() {
     let case = case("refund");
-    let model = Heard::new(case.replies());
+    let model = RecordedModel::new(case.replies());
     let (engine, _) = case.engine();
-    let listener = Kept {
+    let listener = StateRecorder {
         model: &model,
         states: Mutex::default(),
     };
@@ -262,8 +271,8 @@ async fn calls_that_nobody_knows_of_are_not_made_again() {
     let states = listener.states.into_inner().unwrap();
     let before_run = AgentState::read(&states[0].0).unwrap();
     let (engine, calls) = case.engine();
-    let model = Heard::new(&[Json::from("{\"calls\": [], \"output\": null}")]);
-    let outcome = case.agent(&model, &engine, &Deaf).go_on(before_run).await;
+    let model = RecordedModel::new(&[Json::from("{\"calls\": [], \"output\": null}")]);
+    let outcome = case.play(&model, &engine, before_run).await;
     assert!(matches!(outcome.end, AgentEnd::NoCalls), "{outcome:?}");
     assert_eq!(*calls.lock().unwrap(), Vec::<String>::new());
     let statuses: Vec<_> = outcome
@@ -283,9 +292,9 @@ async fn lazy_plans_are_shown_before_they_run() {
     let context = json["context"].as_array_mut().unwrap();
     context.push(serde_json::json!({"type": "plan", "plan": [], "mode": "lazy"}));
     let case = Case::read(json);
-    let model = Heard::new(case.replies());
+    let model = RecordedModel::new(case.replies());
     let (engine, calls) = case.engine();
-    let agent = case.agent(&model, &engine, &Deaf);
+    let agent = case.agent(&model, &engine, &NoopListener);
     let outcome = agent.go_on(case.begin()).await;
     assert!(matches!(outcome.end, AgentEnd::Shown), "{outcome:?}");
     assert_eq!(calls.lock().unwrap().len(), 0);
@@ -302,20 +311,20 @@ async fn lazy_plans_are_shown_before_they_run() {
     assert!(format!("{:?}", requests.last()).contains("tell the customer first"));
 }
 
-/// A person who says no to every solution.
-struct No;
+/// A person who refuses every solution.
+struct RefusingRunner;
 
-impl Runner for No {
+impl Runner for RefusingRunner {
     fn run(&self, _: AgentRun) -> BoxFuture<'_, Ran> {
         Box::pin(async { Ran::Refused("not today".to_owned()) })
     }
 }
 
 #[tokio::test]
-async fn a_refusal_is_told() {
+async fn refusals_reach_the_model() {
     let case = case("refund");
-    let model = Heard::new(case.replies());
-    let outcome = case.agent(&model, &No, &Deaf).go_on(case.begin()).await;
+    let model = RecordedModel::new(case.replies());
+    let outcome = case.play(&model, &RefusingRunner, case.begin()).await;
     assert!(matches!(outcome.end, AgentEnd::Model(_)), "{outcome:?}");
     let requests = model.requests();
     let told = format!("{:?}", requests[1]);
@@ -326,14 +335,14 @@ async fn a_refusal_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn time_is_bounded() {
+async fn time_is_limited() {
     let mut json = case("refund").json;
     json["tools"]["checkBillingHistory"]["sleep_ms"] = Json::from(10_000);
     let mut case = Case::read(json);
     case.bounds.time = Some(Duration::from_secs(3));
-    let model = Heard::new(case.replies());
+    let model = RecordedModel::new(case.replies());
     let (engine, _) = case.engine();
-    let outcome = case.agent(&model, &engine, &Deaf).go_on(case.begin()).await;
+    let outcome = case.play(&model, &engine, case.begin()).await;
     assert_eq!(
         outcome.end.to_string(),
         "nothing is left of the time that it may take"
@@ -351,16 +360,16 @@ async fn time_is_bounded() {
 }
 
 #[tokio::test]
-async fn what_answers_cost_is_bounded() {
+async fn cost_is_limited() {
     let mut json = case("refund").json;
     json["replies"][0] = serde_json::json!({
         "text": json["replies"][0], "usage": {"input": 900, "output": 200}
     });
     let mut case = Case::read(json);
     case.bounds.tokens = Some(1000);
-    let model = Heard::new(case.replies());
+    let model = RecordedModel::new(case.replies());
     let (engine, _) = case.engine();
-    let outcome = case.agent(&model, &engine, &Deaf).go_on(case.begin()).await;
+    let outcome = case.play(&model, &engine, case.begin()).await;
     assert_eq!(
         outcome.end.to_string(),
         "nothing is left of the tokens that it may take"
@@ -368,35 +377,48 @@ async fn what_answers_cost_is_bounded() {
     assert_eq!(outcome.state.usage().input_tokens, 900);
     case.bounds.tokens = None;
     case.bounds.asks = NonZeroU32::new(1);
-    let model = Heard::new(case.replies());
-    let outcome = case.agent(&model, &engine, &Deaf).go_on(case.begin()).await;
+    let model = RecordedModel::new(case.replies());
+    let outcome = case.play(&model, &engine, case.begin()).await;
     assert_eq!(
         outcome.end.to_string(),
         "nothing is left of the questions to the model that it may take"
     );
 }
 
-/// Keeps nothing.
-struct Full;
+/// A listener that cannot store anything.
+struct FailingListener;
 
-impl AgentListener for Full {
+impl AgentListener for FailingListener {
     fn keep(&self, _: &AgentState) -> Result<(), String> {
         Err("the disk is full".to_owned())
     }
 }
 
 #[tokio::test]
-async fn nothing_runs_that_could_not_be_kept() {
+async fn nothing_runs_unless_the_state_is_stored() {
     let case = case("refund");
-    let model = Heard::new(case.replies());
+    let model = RecordedModel::new(case.replies());
     let (engine, calls) = case.engine();
-    let outcome = case.agent(&model, &engine, &Full).go_on(case.begin()).await;
-    assert!(matches!(outcome.end, AgentEnd::Unkept(_)), "{outcome:?}");
+    let outcome = case
+        .agent(&model, &engine, &FailingListener)
+        .go_on(case.begin())
+        .await;
+    assert!(matches!(outcome.end, AgentEnd::NotStored(_)), "{outcome:?}");
     assert_eq!(calls.lock().unwrap().len(), 0);
 }
 
 #[test]
-fn other_versions_are_refused() {
+fn the_stored_form_keeps_its_fields() {
+    let state = AgentState::new("id", AgentContext::default()).to_json();
+    let fields: Json = serde_json::from_str(&state).unwrap();
+    let mut names: Vec<&String> = fields.as_object().unwrap().keys().collect();
+    names.sort();
+    let expected = "asked done errors id last milliseconds pending plan rounds texts tools usage version world";
+    assert_eq!(names, expected.split(' ').collect::<Vec<_>>());
+}
+
+#[test]
+fn other_versions_are_rejected() {
     for (json, message) in [
         ("{}", "it has no `version`"),
         (
@@ -409,7 +431,7 @@ fn other_versions_are_refused() {
 }
 
 #[test]
-fn what_is_no_context_is_refused() {
+fn invalid_contexts_are_rejected() {
     let catalog = Catalog::new();
     for (message, expected) in [
         (

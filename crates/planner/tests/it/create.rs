@@ -1,7 +1,7 @@
-//! Plans that scripted models write: what they are told, what is made of their answers.
+//! Plan creation with scripted models: the prompts, and the outcome.
 //!
-//! A case is a file in `tests/golden/create`: the goal, the tools, what is known, the model's answers. Its snapshot holds the whole
-//! conversation and what came of it.
+//! A case is a file in `tests/golden/create`: the goal, the tools, the context and the replies. Its snapshot holds the whole
+//! conversation and the outcome.
 
 use std::fmt::Write as _;
 use std::num::NonZeroU32;
@@ -15,7 +15,7 @@ use planwright_planner::prompt::{Memory, Moment, Notation, Task, TimePhrase};
 use serde_json::Value as Json;
 
 use crate::golden::{assert_golden, cases, read, value};
-use crate::heard::Heard;
+use crate::recorded_model::RecordedModel;
 
 #[tokio::test]
 async fn plans_are_created_from_goals() {
@@ -24,7 +24,7 @@ async fn plans_are_created_from_goals() {
     }
 }
 
-/// Plays the case in `file`, and compares with its snapshot.
+/// Runs the case in `file` and compares it with its snapshot.
 async fn check(file: &Path) {
     let case = read(file);
     let catalog = catalog(&case, file);
@@ -33,7 +33,7 @@ async fn check(file: &Path) {
         .get("context")
         .map(|memory| Memory::read(&value(memory)).unwrap());
     let state = case.get("state").map(value);
-    let model = Heard::new(case["replies"].as_array().unwrap());
+    let model = RecordedModel::new(case["replies"].as_array().unwrap());
     let mut settings = CreateSettings::default();
     if let Some(word) = case["notation"].as_str() {
         settings.notation = Notation::named(word).unwrap();
@@ -66,7 +66,7 @@ async fn check(file: &Path) {
     };
     let created = create(&creation).await;
     let requests = model.requests();
-    // Words without a plan go back as far as they may help, and no further.
+    // Prose is sent back cut to a limit.
     for (attempt, request) in created.attempts.iter().zip(requests.iter().skip(1)) {
         let heard = request.messages.iter().rev().nth(1);
         let Some(Message::Assistant { text, .. }) = heard else {
@@ -84,7 +84,7 @@ async fn check(file: &Path) {
     assert_golden(file, &shown(&requests, &created));
 }
 
-/// The conversation, and what came of it. Each request repeats the one before, so only what is new is shown.
+/// Formats the conversation and the outcome. Each request repeats the previous ones, so only the new part is shown.
 fn shown(requests: &[ModelRequest], created: &Created) -> String {
     let mut text = String::new();
     for (index, request) in requests.iter().enumerate() {
@@ -116,7 +116,7 @@ fn shown(requests: &[ModelRequest], created: &Created) -> String {
     text
 }
 
-/// The tools that a case names of those beside it, or all of them; or its own.
+/// Returns the tools of a case: its own, those it names of the shared ones, or all shared ones.
 fn catalog(case: &Json, file: &Path) -> Catalog {
     let own = case.get("tools").filter(|tools| tools.is_object());
     let shared = read(&file.with_file_name("tools.json"));

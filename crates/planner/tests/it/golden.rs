@@ -1,11 +1,11 @@
-//! Cases in files, each with its snapshot beside it.
+//! Golden cases: files with their snapshots beside them.
 
 use std::path::{Path, PathBuf};
 
 use planwright_core::Value;
 use serde_json::Value as Json;
 
-/// The cases in `tests/golden/NAME`, in order.
+/// Returns the cases in `tests/golden/NAME`, in order.
 pub(crate) fn cases(name: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/golden")
@@ -32,7 +32,7 @@ pub(crate) fn value(json: &Json) -> Value {
     Value::from(json.clone())
 }
 
-/// Compares `content` with the snapshot that lies beside the case `file`.
+/// Compares `content` with the snapshot beside the case `file`.
 pub(crate) fn assert_golden(file: &Path, content: &str) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path(file.parent().unwrap());

@@ -1,11 +1,11 @@
-//! What the crate promises, from outside.
+//! Integration tests of the public API.
 
 mod adapt;
 mod agent;
 mod analysis;
 mod create;
 mod golden;
-mod heard;
 #[cfg(feature = "providers")]
 mod providers;
+mod recorded_model;
 mod stream;

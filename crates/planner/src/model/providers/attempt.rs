@@ -1,4 +1,4 @@
-//! One attempt at an answer.
+//! A single attempt at a request.
 
 use std::sync::Arc;
 
@@ -10,157 +10,170 @@ use genai::{Client, Error, ModelIden};
 use serde_json::Value;
 
 use super::super::{Delivery, ModelError, Piece};
-use super::answer::Answer;
-use super::failure::{Failure, Whose};
-use super::omitted::{Frames, Omitted, with_broken_arguments};
+use super::attempt_error::{AttemptError, ErrorContext};
+use super::dropped_parts::{DroppedParts, FrameReader, parse_with_malformed_arguments};
+use super::provider_reply::ProviderReply;
 
-/// How many bytes a provider may send for one byte of its answer: each token comes in an envelope of its own.
-const FRAME_COST: usize = 128;
+/// Maximum bytes on the wire per byte of the reply, since each token comes in its own envelope.
+const MAX_FRAME_OVERHEAD: usize = 128;
 
-/// What hears the pieces of an answer while it comes.
+/// Receiver of the chunks of a reply.
 #[derive(Debug)]
-pub(super) struct Listener {
-    pieces: UnboundedSender<Result<Piece, ModelError>>,
-    /// Whether anything of an answer was handed out. It cannot be taken back, so nothing is tried again after that.
-    pub(super) has_heard: bool,
+pub(super) struct ChunkSink {
+    chunks: UnboundedSender<Result<Piece, ModelError>>,
+    /// True if a chunk was passed on. It cannot be taken back, so no further attempt follows.
+    pub(super) has_sent: bool,
 }
 
-/// What is asked in one attempt.
+/// An attempt at a request.
 #[derive(Debug)]
-pub(super) struct Attempt<'a> {
+pub(super) struct ChatAttempt<'a> {
     pub(super) client: &'a Client,
     pub(super) model: &'a ModelIden,
     pub(super) chat: ChatRequest,
     pub(super) options: ChatOptions,
-    pub(super) whose: Whose<'a>,
-    /// The most bytes of an answer.
+    pub(super) context: ErrorContext<'a>,
+    /// Maximum size of the reply in bytes.
     pub(super) max_bytes: usize,
 }
 
-impl Listener {
-    pub(super) fn new(pieces: UnboundedSender<Result<Piece, ModelError>>) -> Self {
+impl ChunkSink {
+    pub(super) fn new(chunks: UnboundedSender<Result<Piece, ModelError>>) -> Self {
         Self {
-            pieces,
-            has_heard: false,
+            chunks,
+            has_sent: false,
         }
     }
 
-    /// Who does not listen any more has dropped all of this.
-    pub(super) fn hear(&mut self, piece: Result<Piece, ModelError>) {
-        self.has_heard = true;
-        let _ = self.pieces.unbounded_send(piece);
+    /// Passes a chunk on. The send fails only if the caller dropped the stream, which drops this attempt too.
+    pub(super) fn send(&mut self, chunk: Result<Piece, ModelError>) {
+        self.has_sent = true;
+        let _ = self.chunks.unbounded_send(chunk);
     }
 }
 
-impl Attempt<'_> {
-    pub(super) async fn make(
+impl ChatAttempt<'_> {
+    pub(super) async fn run(
         self,
         delivery: Delivery,
-        listener: &mut Listener,
-    ) -> Result<Answer, Failure> {
-        let whose = self.whose;
+        sink: &mut ChunkSink,
+    ) -> Result<ProviderReply, AttemptError> {
+        let context = self.context;
         let max_bytes = self.max_bytes;
-        let answer = match delivery {
-            Delivery::Whole => self.whole().await?,
-            Delivery::Live => self.live(listener).await?,
+        let received = match delivery {
+            Delivery::Whole => self.receive_whole().await?,
+            Delivery::Live => self.receive_stream(sink).await?,
         };
-        if answer.is_empty() {
-            return Err(Failure::malformed(whose, "it holds no answer"));
+        if received.is_empty() {
+            return Err(AttemptError::malformed(context, "it holds no answer"));
         }
-        if answer.is_interrupted {
-            return Err(Failure::broke_off(whose));
+        if received.is_interrupted {
+            return Err(AttemptError::interrupted(context));
         }
-        if answer.reply.text.len() > max_bytes {
-            return Err(Failure::too_long(whose, max_bytes, &answer.reply.text));
+        if received.reply.text.len() > max_bytes {
+            return Err(AttemptError::too_long(
+                context,
+                max_bytes,
+                &received.reply.text,
+            ));
         }
-        Ok(answer)
+        Ok(received)
     }
 
-    async fn whole(self) -> Result<Answer, Failure> {
-        let whose = self.whose;
-        let asked = self
+    async fn receive_whole(self) -> Result<ProviderReply, AttemptError> {
+        let context = self.context;
+        let response = self
             .client
             .exec_chat(self.model, self.chat, Some(&self.options));
-        let response = match asked.await {
+        let response = match response.await {
             Ok(response) => response,
-            Err(error) => return unread(&error).ok_or_else(|| Failure::of(error, whose)),
+            Err(error) => {
+                return parse_rejected(&error)
+                    .ok_or_else(|| AttemptError::from_genai(error, context));
+            }
         };
-        // Some say with a status of success that they failed.
+        // Some providers report an error in the body of a successful response.
         if let Some(body) = &response.captured_raw_body
             && body.get("error").is_some_and(|error| !error.is_null())
         {
-            return Err(Failure::reported(body, whose));
+            return Err(AttemptError::from_body(body, context));
         }
-        Ok(Answer::whole(response))
+        Ok(ProviderReply::from_response(response))
     }
 
-    async fn live(self, listener: &mut Listener) -> Result<Answer, Failure> {
-        let whose = self.whose;
-        let frames = Arc::new(Frames::default());
-        let sink = Arc::clone(&frames);
-        let options = self.options.with_raw_frame_sink_arc(sink);
-        let asked = self
+    async fn receive_stream(self, sink: &mut ChunkSink) -> Result<ProviderReply, AttemptError> {
+        let context = self.context;
+        let frames = Arc::new(FrameReader::default());
+        let frame_sink = Arc::clone(&frames);
+        let options = self.options.with_raw_frame_sink_arc(frame_sink);
+        let response = self
             .client
             .exec_chat_stream(self.model, self.chat, Some(&options));
-        let mut events = asked
+        let mut events = response
             .await
-            .map_err(|error| Failure::of(error, whose))?
+            .map_err(|error| AttemptError::from_genai(error, context))?
             .stream;
-        let mut said = String::new();
-        let mut thought = 0;
+        let mut text = String::new();
+        let mut reasoning_bytes = 0;
         while let Some(event) = events.next().await {
             let event = match event {
                 Ok(event) => event,
                 Err(error) => {
-                    let blocked = frames.take().blocked().map(Answer::of);
-                    return blocked.ok_or_else(|| Failure::of(error, whose));
+                    // `genai` takes the response to a blocked prompt for an error.
+                    let blocked_reply =
+                        frames.take().blocked_reply().map(ProviderReply::from_reply);
+                    return blocked_reply.ok_or_else(|| AttemptError::from_genai(error, context));
                 }
             };
             if let ChatStreamEvent::ReasoningChunk(chunk) = &event {
-                thought += chunk.content.len();
+                reasoning_bytes += chunk.content.len();
             }
-            let is_too_long = said.len() + thought > self.max_bytes
-                || frames.bytes() > self.max_bytes.saturating_mul(FRAME_COST);
+            // Reasoning is not part of the reply, yet an endless one must be bounded as well.
+            let is_too_long = text.len() + reasoning_bytes > self.max_bytes
+                || frames.bytes() > self.max_bytes.saturating_mul(MAX_FRAME_OVERHEAD);
             if is_too_long {
-                return Err(Failure::too_long(whose, self.max_bytes, &said));
+                return Err(AttemptError::too_long(context, self.max_bytes, &text));
             }
             match event {
                 ChatStreamEvent::Chunk(chunk) if !chunk.content.is_empty() => {
-                    said += &chunk.content;
-                    listener.hear(Ok(Piece::Text(chunk.content)));
+                    text += &chunk.content;
+                    sink.send(Ok(Piece::Text(chunk.content)));
                 }
                 ChatStreamEvent::End(end) => {
-                    let answer = Answer::live(end, frames.take());
-                    return if is_whole(&answer, self.model.adapter_kind) {
-                        Ok(answer)
+                    let reply = ProviderReply::from_stream(end, frames.take());
+                    return if is_complete(&reply, self.model.adapter_kind) {
+                        Ok(reply)
                     } else {
-                        Err(Failure::broke_off(whose))
+                        Err(AttemptError::interrupted(context))
                     };
                 }
                 _ => {}
             }
         }
-        Err(Failure::broke_off(whose))
+        Err(AttemptError::interrupted(context))
     }
 }
 
-/// The answer in what `genai` could not read.
-fn unread(error: &Error) -> Option<Answer> {
+/// Parses a response that `genai` rejected.
+fn parse_rejected(error: &Error) -> Option<ProviderReply> {
     let Error::ChatResponseGeneration { response_body, .. } = error else {
         return None;
     };
     let body: &Value = response_body;
-    let mut omitted = Omitted::default();
-    omitted.read(body);
-    let reply = omitted.blocked().or_else(|| with_broken_arguments(body));
-    reply.map(Answer::of)
+    let mut dropped = DroppedParts::default();
+    dropped.read(body);
+    let reply = dropped
+        .blocked_reply()
+        .or_else(|| parse_with_malformed_arguments(body));
+    reply.map(ProviderReply::from_reply)
 }
 
-/// For some protocols `genai` reports an end wherever the stream ends. Then what comes with a true one is missing.
-fn is_whole(answer: &Answer, kind: AdapterKind) -> bool {
+/// Returns whether a streamed reply is complete. For some protocols `genai` reports an end whenever the stream ends, so a genuine end must
+/// show by its fields.
+fn is_complete(reply: &ProviderReply, kind: AdapterKind) -> bool {
     match kind {
-        AdapterKind::Gemini | AdapterKind::GeminiIx => answer.has_end,
-        AdapterKind::Ollama | AdapterKind::OllamaCloud => answer.has_end || answer.has_usage,
+        AdapterKind::Gemini | AdapterKind::GeminiIx => reply.has_end,
+        AdapterKind::Ollama | AdapterKind::OllamaCloud => reply.has_end || reply.has_usage,
         _ => true,
     }
 }

@@ -1,66 +1,40 @@
-//! Real models over HTTP, through `genai`, which knows what each provider wants to hear.
+//! Models of providers over HTTP, through `genai`, which knows the protocol of each provider.
 //!
-//! What is ours: which failures get another attempt and when, how long anything may take, what is counted, what an answer
-//! that broke off looks like, and that a key shows up nowhere.
+//! `genai` sends requests and parses responses. Everything else is done here: retries and timeouts, counting of tokens and cost,
+//! detection of truncated replies, and redaction of keys.
 //!
-//! The modules are listed in the order in which a question passes through them.
+//! The modules are listed in the order in which a request passes through them.
 
-/// Which provider, and what of it has to be known.
-mod provider_name;
-
-/// What a provider is opened with.
+mod model_name;
 mod settings;
 
-/// The connection to it.
-mod connection;
-
-/// One question after the other.
 mod provider;
 
-/// Questions as `genai` takes them.
-mod question;
+mod chat;
+mod response_format;
 
-/// The form of an answer, within the rules of each provider.
-mod answer_form;
-
-/// One attempt at an answer.
 mod attempt;
+mod dropped_parts;
+mod provider_reply;
 
-/// Answers as `genai` gives them.
-mod answer;
-
-/// The parts of an answer that `genai` does not read.
-mod omitted;
-
-/// What was thought before tools were called.
-mod thoughts;
-
-/// What went wrong with an attempt.
-mod failure;
-
-/// What a provider says about its failure.
-mod explanation;
-
-/// How long a provider asks to be left alone.
-mod pause;
-
-/// What is left out of a question because the model takes no such thing.
-mod refused_part;
-
-/// When another attempt is made.
+mod attempt_error;
+mod error_message;
 mod retry;
 
+#[cfg(test)]
+mod tests;
+
+pub use model_name::{key_variable, names};
 pub use provider::Provider;
-pub use provider_name::{key_variable, names};
 pub use settings::{Key, Prices, ProviderSettings};
 
 use super::ModelError;
 
-/// Opens a model. Nothing is sent yet.
+/// Opens a model of a provider, without sending anything.
 ///
 /// # Errors
 ///
-/// Where there is no such provider, or it needs something that `settings` do not say.
+/// [`Configuration`](super::ModelErrorKind::Configuration) if the provider is unknown or a setting that it needs is missing.
 pub fn open(settings: ProviderSettings) -> Result<Provider, ModelError> {
     Provider::open(settings)
 }

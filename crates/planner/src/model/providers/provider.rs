@@ -1,173 +1,248 @@
-//! A model of a provider: one question after the other, each with its attempts, its time and its bill.
+//! A model of a provider, with retries, timeout and cost.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Once};
 
 use futures::StreamExt;
 use futures::channel::mpsc;
 use futures::future::ready;
 use futures::stream::{self, BoxStream};
+use genai::resolver::{AuthData, Endpoint, ProviderConfig};
 use genai::{Client, ModelIden};
+use reqwest::Url;
+use reqwest::redirect::Policy;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::super::{Model, ModelError, ModelRequest, Piece, Reply, Usage};
-use super::answer::Answer;
-use super::attempt::{Attempt, Listener};
-use super::connection;
-use super::failure::{Failure, Whose};
-use super::provider_name::ModelName;
-use super::question;
-use super::refused_part::{LeftOut, Part};
-use super::retry::Retries;
+use super::attempt::{ChatAttempt, ChunkSink};
+use super::attempt_error::{AttemptError, ErrorContext};
+use super::chat::{ReasoningCache, chat_options, chat_request};
+use super::model_name::ModelName;
+use super::provider_reply::ProviderReply;
+use super::retry::{DroppedParameters, OptionalParameter, Retries};
 use super::settings::ProviderSettings;
-use super::thoughts::Thoughts;
 
 /// A model of a provider.
 #[derive(Clone, Debug)]
 pub struct Provider {
-    desk: Arc<Desk>,
+    state: Arc<ProviderState>,
 }
 
-/// What all questions share.
+/// State shared by all requests.
 #[derive(Debug)]
-struct Desk {
+struct ProviderState {
     name: ModelName,
-    /// `provider:name`.
+    /// The full name, as `provider:name`.
     full_name: String,
     client: Client,
     model: ModelIden,
     settings: ProviderSettings,
-    left_out: LeftOut,
-    thoughts: Thoughts,
-    questions: AtomicU64,
+    dropped: DroppedParameters,
+    reasoning: ReasoningCache,
+    request_count: AtomicU64,
 }
 
 impl Provider {
     pub(super) fn open(settings: ProviderSettings) -> Result<Self, ModelError> {
         let name = ModelName::read(&settings.model)?;
-        let client = connection::connect(&name, &settings)?;
+        let client = connect(&name, &settings)?;
         let model = ModelIden::new(name.kind(settings.key.is_some()), name.model.as_str());
-        let desk = Desk {
+        let state = ProviderState {
             full_name: name.to_string(),
             name,
             client,
             model,
             settings,
-            left_out: LeftOut::default(),
-            thoughts: Thoughts::default(),
-            questions: AtomicU64::new(0),
+            dropped: DroppedParameters::default(),
+            reasoning: ReasoningCache::default(),
+            request_count: AtomicU64::new(0),
         };
         Ok(Self {
-            desk: Arc::new(desk),
+            state: Arc::new(state),
         })
     }
 }
 
 impl Model for Provider {
     fn name(&self) -> &str {
-        &self.desk.full_name
+        &self.state.full_name
     }
 
     fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>> {
-        let (sender, pieces) = mpsc::unbounded();
-        let desk = Arc::clone(&self.desk);
-        // The work goes on while somebody waits for the next piece, and is dropped with the stream.
+        let (sender, chunks) = mpsc::unbounded();
+        let state = Arc::clone(&self.state);
+        // The stream drives the request: it proceeds while the caller polls, and is dropped with the stream.
         let work = async move {
-            let mut listener = Listener::new(sender);
-            let outcome = desk.answer(&request, &mut listener).await;
-            listener.hear(outcome.map(Piece::Done));
+            let mut sink = ChunkSink::new(sender);
+            let outcome = state.send(&request, &mut sink).await;
+            sink.send(outcome.map(Piece::Done));
         };
         let work = stream::once(work).filter_map(|()| ready(None));
-        stream::select(pieces, work).boxed()
+        stream::select(chunks, work).boxed()
     }
 }
 
-impl Desk {
-    async fn answer(
+impl ProviderState {
+    async fn send(
         &self,
         request: &ModelRequest,
-        listener: &mut Listener,
+        sink: &mut ChunkSink,
     ) -> Result<Reply, ModelError> {
         let mut usage = Usage::default();
-        match self.attempts(request, listener, &mut usage).await {
-            Ok(answer) => {
-                let mut reply = answer.reply;
+        match self.attempts(request, sink, &mut usage).await {
+            Ok(received) => {
+                let mut reply = received.reply;
+                // Failed attempts are requests, too.
                 reply.usage.requests = usage.requests;
                 let prices = self.settings.prices;
                 reply.usage.cost = prices.map(|prices| prices.cost(&reply.usage));
-                if let Some(thoughts) = answer.thoughts {
-                    self.thoughts.keep(thoughts);
+                if let Some(message) = received.reasoning_message {
+                    self.reasoning.insert(message);
                 }
                 Ok(reply)
             }
-            Err(failure) => Err(failure.into_error(usage)),
+            Err(error) => Err(error.into_model_error(usage)),
         }
     }
 
     async fn attempts(
         &self,
         request: &ModelRequest,
-        listener: &mut Listener,
+        sink: &mut ChunkSink,
         usage: &mut Usage,
-    ) -> Result<Answer, Failure> {
-        let number = self.questions.fetch_add(1, Ordering::Relaxed);
+    ) -> Result<ProviderReply, AttemptError> {
+        let number = self.request_count.fetch_add(1, Ordering::Relaxed);
         let mut retries = Retries::new(&self.settings, number);
-        let allowed = self.settings.timeout;
-        let deadline = Instant::now() + allowed;
+        let timeout = self.settings.timeout;
+        let deadline = Instant::now() + timeout;
         loop {
             usage.requests += 1;
-            let attempt = self.attempt(request);
-            let made = attempt.make(request.delivery, listener);
-            let Ok(outcome) = timeout_at(deadline, made).await else {
-                return Err(Failure::out_of_time(self.whose(), allowed));
+            let attempt = self.attempt(request).run(request.delivery, sink);
+            let Ok(outcome) = timeout_at(deadline, attempt).await else {
+                return Err(AttemptError::timed_out(self.error_context(), timeout));
             };
-            let failure = match outcome {
-                Ok(answer) => return Ok(answer),
-                Err(failure) if listener.has_heard => return Err(failure),
-                Err(failure) => failure,
+            let error = match outcome {
+                Ok(reply) => return Ok(reply),
+                // Text that was passed on cannot be taken back, so another attempt would repeat it.
+                Err(error) if sink.has_sent => return Err(error),
+                Err(error) => error,
             };
-            if self.can_do_without(&failure, request) {
+            // Each parameter is dropped only once, so this cannot go on forever.
+            if self.drop_rejected_parameter(&error, request) {
                 continue;
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            let Some(wait) = retries.wait(&failure, left) else {
-                return Err(failure);
+            let Some(delay) = retries.next_delay(&error, left) else {
+                return Err(error);
             };
-            tracing::debug!(model = self.full_name, ?wait, "{}", failure.message);
-            sleep(wait).await;
+            tracing::debug!(model = self.full_name, ?delay, "{}", error.message);
+            sleep(delay).await;
         }
     }
 
-    fn attempt(&self, request: &ModelRequest) -> Attempt<'_> {
+    fn attempt(&self, request: &ModelRequest) -> ChatAttempt<'_> {
         let kind = self.model.adapter_kind;
         let model = (kind, self.name.model.as_str());
-        Attempt {
+        ChatAttempt {
             client: &self.client,
             model: &self.model,
-            chat: question::conversation(request, kind, &self.thoughts),
-            options: question::options(request, &self.settings, model, &self.left_out),
-            whose: self.whose(),
+            chat: chat_request(request, kind, &self.reasoning),
+            options: chat_options(request, &self.settings, model, &self.dropped),
+            context: self.error_context(),
             max_bytes: self.settings.max_bytes,
         }
     }
 
-    /// Whether the question was refused for a part that it can do without. From now on it is not sent any more.
-    fn can_do_without(&self, failure: &Failure, request: &ModelRequest) -> bool {
-        let refusal = failure.refusal.as_deref();
-        let Some(part) = refusal.and_then(Part::named_by) else {
+    /// Returns whether the provider rejected the request for a parameter that can be left out, and leaves it out of all further requests.
+    fn drop_rejected_parameter(&self, error: &AttemptError, request: &ModelRequest) -> bool {
+        let rejection = error.rejection.as_deref();
+        let Some(parameter) = rejection.and_then(OptionalParameter::named_in) else {
             return false;
         };
-        let was_sent = part == Part::Temperature || request.answer.is_some();
-        let is_new = was_sent && !self.left_out.has(part);
-        self.left_out.add(part);
+        let was_sent = parameter == OptionalParameter::Temperature || request.answer.is_some();
+        let is_new = was_sent && !self.dropped.contains(parameter);
+        self.dropped.insert(parameter);
         is_new
     }
 
-    fn whose(&self) -> Whose<'_> {
-        Whose {
+    fn error_context(&self) -> ErrorContext<'_> {
+        ErrorContext {
             name: &self.name,
             key: self.settings.key.as_ref(),
             now: self.settings.now,
         }
     }
+}
+
+/// Creates the HTTP client with the provider's address and key. Reads nothing from the environment.
+fn connect(name: &ModelName, settings: &ProviderSettings) -> Result<Client, ModelError> {
+    let endpoint = endpoint(name, settings)?;
+    let auth = auth(name, settings)?;
+    install_crypto_provider();
+    let failed = |error: &dyn std::fmt::Display| {
+        ModelError::configuration(format!("no connection can be made: {error}"))
+    };
+    // A followed redirect would send the key to another host. Without one, the response is an error that says so.
+    let http = reqwest::Client::builder()
+        .connect_timeout(settings.connect_timeout)
+        .redirect(Policy::none())
+        .build()
+        .map_err(|error| failed(&error))?;
+    let config = ProviderConfig {
+        endpoint,
+        auth: Some(auth),
+    };
+    Client::builder()
+        .with_reqwest(http)
+        .append_provider_config(name.kind(settings.key.is_some()), config)
+        .build()
+        .map_err(|error| failed(&error))
+}
+
+fn endpoint(name: &ModelName, settings: &ProviderSettings) -> Result<Option<Endpoint>, ModelError> {
+    let Some(text) = &settings.base_url else {
+        if name.needs_base_url() {
+            let message = format!("`{}` needs a base URL", name.provider);
+            return Err(ModelError::configuration(message)
+                .help("set it to the address of the server, such as `http://localhost:8000/v1`"));
+        }
+        return Ok(None);
+    };
+    let url = Url::parse(text)
+        .ok()
+        .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    let Some(mut url) = url else {
+        return Err(
+            ModelError::configuration(format!("the base URL `{text}` is no address"))
+                .help("write it as `https://HOST/PATH`"),
+        );
+    };
+    // `genai` resolves paths against this URL, so its path must end with a slash.
+    if !url.path().ends_with('/') {
+        url.set_path(&format!("{}/", url.path()));
+    }
+    Ok(Some(Endpoint::from_owned(url.as_str())))
+}
+
+fn auth(name: &ModelName, settings: &ProviderSettings) -> Result<AuthData, ModelError> {
+    match (&settings.key, name.key_variable()) {
+        (Some(key), _) if key.is_valid_header() => Ok(AuthData::from_single(key.expose())),
+        (Some(_), _) => Err(ModelError::configuration(format!(
+            "the key for `{}` is empty or has characters that a header does not allow",
+            name.provider
+        ))),
+        (None, Some(variable)) if name.needs_key() => Err(ModelError::configuration(format!("there is no key for `{}`", name.provider))
+        .help(format!(
+            "set the environment variable `{variable}`, or name another one as `model.key_variable` in `planwright.toml`"
+        ))),
+        (None, _) => Ok(AuthData::None),
+    }
+}
+
+/// Installs `ring` as the cryptography provider, unless the embedding application has chosen another.
+fn install_crypto_provider() {
+    static INSTALL: Once = Once::new();
+    INSTALL.call_once(|| {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
 }

@@ -1,65 +1,65 @@
-//! What a provider is opened with.
+//! Settings of a provider.
 
 use std::fmt;
 use std::time::Duration;
 
 use super::super::Usage;
 
-/// What a provider is opened with.
+/// Settings of a provider.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ProviderSettings {
-    /// `provider:name`.
+    /// The model, as `provider:name`.
     pub model: String,
-    /// Where it is, if not where the provider usually is.
+    /// Address of the provider, if not its default.
     pub base_url: Option<String>,
-    /// What lets us in.
+    /// The API key.
     pub key: Option<Key>,
-    /// Instead of what a question says.
+    /// Temperature that overrides the one in requests.
     pub temperature: Option<f64>,
-    /// Where a question says nothing.
+    /// Maximum number of output tokens for requests that set none.
     pub max_tokens: Option<u32>,
-    /// How long a question may take from its first attempt to the end of its answer.
+    /// Timeout of a request, from its first attempt to the end of the reply.
     pub timeout: Duration,
-    /// How long a connection may take to be there.
+    /// Timeout for establishing a connection.
     pub connect_timeout: Duration,
-    /// How long a provider may take to begin an answer that is wanted piece by piece.
+    /// Timeout for the first byte of a streamed reply.
     pub begin_timeout: Duration,
-    /// How long it may be silent within such an answer.
+    /// Timeout for silence within a streamed reply.
     pub idle_timeout: Duration,
-    /// How often a question is sent, the first time included.
+    /// Maximum number of attempts per request, including the first.
     pub attempts: u32,
-    /// The most bytes that are read of an answer.
+    /// Maximum size of a reply, in bytes.
     pub max_bytes: usize,
-    /// How long the first wait between attempts is, where the provider does not say. The next are twice as long each.
+    /// First delay between attempts if the provider asks for none. Each further delay doubles.
     pub first_wait: Duration,
-    /// The time since 1970, for providers that say until when they ask to be left alone.
+    /// Clock that returns the time since 1970, for providers that send a date to retry after.
     pub now: Option<fn() -> Duration>,
-    /// What the chance in those waits is made of.
+    /// Seed of the random jitter in delays.
     pub seed: u64,
-    /// What tokens cost.
+    /// Prices of tokens.
     pub prices: Option<Prices>,
 }
 
-/// What a million tokens cost, in US dollars.
+/// Prices in US dollars per million tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prices {
-    /// Tokens that are read.
+    /// Price of input tokens.
     pub input: f64,
-    /// Tokens that are written.
+    /// Price of output tokens.
     pub output: f64,
-    /// Tokens that the provider had at hand; as dear as others where it is not said.
+    /// Price of cached input tokens; defaults to the price of input tokens.
     pub cached: Option<f64>,
 }
 
-/// What lets us in. It is never printed.
+/// An API key. Its debug output is redacted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(String);
 
-const MILLION: f64 = 1_000_000.0;
+const TOKENS_PER_PRICE: f64 = 1_000_000.0;
 
 impl ProviderSettings {
-    /// The settings for `provider:name`, without a key.
+    /// Creates the settings for `provider:name`, without a key.
     pub fn new(model: impl Into<String>) -> Self {
         Self {
             model: model.into(),
@@ -82,14 +82,15 @@ impl ProviderSettings {
 }
 
 impl Prices {
-    /// What `usage` costs.
+    /// Computes the cost of `usage`.
     pub(super) fn cost(self, usage: &Usage) -> f64 {
+        // Some providers count cached tokens beside input tokens instead of among them.
         let cached = usage.cached_tokens.min(usage.input_tokens);
         let fresh = usage.input_tokens - cached;
-        let cost = count(fresh) * self.input
-            + count(cached) * self.cached.unwrap_or(self.input)
-            + count(usage.output_tokens) * self.output;
-        cost / MILLION
+        let cost = as_float(fresh) * self.input
+            + as_float(cached) * self.cached.unwrap_or(self.input)
+            + as_float(usage.output_tokens) * self.output;
+        cost / TOKENS_PER_PRICE
     }
 }
 
@@ -97,12 +98,12 @@ impl Prices {
     clippy::cast_precision_loss,
     reason = "nobody counts more tokens than 2 to the power of 53"
 )]
-fn count(tokens: u64) -> f64 {
+fn as_float(tokens: u64) -> f64 {
     tokens as f64
 }
 
 impl Key {
-    /// A key. Space around it is no part of it.
+    /// Creates a key, trimming whitespace around it.
     pub fn new(text: &str) -> Self {
         Self(text.trim().to_owned())
     }
@@ -111,8 +112,8 @@ impl Key {
         &self.0
     }
 
-    /// Whether it can stand in a header.
-    pub(super) fn can_be_sent(&self) -> bool {
+    /// Returns whether the key is valid in an HTTP header.
+    pub(super) fn is_valid_header(&self) -> bool {
         !self.0.is_empty() && self.0.bytes().all(|byte| byte.is_ascii_graphic())
     }
 }
@@ -163,7 +164,7 @@ mod tests {
             ..prices
         };
         check(prices, (1000, 400, 100), 0.0022);
-        // A provider that counts cached tokens beside the others.
+        // Some providers do not include cached tokens in the input tokens.
         check(prices, (100, 400, 0), 0.00005);
     }
 }

@@ -1,9 +1,9 @@
-//! Anthropic's messages.
+//! Anthropic's messages API.
 
 use planwright_testkit::model_server::Answered;
 use serde_json::{Value, json};
 
-use super::protocol::{Protocol, Said, add, events, schema};
+use super::protocol::{Protocol, ScriptedReply, add, events, schema};
 
 pub(super) const ANTHROPIC: Protocol = Protocol {
     model: "anthropic:claude-sonnet-4-5",
@@ -20,7 +20,7 @@ pub(super) const ANTHROPIC: Protocol = Protocol {
     question,
 };
 
-fn stop(said: &Said) -> &'static str {
+fn stop(said: &ScriptedReply) -> &'static str {
     match said {
         said if said.is_cut_off => "max_tokens",
         said if said.calls.is_empty() => "end_turn",
@@ -37,7 +37,7 @@ fn usage(output: u64) -> Value {
     })
 }
 
-fn whole(said: &Said) -> Answered {
+fn whole(said: &ScriptedReply) -> Answered {
     let text = said.text();
     let words = (!text.is_empty()).then(|| json!({"type": "text", "text": text}));
     let calls = said.calls.iter().map(|call| {
@@ -76,7 +76,7 @@ fn block(index: usize, begin: &Value, deltas: Vec<Value>) -> Vec<String> {
     all
 }
 
-fn live(said: &Said) -> Answered {
+fn live(said: &ScriptedReply) -> Answered {
     let message = json!({
         "id": "msg_1",
         "type": "message",

@@ -1,4 +1,4 @@
-//! What is no answer.
+//! Failures, and the retries that follow.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::{
     request, settings,
 };
 
-/// An answer that is none, what it comes to, and how often the question is sent.
+/// A failing response, its error, and the number of requests sent.
 type Refusal = (
     u16,
     Option<(&'static str, &'static str)>,
@@ -24,7 +24,7 @@ type Refusal = (
 );
 
 #[tokio::test]
-async fn what_does_not_pass_is_a_failure() {
+async fn permanent_errors_are_not_retried() {
     use ModelErrorKind::{Key, Limited, Refused, Unavailable};
     let soon = Some(("retry-after", "0"));
     let late = Some(("retry-after", "3600"));
@@ -33,17 +33,17 @@ async fn what_does_not_pass_is_a_failure() {
     let cases: [Refusal; 9] = [
         (500, None, Unavailable, "failed (status 500): it hurts", 3),
         (500, no, Unavailable, "failed", 1),
-        (503, None, Unavailable, "has too much to do", 3),
+        (503, None, Unavailable, "is overloaded", 3),
         (
             429,
             soon,
             Limited,
-            "takes no more questions for now: it hurts",
+            "limits the rate of requests: it hurts",
             3,
         ),
-        (429, late, Limited, "takes no more questions", 1),
+        (429, late, Limited, "limits the rate", 1),
         (401, None, Key, "refuses the key: it hurts", 1),
-        (403, None, Key, "does not let this key", 1),
+        (403, None, Key, "denies access with this key", 1),
         (404, yes, Refused, "knows no model", 1),
         (
             400,
@@ -69,7 +69,7 @@ async fn what_does_not_pass_is_a_failure() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_a_failure() {
+async fn malformed_replies_are_failures() {
     use ModelErrorKind::Malformed;
     check_all(
         |protocol, delivery| vec![protocol.garbled(delivery)],
@@ -87,12 +87,12 @@ async fn what_is_no_answer_is_a_failure() {
 }
 
 #[tokio::test]
-async fn half_an_answer_is_a_failure() {
+async fn truncated_replies_are_failures() {
     use ModelErrorKind::{Interrupted, Timeout};
     for protocol in &PROTOCOLS {
         let whole = protocol.answer(Delivery::Live, &HELLO);
         let all = whole.parts.len();
-        // The end is missing, the last words and the end are missing; the connection is closed as it should be, or is not.
+        // The end is missing, or the last chunk and the end; the connection is closed properly, or not.
         for (parts, ending, kind, part) in [
             (all - 1, Ending::Whole, Interrupted, "broke off"),
             (all - 1, Ending::Closed, Interrupted, "broke off"),
@@ -101,7 +101,7 @@ async fn half_an_answer_is_a_failure() {
                 all - 1,
                 Ending::Silent,
                 Timeout,
-                "fell silent within its answer",
+                "stopped in the middle of its answer",
             ),
         ] {
             let half = whole.clone().ending(parts, ending);
@@ -118,7 +118,7 @@ async fn half_an_answer_is_a_failure() {
 }
 
 #[tokio::test]
-async fn failures_within_an_answer_are_told() {
+async fn errors_within_streams_are_reported() {
     let overloaded = "event: error\ndata: {\"type\": \"error\", \"error\": {\"type\": \"overloaded_error\", \"message\": \"Overloaded\"}}\n\n";
     let failed = "data: {\"error\": {\"message\": \"Overloaded\", \"code\": 502}}\n\n";
     for (protocol, event) in [(&ANTHROPIC, overloaded), (&OPENAI, failed)] {
@@ -127,7 +127,7 @@ async fn failures_within_an_answer_are_told() {
         answer.parts.push(event.to_owned());
         let expected = Err((ModelErrorKind::Unavailable, ": Overloaded"));
         check(protocol, Delivery::Live, vec![answer], (expected, 1)).await;
-        // Before the first word, it is tried again.
+        // A retry follows only before the first chunk.
         let answer = protocol::events([event.to_owned()]);
         let expected = (Ok(reply(&HELLO)), 2);
         check(protocol, Delivery::Live, vec![answer, whole], expected).await;
@@ -141,7 +141,7 @@ async fn failures_within_an_answer_are_told() {
 }
 
 #[tokio::test]
-async fn nobody_waits_for_ever() {
+async fn requests_time_out() {
     for protocol in &PROTOCOLS {
         for delivery in DELIVERIES {
             let server = ModelServer::start(vec![Answered::silence()]);
@@ -162,7 +162,7 @@ async fn nobody_waits_for_ever() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_a_failure() {
+async fn unreachable_servers_are_failures() {
     let closed = ClosedPort::take();
     let url = closed.url();
     for delivery in DELIVERIES {

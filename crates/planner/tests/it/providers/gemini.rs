@@ -1,10 +1,10 @@
-//! Gemini's `generateContent`.
+//! Gemini's `generateContent` API.
 
 use planwright_planner::model::Delivery;
 use planwright_testkit::model_server::Answered;
 use serde_json::{Value, json};
 
-use super::protocol::{Protocol, Said, add, events, schema};
+use super::protocol::{Protocol, ScriptedReply, add, events, schema};
 
 pub(super) const GEMINI: Protocol = Protocol {
     model: "gemini:gemini-2.5-flash",
@@ -21,8 +21,8 @@ pub(super) const GEMINI: Protocol = Protocol {
     question,
 };
 
-/// What a part of an answer says; the last says how it ended and what it took.
-fn part(said: &Said, parts: &[Value], is_last: bool) -> Value {
+/// Parts of a reply; the last one has the finish reason and the usage.
+fn part(said: &ScriptedReply, parts: &[Value], is_last: bool) -> Value {
     let mut candidate = json!({"index": 0, "content": {"role": "model", "parts": parts}});
     let mut usage =
         json!({"promptTokenCount": 20, "cachedContentTokenCount": 4, "totalTokenCount": 20});
@@ -44,22 +44,22 @@ fn part(said: &Said, parts: &[Value], is_last: bool) -> Value {
     })
 }
 
-fn calls(said: &Said) -> impl Iterator<Item = Value> {
+fn calls(said: &ScriptedReply) -> impl Iterator<Item = Value> {
     said.calls.iter().map(|call| {
         let call = json!({"id": call.id, "name": call.name, "args": call.arguments()});
         json!({"functionCall": call})
     })
 }
 
-fn whole(said: &Said) -> Answered {
+fn whole(said: &ScriptedReply) -> Answered {
     let words = (!said.words.is_empty()).then(|| json!({"text": said.text()}));
     let parts: Vec<Value> = words.into_iter().chain(calls(said)).collect();
     Answered::json(200, &part(said, &parts, true))
 }
 
-fn live(said: &Said) -> Answered {
+fn live(said: &ScriptedReply) -> Answered {
     let words = said.words.iter().map(|words| json!({"text": words}));
-    // Calls come whole.
+    // Calls are never split.
     let parts: Vec<Value> = words.chain(calls(said)).collect();
     let last = parts.len() - 1;
     let all = parts.iter().enumerate().map(|(index, one)| {

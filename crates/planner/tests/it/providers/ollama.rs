@@ -1,9 +1,9 @@
-//! Ollama's chat.
+//! Ollama's chat API.
 
 use planwright_testkit::model_server::Answered;
 use serde_json::{Value, json};
 
-use super::protocol::{Protocol, Said, add};
+use super::protocol::{Protocol, ScriptedReply, add};
 
 pub(super) const OLLAMA: Protocol = Protocol {
     model: "ollama:llama3.2:3b",
@@ -17,7 +17,7 @@ pub(super) const OLLAMA: Protocol = Protocol {
     question,
 };
 
-fn end(said: &Said, content: &str, calls: &[Value]) -> Value {
+fn end(said: &ScriptedReply, content: &str, calls: &[Value]) -> Value {
     let mut message = json!({"role": "assistant", "content": content});
     if !calls.is_empty() {
         message["tool_calls"] = calls.into();
@@ -34,7 +34,7 @@ fn end(said: &Said, content: &str, calls: &[Value]) -> Value {
     })
 }
 
-fn calls(said: &Said) -> Vec<Value> {
+fn calls(said: &ScriptedReply) -> Vec<Value> {
     let calls = said.calls.iter();
     calls
         .map(|call| {
@@ -44,11 +44,11 @@ fn calls(said: &Said) -> Vec<Value> {
         .collect()
 }
 
-fn whole(said: &Said) -> Answered {
+fn whole(said: &ScriptedReply) -> Answered {
     Answered::json(200, &end(said, &said.text(), &calls(said)))
 }
 
-fn live(said: &Said) -> Answered {
+fn live(said: &ScriptedReply) -> Answered {
     let line = |message: Value| {
         let line = json!({
             "model": "llama3.2:3b",
@@ -62,7 +62,7 @@ fn live(said: &Said) -> Answered {
     let mut all: Vec<String> = words
         .map(|words| line(json!({"role": "assistant", "content": words})))
         .collect();
-    // Calls come whole.
+    // Calls are never split.
     all.extend(
         calls(said)
             .into_iter()

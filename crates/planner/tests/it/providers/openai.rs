@@ -1,9 +1,9 @@
-//! OpenAI's chat completions.
+//! OpenAI's chat completions API.
 
 use planwright_testkit::model_server::Answered;
 use serde_json::{Value, json};
 
-use super::protocol::{Protocol, Said, add, events, schema};
+use super::protocol::{Protocol, ScriptedReply, add, events, schema};
 
 pub(super) const OPENAI: Protocol = Protocol {
     model: "openai:gpt-4o",
@@ -17,7 +17,7 @@ pub(super) const OPENAI: Protocol = Protocol {
     question,
 };
 
-fn finish(said: &Said) -> &'static str {
+fn finish(said: &ScriptedReply) -> &'static str {
     match said {
         said if said.is_cut_off => "length",
         said if said.calls.is_empty() => "stop",
@@ -34,7 +34,7 @@ fn usage() -> Value {
     })
 }
 
-fn whole(said: &Said) -> Answered {
+fn whole(said: &ScriptedReply) -> Answered {
     let calls: Vec<Value> = said
         .calls
         .iter()
@@ -61,7 +61,7 @@ fn whole(said: &Said) -> Answered {
     )
 }
 
-fn live(said: &Said) -> Answered {
+fn live(said: &ScriptedReply) -> Answered {
     let chunk = |choices: Value, usage: Value| {
         let chunk = json!({
             "id": "chatcmpl-1",

@@ -1,52 +1,52 @@
-//! What providers answer, in the words of each.
+//! Replies in the protocol of each provider.
 
 use planwright_planner::model::Delivery;
 use planwright_testkit::model_server::Answered;
 use serde_json::{Value, json};
 
-/// What a model says, whoever it is of.
+/// A reply, independent of the provider.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Said {
-    /// Its words, in the pieces in which they are written.
+pub(super) struct ScriptedReply {
+    /// The text, in chunks.
     pub(super) words: &'static [&'static str],
-    /// What it wants to be called.
+    /// The requested calls.
     pub(super) calls: &'static [Called],
-    /// Whether it came to the end of what it may write.
+    /// True if the reply was cut off at its maximum length.
     pub(super) is_cut_off: bool,
 }
 
-/// What a model wants to be called.
+/// A requested call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Called {
     pub(super) id: &'static str,
     pub(super) name: &'static str,
-    /// The arguments, in the pieces in which they are written.
+    /// The arguments, in chunks.
     pub(super) arguments: &'static [&'static str],
 }
 
-/// How one provider speaks.
+/// The protocol of a provider.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Protocol {
-    /// `provider:name`.
+    /// The model, as `provider:name`.
     pub(super) model: &'static str,
-    /// What its base URL ends with.
+    /// Path of the base URL.
     pub(super) path: &'static str,
-    /// Where it is asked.
+    /// Path of requests.
     pub(super) line: fn(Delivery) -> &'static str,
-    /// The header field that lets us in.
+    /// Header field for the key.
     pub(super) key: Option<(&'static str, &'static str)>,
-    pub(super) whole: fn(&Said) -> Answered,
-    pub(super) live: fn(&Said) -> Answered,
-    /// The kind of what comes piece by piece, and a piece that cannot be read.
+    pub(super) whole: fn(&ScriptedReply) -> Answered,
+    pub(super) live: fn(&ScriptedReply) -> Answered,
+    /// Content type of streams, and a malformed chunk.
     pub(super) garbled: (&'static str, &'static str),
-    /// The body of a failure.
+    /// Body of an error.
     pub(super) failure: fn(&str) -> Value,
-    /// What is sent, but for `stream`.
+    /// Body of a request, without `stream`.
     pub(super) question: fn() -> Value,
 }
 
 impl Protocol {
-    pub(super) fn answer(&self, delivery: Delivery, said: &Said) -> Answered {
+    pub(super) fn answer(&self, delivery: Delivery, said: &ScriptedReply) -> Answered {
         match delivery {
             Delivery::Whole => (self.whole)(said),
             Delivery::Live => (self.live)(said),
@@ -71,18 +71,18 @@ impl Called {
     }
 }
 
-impl Said {
+impl ScriptedReply {
     pub(super) fn text(&self) -> String {
         self.words.concat()
     }
 }
 
-/// Events as `text/event-stream` has them.
+/// Formats events as `text/event-stream`.
 pub(super) fn events(events: impl IntoIterator<Item = String>) -> Answered {
     Answered::new(200, "text/event-stream", events.into_iter().collect())
 }
 
-/// The tool that questions offer.
+/// The tool that requests offer.
 pub(super) fn add() -> Value {
     json!({
         "type": "object",
@@ -90,7 +90,7 @@ pub(super) fn add() -> Value {
     })
 }
 
-/// The form that questions ask for: one that every provider can enforce.
+/// The schema that requests ask for; every provider can enforce it.
 pub(super) fn schema() -> Value {
     json!({
         "type": "object",

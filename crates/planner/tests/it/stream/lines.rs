@@ -1,11 +1,11 @@
-//! The same for plans that are written in lines.
+//! Plans in lines that run while they are being written.
 
 use planwright_engine::RunStatus;
 use planwright_planner::prompt::Notation;
 
-use super::scene::{Played, Scene};
+use super::scene::{Scene, SceneOutcome};
 
-async fn play(answers: &[&str]) -> Played {
+async fn play(answers: &[&str]) -> SceneOutcome {
     let scene = Scene {
         notation: Notation::Lines,
         ..Scene::new(answers)
@@ -25,7 +25,7 @@ dd = details(name=${d.first})
 return ["aa", "dd"]"#;
 
 #[tokio::test(start_paused = true)]
-async fn the_first_call_starts_as_soon_as_its_line_is_there() {
+async fn the_first_call_starts_with_its_line() {
     for answer in [
         TWO_LEVELS.to_owned(),
         format!("I look them up (all four):\n```text\n{TWO_LEVELS}\n```\nThat is all."),
@@ -47,7 +47,7 @@ async fn the_first_call_starts_as_soon_as_its_line_is_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_misspelt_tool_is_mended_as_its_line_comes() {
+async fn misspelt_tools_are_repaired_line_by_line() {
     let played = play(&[r#"a = serch(q="x")
 b = details(name=${a.first})
 tell = send(text="${b.text}, and more that takes its time to be written down, so that `a` ends before the last line does, and `b` may start")"#])
@@ -59,7 +59,7 @@ tell = send(text="${b.text}, and more that takes its time to be written down, so
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_changes_something_waits_for_the_last_line() {
+async fn steps_with_effects_wait_for_the_last_line() {
     let played = play(&[
         r#"a = search(q="x")
 tell = send(text="a text of some length, which takes its time to be written down, so that `a` ends before the last line of all is there")
@@ -76,7 +76,7 @@ tell = send(text="hello")"#,
 }
 
 #[tokio::test(start_paused = true)]
-async fn rubbish_runs_nothing() {
+async fn prose_runs_nothing() {
     let endless = format!("a = search(q=\"{}", "x\n".repeat(5000));
     let deep = format!("a = search(q={}\n", "[".repeat(5000));
     for answer in ["I would rather not.", "a = search q", &endless, &deep] {

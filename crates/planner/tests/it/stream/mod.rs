@@ -1,12 +1,12 @@
-//! Plans that run while they are written.
+//! Plans that run while they are being written.
 
-mod keeping;
 mod lines;
 mod scene;
+mod storage;
 
 use planwright_engine::{RunStatus, StepStatus};
 
-use scene::{Played, Scene};
+use scene::{Scene, SceneOutcome};
 
 const TWO_LEVELS: &str = r#"{"name": "two-levels", "steps": [
     {"id": "a", "tool": "search", "args": {"q": "alpha"}},
@@ -19,7 +19,7 @@ const TWO_LEVELS: &str = r#"{"name": "two-levels", "steps": [
     {"id": "dd", "tool": "details", "args": {"name": "${d.first}"}}],
   "output": ["aa", "dd"]}"#;
 
-async fn play(answers: &[&str]) -> Played {
+async fn play(answers: &[&str]) -> SceneOutcome {
     Scene::new(answers).play().await
 }
 
@@ -35,7 +35,7 @@ async fn the_first_call_starts_before_a_third_is_written() {
         summary.output.to_json(),
         r#"{"aa":{"first":"aa!","text":"aa!"},"dd":{"first":"dd!","text":"dd!"}}"#
     );
-    // What is written last is all that is left to do.
+    // Only the step that is written last is left to do.
     let written = played.written_at.unwrap();
     assert!(
         played.ended_at < written + 510,
@@ -47,7 +47,7 @@ async fn the_first_call_starts_before_a_third_is_written() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_changes_something_waits_for_the_whole_plan() {
+async fn steps_with_effects_wait_for_the_whole_plan() {
     let check = async |early: &str, late: &[&str], answer: &str| {
         let played = play(&[answer]).await;
         assert_eq!(played.summary().status, RunStatus::Succeeded, "{answer}");
@@ -65,7 +65,7 @@ async fn what_changes_something_waits_for_the_whole_plan() {
             early.split_whitespace().count() + late.len()
         );
     };
-    // Changes something; so does nothing that waits for it.
+    // The step has a side effect, and the next one depends on it.
     check(
         "a",
         &["send", "after"],
@@ -75,7 +75,7 @@ async fn what_changes_something_waits_for_the_whole_plan() {
             {"id": "a", "tool": "search", "args": {"q": "x"}}]}"#,
     )
     .await;
-    // Nobody vouches for it; somebody is asked before it; the plan wants somebody to be asked.
+    // The tool is not trusted; the tool needs approval; the step needs approval.
     check(
         "",
         &["a"],
@@ -94,7 +94,7 @@ async fn what_changes_something_waits_for_the_whole_plan() {
         r#"{"steps": [{"id": "a", "approval": true, "tool": "search", "args": {"q": "x"}}]}"#,
     )
     .await;
-    // It reads a slot that a step yet to come may write.
+    // The step reads a slot that a later step may write.
     check(
         "b",
         &["a"],
@@ -130,7 +130,7 @@ async fn a_step_may_refer_to_a_later_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_misspelt_tool_is_mended_as_it_comes() {
+async fn misspelt_tools_are_repaired_while_streaming() {
     let played = play(&[r#"{"steps": [
         {"id": "a", "tool": "serch", "args": {"q": "x"}},
         {"id": "b", "tool": "details", "args": {"name": "${a.first}"}},
@@ -150,7 +150,7 @@ const UNSOUND: &str = r#"{"steps": [
     {"id": "no", "tool": "launch_rocket", "args": {}}]}"#;
 
 #[tokio::test(start_paused = true)]
-async fn a_plan_that_turns_out_unsound_has_changed_nothing() {
+async fn an_invalid_plan_has_no_effects() {
     let played = play(&[UNSOUND, "I cannot.", "No."]).await;
     assert!(played.streamed.summary.is_none());
     assert!(played.streamed.created.plan.is_none());
@@ -163,7 +163,7 @@ async fn a_plan_that_turns_out_unsound_has_changed_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_mended_plan_takes_over_what_it_has_in_common() {
+async fn a_corrected_plan_reuses_common_steps() {
     let mended = r#"{"steps": [
         {"id": "b", "tool": "search", "args": {"q": "beta, corrected"}},
         {"id": "a", "tool": "search", "args": {"q": "alpha"}},
@@ -193,8 +193,8 @@ async fn a_mended_plan_takes_over_what_it_has_in_common() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_whole_plan_that_says_otherwise_begins_again() {
-    // The first of two plans is not the answer.
+async fn a_final_plan_that_differs_restarts_the_run() {
+    // Of two plans, the last one is the answer.
     let draft = r#"{"steps": [{"id": "a", "tool": "search", "args": {"q": "draft"}}]}"#;
     let last = r#"{"steps": [
         {"id": "a", "tool": "search", "args": {"q": "final"}},
@@ -207,7 +207,7 @@ async fn a_whole_plan_that_says_otherwise_begins_again() {
     assert!(sent.ends_with(r#"tell {"text":"a!"}"#), "{sent}");
     assert!(played.streamed.abandoned.is_some());
 
-    // A later step writes what an earlier one has read: it would have waited.
+    // A later step writes what an earlier one has read, so the earlier one would have waited.
     let played = play(&[r#"{"vars": {"x": {"first": "before"}}, "steps": [
         {"id": "a", "tool": "search", "args": {"q": "${vars.x.first}"}},
         {"id": "long", "tool": "search", "args": {"q": "something that takes as long to write as a call takes to end"}},
@@ -226,7 +226,7 @@ async fn a_whole_plan_that_says_otherwise_begins_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn half_an_answer_runs_nothing_more() {
+async fn a_truncated_reply_runs_nothing_more() {
     let played = Scene {
         breaks: Some((40, true)),
         ..Scene::new(&[TWO_LEVELS])
@@ -236,24 +236,24 @@ async fn half_an_answer_runs_nothing_more() {
     let failure = played.streamed.created.failure.as_ref().unwrap();
     assert_eq!(failure.message, "the line is dead");
     assert!(played.streamed.summary.is_none());
-    assert_given_up(&played);
+    assert_cancelled(&played);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_broke_off_is_asked_for_again() {
+async fn an_interrupted_reply_is_requested_again() {
     let played = Scene {
         breaks: Some((40, false)),
         ..Scene::new(&[TWO_LEVELS, TWO_LEVELS])
     }
     .play()
     .await;
-    assert_given_up(&played);
+    assert_cancelled(&played);
     assert_eq!(played.summary().status, RunStatus::Succeeded);
     assert_eq!(played.streamed.created.attempts.len(), 1);
 }
 
-/// What ran early was given up with the answer.
-fn assert_given_up(played: &Played) {
+/// An early run is cancelled together with the reply.
+fn assert_cancelled(played: &SceneOutcome) {
     assert_eq!(played.early(), "a (given up) b (given up)");
     let calls = played.calls.iter();
     let given_up = calls.filter(|call| call.ends_with("given up"));
@@ -261,7 +261,7 @@ fn assert_given_up(played: &Played) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rubbish_runs_nothing() {
+async fn prose_runs_nothing() {
     let endless = format!("{{\"steps\": [{}", "{\"id\": [".repeat(5000));
     for answer in ["I would rather not.", "{\"steps\": \"all\"}", &endless] {
         let played = play(&[answer, answer, answer]).await;

@@ -1,4 +1,4 @@
-//! Tools that take half a second, a model that writes sixty tokens a second, and what came of it. Time is virtual.
+//! A scene: tools that take half a second, a model that writes sixty tokens a second, and the outcome. Time is virtual.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
@@ -18,10 +18,10 @@ use planwright_planner::stream::{Keeper, Streamed, Streaming, Told, stream};
 use serde_json::json;
 use tokio::time::Instant;
 
-const TAKES: Duration = Duration::from_millis(500);
+const CALL_DURATION: Duration = Duration::from_millis(500);
 
-/// `search` and `details` merely read; `rumour` says so, and nobody vouches for it; `consult` reads and asks first; `send` changes
-/// something.
+/// Returns the tools: `search` and `details` are read-only; `rumour` claims to be, but is not trusted; `consult` is read-only and needs
+/// approval; `send` has side effects.
 pub(super) fn catalog() -> Catalog {
     let reads = Annotations {
         read_only: true,
@@ -61,16 +61,16 @@ pub(super) fn catalog() -> Catalog {
     .collect()
 }
 
-/// Notes down each call, when it began and whether it was given up.
+/// Records the start and the cancellation of each call.
 #[derive(Clone)]
 struct Office {
     began: Instant,
     log: Arc<Mutex<Vec<String>>>,
 }
 
-struct UnderWay(Option<(Office, String)>);
+struct InFlight(Option<(Office, String)>);
 
-impl Drop for UnderWay {
+impl Drop for InFlight {
     fn drop(&mut self) {
         if let Some((office, step)) = self.0.take() {
             office.note(&format!("{step} given up"));
@@ -91,9 +91,9 @@ impl ToolBackend for Office {
         Box::pin(async move {
             let step = call.step.to_string();
             office.note(&format!("{step} {}", call.args.to_json()));
-            let mut under_way = UnderWay(Some((office, step.clone())));
-            tokio::time::sleep(TAKES).await;
-            under_way.0 = None;
+            let mut in_flight = InFlight(Some((office, step.clone())));
+            tokio::time::sleep(CALL_DURATION).await;
+            in_flight.0 = None;
             let said = format!("{step}!");
             Ok(ToolOutput::value(Value::object([
                 ("first", Value::from(said.as_str())),
@@ -103,14 +103,14 @@ impl ToolBackend for Office {
     }
 }
 
-/// A model whose first answer breaks off after so many pieces, with an error or without.
-struct Breaking {
+/// A model whose first reply ends after some chunks, with or without an error.
+struct InterruptedModel {
     model: Replay,
     after: usize,
     with_error: bool,
 }
 
-impl Model for Breaking {
+impl Model for InterruptedModel {
     fn name(&self) -> &str {
         self.model.name()
     }
@@ -127,24 +127,24 @@ impl Model for Breaking {
     }
 }
 
-/// What came of a scene.
-pub(super) struct Played {
+/// The outcome of a scene.
+pub(super) struct SceneOutcome {
     pub(super) streamed: Streamed,
-    /// What was called, and when.
+    /// The calls, with their times.
     pub(super) calls: Vec<String>,
-    /// When the first answer was there in full, in milliseconds.
+    /// Time at which the first reply was complete, in milliseconds.
     pub(super) written_at: Option<u128>,
-    /// When all was over.
+    /// Time at which the scene ended, in milliseconds.
     pub(super) ended_at: u128,
 }
 
-/// What the model does.
+/// The setup of a scene.
 pub(super) struct Scene<'a> {
     pub(super) notation: Notation,
     pub(super) answers: &'a [&'a str],
-    /// After how many pieces its answer breaks off, and whether with an error.
+    /// Number of chunks before the reply ends, and whether an error follows.
     pub(super) breaks: Option<(usize, bool)>,
-    /// How many tokens it writes in a second; nothing where all of them are there at once.
+    /// Tokens per second; `None` for a reply that arrives at once.
     pub(super) pace: Option<u32>,
     pub(super) keeper: Option<&'a dyn Keeper>,
 }
@@ -160,7 +160,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    pub(super) async fn play(self) -> Played {
+    pub(super) async fn play(self) -> SceneOutcome {
         let script: Vec<serde_json::Value> = self
             .answers
             .iter()
@@ -169,7 +169,7 @@ impl<'a> Scene<'a> {
         let replay = Replay::read("replay", &json!(script).to_string()).unwrap();
         let model: Box<dyn Model> = match self.breaks {
             None => Box::new(replay),
-            Some((after, with_error)) => Box::new(Breaking {
+            Some((after, with_error)) => Box::new(InterruptedModel {
                 model: replay,
                 after,
                 with_error,
@@ -219,7 +219,7 @@ impl<'a> Scene<'a> {
         })
         .await;
         let calls = office.log.lock().unwrap().clone();
-        Played {
+        SceneOutcome {
             streamed,
             calls,
             written_at,
@@ -228,7 +228,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-impl Played {
+impl SceneOutcome {
     pub(super) fn summary(&self) -> &RunSummary {
         let created = &self.streamed.created;
         let summary = self.streamed.summary.as_ref();
@@ -241,7 +241,7 @@ impl Played {
         words.filter_map(|mut words| words.nth(1)).collect()
     }
 
-    /// When a step was called for the first time.
+    /// Time of the first call of a step.
     pub(super) fn at(&self, step: &str) -> u128 {
         let call = self
             .calls
@@ -251,7 +251,7 @@ impl Played {
         call.split_whitespace().next().unwrap().parse().unwrap()
     }
 
-    /// What was called early, with whether it counts.
+    /// The early calls, with their use.
     pub(super) fn early(&self) -> String {
         let mut text = String::new();
         for call in &self.streamed.early {

@@ -1,0 +1,141 @@
+//! Interfaces that the host of a loop implements: observing and storing it, and running its solutions.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use planwright_core::{CheckedPlan, Diagnostics, Value};
+use planwright_engine::{Engine, RunSummary};
+use tokio::time::Instant;
+
+use super::state::AgentState;
+
+/// An event in a loop.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum AgentEvent<'a> {
+    /// A round starts and the model is asked.
+    Asked {
+        /// Number of the round, from 1.
+        round: u32,
+    },
+    /// The model's solution has errors and is sent back.
+    Unsound {
+        /// The errors.
+        findings: &'a Diagnostics,
+    },
+    /// The model's solution is valid.
+    Solution {
+        /// The calls as the model wrote them.
+        calls: &'a [Value],
+        /// The output.
+        output: &'a Value,
+        /// The plan to run, if there is anything to run.
+        plan: Option<&'a CheckedPlan>,
+    },
+}
+
+/// Observer and storage of a loop.
+pub trait AgentListener: Send + Sync {
+    /// Handles an event.
+    fn hear(&self, event: AgentEvent<'_>) {
+        let _ = event;
+    }
+
+    /// Stores the state of the loop, before each run and after each round. The loop waits for it.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the state cannot be stored. The loop then ends, and makes no call that was not stored before.
+    fn keep(&self, state: &AgentState) -> Result<(), String> {
+        let _ = state;
+        Ok(())
+    }
+}
+
+/// A listener that ignores events and stores nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct NoopListener;
+
+impl AgentListener for NoopListener {}
+
+/// A solution to run.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct AgentRun {
+    /// Id of the run.
+    pub id: Arc<str>,
+    /// The checked plan.
+    pub plan: CheckedPlan,
+    /// Text of the plan, in the dialect of the Acts.
+    pub text: Arc<str>,
+    /// Deadline of the run.
+    pub deadline: Option<Instant>,
+}
+
+/// The outcome of running a solution.
+#[derive(Debug)]
+pub enum Ran {
+    /// The run has ended.
+    Ended(Box<RunSummary>),
+    /// The run has ended, with calls that a person had changed before.
+    Changed {
+        /// The calls that ran instead.
+        calls: Vec<Value>,
+        /// Summary of the run.
+        summary: Box<RunSummary>,
+    },
+    /// A person refused to run the solution, with the reason to tell the model.
+    Refused(String),
+    /// The solution did not run, and the loop should end.
+    GivenUp,
+}
+
+/// The outcome of resuming a run.
+#[derive(Debug)]
+pub enum Resumed {
+    /// The run has ended, now or before.
+    Ran(Ran),
+    /// The run never started.
+    NotBegun,
+    /// The run may or may not have started.
+    Unknown,
+}
+
+/// Runs solutions on an engine and stores the runs if they are to be stored.
+pub trait Runner: Send + Sync {
+    /// Runs a solution to its end.
+    fn run(&self, run: AgentRun) -> BoxFuture<'_, Ran>;
+
+    /// Resumes a run that another process may have started.
+    fn resume(&self, run: AgentRun) -> BoxFuture<'_, Resumed> {
+        let _ = run;
+        Box::pin(async { Resumed::Unknown })
+    }
+}
+
+impl Runner for Engine {
+    fn run(&self, run: AgentRun) -> BoxFuture<'_, Ran> {
+        Box::pin(async move {
+            let (handle, events) = self.start(run.id, run.plan);
+            // The loop needs the summary only.
+            drop(events);
+            let canceller = handle.canceller();
+            let out_of_time = async {
+                match run.deadline {
+                    Some(deadline) => tokio::time::sleep_until(deadline).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::pin!(handle);
+            let summary = tokio::select! {
+                summary = &mut handle => summary,
+                () = out_of_time => {
+                    canceller.cancel();
+                    // The summary of a cancelled run still lists the calls that are done.
+                    handle.as_mut().await
+                }
+            };
+            Ran::Ended(Box::new(summary))
+        })
+    }
+}

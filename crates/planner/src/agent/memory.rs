@@ -1,0 +1,230 @@
+//! Working memory of a loop: the inputs, state and data that calls read and write.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use planwright_core::plan::{Mode, SlotKind};
+use planwright_core::{Object, Plan, Value};
+use planwright_engine::RunSummary;
+use serde::{Deserialize, Serialize};
+
+/// Inputs, state and data of one scope.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Scope {
+    #[serde(default)]
+    pub(super) input: Option<Value>,
+    #[serde(default)]
+    pub(super) state: Option<Value>,
+    #[serde(default)]
+    pub(super) data: Option<Value>,
+}
+
+/// The values that calls can read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct WorkingMemory {
+    /// Values shared by all instances.
+    #[serde(default)]
+    pub(super) shared: Scope,
+    /// Values of single instances, which take precedence.
+    #[serde(default)]
+    pub(super) instances: IndexMap<Arc<str>, Scope>,
+    /// JSON Schemas by kind of data.
+    #[serde(default)]
+    pub(super) schemas: Vec<(MemoryKind, Value)>,
+    /// True if solutions are shown instead of run.
+    #[serde(default)]
+    pub(super) is_lazy: bool,
+}
+
+/// A kind of data, named as in messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum MemoryKind {
+    Input,
+    State,
+    Data,
+}
+
+impl MemoryKind {
+    pub(super) const ALL: [Self; 3] = [Self::Input, Self::State, Self::Data];
+
+    pub(super) fn of(kind: SlotKind) -> Option<Self> {
+        match kind {
+            SlotKind::Inputs => Some(Self::Input),
+            SlotKind::State => Some(Self::State),
+            SlotKind::Data => Some(Self::Data),
+            SlotKind::Vars => None,
+        }
+    }
+
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::State => "state",
+            Self::Data => "data",
+        }
+    }
+}
+
+impl Scope {
+    pub(super) fn get(&self, kind: MemoryKind) -> Option<&Value> {
+        match kind {
+            MemoryKind::Input => self.input.as_ref(),
+            MemoryKind::State => self.state.as_ref(),
+            MemoryKind::Data => self.data.as_ref(),
+        }
+    }
+
+    fn slot(&mut self, kind: MemoryKind) -> &mut Option<Value> {
+        match kind {
+            MemoryKind::Input => &mut self.input,
+            MemoryKind::State => &mut self.state,
+            MemoryKind::Data => &mut self.data,
+        }
+    }
+
+    fn fill(&mut self, kind: MemoryKind, value: &Value) {
+        let slot = self.slot(kind);
+        let mut fields = slot
+            .as_ref()
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default();
+        for (name, value) in value.as_object().into_iter().flatten() {
+            fields.insert(Arc::clone(name), value.clone());
+        }
+        *slot = Some(fields.into());
+    }
+}
+
+impl WorkingMemory {
+    /// Collects the values in the messages around a plan.
+    pub(super) fn of(plan: &Plan) -> Self {
+        let mut memory = Self {
+            is_lazy: plan.mode == Mode::Show,
+            ..Self::default()
+        };
+        for instance in &plan.instances {
+            memory.instances.entry(Arc::clone(instance)).or_default();
+        }
+        for content in &plan.contents {
+            let Some(kind) = MemoryKind::of(content.kind) else {
+                continue;
+            };
+            let scope = match &content.instance {
+                Some(instance) => memory.instances.entry(Arc::clone(instance)).or_default(),
+                None => &mut memory.shared,
+            };
+            scope.fill(kind, &content.value);
+        }
+        for slot in &plan.slot_schemas {
+            if let Some(kind) = MemoryKind::of(slot.kind) {
+                memory.schemas.push((kind, slot.schema.clone()));
+            }
+        }
+        memory
+    }
+
+    /// Returns the schema of a kind of data, if there is one.
+    pub(super) fn schema(&self, wanted: MemoryKind) -> Option<&Value> {
+        let mut schemas = self.schemas.iter();
+        schemas
+            .find(|(kind, _)| *kind == wanted)
+            .map(|(_, schema)| schema)
+    }
+
+    /// Returns the values as messages.
+    pub(super) fn messages(&self) -> Vec<Value> {
+        let mut messages = Vec::new();
+        for (kind, schema) in &self.schemas {
+            messages.push(Value::object([
+                ("type", Value::from(kind.as_str())),
+                ("schema", schema.clone()),
+            ]));
+        }
+        for kind in MemoryKind::ALL {
+            if let Some(value) = self.shared.get(kind) {
+                messages.push(message(kind, None, value));
+            }
+            for (instance, scope) in &self.instances {
+                let empty = Value::empty_object();
+                // An empty state message still declares the instance.
+                let value = scope
+                    .get(kind)
+                    .or((kind == MemoryKind::State).then_some(&empty));
+                if let Some(value) = value {
+                    messages.push(message(kind, Some(instance), value));
+                }
+            }
+        }
+        messages
+    }
+
+    /// Takes over the values after a run.
+    pub(super) fn apply(&mut self, summary: &RunSummary) {
+        if self.instances.is_empty() {
+            replace(&mut self.shared.state, &summary.state);
+            replace(&mut self.shared.data, &summary.data);
+            return;
+        }
+        // With instances, each call writes to the values of its instance.
+        for (name, instance) in &mut self.instances {
+            if let Some(state) = summary.instances.get(name) {
+                replace(&mut instance.state, state);
+            }
+            if let Some(data) = summary.instance_data.get(name) {
+                replace(&mut instance.data, data);
+            }
+        }
+    }
+
+    /// Returns the values of a kind as seen by an instance, or by calls without one.
+    pub(super) fn view(&self, instance: Option<&Arc<str>>, kind: MemoryKind) -> Value {
+        let own = instance.and_then(|name| self.instances.get(name));
+        let mut fields = Object::default();
+        // Values of the instance come last, so that they override shared ones.
+        for scope in [Some(&self.shared), own].into_iter().flatten() {
+            for (name, value) in scope
+                .get(kind)
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+            {
+                fields.insert(Arc::clone(name), value.clone());
+            }
+        }
+        fields.into()
+    }
+}
+
+/// Replaces a value, unless that would create an empty one.
+fn replace(slot: &mut Option<Value>, value: &Value) {
+    let is_empty = value.as_object().is_none_or(Object::is_empty);
+    if slot.is_some() || !is_empty {
+        *slot = Some(value.clone());
+    }
+}
+
+/// Builds a message. The fields stand beside `type` unless one of them has a reserved name.
+fn message(kind: MemoryKind, instance: Option<&Arc<str>>, value: &Value) -> Value {
+    let mut message = Object::default();
+    message.insert("type".into(), Value::from(kind.as_str()));
+    if let Some(instance) = instance {
+        message.insert("_instance".into(), Value::Text(Arc::clone(instance)));
+    }
+    let no_fields = Object::default();
+    let fields = value.as_object().unwrap_or(&no_fields);
+    let is_other = |name: &Arc<str>| {
+        name.starts_with('_') || [kind.as_str(), "type", "schema", "kind"].contains(&&**name)
+    };
+    if fields.keys().any(is_other) {
+        message.insert(kind.as_str().into(), value.clone());
+    } else {
+        message.extend(
+            fields
+                .iter()
+                .map(|(name, value)| (Arc::clone(name), value.clone())),
+        );
+    }
+    message.into()
+}

@@ -1,0 +1,150 @@
+//! The conversation about a plan: asks again with all errors until the plan is valid or the tries are used up.
+
+use super::evaluate::{Evaluation, evaluate};
+use super::extract::parse_decline;
+use super::request::{Attempt, Created, Creation, MAX_PROSE_BYTES};
+use crate::model::{
+    Message, ModelError, ModelErrorKind, ModelRequest, Reply, answer, prefix_within,
+};
+use crate::prompt::{Notation, feedback, lines_feedback};
+
+/// Requests a plan until it is valid or the tries are used up.
+pub async fn create(creation: &Creation<'_>) -> Created {
+    let mut conversation = PlanConversation::new(creation);
+    while let Some(request) = conversation.request() {
+        let answer = answer(creation.model, request).await;
+        conversation.process_reply(answer);
+    }
+    conversation.created
+}
+
+/// The conversation about a plan so far.
+#[derive(Debug)]
+pub(crate) struct PlanConversation<'a> {
+    creation: &'a Creation<'a>,
+    messages: Vec<Message>,
+    /// The plan of each reply so far, if it had one.
+    plans: Vec<Option<String>>,
+    /// The outcome so far.
+    pub(crate) created: Created,
+}
+
+impl<'a> PlanConversation<'a> {
+    pub(crate) fn new(creation: &'a Creation<'a>) -> Self {
+        let settings = creation.settings;
+        let text = creation.task.text(
+            settings.tool_tokens,
+            settings.memory_tokens,
+            settings.notation,
+        );
+        Self {
+            creation,
+            messages: vec![Message::User(text)],
+            plans: Vec::new(),
+            created: Created::default(),
+        }
+    }
+
+    /// Returns the next request, or `None` once there is a plan or no further try.
+    pub(crate) fn request(&self) -> Option<ModelRequest> {
+        let settings = self.creation.settings;
+        let is_over = self.created.plan.is_some()
+            || self.created.failure.is_some()
+            || self.created.declined.is_some()
+            || self.plans.len() >= settings.tries.get() as usize;
+        (!is_over).then(|| request(self.creation, &self.messages))
+    }
+
+    /// Processes a reply of the model.
+    pub(crate) fn process_reply(&mut self, answer: Result<Reply, ModelError>) {
+        let model = self.creation.model.name();
+        let answer = answer.and_then(|reply| reply.completed_or_cut_off(model));
+        let (reply, cut_off) = match answer {
+            Ok(answer) => answer,
+            Err(error) => {
+                // Failed requests cost as well.
+                self.created.usage += error.usage;
+                self.created.failure = Some(error);
+                return;
+            }
+        };
+        self.created.usage += reply.usage;
+        if cut_off.is_none()
+            && let Some(reason) = parse_decline(&reply.text)
+        {
+            self.created.declined = Some(reason);
+            self.created.attempts.push(Attempt::new(reply.text));
+            return;
+        }
+        let Evaluation {
+            plan,
+            notation,
+            plan_text,
+            diagnostics,
+            repairs,
+        } = evaluate(&reply, self.creation);
+        // A model that does not see its plan together with all errors tends to write the same plan again.
+        let max_bytes = self.creation.settings.max_reply_bytes;
+        self.messages.push(Message::Assistant {
+            text: assistant_text(&reply.text, plan_text.as_deref(), max_bytes),
+            calls: Vec::new(),
+        });
+        let is_repeated = self.plans.contains(&plan_text);
+        let feedback = match notation {
+            Notation::Json => feedback(&diagnostics, is_repeated),
+            Notation::Lines => {
+                let text = plan_text.as_deref().unwrap_or_default();
+                lines_feedback(&diagnostics, text, is_repeated)
+            }
+        };
+        self.messages.push(Message::User(feedback));
+        let is_last = self.plans.len() + 1 >= self.creation.settings.tries.get() as usize;
+        // A model that writes prose twice in a row will hardly write a plan the third time.
+        let is_prose = plan_text.is_none() && matches!(self.plans.last(), Some(None));
+        self.created.failure = match cut_off {
+            // A shorter plan may fit in the next try.
+            Some(error) => Some(error).filter(|_| is_last && plan.is_none()),
+            None if is_prose => Some(prose_error(model, &reply.text)),
+            None => None,
+        };
+        self.created.attempts.push(Attempt {
+            holds_plan: plan_text.is_some(),
+            diagnostics,
+            repairs,
+            ..Attempt::new(reply.text)
+        });
+        self.plans.push(plan_text);
+        self.created.plan = plan;
+    }
+}
+
+/// Creates the error for a model that replies in prose again, although a plan was requested twice.
+pub(crate) fn prose_error(model: &str, words: &str) -> ModelError {
+    let message = format!("`{model}` writes no plan, but answers in words");
+    ModelError::new(ModelErrorKind::Declined, message)
+        .help("ask in other words, or ask another model")
+        .with_words(words)
+}
+
+fn request(creation: &Creation<'_>, messages: &[Message]) -> ModelRequest {
+    let settings = creation.settings;
+    ModelRequest {
+        answer: settings.notation.plan_schema(creation.task.catalog),
+        temperature: settings.temperature,
+        max_tokens: settings.max_tokens,
+        ..ModelRequest::new(settings.notation.writing(), messages.iter().cloned())
+    }
+}
+
+/// Formats a reply for the ongoing conversation: only its plan, if it has one, cut to `max_bytes` bytes. Never empty, since providers
+/// reject messages without text.
+pub(crate) fn assistant_text(reply: &str, plan_text: Option<&str>, max_bytes: usize) -> String {
+    let text = match plan_text {
+        Some(plan) => prefix_within(plan, max_bytes),
+        None => prefix_within(reply.trim(), MAX_PROSE_BYTES),
+    };
+    match text {
+        "" => "(nothing)".to_owned(),
+        text => text.to_owned(),
+    }
+}

@@ -1,0 +1,236 @@
+//! Evaluation of a reply: extracts, parses, repairs and checks its plan, and prints it in our own dialect.
+
+use std::collections::BTreeSet;
+
+use planwright_core::plan::{SlotKind, Targets};
+use planwright_core::{
+    CheckContext, CheckedPlan, Code, Diagnostic, Diagnostics, Plan, Value, check,
+};
+use planwright_dialects::native::Native;
+use planwright_dialects::{Dialect, ParseResult, ReadOptions, parse_as};
+
+use super::repair::{PlanText, Repair, SOURCE_NAME};
+use super::request::{CreatedPlan, Creation};
+use crate::model::{Finish, Reply};
+use crate::prompt::{Notation, slot_names};
+
+/// Maximum number of repair rounds. A repaired name may reveal further errors.
+const MAX_REPAIR_ROUNDS: usize = 4;
+
+/// The evaluation of a reply.
+#[derive(Debug, Default)]
+pub(super) struct Evaluation {
+    pub(super) plan: Option<CreatedPlan>,
+    pub(super) notation: Notation,
+    /// The plan as the model wrote it; for lines, the repaired text that the diagnostics refer to.
+    pub(super) plan_text: Option<String>,
+    pub(super) diagnostics: Diagnostics,
+    pub(super) repairs: Vec<Repair>,
+}
+
+pub(super) fn evaluate(reply: &Reply, creation: &Creation<'_>) -> Evaluation {
+    let max_bytes = creation.settings.max_reply_bytes;
+    if reply.text.len() > max_bytes {
+        let message = format!(
+            "the answer has {} bytes, and at most {max_bytes} are allowed",
+            reply.text.len()
+        );
+        let diagnostic = Diagnostic::error(Code::TooLarge, message);
+        let diagnostic = diagnostic.help("write a smaller plan");
+        return Evaluation::rejected(creation.settings.notation, diagnostic);
+    }
+    let notation = creation.settings.notation;
+    let Some(found) = PlanText::find(&reply.text, notation) else {
+        let diagnostic = Diagnostic::error(Code::NotJson, "the answer holds no plan");
+        return Evaluation::rejected(notation, diagnostic.help(notation.format_hint()));
+    };
+    let mut text = found.unwrapped();
+    let mut evaluation = Evaluation {
+        notation: found.notation,
+        plan_text: Some(found.text),
+        ..Evaluation::default()
+    };
+    let mut valid = parse_and_check(&text, creation.check, &mut evaluation.diagnostics);
+    for _ in 0..MAX_REPAIR_ROUNDS {
+        let diagnostics = &evaluation.diagnostics;
+        let Some((repaired, repairs)) = text.repaired(diagnostics, creation.check.catalog) else {
+            break;
+        };
+        evaluation.repairs.extend(repairs);
+        evaluation.diagnostics = Diagnostics::new();
+        valid = parse_and_check(&repaired, creation.check, &mut evaluation.diagnostics);
+        // The diagnostics have line numbers, which refer to the repaired lines.
+        if repaired.notation == Notation::Lines {
+            evaluation.plan_text = Some(repaired.text.clone());
+        }
+        text = repaired;
+    }
+    // The part behind the cut might have been a better plan, or the rest of this one.
+    if reply.finish == Finish::Length {
+        valid = None;
+        let diagnostic = Diagnostic::error(
+            Code::TooLarge,
+            "the answer was cut off at its greatest length",
+        );
+        evaluation
+            .diagnostics
+            .push(diagnostic.help("write a smaller plan"));
+    }
+    if let Some((plan, checked)) = valid {
+        evaluation
+            .diagnostics
+            .extend(unfilled_slots(&plan, creation.task.state));
+        if !evaluation.diagnostics.has_errors() {
+            let metadata = creation.origin.metadata(
+                &plan.metadata,
+                creation.task.goal,
+                creation.model.name(),
+                &checked,
+            );
+            let plan = Plan { metadata, ..plan };
+            evaluation.plan = print_checked(&plan, creation.check, &mut evaluation.diagnostics);
+        }
+    }
+    evaluation
+}
+
+impl Evaluation {
+    fn rejected(notation: Notation, diagnostic: Diagnostic) -> Self {
+        Self {
+            notation,
+            diagnostics: Diagnostics::from_iter([diagnostic]),
+            ..Self::default()
+        }
+    }
+}
+
+/// Repairs, checks and prints a plan that is still being written. Returns `None` if it has errors, which later text may resolve.
+pub(crate) fn check_beginning(text: String, creation: &Creation<'_>) -> Option<CreatedPlan> {
+    let notation = creation.settings.notation;
+    let mut text = PlanText { notation, text };
+    for _ in 0..=MAX_REPAIR_ROUNDS {
+        let mut result = text.parse();
+        result.plan = result.plan.map(|plan| plan.beginning(plan.steps.len()));
+        let plan = result.plan.clone();
+        let mut found = Diagnostics::new();
+        if checked(result, creation.check, &mut found).is_some() {
+            return print_checked(&plan?, creation.check, &mut found);
+        }
+        // A name that looks misspelt may refer to a step that is yet to come.
+        let mut codes = found.iter().map(|diagnostic| diagnostic.code);
+        if codes.any(|code| {
+            matches!(
+                code,
+                Code::UnknownStep | Code::UnknownInput | Code::UnwrittenSlot
+            )
+        }) {
+            return None;
+        }
+        text = text.repaired(&found, creation.check.catalog)?.0;
+    }
+    None
+}
+
+/// Parses and checks a plan. Returns it both as parsed and as checked.
+fn parse_and_check(
+    text: &PlanText,
+    context: CheckContext<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<(Plan, CheckedPlan)> {
+    let result = text.parse();
+    let plan = result.plan.clone();
+    let checked = checked(result, context, diagnostics);
+    plan.zip(checked)
+}
+
+fn checked(
+    result: ParseResult,
+    context: CheckContext<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<CheckedPlan> {
+    diagnostics.extend(result.diagnostics);
+    let plan = result.plan.and_then(|plan| {
+        let (checked, found) = check(plan, &context);
+        diagnostics.extend(found);
+        checked
+    });
+    // The parser and the checker report in different orders.
+    diagnostics.sort();
+    plan.filter(|_| !diagnostics.has_errors())
+}
+
+/// Prints the plan in our own dialect and checks the result again, since that is the plan that will run.
+fn print_checked(
+    plan: &Plan,
+    context: CheckContext<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Option<CreatedPlan> {
+    let (text, losses) = Native.print(plan);
+    let Some(text) = text else {
+        diagnostics.extend(losses);
+        return None;
+    };
+    // Diagnostics about the model's own text are already collected.
+    let mut found = Diagnostics::new();
+    let result = parse_as(&Native, text.as_bytes(), &ReadOptions::new(SOURCE_NAME));
+    let Some(checked) = checked(result, context, &mut found) else {
+        diagnostics.extend(found);
+        return None;
+    };
+    Some(CreatedPlan { text, checked })
+}
+
+/// Reports each required part of the state that no step writes.
+fn unfilled_slots(plan: &Plan, state: Option<&Value>) -> Diagnostics {
+    let Some(state) = state else {
+        return Diagnostics::new();
+    };
+    let written = written_slots(plan);
+    // Writing the whole state fills every part.
+    if written.contains("") {
+        return Diagnostics::new();
+    }
+    let required = required(state);
+    let missing = required
+        .iter()
+        .filter(|name| !written.contains(name.as_str()));
+    missing
+        .map(|name| {
+            let message = format!("no step fills `state.{name}`");
+            let advice = format!("write \"writes\": \"state.{name}\" in the step that gives it");
+            Diagnostic::error(Code::MissingField, message).help(advice)
+        })
+        .collect()
+}
+
+/// Returns the required parts of the state: the schema's `required` list, or else all properties.
+fn required(state: &Value) -> Vec<String> {
+    match state.get("required").and_then(Value::as_list) {
+        Some(names) => names
+            .iter()
+            .filter_map(Value::as_text)
+            .map(str::to_owned)
+            .collect(),
+        None => slot_names(state),
+    }
+}
+
+/// Returns the parts of the state that have an initial value or are written by a step.
+fn written_slots(plan: &Plan) -> BTreeSet<&str> {
+    let steps = plan.steps.iter().filter_map(|step| step.writes.as_ref());
+    let targets = steps.flat_map(|writes| match &writes.targets {
+        Targets::All(slots) | Targets::OneOf(slots) => slots,
+    });
+    let slots = targets.filter(|slot| slot.kind == SlotKind::State);
+    let contents = plan
+        .contents
+        .iter()
+        .filter(|content| content.kind == SlotKind::State);
+    let initial = contents
+        .filter_map(|content| content.value.as_object())
+        .flatten();
+    slots
+        .map(|slot| slot.keys.first().map_or("", |key| &**key))
+        .chain(initial.map(|(name, _)| &**name))
+        .collect()
+}

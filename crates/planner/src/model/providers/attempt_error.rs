@@ -1,0 +1,361 @@
+//! Errors of attempts: their kind, message, and whether a retry may help.
+
+use std::time::Duration;
+
+use genai::webc::{Error as WebError, StreamTimeout};
+use genai::{BoxError, Error};
+use reqwest::StatusCode;
+use reqwest::header::{HeaderMap, HeaderValue};
+use serde_json::Value;
+
+use super::super::{ModelError, ModelErrorKind, Usage};
+use super::error_message;
+use super::model_name::ModelName;
+use super::retry::{Clock, delay_from_body, delay_from_headers, format_delay};
+use super::settings::Key;
+
+/// The error of an attempt.
+#[derive(Clone, Debug)]
+pub(super) struct AttemptError {
+    pub(super) kind: ModelErrorKind,
+    pub(super) message: String,
+    pub(super) help: Option<String>,
+    /// True if a retry may succeed.
+    pub(super) is_transient: bool,
+    /// Delay that the provider asks for.
+    pub(super) retry_after: Option<Duration>,
+    /// The provider's message if it rejected the request.
+    pub(super) rejection: Option<String>,
+    /// The model's own text as far as it arrived.
+    pub(super) said: String,
+}
+
+/// The provider in error messages: its name, key to redact, and clock.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ErrorContext<'a> {
+    pub(super) name: &'a ModelName,
+    pub(super) key: Option<&'a Key>,
+    pub(super) now: Option<Clock>,
+}
+
+impl AttemptError {
+    pub(super) fn new(kind: ModelErrorKind, message: String) -> Self {
+        Self {
+            kind,
+            message,
+            help: None,
+            is_transient: false,
+            retry_after: None,
+            rejection: None,
+            said: String::new(),
+        }
+    }
+
+    fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    fn transient(mut self) -> Self {
+        self.is_transient = true;
+        self
+    }
+
+    /// Creates the error for a reply that ended early.
+    pub(super) fn interrupted(context: ErrorContext<'_>) -> Self {
+        let message = format!("the answer of `{}` broke off", context.name);
+        Self::new(ModelErrorKind::Interrupted, message)
+            .help("the connection was lost, or the provider stopped; ask again")
+            .transient()
+    }
+
+    /// Creates the error for a reply that exceeds `allowed` bytes; `said` is the part that was read.
+    pub(super) fn too_long(context: ErrorContext<'_>, allowed: usize, said: &str) -> Self {
+        let message = format!("the answer of `{}` exceeds {allowed} bytes", context.name);
+        Self {
+            said: said.to_owned(),
+            ..Self::new(ModelErrorKind::CutOff, message)
+        }
+        .help("the model may repeat itself; ask again, or ask another model")
+    }
+
+    /// Creates the error for a response that violates the protocol.
+    pub(super) fn malformed(context: ErrorContext<'_>, cause: &str) -> Self {
+        let message = format!("the answer of `{}` cannot be read", context.name);
+        Self::new(
+            ModelErrorKind::Malformed,
+            with_detail(message, error_message::sanitize(cause, context.key)),
+        )
+        .help("is there a server of this provider's protocol at the base URL?")
+    }
+
+    /// Creates the error for a request that exceeded its timeout.
+    pub(super) fn timed_out(context: ErrorContext<'_>, allowed: Duration) -> Self {
+        let message = format!("`{}` did not answer within {allowed:?}", context.name);
+        Self::new(ModelErrorKind::Timeout, message)
+            .help("give it longer with `model.timeout`, or ask for less")
+    }
+
+    /// Converts an error of `genai`.
+    pub(super) fn from_genai(error: Error, context: ErrorContext<'_>) -> Self {
+        match error {
+            Error::HttpError {
+                status,
+                body,
+                headers,
+                ..
+            } => from_response(status, &body, &headers, context),
+            Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => {
+                from_web_error(webc_error, context)
+            }
+            Error::WebStream { error, .. } => from_stream_error(error, context),
+            Error::ChatResponse { body, .. } => Self::from_body(&body, context),
+            Error::ChatResponseGeneration {
+                response_body,
+                cause,
+                ..
+            } => match error_message::parse_json(&response_body, context.key) {
+                Some(_) => Self::from_body(&response_body, context),
+                None => Self::malformed(context, &cause),
+            },
+            Error::StreamParse { serde_error, .. } => {
+                Self::malformed(context, &serde_error.to_string())
+            }
+            other => Self::malformed(context, &other.to_string()),
+        }
+    }
+
+    /// Converts an error in the body of a response whose status says nothing about it.
+    pub(super) fn from_body(body: &Value, context: ErrorContext<'_>) -> Self {
+        // In streams, `genai` passes on only the value of `error`.
+        let detail = error_message::parse_json(body, context.key)
+            .or_else(|| error_message::sanitize(body.as_str()?, context.key));
+        let code = error_message::code(body);
+        from_status(status_of(&code), &code, detail, context)
+    }
+
+    /// Converts the last error into the error for the caller.
+    pub(super) fn into_model_error(self, usage: Usage) -> ModelError {
+        let message = match usage.requests {
+            attempts @ 2.. if self.is_transient => {
+                format!("{} ({attempts} attempts)", self.message)
+            }
+            _ => self.message,
+        };
+        let help = match self.retry_after {
+            Some(retry_after) if self.is_transient && !retry_after.is_zero() => Some(format!(
+                "ask again in {}, or ask another model",
+                format_delay(retry_after)
+            )),
+            _ => self.help,
+        };
+        ModelError {
+            help,
+            ..ModelError::new(self.kind, message)
+                .with_words(&self.said)
+                .with_usage(usage)
+        }
+    }
+}
+
+fn from_web_error(error: WebError, context: ErrorContext<'_>) -> AttemptError {
+    match error {
+        WebError::ResponseFailedStatus {
+            status,
+            body,
+            headers,
+        } => from_response(status, &body, &headers, context),
+        WebError::Reqwest(error) => from_transport_error(&error, context),
+        WebError::ResponseFailedInvalidJson { cause, .. } => {
+            AttemptError::malformed(context, &cause)
+        }
+        WebError::ResponseFailedNotJson { content_type, .. } => {
+            AttemptError::malformed(context, &format!("it is `{content_type}` and no JSON"))
+        }
+        WebError::JsonValueExt(error) => AttemptError::malformed(context, &error.to_string()),
+    }
+}
+
+fn from_stream_error(error: BoxError, context: ErrorContext<'_>) -> AttemptError {
+    let error = match error.downcast::<Error>() {
+        Ok(error) => return AttemptError::from_genai(*error, context),
+        Err(error) => error,
+    };
+    if let Some(error) = error.downcast_ref::<reqwest::Error>() {
+        return from_transport_error(error, context);
+    }
+    match error.downcast_ref::<StreamTimeout>() {
+        Some(timeout) => {
+            let message = match timeout {
+                StreamTimeout::Headers => format!("`{}` did not begin to answer", context.name),
+                StreamTimeout::Read => {
+                    format!("`{}` stopped in the middle of its answer", context.name)
+                }
+            };
+            AttemptError::new(ModelErrorKind::Timeout, message).transient()
+        }
+        None => AttemptError::malformed(context, &error.to_string()),
+    }
+}
+
+/// Converts a connection error.
+fn from_transport_error(error: &reqwest::Error, context: ErrorContext<'_>) -> AttemptError {
+    let mut cause: &dyn std::error::Error = error;
+    // The innermost error has the actual reason.
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    let cause = cause.to_string().to_lowercase();
+    let cause = cause.split(" (os error").next().unwrap_or_default();
+    let cause = error_message::sanitize(cause, context.key);
+    if error.is_connect() {
+        let address = error.url().map(|url| url.origin().ascii_serialization());
+        let address = address.map_or_else(String::new, |address| format!(" at {address}"));
+        let message = format!("`{}` cannot be reached{address}", context.name);
+        return AttemptError::new(ModelErrorKind::Unavailable, with_detail(message, cause))
+            .help("is it running there, and is the base URL right?")
+            .transient();
+    }
+    if error.is_timeout() {
+        let message = format!("`{}` did not answer in time", context.name);
+        return AttemptError::new(ModelErrorKind::Timeout, message).transient();
+    }
+    if error.is_builder() {
+        return AttemptError::malformed(context, &cause.unwrap_or_default());
+    }
+    AttemptError::interrupted(context)
+}
+
+/// Converts a response with an error status.
+pub(super) fn from_response(
+    status: StatusCode,
+    body: &str,
+    headers: &HeaderMap,
+    context: ErrorContext<'_>,
+) -> AttemptError {
+    let detail = error_message::parse(body, context.key);
+    let code = serde_json::from_str(body)
+        .map_or_else(|_| String::new(), |body| error_message::code(&body));
+    let mut error = from_status(status.as_u16(), &code, detail, context);
+    error.retry_after = delay_from_headers(headers, context.now).or_else(|| delay_from_body(body));
+    // The header overrides our reading of the status, except for errors that no retry can resolve.
+    match headers.get("x-should-retry").map(HeaderValue::as_bytes) {
+        Some(b"false") => error.is_transient = false,
+        Some(b"true") if !matches!(status.as_u16(), 400 | 401 | 403 | 404) => {
+            error.is_transient = true;
+        }
+        _ => {}
+    }
+    error
+}
+
+/// Returns the status that corresponds to an error code.
+fn status_of(code: &str) -> u16 {
+    let number = code.split(' ').find_map(|code| code.parse().ok());
+    number.unwrap_or_else(|| match code {
+        code if code.contains("overloaded") => 529,
+        code if code.contains("rate_limit") => 429,
+        code if code.contains("authentication") => 401,
+        code if code.contains("permission") => 403,
+        code if code.contains("not_found") => 404,
+        code if code.contains("invalid_request") => 400,
+        // An unknown code counts as a failure of the server, which may pass.
+        _ => 500,
+    })
+}
+
+fn from_status(
+    status: u16,
+    code: &str,
+    detail: Option<String>,
+    context: ErrorContext<'_>,
+) -> AttemptError {
+    let name = context.name;
+    let error =
+        |kind, message: String| AttemptError::new(kind, with_detail(message, detail.clone()));
+    let has_no_credit = code.contains("insufficient_quota") || code.contains("billing");
+    match status {
+        401 => error(ModelErrorKind::Key, format!("`{name}` refuses the key")).help(key_help(name)),
+        403 => error(
+            ModelErrorKind::Key,
+            format!("`{name}` denies access with this key"),
+        )
+        .help(key_help(name)),
+        402 | 429 if status == 402 || has_no_credit => error(
+            ModelErrorKind::Limited,
+            format!("no credit is left with `{name}`"),
+        )
+        .help("check the account with the provider"),
+        429 => error(
+            ModelErrorKind::Limited,
+            format!("`{name}` limits the rate of requests"),
+        )
+        .help("wait a little, or ask another model")
+        .transient(),
+        404 => error(
+            ModelErrorKind::Refused,
+            format!("`{}` knows no model `{}`", name.provider, name.model),
+        )
+        .help("check the name of the model, and the base URL if one is set"),
+        300..=399 => error(
+            ModelErrorKind::Refused,
+            format!("`{name}` redirects to another address (status {status})"),
+        )
+        .help("set the base URL to the address that it redirects to"),
+        400 | 413 if is_context_exceeded(code, detail.as_deref()) => error(
+            ModelErrorKind::Refused,
+            format!("the question is too long for `{name}`"),
+        )
+        .help("list fewer tools with `--tool-tokens`, or ask a model with a larger context"),
+        400..=499 => AttemptError {
+            rejection: detail.clone(),
+            ..error(
+                ModelErrorKind::Refused,
+                format!("`{name}` refuses the question (status {status})"),
+            )
+        },
+        503 | 529 => error(
+            ModelErrorKind::Unavailable,
+            format!("`{name}` is overloaded (status {status})"),
+        )
+        .help("wait a little, or ask another model")
+        .transient(),
+        500 | 502 | 504 => error(
+            ModelErrorKind::Unavailable,
+            format!("`{name}` failed (status {status})"),
+        )
+        .help("ask again later, or ask another model")
+        .transient(),
+        _ => error(
+            ModelErrorKind::Unavailable,
+            format!("`{name}` failed (status {status})"),
+        ),
+    }
+}
+
+fn key_help(name: &ModelName) -> String {
+    match name.key_variable() {
+        Some(variable) => {
+            format!("look at the key in `{variable}`, and at what it is allowed to do")
+        }
+        None => "look at the key, and at what it is allowed to do".to_owned(),
+    }
+}
+
+fn with_detail(message: String, detail: Option<String>) -> String {
+    match detail {
+        Some(detail) => format!("{message}: {detail}"),
+        None => message,
+    }
+}
+
+/// Returns whether an error means that the prompt exceeds the model's context.
+fn is_context_exceeded(code: &str, detail: Option<&str>) -> bool {
+    let detail = detail.unwrap_or_default().to_lowercase();
+    let says = |part: &str| detail.contains(part);
+    code.contains("context_length")
+        || says("context length")
+        || says("context window")
+        || says("prompt is too long")
+        || says("input token count") && says("exceed")
+}

@@ -1,0 +1,223 @@
+//! Requests in the form that `genai` takes, and the reasoning that goes back to the provider.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+
+use genai::adapter::AdapterKind;
+use genai::chat::{
+    ChatMessage, ChatOptions, ChatRequest, ContentPart, MessageContent, ReasoningEffort, Tool,
+    ToolCall, ToolResponse,
+};
+use serde_json::Value;
+
+use super::super::{Message, ModelCall, ModelRequest};
+use super::response_format;
+use super::retry::{DroppedParameters, OptionalParameter};
+use super::settings::ProviderSettings;
+
+/// Converts the conversation, its system prompt and its tools.
+pub(super) fn chat_request(
+    request: &ModelRequest,
+    kind: AdapterKind,
+    reasoning: &ReasoningCache,
+) -> ChatRequest {
+    let mut messages = Vec::new();
+    let mut results: Vec<ToolResponse> = Vec::new();
+    let mut names: HashMap<&str, &str> = HashMap::new();
+    for message in &request.messages {
+        if let Message::ToolResult { call, text } = message {
+            // Results are collected, since some protocols want all results of a round in one message.
+            let result = ToolResponse::new(call, text);
+            // Some protocols identify a result by the name of its tool.
+            results.push(match names.get(call.as_str()) {
+                Some(name) => result.with_fn_name(*name),
+                None => result,
+            });
+            continue;
+        }
+        messages.extend(tool_messages(&mut results, kind));
+        match message {
+            Message::User(text) => messages.push(ChatMessage::user(text)),
+            Message::Assistant { text, calls } => {
+                names.extend(
+                    calls
+                        .iter()
+                        .map(|call| (call.id.as_str(), call.name.as_str())),
+                );
+                // The original message has the reasoning that some providers require.
+                let original = reasoning.find(text, calls);
+                messages.extend(original.or_else(|| assistant_message(text, calls)));
+            }
+            Message::ToolResult { .. } => {}
+        }
+    }
+    messages.extend(tool_messages(&mut results, kind));
+    let mut chat = ChatRequest::new(messages);
+    if !request.system.is_empty() {
+        chat = chat.with_system(&*request.system);
+    }
+    if !request.tools.is_empty() {
+        chat = chat.with_tools(request.tools.iter().map(|tool| {
+            Tool::new(tool.name.clone())
+                .with_description(&tool.description)
+                .with_schema(Value::from(&tool.parameters))
+        }));
+    }
+    chat
+}
+
+/// Converts tool results: one message for all of them, except for protocols with one message per result.
+fn tool_messages(results: &mut Vec<ToolResponse>, kind: AdapterKind) -> Vec<ChatMessage> {
+    let results = std::mem::take(results);
+    if is_ollama(kind) {
+        return results.into_iter().map(ChatMessage::tool).collect();
+    }
+    if results.is_empty() {
+        return Vec::new();
+    }
+    vec![ChatMessage::tool(MessageContent::from_tool_responses(
+        results,
+    ))]
+}
+
+/// Converts a message of the model. Returns `None` for an empty message, which some providers reject.
+fn assistant_message(text: &str, calls: &[ModelCall]) -> Option<ChatMessage> {
+    let text = Some(text).filter(|text| !text.is_empty());
+    let text = text.map(|text| ContentPart::Text(text.to_owned()));
+    let calls = calls.iter().map(|call| {
+        ContentPart::ToolCall(ToolCall {
+            call_id: call.id.clone(),
+            fn_name: call.name.clone(),
+            fn_arguments: sent_arguments(call),
+            thought_signatures: None,
+        })
+    });
+    let parts: Vec<ContentPart> = text.into_iter().chain(calls).collect();
+    (!parts.is_empty()).then(|| ChatMessage::assistant(MessageContent::from_parts(parts)))
+}
+
+/// Returns the arguments of a call as sent back to the provider. Providers accept objects only; if the model wrote anything else,
+/// the result of the call quotes it.
+fn sent_arguments(call: &ModelCall) -> Value {
+    match Value::from(&call.arguments) {
+        object @ Value::Object(_) => object,
+        _ => Value::Object(serde_json::Map::new()),
+    }
+}
+
+/// Builds the options: timeouts, temperature, length and response format.
+pub(super) fn chat_options(
+    request: &ModelRequest,
+    settings: &ProviderSettings,
+    (kind, model): (AdapterKind, &str),
+    dropped: &DroppedParameters,
+) -> ChatOptions {
+    let mut options = ChatOptions::default()
+        .with_stream_header_timeout(settings.begin_timeout)
+        .with_stream_read_timeout(settings.idle_timeout)
+        .with_capture_usage(true)
+        .with_capture_content(true)
+        .with_capture_tool_calls(true)
+        // The raw body has the parts that `genai` drops.
+        .with_capture_raw_body(true);
+    if returns_reasoning(kind) {
+        options = options.with_capture_reasoning_content(true);
+    }
+    if !dropped.contains(OptionalParameter::Temperature) {
+        options = options.with_temperature(settings.temperature.unwrap_or(request.temperature));
+    }
+    if let Some(max_tokens) = request.max_tokens.or(settings.max_tokens) {
+        options = options.with_max_tokens(max_tokens);
+    }
+    if passes_through(kind) && ends_in_effort(model) {
+        // Without an explicit effort, `genai` cuts suffixes such as `-medium` off the model's name.
+        options = options.with_reasoning_effort(ReasoningEffort::Budget(0));
+    }
+    match &request.answer {
+        Some(answer) if !dropped.contains(OptionalParameter::AnswerSchema) => {
+            response_format::add_schema(options, answer, (kind, model))
+        }
+        _ => options,
+    }
+}
+
+fn is_ollama(kind: AdapterKind) -> bool {
+    matches!(kind, AdapterKind::Ollama | AdapterKind::OllamaCloud)
+}
+
+/// Returns whether the provider expects its reasoning back with the results of calls, and sends it unasked.
+fn returns_reasoning(kind: AdapterKind) -> bool {
+    !matches!(
+        kind,
+        AdapterKind::OpenAIResp | AdapterKind::Gemini | AdapterKind::GeminiIx
+    )
+}
+
+/// Returns whether `genai` passes requests on in OpenAI's protocol unchanged. A reasoning budget is then not sent; it only keeps `genai` from
+/// reading the end of a model name as an effort.
+fn passes_through(kind: AdapterKind) -> bool {
+    !matches!(
+        kind,
+        AdapterKind::Anthropic
+            | AdapterKind::Baidu
+            | AdapterKind::Cohere
+            | AdapterKind::DeepSeek
+            | AdapterKind::Gemini
+            | AdapterKind::GeminiIx
+            | AdapterKind::MiniMax
+            | AdapterKind::Ollama
+            | AdapterKind::OllamaCloud
+            | AdapterKind::OpenAIResp
+            | AdapterKind::OpenCodeGo
+    )
+}
+
+/// Returns whether `genai` would read the end of the name, as in `mistral-medium`, as a reasoning effort.
+fn ends_in_effort(model: &str) -> bool {
+    ReasoningEffort::from_model_name(model).0.is_some()
+}
+
+/// Maximum number of messages to store; the oldest go first.
+const MAX_MESSAGES: usize = 128;
+
+/// The latest messages of the model that request calls, as they arrived. Some providers accept the results of calls only with the
+/// unchanged reasoning that led to them, which [`Message`] cannot hold.
+#[derive(Debug, Default)]
+pub(super) struct ReasoningCache {
+    messages: Mutex<VecDeque<ChatMessage>>,
+}
+
+impl ReasoningCache {
+    /// Stores a message.
+    pub(super) fn insert(&self, message: ChatMessage) {
+        let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        if messages.len() == MAX_MESSAGES {
+            messages.pop_front();
+        }
+        messages.push_back(message);
+    }
+
+    /// Finds the stored message with exactly this text and these calls.
+    fn find(&self, text: &str, calls: &[ModelCall]) -> Option<ChatMessage> {
+        if calls.is_empty() {
+            return None;
+        }
+        let messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut latest = messages.iter().rev();
+        latest
+            .find(|message| matches(message, text, calls))
+            .cloned()
+    }
+}
+
+fn matches(message: &ChatMessage, text: &str, calls: &[ModelCall]) -> bool {
+    let tool_calls = message.content.tool_calls();
+    let is_same = |(tool_call, call): (&&ToolCall, &ModelCall)| {
+        tool_call.call_id == call.id
+            && tool_call.fn_name == call.name
+            && tool_call.fn_arguments == sent_arguments(call)
+    };
+    tool_calls.len() == calls.len()
+        && tool_calls.iter().zip(calls).all(is_same)
+        && message.content.texts().concat() == text
+}

@@ -1,0 +1,132 @@
+//! Dialects in which models write plans, and the instructions for each.
+
+use planwright_core::Catalog;
+
+use super::reply_schema::plan_schema;
+use crate::model::AnswerSchema;
+
+/// A dialect in which a model writes plans.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Notation {
+    /// JSON, whose schema providers can enforce.
+    #[default]
+    Json,
+    /// Lines, which need about two thirds of the tokens.
+    Lines,
+}
+
+impl Notation {
+    /// Finds the dialect with this name.
+    pub fn named(word: &str) -> Option<Self> {
+        match word {
+            "json" => Some(Self::Json),
+            "lines" => Some(Self::Lines),
+            _ => None,
+        }
+    }
+
+    /// Returns the name of the dialect.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Lines => "lines",
+        }
+    }
+
+    /// Returns the system prompt that teaches the dialect.
+    pub fn writing(self) -> &'static str {
+        match self {
+            Self::Json => PLAN_INSTRUCTIONS,
+            Self::Lines => LINES_INSTRUCTIONS,
+        }
+    }
+
+    /// Returns the schema of a plan with the tools of `catalog`, for dialects that providers can enforce.
+    pub fn plan_schema(self, catalog: &Catalog) -> Option<AnswerSchema> {
+        (self == Self::Json).then(|| plan_schema(catalog))
+    }
+
+    /// Returns a hint about the expected form, for replies without a plan.
+    pub(crate) fn format_hint(self) -> &'static str {
+        match self {
+            Self::Json => "answer with one JSON object, {\"steps\": [...], \"output\": [...]}",
+            Self::Lines => {
+                "answer with lines `id = tool(name=value)`, and `return [\"id\"]` as the last"
+            }
+        }
+    }
+}
+
+/// System prompt that teaches a model to write plans in JSON.
+pub const PLAN_INSTRUCTIONS: &str = r#"You write plans. A plan is one JSON object: calls of tools, whose arguments refer to results of other calls. Answer with the plan alone, without any words around it.
+
+{"name": "warn-of-heat", "steps": [
+  {"id": "found", "tool": "list_cities", "args": {"country": "JP"}},
+  {"id": "weather", "for_each": "${found.cities}", "tool": "get_weather", "args": {"city": "${item.name}", "unit": "celsius"}},
+  {"id": "hot", "value": "${weather.filter(w, w.temp > 30)}"},
+  {"id": "warn", "when": "${size(hot) > 0}", "tool": "notify", "args": {"text": "Hot in ${hot[*].city}"}}],
+ "output": ["hot"]}
+
+- Each step has an `id` of its own and exactly one of `tool` with `args`, or `value`, which computes something without any call.
+- "${step.field[0]}" stands for a part of a step's result and keeps its type; within a longer text it is inserted. `[*]` takes a part of every item: "${found.cities[*].name}". `${a.x ?? b.x ?? "none"}` takes the first that is there.
+- Between `${` and `}` may stand any CEL expression over the same names: arithmetic, comparisons, `size(x)`, `x.filter(i, …)`, `x.map(i, …)`, `x.exists(i, …)`.
+- Whatever follows from a reference needs no order: steps that do not refer to each other run at the same time. Write "after": ["id"] only where an order is needed and no data is handed on.
+- "for_each" runs a step once for each item of a list (`${item}`, `${index}`); its result is the list of results. "when" skips a step where its condition is false.
+- "on_error": "continue" goes on without a step; "retry": {"attempts": 3} and "timeout": "30s" do what they say.
+- "output" lists the ids of the steps whose results answer the question. Leave intermediate results out.
+- Call only tools that are listed, with the parameters that are listed; those without `?` are required. Take values from the question, from what is told below, or from results, and make up none.
+- Use as few steps as will do.
+- If these tools cannot do what is asked, answer {"cannot": "why"} in place of a plan. If only the person knows something that you need, and no tool tells it, answer {"ask": "your question"}. The person reads it."#;
+
+/// System prompt that teaches a model to write plans in lines.
+const LINES_INSTRUCTIONS: &str = r#"You write plans. A plan is made of lines: calls of tools, whose arguments refer to results of other calls. Answer with the plan alone, without any words around it.
+
+found = list_cities(country="JP")
+weather = get_weather(city=${item.name}, unit="celsius") {"for_each": ${found.cities}}
+hot = ${weather.filter(w, w.temp > 30)}
+warn = notify(text="Hot in ${hot[*].city}") {"when": ${size(hot) > 0}}
+return ["hot"]
+
+- Each line is a step: an id of its own, `=`, and a call or `${…}`, which computes something without any call. All values are JSON.
+- `${step.field[0]}` stands for a part of a step's result and keeps its type. As a value it needs no quotes; within a text it is inserted. `[*]` takes a part of every item: `${found.cities[*].name}`. `${a.x ?? b.x ?? "none"}` takes the first that is there.
+- Between `${` and `}` may stand any CEL expression over the same names: arithmetic, comparisons, `size(x)`, `x.filter(i, …)`, `x.map(i, …)`, `x.exists(i, …)`.
+- Whatever follows from a reference needs no order: steps that do not refer to each other run at the same time. Write {"after": ["id"]} behind a call only where an order is needed and no data is handed on.
+- Behind a call, in one pair of braces: "for_each" runs it once for each item of a list (`${item}`, `${index}`), its result is the list of results; "when" skips it where its condition is false; "on_error": "continue" goes on without it; "retry": {"attempts": 3} and "timeout": "30s" do what they say.
+- `return` lists the ids of the steps whose results answer the question. Leave intermediate results out.
+- Call only tools that are listed, with the parameters that are listed; those without `?` are required. Take values from the question, from what is told below, or from results, and make up none.
+- Use as few steps as will do.
+- If these tools cannot do what is asked, answer {"cannot": "why"} in place of a plan. If only the person knows something that you need, and no tool tells it, answer {"ask": "your question"}. The person reads it."#;
+
+#[cfg(test)]
+mod tests {
+    use planwright_core::Value;
+    use planwright_dialects::native::lines::{from_json, plan_in, to_json};
+
+    use super::*;
+    use crate::create::extract;
+
+    #[test]
+    fn both_examples_are_the_same_plan() {
+        let json = extract(Notation::Json.writing()).unwrap();
+        let json: serde_json::Value = serde_json::from_str(json).unwrap();
+        let mut fields = json.as_object().unwrap().clone();
+        fields.remove("name");
+        let json = Value::from(serde_json::Value::Object(fields));
+        let instructions = Notation::Lines.writing();
+        let example = from_json(&json);
+        assert!(
+            instructions.contains(&example),
+            "{instructions} lacks {example}"
+        );
+        assert_eq!(to_json(&example), Some(json));
+        assert_eq!(plan_in(&example), Some(example.trim()));
+    }
+
+    #[test]
+    fn dialects_have_names() {
+        for dialect in [Notation::Json, Notation::Lines] {
+            assert_eq!(Notation::named(dialect.as_str()), Some(dialect));
+        }
+        assert_eq!(Notation::named("yaml"), None);
+    }
+}

@@ -1,0 +1,174 @@
+//! A run that starts before its plan is complete, and the calls it makes early.
+
+use std::sync::Arc;
+
+use planwright_core::plan::Mode;
+use planwright_core::{StepId, Value};
+use planwright_engine::event::Address;
+use planwright_engine::journal::HeldBack;
+use planwright_engine::{Engine, RunEvent, RunHandle, StampedEvent, Start, ToolError};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::plan_diff::extends;
+use crate::create::{CreatedPlan, Creation, check_beginning};
+
+/// Maximum number of steps to run early. The whole plan so far is checked each time, so the cost is quadratic.
+const MAX_EARLY_STEPS: usize = 200;
+
+/// A tentative run of the steps that have arrived so far.
+#[derive(Debug)]
+pub(super) struct EarlyRun {
+    pub(super) handle: RunHandle,
+    pub(super) events: UnboundedReceiver<StampedEvent>,
+    pub(super) journal: HeldBack,
+    /// Number of steps at the start.
+    pub(super) first_steps: usize,
+    /// The plan as far as it runs.
+    pub(super) plan: CreatedPlan,
+    /// Number of times the plan was extended.
+    pub(super) extensions: usize,
+}
+
+impl EarlyRun {
+    /// Starts the run if the plan is meant to run, passes the check so far, and has a step that may start early.
+    pub(super) fn start(
+        text: String,
+        creation: &Creation<'_>,
+        engine: &Engine,
+        run: &Arc<str>,
+    ) -> Option<Self> {
+        let plan = check_beginning(text, creation)?;
+        let first_steps = plan.checked.steps().len();
+        if plan.checked.plan().mode != Mode::Run {
+            return None;
+        }
+        // A run in which no step can start yet gains nothing.
+        if first_steps > MAX_EARLY_STEPS
+            || !(0..first_steps).any(|step| plan.checked.may_start_early(step))
+        {
+            return None;
+        }
+        let journal = HeldBack::new();
+        // As long as only read-only calls are made, nothing needs to be durable: entries stay in memory, and the header follows with the
+        // complete plan.
+        let start = Start::new(Arc::clone(run), plan.checked.clone())
+            .with_journal(Arc::new(journal.clone()), Value::Null)
+            .tentative();
+        let (handle, events) = engine.launch(start);
+        Some(Self {
+            handle,
+            events,
+            journal,
+            first_steps,
+            plan,
+            extensions: 0,
+        })
+    }
+
+    /// Extends the run if the longer plan passes the check and leaves the started steps unchanged. Returns whether it did.
+    pub(super) fn try_extend(&mut self, text: String, creation: &Creation<'_>) -> bool {
+        if let Some(plan) = check_beginning(text, creation)
+            && plan.checked.steps().len() <= MAX_EARLY_STEPS
+            && plan.checked.steps().len() > self.plan.checked.steps().len()
+            && extends(&self.plan.checked, &plan.checked, &creation.check)
+        {
+            self.extend(plan);
+            return true;
+        }
+        false
+    }
+
+    pub(super) fn extend(&mut self, plan: CreatedPlan) {
+        // A run that has already ended rejects the extension; its summary reports why it ended.
+        let _ = self.handle.extend(plan.checked.clone());
+        self.plan = plan;
+        self.extensions += 1;
+    }
+}
+
+/// A read-only call sent before the plan was complete.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct EarlyCall {
+    /// The calling step.
+    pub at: Arc<Address>,
+    /// The tool name as written in the plan.
+    pub tool: Arc<str>,
+    /// The attempt number, counted from 1.
+    pub attempt: u32,
+    /// The call's arguments.
+    pub args: Value,
+    /// The failure or cancellation of the call, if it did not succeed.
+    pub error: Option<ToolError>,
+    /// True if the run of the complete plan uses the result.
+    pub counts: bool,
+}
+
+/// Collects the early calls from run events.
+#[derive(Debug, Default)]
+pub(super) struct EarlyCallLog {
+    pub(super) calls: Vec<EarlyCall>,
+    /// Number of plan extensions seen.
+    extensions: usize,
+    /// Number of extensions that complete the plan, once known.
+    complete_after: Option<usize>,
+}
+
+impl EarlyCallLog {
+    /// Marks the plan as complete after `times` extensions.
+    pub(super) fn complete_after(&mut self, times: usize) {
+        self.complete_after = Some(times);
+    }
+
+    fn is_complete(&self) -> bool {
+        self.complete_after
+            .is_some_and(|times| self.extensions >= times)
+    }
+
+    /// Processes an event and returns whether an early call was sent.
+    pub(super) fn observe(&mut self, event: &RunEvent) -> bool {
+        match event {
+            RunEvent::PlanExtended { .. } => self.extensions += 1,
+            RunEvent::AttemptStarted {
+                at,
+                tool,
+                attempt,
+                args,
+            } if !self.is_complete() => {
+                self.calls.push(EarlyCall {
+                    at: Arc::clone(at),
+                    tool: Arc::clone(tool),
+                    attempt: *attempt,
+                    args: args.clone(),
+                    error: None,
+                    counts: false,
+                });
+                return true;
+            }
+            RunEvent::AttemptEnded {
+                at, attempt, error, ..
+            } => {
+                let mut calls = self.calls.iter_mut();
+                if let Some(call) = calls.find(|call| call.at == *at && call.attempt == *attempt) {
+                    call.error.clone_from(error);
+                }
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// Marks every early call as used.
+    pub(super) fn use_all(&mut self) {
+        for call in &mut self.calls {
+            call.counts = true;
+        }
+    }
+
+    /// Marks the successful early calls as used, except those of `discarded` steps.
+    pub(super) fn use_answered(&mut self, discarded: &[StepId]) {
+        for call in &mut self.calls {
+            call.counts = call.error.is_none() && !discarded.contains(call.at.outermost());
+        }
+    }
+}

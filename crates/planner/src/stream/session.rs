@@ -1,0 +1,308 @@
+//! The session of a streamed run: requests the plan, runs it early, and recovers if the plan turns out invalid.
+
+use std::sync::Arc;
+
+use futures::StreamExt;
+use planwright_core::StepId;
+use planwright_core::plan::Mode;
+use planwright_engine::journal::{Entry, HeldBack};
+use planwright_engine::run::History;
+use planwright_engine::{Engine, JournalError, RunSummary, StampedEvent, Start};
+
+use super::early_run::{EarlyCallLog, EarlyRun};
+use super::plan_diff::{discarded_steps, extends};
+use super::plan_reader::ReplyParser;
+use super::request::{Keeper, Kept, Streamed, Streaming, Told};
+use crate::create::{Created, CreatedPlan, Creation, PlanConversation};
+use crate::model::{Delivery, ModelError, ModelErrorKind, ModelRequest, Piece, Reply, answer};
+
+/// Requests a plan and runs it: read-only steps as soon as the plan so far passes the check, all other steps once the whole plan has
+/// passed.
+///
+/// Dropping the future cancels the request to the model and the run.
+pub async fn stream(streaming: Streaming<'_>) -> Streamed {
+    let Streaming {
+        creation,
+        engine,
+        run,
+        keeper,
+        listener,
+    } = streaming;
+    let mut session = StreamSession {
+        creation: &creation,
+        engine,
+        run,
+        keeper,
+        listener,
+        early_calls: EarlyCallLog::default(),
+        written: 0,
+        first_call: None,
+        abandoned: None,
+    };
+    let mut conversation = PlanConversation::new(&creation);
+    let mut early_run = None;
+    if let Some(request) = conversation.request() {
+        match session.receive_first(request, &mut early_run).await {
+            // The early run has made read-only calls only, so asking again repeats no effect.
+            Err(error) if error.kind == ModelErrorKind::Interrupted && session.written > 0 => {
+                conversation.created.usage += error.usage;
+            }
+            answer => session.process_reply(&mut conversation, answer),
+        }
+    }
+    let outcome = session.finish(&mut conversation, early_run).await;
+    let (summary, unkept) = match outcome {
+        Ok(summary) => (summary, None),
+        Err(error) => (None, Some(error)),
+    };
+    Streamed {
+        created: conversation.created,
+        summary,
+        first_call_at: session.first_call_at(),
+        early: session.early_calls.calls,
+        abandoned: session.abandoned,
+        unkept,
+    }
+}
+
+/// State of a streamed run, from the request to the end of the run.
+struct StreamSession<'a> {
+    creation: &'a Creation<'a>,
+    engine: &'a Engine,
+    run: Arc<str>,
+    keeper: Option<&'a dyn Keeper>,
+    listener: &'a mut (dyn FnMut(Told<'_>) + Send),
+    early_calls: EarlyCallLog,
+    /// Number of bytes written by the model.
+    written: usize,
+    /// Number of bytes written when the first call was sent.
+    first_call: Option<usize>,
+    abandoned: Option<RunSummary>,
+}
+
+impl StreamSession<'_> {
+    /// Receives the first reply and runs its steps early.
+    async fn receive_first(
+        &mut self,
+        request: ModelRequest,
+        early_run: &mut Option<EarlyRun>,
+    ) -> Result<Reply, ModelError> {
+        let mut chunks = self.creation.model.ask(ModelRequest {
+            delivery: Delivery::Live,
+            ..request
+        });
+        let settings = self.creation.settings;
+        let mut parser = ReplyParser::new(settings.notation, settings.max_reply_bytes);
+        loop {
+            let chunk = tokio::select! {
+                biased;
+                // Pending run events are handled before more text is read.
+                Some(event) = next_event(early_run.as_mut()) => {
+                    self.observe(&event);
+                    continue;
+                }
+                chunk = chunks.next() => chunk,
+            };
+            match chunk {
+                Some(Ok(Piece::Text(text))) => {
+                    self.written += text.len();
+                    (self.listener)(Told::Text(&text));
+                    if parser.feed(&text) > 0 {
+                        self.advance(&parser, early_run);
+                    }
+                }
+                Some(Ok(Piece::Done(reply))) => return Ok(reply),
+                Some(Err(error)) => return Err(error),
+                None => return Err(ModelError::broken_off(self.creation.model.name())),
+            }
+        }
+    }
+
+    /// Starts or extends the early run with the steps that have arrived.
+    fn advance(&mut self, parser: &ReplyParser, early_run: &mut Option<EarlyRun>) {
+        let Some(text) = parser.beginning() else {
+            return;
+        };
+        let is_extended = match early_run {
+            Some(early_run) => early_run.try_extend(text, self.creation),
+            None => {
+                *early_run = EarlyRun::start(text, self.creation, self.engine, &self.run);
+                if let Some(early_run) = early_run {
+                    (self.listener)(Told::Launched(&early_run.handle.canceller()));
+                }
+                early_run.is_some()
+            }
+        };
+        if let Some(early_run) = early_run.as_ref().filter(|_| is_extended) {
+            (self.listener)(Told::Grown(&early_run.plan));
+        }
+    }
+
+    /// Completes plan creation and the run. Returns `None` if there is no plan to run.
+    async fn finish(
+        &mut self,
+        conversation: &mut PlanConversation<'_>,
+        early_run: Option<EarlyRun>,
+    ) -> Result<Option<RunSummary>, JournalError> {
+        let Some(early_run) = early_run else {
+            self.request_plan(conversation).await;
+            return match runnable(&conversation.created) {
+                Some(plan) => self.run_complete(&plan).await.map(Some),
+                None => Ok(None),
+            };
+        };
+        if let Some(plan) = runnable(&conversation.created)
+            && extends(&early_run.plan.checked, &plan.checked, &self.creation.check)
+        {
+            return self.run_confirmed(plan, early_run).await.map(Some);
+        }
+        let (before, first_steps) = (early_run.plan.clone(), early_run.first_steps);
+        let buffered = self.abandon(early_run).await;
+        let entries = buffered.entries();
+        // The abandoned run is stored before the model is asked again, which may take long or fail.
+        let journal = match self.keeper {
+            Some(keeper) => {
+                let stored = keeper.abandon(&before, first_steps)?;
+                buffered
+                    .pass_on(Arc::clone(&stored.journal), stored.header)
+                    .await?;
+                Some((keeper, stored.journal))
+            }
+            None => None,
+        };
+        self.request_plan(conversation).await;
+        let Some(plan) = runnable(&conversation.created) else {
+            return Ok(None);
+        };
+        let discarded = discarded_steps(&before.checked, &plan.checked);
+        self.early_calls.use_answered(&discarded);
+        let mut start = self.restart(&plan, &entries, &discarded);
+        if let Some((keeper, journal)) = journal {
+            start = start.with_journal(journal, keeper.go_on(&plan, &discarded)?);
+        }
+        Ok(Some(self.run_to_end(start, &plan).await))
+    }
+
+    /// Requests plans without running them early, until one is valid or the tries are used up. A model whose first plan was wrong is
+    /// likely to be wrong again, and the correct steps of that plan have mostly run by then.
+    async fn request_plan(&mut self, conversation: &mut PlanConversation<'_>) {
+        while let Some(request) = conversation.request() {
+            let answer = answer(self.creation.model, request).await;
+            self.process_reply(conversation, answer);
+        }
+    }
+
+    fn process_reply(
+        &mut self,
+        conversation: &mut PlanConversation<'_>,
+        answer: Result<Reply, ModelError>,
+    ) {
+        let before = conversation.created.attempts.len();
+        conversation.process_reply(answer);
+        for attempt in conversation.created.attempts.iter().skip(before) {
+            (self.listener)(Told::Attempt(attempt));
+        }
+    }
+
+    /// Runs a complete plan without an early run before it.
+    async fn run_complete(&mut self, plan: &CreatedPlan) -> Result<RunSummary, JournalError> {
+        let mut start = Start::new(Arc::clone(&self.run), plan.checked.clone());
+        if let Some(keeper) = self.keeper {
+            let Kept { journal, header } = keeper.begin(plan, None)?;
+            start = start.with_journal(journal, header);
+        }
+        Ok(self.run_to_end(start, plan).await)
+    }
+
+    /// Continues the early run with the complete plan.
+    async fn run_confirmed(
+        &mut self,
+        plan: CreatedPlan,
+        mut early_run: EarlyRun,
+    ) -> Result<RunSummary, JournalError> {
+        if let Some(keeper) = self.keeper {
+            // The entries must reach the store before `close` below lets calls with effects start.
+            let stored = match keeper.begin(&plan, Some(early_run.first_steps)) {
+                Ok(kept) => early_run.journal.pass_on(kept.journal, kept.header).await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = stored {
+                self.abandon(early_run).await;
+                return Err(error);
+            }
+        } else {
+            // Without a store, the buffered entries are of no use.
+            early_run.journal.forget();
+        }
+        (self.listener)(Told::Planned(&plan));
+        early_run.extend(plan);
+        self.early_calls.complete_after(early_run.extensions);
+        early_run.handle.close();
+        while let Some(event) = early_run.events.recv().await {
+            self.observe(&event);
+        }
+        self.early_calls.use_all();
+        Ok(early_run.handle.await)
+    }
+
+    /// Cancels the early run and waits until it has ended.
+    async fn abandon(&mut self, mut early_run: EarlyRun) -> HeldBack {
+        early_run.handle.cancel();
+        while let Some(event) = early_run.events.recv().await {
+            self.observe(&event);
+        }
+        let summary = early_run.handle.await;
+        (self.listener)(Told::Abandoned(&summary));
+        self.abandoned = Some(summary);
+        early_run.journal
+    }
+
+    /// Prepares the same run with another plan, reusing the results of steps that are not `discarded`.
+    fn restart(&self, plan: &CreatedPlan, entries: &[Entry], discarded: &[StepId]) -> Start {
+        let mut history = History::new(entries);
+        for step in discarded {
+            history.forget(step);
+        }
+        Start::new(Arc::clone(&self.run), plan.checked.clone()).after(history)
+    }
+
+    async fn run_to_end(&mut self, start: Start, plan: &CreatedPlan) -> RunSummary {
+        (self.listener)(Told::Planned(plan));
+        self.early_calls.complete_after(0);
+        let (handle, mut events) = self.engine.launch(start);
+        (self.listener)(Told::Launched(&handle.canceller()));
+        while let Some(event) = events.recv().await {
+            self.observe(&event);
+        }
+        handle.await
+    }
+
+    fn observe(&mut self, event: &StampedEvent) {
+        if self.early_calls.observe(&event.event) {
+            self.first_call.get_or_insert(self.written);
+        }
+        (self.listener)(Told::Run(event));
+    }
+
+    fn first_call_at(&self) -> Option<f64> {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "replies are shorter than 2^53 bytes"
+        )]
+        self.first_call
+            .map(|first| first as f64 / self.written.max(1) as f64)
+    }
+}
+
+/// Returns the plan if it is meant to be run.
+fn runnable(created: &Created) -> Option<CreatedPlan> {
+    let plan = created.plan.as_ref()?;
+    (plan.checked.plan().mode == Mode::Run).then(|| plan.clone())
+}
+
+async fn next_event(early_run: Option<&mut EarlyRun>) -> Option<StampedEvent> {
+    match early_run {
+        Some(early_run) => early_run.events.recv().await,
+        None => None,
+    }
+}
