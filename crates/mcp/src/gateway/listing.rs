@@ -13,7 +13,7 @@ use crate::upstream::{UpstreamServer, UpstreamView};
 /// The offers of all servers. A name is the server's own, or made of the server's name and its own if it is ambiguous:
 /// see [`NamingScheme`].
 #[derive(Debug, Default)]
-pub(super) struct Listing {
+pub(super) struct OfferListing {
     pub(super) tools: Vec<Offer<Tool>>,
     pub(super) prompts: Vec<Offer<()>>,
     /// The entries of `resources/list`; the first of several with the same URI counts.
@@ -47,7 +47,7 @@ impl<T> Offer<T> {
     }
 }
 
-impl Listing {
+impl OfferListing {
     /// Creates the listing of `view`. `is_reserved` returns true for names that servers must not use.
     pub(super) fn new(view: &UpstreamView, is_reserved: &dyn Fn(&str) -> bool) -> Self {
         let naming = NamingScheme::new(view, is_reserved);

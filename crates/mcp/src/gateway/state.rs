@@ -9,7 +9,7 @@ use planwright_core::Value;
 use super::call::suspended::SuspendedCalls;
 use super::client::{Client, ClientId};
 use super::host::{Host, Passing};
-use super::listing::Listing;
+use super::listing::OfferListing;
 use crate::session::caller::UpstreamClient;
 use crate::upstream::{UpstreamView, Upstreams};
 
@@ -34,7 +34,7 @@ pub(super) struct GatewayState {
     pub(super) suspended: SuspendedCalls,
     /// True if several clients use the same servers, which then only learn the common capabilities.
     serves_many: bool,
-    listing: Mutex<Option<(Arc<UpstreamView>, Arc<Listing>)>>,
+    listing: Mutex<Option<(Arc<UpstreamView>, Arc<OfferListing>)>>,
 }
 
 impl Gateway {
@@ -119,7 +119,7 @@ impl GatewayState {
     pub(super) async fn find<T>(
         &self,
         client: &Client,
-        find: impl Fn(&Listing) -> Option<T>,
+        find: impl Fn(&OfferListing) -> Option<T>,
     ) -> Option<T> {
         self.start(client);
         if !self.passes_through() {
@@ -133,14 +133,14 @@ impl GatewayState {
         find(&self.current())
     }
 
-    pub(super) fn current(&self) -> Arc<Listing> {
+    pub(super) fn current(&self) -> Arc<OfferListing> {
         let view = self.upstreams.view();
         let mut known = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {
             // Views are immutable, so the same view has the same listing.
             Some((of, listing)) if Arc::ptr_eq(of, &view) => Arc::clone(listing),
             before => {
-                let listing = Listing::new(&view, &|name| self.host.reserves(name));
+                let listing = OfferListing::new(&view, &|name| self.host.reserves(name));
                 let before = before.as_ref().map(|(_, before)| &before.collisions);
                 for clause in &listing.collisions {
                     // Each collision is reported once, not with each new view.

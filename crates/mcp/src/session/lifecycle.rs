@@ -35,7 +35,7 @@ pub(crate) struct Session {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct StartError {
+pub(crate) struct ServerStartError {
     pub(crate) message: String,
     pub(crate) help: String,
 }
@@ -47,20 +47,20 @@ impl Session {
         options: &ConnectOptions,
         log: &Arc<StderrLog>,
         context: ClientContext,
-    ) -> Result<Self, StartError> {
+    ) -> Result<Self, ServerStartError> {
         let program = match &config.reach {
             Reach::Program(program) => program,
             Reach::Http(http) => {
                 let router = Arc::default();
                 let (transport, handle) = open(&config.name, http, Arc::clone(&router), options)
-                    .map_err(StartError::from)?;
+                    .map_err(ServerStartError::from)?;
                 let handle = TransportHandle::Http(handle);
                 return Self::connect_over(transport, handle, router, (config, options), context)
                     .await;
             }
         };
         let (process, pipes) = Process::start(&config.name, program, options, Arc::clone(log))
-            .map_err(|error| StartError::spawn(program, &error))?;
+            .map_err(|error| ServerStartError::spawn(program, &error))?;
         let transport = PipeTransport::new(
             pipes.stdout,
             pipes.stdin,
@@ -82,7 +82,7 @@ impl Session {
         router: Arc<ResponseRouter>,
         (config, options): (&ServerConfig, &ConnectOptions),
         context: ClientContext,
-    ) -> Result<Self, StartError>
+    ) -> Result<Self, ServerStartError>
     where
         T: Transport<RoleClient> + 'static,
     {
@@ -99,7 +99,7 @@ impl Session {
         );
         let info = match negotiate(&mut transport, &client, plan, handle.fallback_delay()).await {
             Ok(info) => info,
-            Err(error) => return Err(StartError::handshake(error, &handle).await),
+            Err(error) => return Err(ServerStartError::handshake(error, &handle).await),
         };
         let server_info = ServerInfo::take(&router, &info.protocol_version);
         let identity = ClientIdentity {
@@ -161,7 +161,7 @@ impl Session {
     }
 }
 
-impl StartError {
+impl ServerStartError {
     /// The server was stopped during its start.
     pub(crate) fn stopped() -> Self {
         Self {
@@ -207,7 +207,7 @@ impl StartError {
     }
 }
 
-impl From<HttpFailure> for StartError {
+impl From<HttpFailure> for ServerStartError {
     fn from(failure: HttpFailure) -> Self {
         Self {
             message: failure.message,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use planwright_core::{Tool, Value};
 
 use super::caller::UpstreamError;
-use super::lifecycle::{Session, StartError};
+use super::lifecycle::{ServerStartError, Session};
 use super::router::RequestError;
 use super::sanitize::{remove_hidden_names, strip_hidden_text};
 use super::tools;
@@ -60,7 +60,10 @@ impl Session {
     }
 
     /// Requests and converts the tools of the server.
-    pub(crate) async fn list_tools(&self, config: &ServerConfig) -> Result<ToolList, StartError> {
+    pub(crate) async fn list_tools(
+        &self,
+        config: &ServerConfig,
+    ) -> Result<ToolList, ServerStartError> {
         let (mut entries, is_whole) = match self.pages("tools/list", "tools").await {
             Ok(pages) => pages,
             Err(error) => return Err(self.list_error(error).await),
@@ -102,7 +105,7 @@ impl Session {
         })
     }
 
-    async fn list_error(&self, error: RequestError) -> StartError {
+    async fn list_error(&self, error: RequestError) -> ServerStartError {
         let message = match error {
             RequestError::Refused(error) => {
                 format!(
@@ -116,7 +119,7 @@ impl Session {
             RequestError::Unsent(reason) | RequestError::Lost(Some(reason)) => reason,
             RequestError::Lost(None) => self.close_reason().await,
         };
-        StartError {
+        ServerStartError {
             message,
             help: self.help(),
         }

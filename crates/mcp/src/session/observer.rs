@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use planwright_core::Value;
 
 use super::caller::UpstreamClient;
-use super::lifecycle::{Session, StartError};
+use super::lifecycle::{ServerStartError, Session};
 
 /// An observer of one server across its starts. Its methods must not block.
 pub(crate) trait ServerObserver: std::fmt::Debug + Send + Sync {
@@ -16,7 +16,7 @@ pub(crate) trait ServerObserver: std::fmt::Debug + Send + Sync {
     fn on_started(&self, session: &Arc<Session>);
 
     /// Reports a failed start.
-    fn on_failed(&self, error: &StartError);
+    fn on_failed(&self, error: &ServerStartError);
 
     /// Reports the end of a connection.
     fn on_disconnected(&self);

@@ -57,7 +57,7 @@ impl Session {
                 .in_flight
                 .set_clock(number, clock.clone());
         }
-        let mut guard = CancelOnDrop {
+        let mut guard = RequestCancelGuard {
             session: self,
             number,
             is_answered: false,
@@ -100,13 +100,13 @@ fn custom_request(method: &str, params: &Value, meta: Value) -> ClientRequest {
 }
 
 /// Sends a cancellation when a caller stops waiting for its request.
-struct CancelOnDrop<'a> {
+struct RequestCancelGuard<'a> {
     session: &'a Session,
     number: i64,
     is_answered: bool,
 }
 
-impl Drop for CancelOnDrop<'_> {
+impl Drop for RequestCancelGuard<'_> {
     fn drop(&mut self) {
         self.session.server_requests.in_flight.remove(self.number);
         if self.is_answered {

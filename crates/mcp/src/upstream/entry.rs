@@ -14,7 +14,7 @@ use super::subscriptions::SubscribedUris;
 use super::view::{UpstreamNotification, UpstreamState, ViewPublisher};
 use crate::config::Reach;
 use crate::session::caller::{Caller, UpstreamClient};
-use crate::session::lifecycle::{Session, StartError};
+use crate::session::lifecycle::{ServerStartError, Session};
 use crate::session::observer::{ClientContext, ListKind, ServerObserver};
 
 /// A server and its index in the published view.
@@ -167,7 +167,7 @@ impl ServerObserver for Upstream {
         self.replace_monitor(Some(monitor));
     }
 
-    fn on_failed(&self, error: &StartError) {
+    fn on_failed(&self, error: &ServerStartError) {
         let failure = self.server.failure(error.clone());
         self.set_state(UpstreamState::Failed(failure));
     }
@@ -267,7 +267,7 @@ impl ServerObserver for VariantObserver {
 
     fn on_started(&self, _: &Arc<Session>) {}
 
-    fn on_failed(&self, _: &StartError) {}
+    fn on_failed(&self, _: &ServerStartError) {}
 
     fn on_disconnected(&self) {}
 

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::server::{AbortOnDrop, Server};
 use super::subscriptions::{SubscribedUris, maintain_subscription};
 use super::view::{ChangeCounts, UpstreamServer, UpstreamState, ViewPublisher};
-use crate::session::lifecycle::{Session, StartError};
+use crate::session::lifecycle::{ServerStartError, Session};
 use crate::session::lists::{ToolList, limit_warnings};
 use crate::session::observer::ListKind;
 use crate::session::sanitize::{remove_hidden_names, strip_hidden_text};
@@ -119,7 +119,7 @@ impl SessionMonitor {
         let limit = server.start_timeout();
         let lists = join_all(ListKind::ALL.map(|kind| self.list(kind)));
         let error = match tokio::time::timeout(limit, lists).await {
-            Err(_) => StartError::timed_out(limit),
+            Err(_) => ServerStartError::timed_out(limit),
             Ok(lists) => match lists.into_iter().collect() {
                 Ok(lists) => {
                     self.publish(lists, PublishReason::Initial);
@@ -139,11 +139,11 @@ impl SessionMonitor {
         false
     }
 
-    async fn list(&self, kind: ListKind) -> Result<ListContent, StartError> {
+    async fn list(&self, kind: ListKind) -> Result<ListContent, ServerStartError> {
         let session = &self.session;
         let has_capability = session.server_info.has_capability(kind.capability());
         let Some(server) = self.server.upgrade() else {
-            return Err(StartError::stopped());
+            return Err(ServerStartError::stopped());
         };
         let config = &server.config;
         let entries = async |method, field, what| {

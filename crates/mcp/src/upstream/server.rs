@@ -14,7 +14,7 @@ use super::connections::ServerFailure;
 use super::options::ConnectOptions;
 use crate::config::ServerConfig;
 use crate::session::caller::UpstreamError;
-use crate::session::lifecycle::{Session, StartError};
+use crate::session::lifecycle::{ServerStartError, Session};
 use crate::session::lists::ToolList;
 use crate::session::observer::{ClientContext, ServerObserver};
 use crate::session::router::RequestError;
@@ -51,7 +51,7 @@ enum ServerPhase {
 }
 
 /// A start in progress. It continues without waiting callers until the server itself is dropped.
-type Starting = Shared<BoxFuture<'static, Result<Arc<Session>, StartError>>>;
+type Starting = Shared<BoxFuture<'static, Result<Arc<Session>, ServerStartError>>>;
 
 impl Server {
     pub(crate) fn new(config: ServerConfig, options: Arc<ConnectOptions>) -> Self {
@@ -70,7 +70,7 @@ impl Server {
     }
 
     /// Starts the server for the first time, and lists its tools.
-    pub(crate) async fn start(&self) -> Result<ToolList, StartError> {
+    pub(crate) async fn start(&self) -> Result<ToolList, ServerStartError> {
         self.state().last_start = Some(Instant::now());
         let start = async {
             let session = self.connect().await?;
@@ -153,7 +153,7 @@ impl Server {
     }
 
     /// Returns the failure of a start, with the end of the standard error output.
-    pub(crate) fn failure(&self, error: StartError) -> ServerFailure {
+    pub(crate) fn failure(&self, error: ServerStartError) -> ServerFailure {
         let name = &self.config.name;
         ServerFailure {
             server: Arc::clone(name),
@@ -259,25 +259,26 @@ impl Server {
             let outcome = with_timeout(limit, start).await.map(Arc::new);
             match server.upgrade() {
                 Some(server) => server.finish_start(outcome),
-                None => Err(StartError::stopped()),
+                None => Err(ServerStartError::stopped()),
             }
         });
         let abort = AbortOnDrop(task.abort_handle());
         let starting = async move {
             let _abort = abort;
-            task.await.unwrap_or_else(|_| Err(StartError::stopped()))
+            task.await
+                .unwrap_or_else(|_| Err(ServerStartError::stopped()))
         };
         starting.boxed().shared()
     }
 
     fn finish_start(
         &self,
-        outcome: Result<Arc<Session>, StartError>,
-    ) -> Result<Arc<Session>, StartError> {
+        outcome: Result<Arc<Session>, ServerStartError>,
+    ) -> Result<Arc<Session>, ServerStartError> {
         let mut state = self.state();
         // The server was stopped during its start; dropping the session ends its process.
         if matches!(state.phase, ServerPhase::Closed) {
-            return Err(StartError::stopped());
+            return Err(ServerStartError::stopped());
         }
         let before = std::mem::replace(
             &mut state.phase,
@@ -298,7 +299,7 @@ impl Server {
     }
 
     /// Returns a start that does not hold the server itself.
-    fn connect(&self) -> impl Future<Output = Result<Session, StartError>> + Send + 'static {
+    fn connect(&self) -> impl Future<Output = Result<Session, ServerStartError>> + Send + 'static {
         let config = Arc::clone(&self.config);
         let options = Arc::clone(&self.options);
         let log = Arc::clone(&self.log);
@@ -318,10 +319,10 @@ impl Server {
 
 async fn with_timeout<T>(
     limit: Duration,
-    start: impl Future<Output = Result<T, StartError>>,
-) -> Result<T, StartError> {
+    start: impl Future<Output = Result<T, ServerStartError>>,
+) -> Result<T, ServerStartError> {
     let outcome = tokio::time::timeout(limit, start).await;
-    outcome.unwrap_or_else(|_| Err(StartError::timed_out(limit)))
+    outcome.unwrap_or_else(|_| Err(ServerStartError::timed_out(limit)))
 }
 
 /// A guard that aborts a task when dropped.

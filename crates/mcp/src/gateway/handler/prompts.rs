@@ -11,7 +11,7 @@ use super::service::{Context, GatewayHandler};
 use crate::gateway::call::raw_results::deliver;
 use crate::gateway::call::suspended::RequestKey;
 use crate::gateway::client::Client;
-use crate::gateway::listing::Listing;
+use crate::gateway::listing::OfferListing;
 use crate::object::with;
 
 impl GatewayHandler {
@@ -32,7 +32,7 @@ impl GatewayHandler {
     ) -> Result<GetPromptResponse, ErrorData> {
         let client = Client::of(&context);
         let name = request.name.clone();
-        let prompt = |listing: &Listing| listing.prompt(&name);
+        let prompt = |listing: &OfferListing| listing.prompt(&name);
         let found = self.gateway.find(&client, prompt).await;
         let offer = self.resolve_offer(found, "prompt", &name)?;
         let params = with_name(&params(&request, &context)?, &offer.name);
@@ -55,7 +55,7 @@ impl GatewayHandler {
         let field = |name: &str| subject.get(name).and_then(Value::as_text);
         let found = match (field("name"), field("uri")) {
             (Some(name), _) => {
-                let prompt = |listing: &Listing| listing.prompt(name);
+                let prompt = |listing: &OfferListing| listing.prompt(name);
                 let found = self.gateway.find(&client, prompt).await;
                 found.and_then(Result::ok).map(|offer| {
                     let subject = with_name(&subject, &offer.name);
@@ -64,7 +64,7 @@ impl GatewayHandler {
             }
             (None, Some(address)) => {
                 let server =
-                    |listing: &Listing| listing.candidate_servers(address).into_iter().next();
+                    |listing: &OfferListing| listing.candidate_servers(address).into_iter().next();
                 let server = self.gateway.find(&client, server).await;
                 server.map(|server| (server, whole.clone()))
             }

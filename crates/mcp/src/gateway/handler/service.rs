@@ -28,7 +28,7 @@ use super::notifications::{ClientSubscriptions, PendingSubscriptions};
 use crate::gateway::capabilities;
 use crate::gateway::client::Client;
 use crate::gateway::host::TaskRequest;
-use crate::gateway::listing::Listing;
+use crate::gateway::listing::OfferListing;
 use crate::gateway::state::{Gateway, GatewayState};
 use crate::session::handshake::REVISIONS;
 
@@ -276,7 +276,7 @@ impl GatewayHandler {
     }
 
     /// Waits for the servers and returns their listing.
-    pub(super) async fn listing(&self, client: &Client) -> Arc<Listing> {
+    pub(super) async fn listing(&self, client: &Client) -> Arc<OfferListing> {
         self.gateway
             .wait_for_servers(client, self.is_notified())
             .await;

@@ -12,7 +12,7 @@ use crate::gateway::call::raw_results::deliver;
 use crate::gateway::call::suspended::{Continuation, RequestKey};
 use crate::gateway::client::Client;
 use crate::gateway::host::HostCall;
-use crate::gateway::listing::{Listing, Offer};
+use crate::gateway::listing::{Offer, OfferListing};
 use crate::object::with;
 use crate::session::caller::UpstreamError;
 
@@ -45,7 +45,7 @@ impl GatewayHandler {
         let result = if self.gateway.host.owns(&client, &name) {
             self.call_own(&client, &context, request).await?
         } else {
-            let tool = |listing: &Listing| listing.tool(&name);
+            let tool = |listing: &OfferListing| listing.tool(&name);
             let found = self.gateway.find(&client, tool).await;
             let offer = self.resolve_offer(found, "tool", &name)?;
             self.gateway.host.allows(&client, &offer.item)?;

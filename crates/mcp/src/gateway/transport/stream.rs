@@ -16,7 +16,7 @@ use super::sessions::SessionEnd;
 use crate::gateway::call::raw_results::RawResultService;
 use crate::gateway::handler::service::GatewayHandler;
 use crate::gateway::state::Gateway;
-use crate::transport::stdio::line::{BoundedLine, LineReader};
+use crate::transport::stdio::line::{BoundedLine, BoundedLineReader};
 
 /// The maximum length of a message in bytes.
 const MAX_MESSAGE_BYTES: usize = 16 << 20;
@@ -75,7 +75,7 @@ where
 /// The messages of a stream from the first request on. Earlier notifications and responses have no meaning, and `rmcp`
 /// would end the connection. It parses messages itself, because `rmcp` ignores unreadable ones without a response.
 struct LenientTransport<R: AsyncRead, W: AsyncWrite> {
-    input: LineReader<R>,
+    input: BoundedLineReader<R>,
     output: AsyncRwTransport<RoleServer, Empty, W>,
     has_begun: bool,
     end: SessionEnd,
@@ -88,7 +88,7 @@ where
 {
     fn new((input, output): (R, W)) -> Self {
         Self {
-            input: LineReader::new(input, MAX_MESSAGE_BYTES),
+            input: BoundedLineReader::new(input, MAX_MESSAGE_BYTES),
             // `rmcp` only writes: this type reads the input itself.
             output: AsyncRwTransport::new(tokio::io::empty(), output),
             has_begun: false,

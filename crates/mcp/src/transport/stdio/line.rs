@@ -12,7 +12,7 @@ const MAX_RETAINED_CAPACITY: usize = 1 << 20;
 const READ_SIZE: usize = 64 << 10;
 
 #[derive(Debug)]
-pub(crate) struct LineReader<R> {
+pub(crate) struct BoundedLineReader<R> {
     read: BufReader<R>,
     line: Vec<u8>,
     is_complete: bool,
@@ -28,7 +28,7 @@ pub(crate) enum BoundedLine<'a> {
     Truncated(&'a [u8]),
 }
 
-impl<R: AsyncRead + Unpin> LineReader<R> {
+impl<R: AsyncRead + Unpin> BoundedLineReader<R> {
     pub(crate) fn new(read: R, limit: usize) -> Self {
         Self {
             read: BufReader::with_capacity(READ_SIZE, read),
@@ -163,18 +163,19 @@ fn surrogate_at(text: &str, at: usize) -> Option<SurrogateHalf> {
 mod tests {
     use std::io;
 
-    use super::{LineReader, repair_text};
+    use super::{BoundedLineReader, repair_text};
 
     #[tokio::test]
     async fn reads_lines_within_the_limit() {
-        let mut reader = LineReader::new(&b"one\r\n\n  two \nexactly10!\nelevenbytes\n"[..], 10);
+        let mut reader =
+            BoundedLineReader::new(&b"one\r\n\n  two \nexactly10!\nelevenbytes\n"[..], 10);
         for expected in ["one", "", "two", "exactly10!"] {
             assert_eq!(reader.next().await.unwrap(), Some(expected.as_bytes()));
         }
         let error = reader.next().await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
 
-        let mut reader = LineReader::new(&b"whole\ncut of"[..], 100);
+        let mut reader = BoundedLineReader::new(&b"whole\ncut of"[..], 100);
         assert_eq!(reader.next().await.unwrap(), Some(&b"whole"[..]));
         assert_eq!(reader.next().await.unwrap(), None);
     }

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWriteExt};
 use tokio::process::ChildStdin;
 use tokio::sync::{mpsc, oneshot};
 
-use super::line::LineReader;
+use super::line::BoundedLineReader;
 use super::log::StderrLog;
 use crate::session::router::ResponseRouter;
 use crate::transport::inbound;
@@ -21,7 +21,7 @@ use crate::transport::inbound;
 /// messages overtake each other, such as a cancellation its own request.
 #[derive(Debug)]
 pub(crate) struct PipeTransport<R> {
-    lines: LineReader<R>,
+    lines: BoundedLineReader<R>,
     outgoing: Option<mpsc::UnboundedSender<QueuedLine>>,
     router: Arc<ResponseRouter>,
     log: Arc<StderrLog>,
@@ -41,7 +41,7 @@ impl<R: AsyncRead + Unpin> PipeTransport<R> {
         let (outgoing, queue) = mpsc::unbounded_channel();
         tokio::spawn(write(stdin, queue));
         Self {
-            lines: LineReader::new(stdout, limit),
+            lines: BoundedLineReader::new(stdout, limit),
             outgoing: Some(outgoing),
             router: Arc::default(),
             log,

@@ -1,7 +1,7 @@
 //! The process of a server and its descendants.
 //!
 //! A server leads a process group of its own, because wrappers such as `npx` and `uvx` start the real server as a
-//! child, and the end of a connection must end the whole group. With a [`Supervisor`](crate::Supervisor), that is the
+//! child, and the end of a connection must end the whole group. With a [`Supervisor`], that is the
 //! leader, and it ends all descendants in any group or session.
 
 use std::io;
@@ -25,7 +25,7 @@ const GROUP_GRACE: Duration = Duration::from_millis(500);
 /// A server process. Dropping it kills the group at once.
 #[derive(Debug)]
 pub(crate) struct Process {
-    group: Group,
+    group: ProcessGroup,
     phase: watch::Receiver<ProcessPhase>,
     stderr_end: watch::Receiver<bool>,
 }
@@ -64,7 +64,7 @@ impl Process {
     ) -> io::Result<(Self, Pipes)> {
         let supervisor = options.supervisor.as_ref().filter(|_| SUPPORTS_SUPERVISION);
         let mut child = command(config, supervisor)?.spawn()?;
-        let group = Group::of(&child, supervisor.is_some());
+        let group = ProcessGroup::of(&child, supervisor.is_some());
         let observer = options.processes.clone().zip(child.id());
         if let Some((observer, pid)) = &observer {
             observer.started(name, *pid);
@@ -183,14 +183,14 @@ async fn collect_stderr(mut stderr: ChildStderr, log: &StderrLog) {
 
 #[cfg(unix)]
 #[derive(Clone, Copy, Debug)]
-struct Group {
+struct ProcessGroup {
     leader: Option<nix::unistd::Pid>,
     /// True if the leader is a supervisor.
     is_supervised: bool,
 }
 
 #[cfg(unix)]
-impl Group {
+impl ProcessGroup {
     fn of(child: &Child, is_supervised: bool) -> Self {
         let id = child.id().and_then(|id| i32::try_from(id).ok());
         Self {
@@ -257,10 +257,10 @@ impl Group {
 /// A placeholder on systems without process groups, where dropping the child kills the process.
 #[cfg(not(unix))]
 #[derive(Clone, Copy, Debug)]
-struct Group;
+struct ProcessGroup;
 
 #[cfg(not(unix))]
-impl Group {
+impl ProcessGroup {
     fn of(_: &Child, _: bool) -> Self {
         Self
     }
