@@ -11,12 +11,12 @@ pub struct Day(Date);
 
 impl Day {
     /// The day, where its year has four digits.
-    pub(super) fn of(date: Date) -> Option<Self> {
+    pub(super) fn from_date(date: Date) -> Option<Self> {
         (1 <= date.year()).then_some(Self(date))
     }
 
     /// The day that a text begins with: `2025-10-05`, with or without a time behind it.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    pub(crate) fn parse_prefix(text: &str) -> Option<Self> {
         let (day, behind) = text.split_at_checked(10)?;
         let is_plain = day.bytes().enumerate().all(|(at, byte)| {
             if at == 4 || at == 7 {
@@ -29,31 +29,31 @@ impl Day {
         if !is_plain || !is_end {
             return None;
         }
-        Self::of(day.parse().ok()?)
+        Self::from_date(day.parse().ok()?)
     }
 
     /// The first day of a month.
-    pub(crate) fn first_of(year: i64, month: i64) -> Option<Self> {
+    pub(crate) fn first_of_month(year: i64, month: i64) -> Option<Self> {
         let (year, month) = (i16::try_from(year).ok()?, i8::try_from(month).ok()?);
-        Self::of(Date::new(year, month, 1).ok()?)
+        Self::from_date(Date::new(year, month, 1).ok()?)
     }
 
     /// How many days it is after the first one of 1970.
-    pub(crate) fn number(self) -> i64 {
+    pub(crate) fn epoch_days(self) -> i64 {
         self.0.duration_since(date(1970, 1, 1)).as_hours() / 24
     }
 
     /// The day that is so many after the first one of 1970.
-    pub(crate) fn from_number(number: i64) -> Option<Self> {
-        Self::of(
+    pub(crate) fn from_epoch_days(days: i64) -> Option<Self> {
+        Self::from_date(
             date(1970, 1, 1)
-                .checked_add(Span::new().try_days(number).ok()?)
+                .checked_add(Span::new().try_days(days).ok()?)
                 .ok()?,
         )
     }
 
     /// The year and the month that it is in.
-    pub(crate) fn month(self) -> (i64, i64) {
+    pub(crate) fn year_month(self) -> (i64, i64) {
         (self.0.year().into(), self.0.month().into())
     }
 

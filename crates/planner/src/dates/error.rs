@@ -12,11 +12,11 @@ pub enum DateError {
         /// The phrase.
         phrase: String,
         /// Phrases that are known and look like it, the nearest first.
-        near: Vec<String>,
+        suggestions: Vec<String>,
     },
     /// It says of some days that there are few of them, but not how many.
     #[error("`{phrase}` does not say how many")]
-    Vague {
+    MissingCount {
         /// The phrase.
         phrase: String,
     },
@@ -40,7 +40,7 @@ pub enum DateError {
     },
     /// It says when something ends, and not when it begins.
     #[error("`{phrase}` does not say from when")]
-    NoBeginning {
+    MissingStart {
         /// The phrase.
         phrase: String,
         /// The last day that it is about.
@@ -48,7 +48,7 @@ pub enum DateError {
     },
     /// It goes from a day that is still to come until today.
     #[error("`{phrase}` begins with {from}, which is still to come")]
-    NotYet {
+    StartsInFuture {
         /// The phrase.
         phrase: String,
         /// The first day that it is about.
@@ -56,7 +56,7 @@ pub enum DateError {
     },
     /// It ends before it begins.
     #[error("`{phrase}` ends on {to}, before it begins on {from}")]
-    Backwards {
+    EndsBeforeStart {
         /// The phrase.
         phrase: String,
         /// Its first day.
@@ -66,7 +66,7 @@ pub enum DateError {
     },
     /// It names a day by its weekday and its date, and they are not the same.
     #[error("`{phrase}` is a {weekday}")]
-    OtherWeekday {
+    WeekdayMismatch {
         /// The phrase.
         phrase: String,
         /// The weekday that the date has.
@@ -84,32 +84,32 @@ impl DateError {
     /// What could be said in its place.
     pub fn help(&self) -> String {
         match self {
-            Self::Unknown { near, .. } if !near.is_empty() => {
-                let near: Vec<String> = near.iter().map(|phrase| format!("`{phrase}`")).collect();
-                format!("near to it: {}", near.join(", "))
+            Self::Unknown { suggestions, .. } if !suggestions.is_empty() => {
+                let suggestions: Vec<String> = suggestions.iter().map(|phrase| format!("`{phrase}`")).collect();
+                format!("near to it: {}", suggestions.join(", "))
             }
             Self::Unknown { .. } => {
                 "say it like `yesterday`, `last 30 days`, `this month`, `October 2025` or \
                  `2025-10-01 to 2025-10-10`"
                     .to_owned()
             }
-            Self::Vague { .. } => "say a number, such as `last 3 days`".to_owned(),
+            Self::MissingCount { .. } => "say a number, such as `last 3 days`".to_owned(),
             Self::Ambiguous {
                 day_first,
                 month_first,
                 ..
             } => format!("write `{day_first}` or `{month_first}`"),
             Self::NoSuchDay { .. } => "look at the number of the day and at the year".to_owned(),
-            Self::NoBeginning { to, .. } => format!("say both: `2025-01-01 to {to}`"),
-            Self::NotYet { from, .. } => format!("say both: `{from} to` and the last day"),
-            Self::Backwards { from, to, .. } => {
+            Self::MissingStart { to, .. } => format!("say both: `2025-01-01 to {to}`"),
+            Self::StartsInFuture { from, .. } => format!("say both: `{from} to` and the last day"),
+            Self::EndsBeforeStart { from, to, .. } => {
                 let range = DateRange {
                     from: *to,
                     to: *from,
                 };
                 format!("the other way round it is `{range}`")
             }
-            Self::OtherWeekday { .. } => "leave the weekday out, or mend the date".to_owned(),
+            Self::WeekdayMismatch { .. } => "leave the weekday out, or mend the date".to_owned(),
             Self::OutOfRange { .. } => "say a smaller number, or a year from 1 to 9999".to_owned(),
         }
     }

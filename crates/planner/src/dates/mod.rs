@@ -3,14 +3,12 @@
 //! Pure and without choice: what time it is, and where, is given. So the same phrase gives the same days again, and a
 //! model never counts days.
 
+mod calendar;
 mod day;
 mod error;
+mod evaluate;
 mod find;
 mod grammar;
-mod help;
-#[cfg(feature = "providers")]
-mod http_date;
-mod meaning;
 mod now;
 mod phrase;
 mod resolve;
@@ -24,7 +22,7 @@ pub use day::{DateRange, Day};
 pub use error::DateError;
 pub use find::{Mention, find};
 #[cfg(feature = "providers")]
-pub(crate) use http_date::http_date;
+pub(crate) use now::http_date;
 pub use now::{Now, TimeError, Zone};
 pub(crate) use resolve::fixed_days;
 pub use resolve::resolve;

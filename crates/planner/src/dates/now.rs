@@ -10,7 +10,7 @@ use jiff::tz::{TimeZone, TimeZoneDatabase};
 use jiff::{SignedDuration, Timestamp};
 
 use super::Day;
-use super::vocabulary::name_of;
+use super::vocabulary::weekday_name;
 
 /// Zones are those that the program brings along, so that they are the same on every machine.
 static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
@@ -85,7 +85,7 @@ impl Now {
         Ok(Self {
             moment,
             zone: zone.0.clone(),
-            today: Day::of(today).ok_or(TimeError::OutOfRange)?,
+            today: Day::from_date(today).ok_or(TimeError::OutOfRange)?,
         })
     }
 
@@ -102,7 +102,7 @@ impl Now {
 impl fmt::Display for Now {
     /// `2025-10-12 (Sunday), Europe/Berlin`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let weekday = name_of(self.today.date().weekday());
+        let weekday = weekday_name(self.today.date().weekday());
         write!(f, "{} ({weekday}), {}", self.today, self.zone())
     }
 }
@@ -130,4 +130,14 @@ impl From<TimeZone> for Zone {
     fn from(zone: TimeZone) -> Self {
         Self(zone)
     }
+}
+
+/// The time since 1970 of a date of HTTP, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+#[cfg(feature = "providers")]
+pub(crate) fn http_date(text: &str) -> Option<Duration> {
+    let parser = jiff::fmt::rfc2822::DateTimeParser::new();
+    let moment = parser.parse_timestamp(text.trim()).ok()?;
+    u64::try_from(moment.as_second())
+        .ok()
+        .map(Duration::from_secs)
 }

@@ -2,7 +2,7 @@
 
 use jiff::civil::Weekday;
 
-use super::phrase::Unit;
+use super::phrase::TimeUnit;
 
 const MONTHS: [&str; 12] = [
     "january",
@@ -54,25 +54,25 @@ const NUMBERS: [&str; 20] = [
 
 const TENS: [(&str, i32); 3] = [("thirty", 30), ("sixty", 60), ("ninety", 90)];
 
-const UNITS: [(&[&str], Unit); 8] = [
-    (&["minute", "minutes"], Unit::Minute),
-    (&["hour", "hours"], Unit::Hour),
-    (&["day", "days"], Unit::Day),
-    (&["week", "weeks"], Unit::Week),
-    (&["fortnight", "fortnights"], Unit::Fortnight),
-    (&["month", "months"], Unit::Month),
-    (&["quarter", "quarters"], Unit::Quarter),
-    (&["year", "years"], Unit::Year),
+const UNITS: [(&[&str], TimeUnit); 8] = [
+    (&["minute", "minutes"], TimeUnit::Minute),
+    (&["hour", "hours"], TimeUnit::Hour),
+    (&["day", "days"], TimeUnit::Day),
+    (&["week", "weeks"], TimeUnit::Week),
+    (&["fortnight", "fortnights"], TimeUnit::Fortnight),
+    (&["month", "months"], TimeUnit::Month),
+    (&["quarter", "quarters"], TimeUnit::Quarter),
+    (&["year", "years"], TimeUnit::Year),
 ];
 
 /// Words and names that say something else as well, and are taken for a time only if the words around them say so.
-const ALSO_WORDS: &[&str] = &[
+const AMBIGUOUS_WORDS: &[&str] = &[
     "april", "aug", "august", "dec", "jan", "june", "mar", "march", "may", "mon", "sat", "sun",
     "wed",
 ];
 
 /// Other words of phrases, to compare misspelt ones with.
-const WORDS: &[&str] = &[
+const OTHER_WORDS: &[&str] = &[
     "today",
     "yesterday",
     "tomorrow",
@@ -99,7 +99,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// Words that name no period by themselves.
-const SMALL: &[&str] = &[
+const FUNCTION_WORDS: &[&str] = &[
     "and", "the", "of", "to", "in", "on", "for", "a", "an", "early", "late", "mid",
 ];
 
@@ -121,7 +121,7 @@ pub(super) fn weekday(word: &str) -> Option<Weekday> {
 }
 
 /// What a weekday is called.
-pub(super) fn name_of(weekday: Weekday) -> &'static str {
+pub(super) fn weekday_name(weekday: Weekday) -> &'static str {
     let found = WEEKDAYS.iter().find(|(.., other)| *other == weekday);
     found.map_or("day", |(name, ..)| name)
 }
@@ -135,7 +135,7 @@ pub(super) fn number(word: &str) -> Option<i32> {
         .or_else(|| tens().map(|(_, value)| *value))
 }
 
-pub(super) fn unit(word: &str) -> Option<Unit> {
+pub(super) fn unit(word: &str) -> Option<TimeUnit> {
     let found = UNITS.iter().find(|(names, _)| names.contains(&word));
     found.map(|(_, unit)| *unit)
 }
@@ -152,8 +152,8 @@ pub(super) fn quarter(word: &str) -> Option<i8> {
 }
 
 /// The word of phrases that a misspelt one looks like.
-pub(super) fn corrected(word: &str) -> Option<String> {
-    let is_known = SMALL.contains(&word) || number(word).is_some() || quarter(word).is_some();
+pub(super) fn correct_spelling(word: &str) -> Option<String> {
+    let is_known = FUNCTION_WORDS.contains(&word) || number(word).is_some() || quarter(word).is_some();
     let names = WEEKDAYS.iter().map(|(name, ..)| (*name).to_owned());
     let months = MONTHS.iter().map(|name| {
         let mut name = (*name).to_owned();
@@ -161,7 +161,7 @@ pub(super) fn corrected(word: &str) -> Option<String> {
         name
     });
     let units = UNITS.iter().flat_map(|(names, _)| names.iter().copied());
-    let words = WORDS.iter().copied().chain(units).map(str::to_owned);
+    let words = OTHER_WORDS.iter().copied().chain(units).map(str::to_owned);
     let distances = words.chain(names).chain(months).map(|known| {
         let distance = strsim::damerau_levenshtein(&known.to_lowercase(), word);
         (distance, known)
@@ -170,6 +170,6 @@ pub(super) fn corrected(word: &str) -> Option<String> {
     (!is_known && 0 < distance && distance * 3 <= word.chars().count()).then_some(nearest)
 }
 
-pub(super) fn is_also_a_word(word: &str) -> bool {
-    ALSO_WORDS.contains(&word)
+pub(super) fn is_ambiguous(word: &str) -> bool {
+    AMBIGUOUS_WORDS.contains(&word)
 }

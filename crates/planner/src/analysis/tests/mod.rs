@@ -1,15 +1,13 @@
 //! Outputs and what is found in them.
 
-mod findings;
-mod lines;
+mod figures;
 mod properties;
-mod trims;
 
 use planwright_core::Value;
 
 use super::{Analysis, StepResult, analyze};
 
-fn value(json: &serde_json::Value) -> Value {
+pub(super) fn value(json: &serde_json::Value) -> Value {
     Value::from_json(&json.to_string()).unwrap()
 }
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::{StepResult, analyze, trimmed};
+use super::super::{StepResult, analyze, trim_value};
 use super::{of, value};
 
 fn json_value() -> impl Strategy<Value = Value> {
@@ -63,7 +63,7 @@ proptest! {
         prop_assert!(!has_null(&written), "{}", written);
         let text = analysis.to_text(budget);
         prop_assert!(text.len() <= (budget * 4).max(40), "{} for {}", text, budget);
-        let cut = trimmed(&whole, budget);
+        let cut = trim_value(&whole, budget);
         prop_assert!(cut.value.to_json().len() <= (budget * 4).max(8));
         prop_assert_eq!(cut.is_cut, cut.value != whole);
     }

@@ -1,8 +1,8 @@
 //! What the words around a phrase say about it: whether it is a time at all, and whether it is all of one.
 
-use super::super::phrase::{Period, Phrase, Unit, Which, YearOf};
-use super::super::token::{Kind, Token};
-use super::super::{grammar, vocabulary};
+use crate::dates::phrase::{DatePhrase, Occurrence, Period, TimeUnit, YearReference};
+use crate::dates::token::{Token, TokenKind};
+use crate::dates::{grammar, vocabulary};
 
 /// Words before a number of four digits that make it a year.
 const YEAR_LEADS: &[&str] = &["compare", "during", "for", "in", "of", "throughout", "year"];
@@ -19,21 +19,21 @@ const MONTH_LEADS: &[&str] = &[
     "within",
 ];
 
-/// Words behind a number that say what it counts, beside those in the plural.
-const COUNTED: &[&str] = &[
+/// Words after a number that say what it counts, beside those in the plural.
+const COUNTED_NOUNS: &[&str] = &[
     "c", "children", "eur", "f", "gb", "gbp", "kb", "kg", "km", "kw", "kwh", "m", "mb", "men",
     "more", "ms", "of", "other", "people", "percent", "points", "px", "rpm", "times", "usd",
     "women",
 ];
 
 /// Words that end like a plural and are none.
-const NO_PLURALS: &[&str] = &[
+const NON_PLURALS: &[&str] = &[
     "across", "always", "as", "does", "has", "is", "its", "less", "minus", "per", "plus", "this",
     "thus", "us", "versus", "vs", "was",
 ];
 
 /// Words before a phrase that make it a part of itself, or something that comes again and again.
-const PARTS: &[&str] = &[
+const PART_WORDS: &[&str] = &[
     "academic",
     "each",
     "early",
@@ -79,12 +79,12 @@ const ORDINALS: &[&str] = &[
 ];
 
 /// Words that ask for a number, so that `in two weeks` is a length of time.
-const ASKING: &[&str] = &[
+const QUANTITY_WORDS: &[&str] = &[
     "average", "fast", "long", "many", "much", "number", "often", "per", "quickly",
 ];
 
 /// Words before `in a week` that make it a day to come.
-const COMING: &[&str] = &[
+const FUTURE_WORDS: &[&str] = &[
     "again",
     "arrive",
     "arrives",
@@ -121,65 +121,65 @@ const COMING: &[&str] = &[
 ];
 
 /// Words between a length of time and the period that it is counted from.
-const FROM: &[&str] = &["after", "before", "from"];
+const ANCHOR_WORDS: &[&str] = &["after", "before", "from"];
 
 /// A phrase within its text.
 #[derive(Clone, Copy)]
-pub(super) struct Around<'t> {
+pub(super) struct PhraseContext<'t> {
     pub(super) text: &'t str,
     pub(super) before: &'t [Token],
-    pub(super) said: &'t [Token],
-    pub(super) behind: &'t [Token],
+    pub(super) matched: &'t [Token],
+    pub(super) after: &'t [Token],
 }
 
-impl Around<'_> {
+impl PhraseContext<'_> {
     /// Whether a phrase is only a part of what the words around it say, which means something else.
-    pub(super) fn is_part(&self, phrase: &Phrase) -> bool {
-        self.is_measured(phrase)
-            || self.is_part_of_itself()
-            || self.goes_on(phrase)
-            || self.is_length(phrase)
+    pub(super) fn is_part_of_larger(&self, phrase: &DatePhrase) -> bool {
+        self.is_anchor(phrase)
+            || self.is_partial()
+            || self.is_modified_after(phrase)
+            || self.is_duration(phrase)
     }
 
     /// Whether a phrase is a time by itself, and nothing else.
-    pub(super) fn is_certain(&self, phrase: &Phrase) -> bool {
+    pub(super) fn is_certain(&self, phrase: &DatePhrase) -> bool {
         let ends_with_number = matches!(
-            self.said.last(),
+            self.matched.last(),
             Some(Token {
-                kind: Kind::Number(..),
+                kind: TokenKind::Number(..),
                 ..
             })
         );
         match phrase {
             // `march 5 miles`
             _ if ends_with_number
-                && self.is_counting()
+                && self.counts_items()
                 && (!is_day(phrase) || self.begins_with_other_word()) =>
             {
                 false
             }
-            Phrase::Only(Period::Year(_)) | Phrase::Between(Period::Year(_), _)
+            DatePhrase::Single(Period::Year(_)) | DatePhrase::Between(Period::Year(_), _)
                 if self.begins_with_number() =>
             {
                 self.lead().is_some_and(|lead| YEAR_LEADS.contains(&lead))
             }
-            Phrase::Only(Period::Half {
-                year: YearOf::Open(_),
+            DatePhrase::Single(Period::Half {
+                year: YearReference::Unstated(_),
                 ..
             }) => self.is_led(MONTH_LEADS) || self.lead() == Some("compare"),
-            Phrase::Only(Period::Week {
-                year: YearOf::Open(_),
+            DatePhrase::Single(Period::Week {
+                year: YearReference::Unstated(_),
                 ..
             }) => {
                 !matches!(
                     self.before.last(),
                     Some(Token {
-                        kind: Kind::Number(..),
+                        kind: TokenKind::Number(..),
                         ..
                     })
                 ) && !self.is_led(&["a", "per"])
             }
-            Phrase::Only(period) | Phrase::Until(period) if self.is_also_a_word(period) => {
+            DatePhrase::Single(period) | DatePhrase::Until(period) if self.is_ambiguous_name(period) => {
                 self.is_led_name(period)
             }
             _ => true,
@@ -196,81 +196,81 @@ impl Around<'_> {
 
     fn begins_with_number(&self) -> bool {
         matches!(
-            self.said.first(),
+            self.matched.first(),
             Some(Token {
-                kind: Kind::Number(..),
+                kind: TokenKind::Number(..),
                 ..
             })
         )
     }
 
     fn begins_with_other_word(&self) -> bool {
-        self.said
+        self.matched
             .first()
             .and_then(Token::word)
-            .is_some_and(vocabulary::is_also_a_word)
+            .is_some_and(vocabulary::is_ambiguous)
     }
 
-    /// Whether the words behind say what a number before them counts: `2024 items`.
-    pub(super) fn is_counting(&self) -> bool {
-        match self.behind.first().map(|token| &token.kind) {
-            Some(Kind::Word(word)) => {
+    /// Whether the words after say what a number before them counts: `2024 items`.
+    pub(super) fn counts_items(&self) -> bool {
+        match self.after.first().map(|token| &token.kind) {
+            Some(TokenKind::Word(word)) => {
                 let is_plural =
-                    word.ends_with('s') && 3 < word.len() && !NO_PLURALS.contains(&word.as_str());
-                is_plural || COUNTED.contains(&word.as_str())
+                    word.ends_with('s') && 3 < word.len() && !NON_PLURALS.contains(&word.as_str());
+                is_plural || COUNTED_NOUNS.contains(&word.as_str())
             }
-            Some(Kind::Sign(sign)) => "%€$£°".contains(*sign),
+            Some(TokenKind::Sign(sign)) => "%€$£°".contains(*sign),
             _ => false,
         }
     }
 
     /// Whether a phrase ends with a bare word that may mean something else.
-    fn is_also_a_word(&self, period: &Period) -> bool {
+    fn is_ambiguous_name(&self, period: &Period) -> bool {
         let is_bare = matches!(
             period,
             Period::Month {
-                year: YearOf::Open(Which::Latest),
+                year: YearReference::Unstated(Occurrence::Latest),
                 ..
-            } | Period::Weekday(_, Which::Latest)
+            } | Period::Weekday(_, Occurrence::Latest)
         );
         is_bare
             && self
-                .said
+                .matched
                 .last()
                 .and_then(Token::word)
-                .is_some_and(vocabulary::is_also_a_word)
+                .is_some_and(vocabulary::is_ambiguous)
     }
 
-    /// Whether the words before a name make it a month or a weekday, and no name goes on behind it.
+    /// Whether the words before a name make it a month or a weekday, and no name goes on after it.
     fn is_led_name(&self, period: &Period) -> bool {
-        if 1 < self.said.len() {
+        if 1 < self.matched.len() {
             // `by May` may name who has done something.
-            return self.said.first().and_then(Token::word) != Some("by");
+            return self.matched.first().and_then(Token::word) != Some("by");
         }
         let is_led = match period {
             Period::Month { .. } => self.is_led(MONTH_LEADS),
-            _ => self.lead().is_some_and(grammar::is_lead),
+            _ => self.lead().is_some_and(grammar::is_lead_word),
         };
         let is_capital =
             |token: &Token| self.text[token.at.clone()].starts_with(char::is_uppercase);
         let goes_on = self
-            .behind
+            .after
             .first()
             .is_some_and(|next| next.word().is_some() && is_capital(next));
-        is_led && !(goes_on && self.said.first().is_some_and(is_capital))
+        is_led && !(goes_on && self.matched.first().is_some_and(is_capital))
     }
 
     /// Whether a phrase is what another time is counted from: `3 days after October 1`, `a week from Monday`.
-    fn is_measured(&self, phrase: &Phrase) -> bool {
-        if matches!(phrase, Phrase::Between(..)) {
+    fn is_anchor(&self, phrase: &DatePhrase) -> bool {
+        if matches!(phrase, DatePhrase::Between(..)) {
             return false;
         }
         let is_from = |token: Option<&Token>| {
             token
                 .and_then(Token::word)
-                .is_some_and(|word| FROM.contains(&word))
+                .is_some_and(|word| ANCHOR_WORDS.contains(&word))
         };
-        let before = if is_from(self.said.first()) {
+        let before = if is_from(self.matched.first()) {
             self.before
         } else if is_from(self.before.last()) {
             &self.before[..self.before.len() - 1]
@@ -282,8 +282,8 @@ impl Around<'_> {
         };
         let counts = ["a", "an", "the", "few", "several", "couple", "of"];
         let is_count = match &count.kind {
-            Kind::Number(..) => true,
-            Kind::Word(word) => {
+            TokenKind::Number(..) => true,
+            TokenKind::Word(word) => {
                 counts.contains(&word.as_str()) || vocabulary::number(word).is_some()
             }
             _ => false,
@@ -292,7 +292,7 @@ impl Around<'_> {
     }
 
     /// Whether the words before a phrase take a part of it: `early October`, `end of last month`, `first week of May`.
-    fn is_part_of_itself(&self) -> bool {
+    fn is_partial(&self) -> bool {
         let word = |back: usize| {
             self.before
                 .len()
@@ -300,7 +300,7 @@ impl Around<'_> {
                 .and_then(|at| self.before[at].word())
         };
         let is_same = word(2) == Some("same") && word(1).and_then(vocabulary::unit).is_some();
-        if is_same || word(1).is_some_and(|word| PARTS.contains(&word)) {
+        if is_same || word(1).is_some_and(|word| PART_WORDS.contains(&word)) {
             return true;
         }
         let of = if word(1) == Some("the") { 2 } else { 1 };
@@ -310,11 +310,11 @@ impl Around<'_> {
         let is_ordinal = |back: usize| {
             let at = self.before.len().checked_sub(back);
             at.is_some_and(|at| match &self.before[at].kind {
-                Kind::Word(word) => {
+                TokenKind::Word(word) => {
                     ORDINALS.contains(&word.as_str()) || vocabulary::number(word).is_some()
                 }
-                Kind::Number(..) | Kind::Ordinal(_) => true,
-                Kind::Sign(_) => false,
+                TokenKind::Number(..) | TokenKind::Ordinal(_) => true,
+                TokenKind::Sign(_) => false,
             })
         };
         word(of + 1).is_some_and(|part| {
@@ -326,16 +326,16 @@ impl Around<'_> {
         })
     }
 
-    /// Whether the words behind a phrase belong to it and change it: `last week of May`, `Friday the 13th`, `Q1 of fiscal 2024`.
-    fn goes_on(&self, phrase: &Phrase) -> bool {
-        let word = |at: usize| self.behind.get(at).and_then(Token::word);
+    /// Whether the words after a phrase belong to it and change it: `last week of May`, `Friday the 13th`, `Q1 of fiscal 2024`.
+    fn is_modified_after(&self, phrase: &DatePhrase) -> bool {
+        let word = |at: usize| self.after.get(at).and_then(Token::word);
         let is_weekday = matches!(
             phrase,
-            Phrase::Only(Period::Weekday(..) | Period::Weekend(_))
+            DatePhrase::Single(Period::Weekday(..) | Period::Weekend(_))
         );
         let is_counted = matches!(
             phrase,
-            Phrase::Only(Period::Rolling(..) | Period::Whole(..) | Period::Current(_))
+            DatePhrase::Single(Period::Rolling(..) | Period::CalendarUnits(..) | Period::ToDate(_))
         );
         let fiscal = if word(0) == Some("of") {
             word(1)
@@ -353,9 +353,9 @@ impl Around<'_> {
         );
         let is_number = |at: usize| {
             matches!(
-                self.behind.get(at),
+                self.after.get(at),
                 Some(Token {
-                    kind: Kind::Ordinal(_) | Kind::Number(_, 1..=2),
+                    kind: TokenKind::Ordinal(_) | TokenKind::Number(_, 1..=2),
                     ..
                 })
             )
@@ -366,7 +366,7 @@ impl Around<'_> {
             || matches!(
                 self.before.last(),
                 Some(Token {
-                    kind: Kind::Ordinal(_),
+                    kind: TokenKind::Ordinal(_),
                     ..
                 })
             );
@@ -376,13 +376,13 @@ impl Around<'_> {
     }
 
     /// Whether a phrase is rather a length of time than a day: `5 to 10 days ago`, `how many seconds are in a day`.
-    fn is_length(&self, phrase: &Phrase) -> bool {
-        let Phrase::Only(Period::Offset(count, unit)) = phrase else {
+    fn is_duration(&self, phrase: &DatePhrase) -> bool {
+        let DatePhrase::Single(Period::Offset(count, unit)) = phrase else {
             return false;
         };
-        let first = self.said.first().and_then(Token::word);
+        let first = self.matched.first().and_then(Token::word);
         if let [.., number, joint] = self.before {
-            let is_number = matches!(number.kind, Kind::Number(..))
+            let is_number = matches!(number.kind, TokenKind::Number(..))
                 || number.word().and_then(vocabulary::number).is_some();
             let is_joint = joint.is_sign('-')
                 || joint
@@ -392,36 +392,36 @@ impl Around<'_> {
                 return true;
             }
         }
-        if first != Some("in") || self.said.last().and_then(Token::word) == Some("time") {
+        if first != Some("in") || self.matched.last().and_then(Token::word) == Some("time") {
             return false;
         }
-        let is_coming = self.is_led(COMING);
-        let is_short = matches!(unit, Unit::Minute | Unit::Hour);
+        let is_future = self.is_led(FUTURE_WORDS);
+        let is_short = matches!(unit, TimeUnit::Minute | TimeUnit::Hour);
         let is_asked = self
             .before
             .iter()
             .filter_map(Token::word)
-            .any(|word| ASKING.contains(&word));
+            .any(|word| QUANTITY_WORDS.contains(&word));
         let is_one = *count == 1
             && self
-                .said
+                .matched
                 .get(1)
                 .and_then(Token::word)
                 .is_some_and(|word| matches!(word, "a" | "an" | "one"));
-        !is_coming && (is_one || is_asked || is_short)
+        !is_future && (is_one || is_asked || is_short)
     }
 }
 
 /// Whether a number at the end of a phrase is that of a day.
-fn is_day(phrase: &Phrase) -> bool {
+fn is_day(phrase: &DatePhrase) -> bool {
     let is_dates =
-        |period: &Period| matches!(period, Period::Dates { .. } | Period::Slashed { .. });
+        |period: &Period| matches!(period, Period::MonthDays { .. } | Period::NumericDate { .. });
     match phrase {
-        Phrase::Only(period)
-        | Phrase::Since(period)
-        | Phrase::After(period)
-        | Phrase::Until(period)
-        | Phrase::Before(period)
-        | Phrase::Between(_, period) => is_dates(period),
+        DatePhrase::Single(period)
+        | DatePhrase::Since(period)
+        | DatePhrase::After(period)
+        | DatePhrase::Until(period)
+        | DatePhrase::Before(period)
+        | DatePhrase::Between(_, period) => is_dates(period),
     }
 }

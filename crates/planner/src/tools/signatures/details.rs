@@ -4,27 +4,27 @@ use std::fmt::Write as _;
 
 use planwright_core::{Tool, Value};
 
-use super::shape::{self, Limits, shape};
+use super::shape::{self, ShapeLimits, shape};
 use super::signature::{marks, parameter};
-use super::wording::{one_line, whole};
+use super::prose::{multi_line, one_line};
 
 /// How far the shape of one parameter may go.
-const PARAMETER: Limits = Limits {
+const PARAMETER_LIMITS: ShapeLimits = ShapeLimits {
     depth: 6,
     bytes: 2000,
 };
 
 /// How far the shape of what a tool gives may go.
-const OUTPUT: Limits = Limits {
+const OUTPUT_LIMITS: ShapeLimits = ShapeLimits {
     depth: 8,
     bytes: 4000,
 };
 
 /// How deep the descriptions of parameters within parameters are told.
-const DEPTH: usize = 4;
+const MAX_DEPTH: usize = 4;
 
 /// How many parameters are told, those of parameters included.
-const PARAMETERS: usize = 200;
+const MAX_PARAMETERS: usize = 200;
 
 /// Everything about `tool`: what it does, its parameters with what is said of each, what it gives, its effects.
 pub fn details(tool: &Tool) -> String {
@@ -41,7 +41,7 @@ pub fn details(tool: &Tool) -> String {
     if let Some(said) = tool
         .description
         .as_deref()
-        .map(whole)
+        .map(multi_line)
         .filter(|said| !said.is_empty())
     {
         text += &said;
@@ -49,8 +49,8 @@ pub fn details(tool: &Tool) -> String {
     }
     let root = tool.input.as_value();
     let mut told = String::new();
-    let mut left = PARAMETERS;
-    parameters(root, root, "", DEPTH, &mut left, &mut told);
+    let mut left = MAX_PARAMETERS;
+    parameters(root, root, "", MAX_DEPTH, &mut left, &mut told);
     text += if told.is_empty() {
         "takes nothing that is described\n"
     } else {
@@ -59,7 +59,7 @@ pub fn details(tool: &Tool) -> String {
     text += &told;
     if !tool.output.is_any() {
         let output = tool.output.as_value();
-        let _ = writeln!(text, "gives: {}", shape(output, output, OUTPUT));
+        let _ = writeln!(text, "gives: {}", shape(output, output, OUTPUT_LIMITS));
     }
     let _ = writeln!(text, "effects: {}", effects(tool).join(", "));
     text
@@ -95,7 +95,7 @@ fn parameters(
                     if is_required { "" } else { "?" }
                 )
             } else {
-                parameter(name, property, is_required, root, PARAMETER)
+                parameter(name, property, is_required, root, PARAMETER_LIMITS)
             };
             let _ = write!(text, "- {path}{line}");
             if let Some(description) = description {

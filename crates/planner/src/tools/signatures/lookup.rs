@@ -10,7 +10,7 @@ use super::details::details;
 
 /// What a name leads to. As text it is what a model should be told.
 #[derive(Clone, Debug)]
-pub enum Found {
+pub enum LookupResult {
     /// A tool.
     Tool(Arc<Tool>),
     /// The name does not lead to one tool.
@@ -24,13 +24,13 @@ pub enum Found {
     Unknown {
         /// The name, as it was asked for.
         name: String,
-        /// The name that was probably meant.
+        /// The name that was probably nearest_name.
         nearest: Option<String>,
     },
 }
 
 /// What each of `names` leads to, in their order; a name that is asked for twice is told once.
-pub fn look_up<'n>(catalog: &Catalog, names: impl IntoIterator<Item = &'n str>) -> Vec<Found> {
+pub fn look_up<'n>(catalog: &Catalog, names: impl IntoIterator<Item = &'n str>) -> Vec<LookupResult> {
     let mut seen: Vec<&str> = Vec::new();
     let mut found = Vec::new();
     for name in names {
@@ -42,7 +42,7 @@ pub fn look_up<'n>(catalog: &Catalog, names: impl IntoIterator<Item = &'n str>) 
     found
 }
 
-impl Found {
+impl LookupResult {
     /// The tool, where there is one.
     pub fn tool(&self) -> Option<&Arc<Tool>> {
         match self {
@@ -52,7 +52,7 @@ impl Found {
     }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for LookupResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tool(tool) => f.write_str(&details(tool)),
@@ -76,26 +76,26 @@ impl fmt::Display for Found {
     }
 }
 
-fn find(catalog: &Catalog, name: &str) -> Found {
+fn find(catalog: &Catalog, name: &str) -> LookupResult {
     match catalog.find(name) {
-        Lookup::Found(tool) => Found::Tool(tool),
-        Lookup::Ambiguous(tools) => Found::Several {
+        Lookup::Found(tool) => LookupResult::Tool(tool),
+        Lookup::Ambiguous(tools) => LookupResult::Several {
             reason: catalog.ambiguity(name, &tools),
             names: tools
                 .iter()
                 .map(|tool| catalog.certain_name(tool))
                 .collect(),
         },
-        Lookup::Unknown => Found::Unknown {
+        Lookup::Unknown => LookupResult::Unknown {
             name: name.to_owned(),
-            nearest: meant(catalog, name),
+            nearest: nearest_name(catalog, name),
         },
     }
 }
 
-/// The tool that was probably meant: one of that name of another server, else the one whose name differs least. None if the name
+/// The tool that was probably nearest_name: one of that name of another server, else the one whose name differs least. None if the name
 /// belongs to a server of which no tool is known.
-fn meant(catalog: &Catalog, name: &str) -> Option<String> {
+fn nearest_name(catalog: &Catalog, name: &str) -> Option<String> {
     let owner = catalog.servers().owner(name);
     if owner.is_some_and(|owner| catalog.tools().all(|tool| tool.server != *owner)) {
         return None;

@@ -5,11 +5,11 @@ mod listing;
 mod lookup;
 mod shape;
 mod signature;
-mod wording;
+mod prose;
 
 pub use details::details;
 pub use listing::{Listing, estimated_tokens, listing};
-pub use lookup::{Found, look_up};
+pub use lookup::{LookupResult, look_up};
 pub use signature::signature;
 
 #[cfg(test)]

@@ -7,26 +7,26 @@ use planwright_core::text::{is_visible, visible_json};
 use planwright_core::{Object, Value};
 
 /// How many values of an `enum`, or kinds of a union, are shown.
-const CHOICES: usize = 16;
+const MAX_CHOICES: usize = 16;
 
 /// How many fields of an object are shown.
-const FIELDS: usize = 40;
+const MAX_FIELDS: usize = 40;
 
 /// How many schemas are looked at for one text. References make trees out of little text.
-const WORK: usize = 2000;
+const MAX_SCHEMAS: usize = 2000;
 
 /// How many schemas may stand in each other, unions included, which make nothing deeper.
-const NESTED: usize = 40;
+const MAX_NESTING: usize = 40;
 
 /// The longest value that is shown, in bytes.
-const LITERAL: usize = 60;
+const MAX_LITERAL_LENGTH: usize = 60;
 
 /// What a value may come to that is written at all: no more than a dozen parts.
-const LITERAL_PARTS: usize = LITERAL + 12 * 64;
+const MAX_LITERAL_SIZE: usize = MAX_LITERAL_LENGTH + 12 * 64;
 
 /// How far a text may go.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct ShapeLimits {
     /// How many objects and lists may stand in each other.
     pub(super) depth: usize,
     /// How many bytes the text may take. It is made with less depth until it does, and without any it is as long as it is.
@@ -34,11 +34,11 @@ pub(super) struct Limits {
 }
 
 /// `schema` in few letters. References are looked up in `root`.
-pub(super) fn shape(schema: &Value, root: &Value, limits: Limits) -> String {
+pub(super) fn shape(schema: &Value, root: &Value, limits: ShapeLimits) -> String {
     let at = |depth| {
-        let mut reader = Reader {
+        let mut reader = ShapeWriter {
             root,
-            left: WORK,
+            left: MAX_SCHEMAS,
             nested: 0,
         };
         reader.shape(schema, depth)
@@ -60,7 +60,7 @@ pub(super) fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
         };
         let Some(target) = reference
             .strip_prefix('#')
-            .and_then(|pointer| walk(root, pointer))
+            .and_then(|pointer| resolve_pointer(root, pointer))
         else {
             break;
         };
@@ -96,14 +96,14 @@ pub(super) fn field_name(name: &str) -> String {
 /// A short value as JSON; nothing where it is long.
 pub(super) fn literal(value: &Value) -> Option<String> {
     // Measured before it is written: a default may be large.
-    if value.exceeds(4, LITERAL_PARTS) {
+    if value.exceeds(4, MAX_LITERAL_SIZE) {
         return None;
     }
     let json = value.to_json();
-    (json.len() <= LITERAL).then(|| visible_json(&json).into_owned())
+    (json.len() <= MAX_LITERAL_LENGTH).then(|| visible_json(&json).into_owned())
 }
 
-fn walk<'a>(root: &'a Value, pointer: &str) -> Option<&'a Value> {
+fn resolve_pointer<'a>(root: &'a Value, pointer: &str) -> Option<&'a Value> {
     let mut value = root;
     for segment in pointer.split('/').skip(1) {
         let segment = segment.replace("~1", "/").replace("~0", "~");
@@ -115,20 +115,20 @@ fn walk<'a>(root: &'a Value, pointer: &str) -> Option<&'a Value> {
     Some(value)
 }
 
-struct Reader<'a> {
+struct ShapeWriter<'a> {
     root: &'a Value,
     left: usize,
     nested: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ShapeWriter<'a> {
     fn shape(&mut self, schema: &'a Value, depth: usize) -> String {
         union(self.choices(schema, depth))
     }
 
     /// The kinds and values of which `schema` is the union, unions within it taken apart.
     fn choices(&mut self, schema: &'a Value, depth: usize) -> Vec<String> {
-        let Some(left) = self.left.checked_sub(1).filter(|_| self.nested < NESTED) else {
+        let Some(left) = self.left.checked_sub(1).filter(|_| self.nested < MAX_NESTING) else {
             return vec!["…".to_owned()];
         };
         self.left = left;
@@ -148,14 +148,14 @@ impl<'a> Reader<'a> {
         }
         if let Some(values) = schema.get("enum").and_then(Value::as_list) {
             let shown = |value| literal(value).unwrap_or_else(|| "…".to_owned());
-            return values.iter().take(CHOICES + 1).map(shown).collect();
+            return values.iter().take(MAX_CHOICES + 1).map(shown).collect();
         }
         let is_described = schema.get("properties").is_some() || schema.get("type").is_some();
         for word in ["anyOf", "oneOf"] {
             if let Some(members) = schema.get(word).and_then(Value::as_list)
                 && !is_described
             {
-                let members = members.iter().take(CHOICES + 1);
+                let members = members.iter().take(MAX_CHOICES + 1);
                 return members
                     .flat_map(|member| self.choices(member, depth))
                     .collect();
@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
         match kind {
             "object" => self.object(schema, depth),
             "array" => self.list(schema, depth),
-            other => super::wording::one_line(other).into_owned(),
+            other => super::prose::one_line(other).into_owned(),
         }
     }
 
@@ -198,7 +198,7 @@ impl<'a> Reader<'a> {
         };
         let mut texts: Vec<String> = Vec::new();
         for (name, property) in described.into_iter().flatten() {
-            if texts.len() == FIELDS {
+            if texts.len() == MAX_FIELDS {
                 texts.push("…".to_owned());
                 break;
             }
@@ -224,7 +224,7 @@ impl<'a> Reader<'a> {
         {
             let items = first
                 .iter()
-                .take(FIELDS)
+                .take(MAX_FIELDS)
                 .map(|item| self.shape(item, deeper));
             return format!("[{}]", items.collect::<Vec<_>>().join(", "));
         }
@@ -235,7 +235,7 @@ impl<'a> Reader<'a> {
                 .get("type")
                 .and_then(Value::as_text)
             {
-                Some(kind) => format!("[{}]", super::wording::one_line(kind)),
+                Some(kind) => format!("[{}]", super::prose::one_line(kind)),
                 None => "array".to_owned(),
             },
             (None, _) => "array".to_owned(),
@@ -252,8 +252,8 @@ fn union(texts: Vec<String>) -> String {
         }
     }
     kept.sort_by_key(|text| text == "null");
-    if kept.len() > CHOICES {
-        kept.truncate(CHOICES);
+    if kept.len() > MAX_CHOICES {
+        kept.truncate(MAX_CHOICES);
         kept.push("…".to_owned());
     }
     if kept.is_empty() {

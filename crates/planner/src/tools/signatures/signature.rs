@@ -4,26 +4,26 @@ use std::fmt::Write as _;
 
 use planwright_core::{Tool, Value};
 
-use super::shape::{self, Limits, shape};
-use super::wording::first_sentence;
+use super::shape::{self, ShapeLimits, shape};
+use super::prose::first_sentence;
 
 /// How far the shape of one parameter may go.
-const PARAMETER: Limits = Limits {
+const PARAMETER_LIMITS: ShapeLimits = ShapeLimits {
     depth: 3,
     bytes: 160,
 };
 
 /// How far the shape of what a tool gives may go.
-const OUTPUT: Limits = Limits {
+const OUTPUT_LIMITS: ShapeLimits = ShapeLimits {
     depth: 3,
     bytes: 300,
 };
 
 /// How long what a tool does may be, in bytes.
-const SENTENCE: usize = 160;
+const MAX_SENTENCE_LENGTH: usize = 160;
 
 /// How many parameters are shown; those that must be there always are.
-const PARAMETERS: usize = 24;
+const MAX_PARAMETERS: usize = 24;
 
 /// `github.search_issues(query: string, limit?: integer = 30) -> {items: [{number: integer}]}  -- Find issues [read-only]`.
 ///
@@ -32,7 +32,7 @@ pub fn signature(tool: &Tool) -> String {
     let mut text = format!("{}({})", tool.qualified_name(), parameters(tool));
     if !tool.output.is_any() {
         let output = tool.output.as_value();
-        let _ = write!(text, " -> {}", shape(output, output, OUTPUT));
+        let _ = write!(text, " -> {}", shape(output, output, OUTPUT_LIMITS));
     }
     let said = tool
         .description
@@ -40,7 +40,7 @@ pub fn signature(tool: &Tool) -> String {
         .filter(|said| !said.trim().is_empty());
     let said = said
         .or(tool.title.as_deref())
-        .map(|said| first_sentence(said, SENTENCE));
+        .map(|said| first_sentence(said, MAX_SENTENCE_LENGTH));
     if let Some(said) = said.filter(|said| !said.is_empty()) {
         let _ = write!(text, "  -- {said}");
     }
@@ -56,7 +56,7 @@ pub(super) fn parameter(
     property: &Value,
     is_required: bool,
     root: &Value,
-    limits: Limits,
+    limits: ShapeLimits,
 ) -> String {
     let mark = if is_required { "" } else { "?" };
     let mut kind = shape(property, root, limits);
@@ -93,14 +93,14 @@ fn parameters(tool: &Tool) -> String {
     let (fields, required) = shape::fields(root, root);
     let fields = fields.into_iter().flatten();
     let (must, may): (Vec<_>, Vec<_>) = fields.partition(|(name, _)| required.contains(&&***name));
-    let room = PARAMETERS.saturating_sub(must.len());
+    let room = MAX_PARAMETERS.saturating_sub(must.len());
     let hidden = may.len().saturating_sub(room);
     let must = must.into_iter().map(|field| (field, true));
     let may = may.into_iter().take(room).map(|field| (field, false));
     let mut texts: Vec<String> = must
         .chain(may)
         .map(|((name, property), is_required)| {
-            parameter(name, property, is_required, root, PARAMETER)
+            parameter(name, property, is_required, root, PARAMETER_LIMITS)
         })
         .collect();
     if hidden > 0 {

@@ -1,0 +1,57 @@
+//! Names and data of results, written so that they cannot pose as figures or instructions.
+
+use std::fmt;
+
+use planwright_core::Value;
+use planwright_core::text::visible;
+
+use crate::analysis::clipped;
+
+/// The longest name that is written without quotes, in characters.
+const MAX_PLAIN_NAME: usize = 60;
+
+/// The most characters of data in a line.
+const MAX_QUOTED_TEXT: usize = 120;
+
+/// The name of a step, a tool or a field: as it is if it is one plain word, else in quotes.
+pub(crate) fn display_name(text: &str) -> String {
+    if is_plain(text, "_-.$@") {
+        text.to_owned()
+    } else {
+        quote(text)
+    }
+}
+
+/// A pointer behind the name of its step.
+pub(crate) fn display_pointer(at: &str) -> String {
+    match at {
+        "" => String::new(),
+        _ if is_plain(at, "_-.$@/*~") => format!(" {at}"),
+        _ => format!(" {}", quote(at)),
+    }
+}
+
+/// Data in quotes, with escapes for all that cannot be seen.
+pub(crate) fn quote(text: &str) -> String {
+    let escaped = Value::text(clipped(text, MAX_QUOTED_TEXT)).to_json();
+    visible(&escaped).into_owned()
+}
+
+/// A value as JSON; the visible characters of a text stay as they are.
+pub(crate) fn display_value(value: &Value) -> String {
+    match value {
+        Value::Text(text) => quote(text),
+        other => visible(&other.to_json()).into_owned(),
+    }
+}
+
+/// Several texts in a row.
+pub(crate) fn comma_separated<T: fmt::Display>(texts: impl IntoIterator<Item = T>) -> String {
+    let texts: Vec<String> = texts.into_iter().map(|text| text.to_string()).collect();
+    texts.join(", ")
+}
+
+fn is_plain(text: &str, signs: &str) -> bool {
+    let is_usual = |letter: char| letter.is_alphanumeric() || signs.contains(letter);
+    !text.is_empty() && text.chars().count() <= MAX_PLAIN_NAME && text.chars().all(is_usual)
+}

@@ -1,0 +1,265 @@
+//! Whether a list is one page of a longer one, as the fields beside it tell.
+
+use planwright_core::{Object, Value};
+
+use super::table::join_pointer;
+use crate::analysis::fields::field_name::words;
+use crate::analysis::report::PageInfo;
+
+/// Names of counts of all items, however many of them are listed.
+const TOTAL_COUNTS: &[&str] = &[
+    "total",
+    "total count",
+    "total items",
+    "total results",
+    "total records",
+    "total rows",
+    "total hits",
+    "total elements",
+    "total matches",
+    "total size",
+    "count",
+    "count total",
+    "result count",
+    "results count",
+    "record count",
+    "item count",
+    "row count",
+    "num results",
+    "num found",
+    "number of results",
+    "nb hits",
+    "hits",
+    "matches",
+    "available",
+    "estimated total hits",
+    "found",
+    "size all",
+    "odata count",
+    "total available",
+    "total value",
+    "result size estimate",
+    "x total count",
+    "of",
+];
+
+/// Names of values that lead to the next page, if they are there.
+const NEXT_PAGE: &[&str] = &[
+    "next",
+    "next page",
+    "next page token",
+    "next cursor",
+    "next token",
+    "next link",
+    "next url",
+    "next offset",
+    "next href",
+    "has more",
+    "has next",
+    "has next page",
+    "more",
+    "more results",
+    "more available",
+    "is truncated",
+    "truncated",
+    "incomplete results",
+    "continuation token",
+    "continuation",
+    "last evaluated key",
+    "next marker",
+    "next page url",
+    "next key",
+    "next start",
+    "odata next link",
+];
+
+/// Names of numbers of this page and of the last one.
+const PAGE_NUMBERS: &[&str] = &["page", "page number", "current page", "page index"];
+const LAST_PAGES: &[&str] = &[
+    "pages",
+    "total pages",
+    "page count",
+    "last page",
+    "num pages",
+    "page total",
+];
+
+/// Names of counts of items before this page, and of how long a page may be.
+const OFFSETS: &[&str] = &["from", "offset", "skip", "start", "start index"];
+const LIMITS: &[&str] = &["limit", "max results", "page size", "per page", "size"];
+
+/// Names of fields that are beside a list because it is a bill rather than a page.
+const BILL_FIELDS: &[&str] = &[
+    "amount", "currency", "discount", "invoice", "price", "shipping", "subtotal", "tax", "vat",
+];
+
+/// Names of records that hold such fields.
+const METADATA_OBJECTS: &[&str] = &[
+    "meta",
+    "metadata",
+    "pagination",
+    "paging",
+    "page",
+    "page info",
+    "paginator",
+    "links",
+    "hits",
+    "result",
+    "results",
+    "summary",
+    "cursor",
+    "cursors",
+    "response metadata",
+    "info",
+    "total",
+];
+
+/// What objects hints a list say about its length.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PaginationHints {
+    counts: Vec<(String, u64)>,
+    /// A value that leads to the next page.
+    next: Option<String>,
+    /// Whether the fields are those of a page, whatever their values.
+    is_paged: bool,
+    is_bill: bool,
+}
+
+impl PaginationHints {
+    /// What an object says, beside what is said hints it.
+    pub(crate) fn of(fields: &Object, at: &str, outer: &Self) -> Self {
+        let mut hints = outer.clone();
+        hints.read(fields, at, true);
+        hints
+    }
+
+    /// What a row says about the list that it has at `pointer`, in words of the row.
+    pub(crate) fn of_row(row: &Object, pointer: &str) -> Self {
+        let mut names = pointer.split('/').skip(1).peekable();
+        let mut hints = Self::of(row, "", &Self::default());
+        let mut fields = row;
+        let mut at = String::new();
+        while let Some(name) = names.next() {
+            let name = name.replace("~1", "/").replace("~0", "~");
+            at = join_pointer(&at, &name);
+            let Some(inner) = fields.get(&*name).and_then(Value::as_object) else {
+                break;
+            };
+            if names.peek().is_some() {
+                hints = Self::of(inner, &at, &hints);
+                fields = inner;
+            }
+        }
+        hints
+    }
+
+    fn read(&mut self, fields: &Object, at: &str, is_outer: bool) {
+        let mut page = None;
+        let mut last_page = None;
+        let mut skipped = None;
+        let mut has_limit = false;
+        for (name, value) in fields {
+            let place = join_pointer(at, name);
+            let words = words(name);
+            let name = words.join(" ");
+            let is = |names: &[&str]| names.contains(&name.as_str());
+            self.is_bill |= is_outer && words.iter().any(|word| BILL_FIELDS.contains(&word.as_str()));
+            match value {
+                Value::Object(inner) if is(METADATA_OBJECTS) => self.read(inner, &place, false),
+                Value::Number(number) => {
+                    if let Some(count) = number.as_u64() {
+                        if is(TOTAL_COUNTS) || !is_outer && is(&["value"]) && at.ends_with("/total") {
+                            self.counts.push((place.clone(), count));
+                        }
+                        if is(OFFSETS) && 0 < count {
+                            skipped = Some(place.clone());
+                        }
+                        if is(PAGE_NUMBERS) {
+                            page = Some((place.clone(), count));
+                        }
+                        if is(LAST_PAGES) {
+                            last_page = Some(count);
+                        }
+                    }
+                    if is(&["next offset", "next page", "next start", "next"]) {
+                        self.next.get_or_insert(place);
+                    }
+                }
+                Value::Bool(true) if is(NEXT_PAGE) => {
+                    self.next.get_or_insert(place);
+                }
+                Value::Text(text) if is(NEXT_PAGE) && !text.is_empty() => {
+                    self.next.get_or_insert(place);
+                }
+                Value::Object(inner) if is(NEXT_PAGE) && !inner.is_empty() => {
+                    self.next.get_or_insert(place);
+                }
+                _ => {}
+            }
+            has_limit |= is(LIMITS);
+            self.is_paged |= has_limit || is(&["cursor", "offset", "skip"]);
+            self.is_paged |= is(NEXT_PAGE) || is(PAGE_NUMBERS) || is(LAST_PAGES);
+        }
+        // A page behind the first one has others before it, whatever comes behind.
+        let is_part = |page: u64| last_page.is_some_and(|last| page < last) || 1 < page;
+        if let Some((place, _)) = page.filter(|(_, page)| is_part(*page)) {
+            self.next.get_or_insert(place);
+        }
+        if let Some(place) = skipped.filter(|_| has_limit) {
+            self.next.get_or_insert(place);
+        }
+    }
+
+    /// Whether a list of `count` items is one page, if `sums` are what its fields come to.
+    pub(crate) fn page(&self, count: usize, sums: &[f64]) -> Option<PageInfo> {
+        #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+        let is_sum = |total: u64| sums.iter().any(|sum| (sum - total as f64).abs() < 0.5);
+        let is_more = |total: u64| usize::try_from(total).map_or(true, |total| count < total);
+        let mut longer = self.counts.iter().filter(|(_, total)| {
+            is_more(*total) && !is_sum(*total) && (self.is_paged || !self.is_bill)
+        });
+        let counted = longer.next_back().map(|(place, total)| PageInfo {
+            of: Some(*total),
+            said_by: place.clone(),
+        });
+        let is_whole = self
+            .counts
+            .iter()
+            .any(|(_, total)| usize::try_from(*total) == Ok(count));
+        let next = self.next.as_ref().filter(|_| !is_whole).map(|place| PageInfo {
+            of: None,
+            said_by: place.clone(),
+        });
+        counted.or(next)
+    }
+}
+
+/// Whether lists that were joined are pages: what the rows say, each with the length of its list. If all rows name one total, it is that of
+/// all lists together.
+pub(crate) fn page_of_joined(rows: &[(PaginationHints, usize)], at: &str) -> Option<PageInfo> {
+    let shown: usize = rows.iter().map(|(_, count)| count).sum();
+    let pages: Vec<Option<PageInfo>> = rows
+        .iter()
+        .map(|(hints, count)| hints.page(*count, &[]))
+        .collect();
+    let said_by = format!("{at}{}", pages.iter().flatten().next_back()?.said_by);
+    let totals: Vec<u64> = rows
+        .iter()
+        .filter_map(|(hints, _)| Some(hints.counts.last()?.1))
+        .collect();
+    let is_one = 1 < rows.len()
+        && totals.len() == rows.len()
+        && totals.windows(2).all(|pair| pair[0] == pair[1]);
+    if is_one {
+        let total = totals[0];
+        return (usize::try_from(total) != Ok(shown)).then_some(PageInfo { of: None, said_by });
+    }
+    // The pages of one list end with one that has no next.
+    let is_last_whole =
+        totals.is_empty() && 1 < rows.len() && pages.last().is_some_and(Option::is_none);
+    if is_last_whole {
+        return None;
+    }
+    let of = (totals.len() == rows.len()).then(|| totals.iter().sum());
+    Some(PageInfo { of, said_by })
+}

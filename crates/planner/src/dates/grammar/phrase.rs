@@ -1,0 +1,233 @@
+//! Whole phrases: a period, two of them, or what is before and behind one.
+
+use super::combinators::{Parsed, day_number, one_of, sign, word_sequence, year_number};
+use super::{calendar, part_of_year, relative};
+use crate::dates::phrase::{DatePhrase, Period};
+use crate::dates::token::{Token, TokenKind};
+
+type PeriodParser = fn(&[Token]) -> Parsed<Period>;
+
+/// Readers of periods. Of readings of one length the first counts.
+const PERIOD_PARSERS: &[PeriodParser] = &[
+    relative::named,
+    relative::counted,
+    relative::distant,
+    relative::to_date,
+    calendar::dates,
+    calendar::month,
+    part_of_year::quarter,
+    part_of_year::half,
+    part_of_year::week,
+    calendar::weekday,
+    calendar::weekday_in,
+    calendar::iso,
+    calendar::slashed,
+    calendar::year,
+];
+
+/// Words that may stand before a phrase and change nothing about it.
+const LEAD_WORDS: &[&str] = &[
+    "across",
+    "at",
+    "during",
+    "for",
+    "from",
+    "in",
+    "of",
+    "on",
+    "over",
+    "throughout",
+    "within",
+];
+
+/// A whole text that is one phrase.
+pub(in crate::dates) fn parse_whole(tokens: &[Token]) -> Option<DatePhrase> {
+    let is_edge =
+        |token: &Token| matches!(token.kind, TokenKind::Sign(sign) if sign != '-');
+    let first = tokens.iter().position(|token| !is_edge(token))?;
+    let behind = tokens.iter().rposition(|token| !is_edge(token))? + 1;
+    let tokens = tokens.get(first..behind)?;
+    let is_lead = |token: &Token| token.word().is_some_and(|word| LEAD_WORDS.contains(&word));
+    // `in 3 days` is more than `3 days`, so a lead is left out only where it has to be.
+    let without = tokens.split_first().filter(|(lead, _)| is_lead(lead));
+    [Some(tokens), without.map(|(_, rest)| rest)]
+        .into_iter()
+        .flatten()
+        .find_map(|tokens| {
+            let (found, used) = parse_phrase(tokens)?;
+            (used == tokens.len()).then_some(found)
+        })
+}
+
+/// Whether a token may stand before a phrase and belong to it in meaning.
+pub(in crate::dates) fn is_lead_word(word: &str) -> bool {
+    LEAD_WORDS.contains(&word)
+}
+
+fn parse_period(tokens: &[Token]) -> Parsed<Period> {
+    let skipped = one_of(tokens, &["the"]).unwrap_or(0);
+    let tokens = tokens.get(skipped..)?;
+    let mut best: Parsed<Period> = None;
+    for read in PERIOD_PARSERS {
+        if let Some((found, used)) = read(tokens)
+            && best.as_ref().is_none_or(|(_, longest)| *longest < used)
+        {
+            best = Some((found, used));
+        }
+    }
+    let (found, used) = best?;
+    Some((found, used + skipped))
+}
+
+/// Words that stand between the beginning of a range and its end.
+const CONNECTORS: &[&[&str]] = &[
+    &["to"],
+    &["until"],
+    &["till"],
+    &["through"],
+    &["thru"],
+    &["up", "to"],
+];
+
+/// Words before the end of something whose beginning nobody says, and whether that end belongs to it.
+const END_WORDS: &[(&[&str], bool)] = &[
+    (&["until"], true),
+    (&["till"], true),
+    (&["through"], true),
+    (&["thru"], true),
+    (&["up", "to"], true),
+    (&["by"], true),
+    (&["before"], false),
+    (&["prior", "to"], false),
+];
+
+/// The longest phrase that the list begins with.
+pub(in crate::dates) fn parse_phrase(tokens: &[Token]) -> Parsed<DatePhrase> {
+    let readings = [between(tokens), since(tokens), until(tokens), bare(tokens)];
+    let mut best: Parsed<DatePhrase> = None;
+    for reading in readings.into_iter().flatten() {
+        if best
+            .as_ref()
+            .is_none_or(|(_, longest)| *longest < reading.1)
+        {
+            best = Some(reading);
+        }
+    }
+    best
+}
+
+/// How many tokens stand for `to`.
+pub(super) fn connector(tokens: &[Token]) -> Option<usize> {
+    let dash = || sign(tokens, '-').or_else(|| sign(tokens, '…'));
+    let dots = || {
+        let dots = tokens.iter().take_while(|token| token.is_sign('.')).count();
+        (2 <= dots).then_some(dots)
+    };
+    CONNECTORS
+        .iter()
+        .find_map(|said| word_sequence(tokens, said))
+        .or_else(dash)
+        .or_else(dots)
+}
+
+/// `last week`, `October 1st to October 10th`
+fn bare(tokens: &[Token]) -> Parsed<DatePhrase> {
+    let (first, used) = parse_period(tokens)?;
+    let rest = tokens.get(used..)?;
+    let interval = || {
+        let slash = sign(rest, '/').filter(|_| is_iso(tokens))?;
+        let last = rest.get(slash..).filter(|last| is_iso(last))?;
+        let (last, more) = parse_period(last)?;
+        Some((last, slash + more))
+    };
+    let Some((last, more)) = end(rest, connector).or_else(interval) else {
+        return Some((DatePhrase::Single(first), used));
+    };
+    Some((DatePhrase::Between(first, last), used + more))
+}
+
+/// Whether a list of tokens begins with a year, a hyphen and a month, as an interval of ISO 8601 does.
+fn is_iso(tokens: &[Token]) -> bool {
+    year_number(tokens).is_some() && tokens.get(1).is_some_and(|token| token.is_sign('-'))
+}
+
+/// `from X to Y`, `between X and Y`
+fn between(tokens: &[Token]) -> Parsed<DatePhrase> {
+    if let Some(found) = days_between(tokens) {
+        return Some(found);
+    }
+    let is_from = one_of(tokens, &["from", "since"]).is_some();
+    let lead = one_of(tokens, &["between", "from", "since"])?;
+    let (first, used) = parse_period(tokens.get(lead..)?)?;
+    let used = used + lead;
+    let joins = if is_from { connector } else { and };
+    let rest = tokens.get(used..)?;
+    if let Some((last, more)) = end(rest, joins) {
+        return Some((DatePhrase::Between(first, last), used + more));
+    }
+    let joined = joins(rest)?;
+    let (last, more) = calendar::same_month(&first, rest.get(joined..)?)?;
+    Some((DatePhrase::Between(first, last), used + joined + more))
+}
+
+/// `between 5 and 10 October`
+fn days_between(tokens: &[Token]) -> Parsed<DatePhrase> {
+    let mut used = one_of(tokens, &["between"])?;
+    used += one_of(tokens.get(used..)?, &["the"]).unwrap_or(0);
+    let (first, more) = day_number(tokens.get(used..)?)?;
+    used += more + and(tokens.get(used + more..)?)?;
+    let (mut last, more) = parse_period(tokens.get(used..)?)?;
+    let Period::MonthDays { first: from, .. } = &mut last else {
+        return None;
+    };
+    *from = first;
+    Some((DatePhrase::Single(last), used + more))
+}
+
+fn and(tokens: &[Token]) -> Option<usize> {
+    one_of(tokens, &["and"]).or_else(|| sign(tokens, '-'))
+}
+
+fn end(tokens: &[Token], joins: fn(&[Token]) -> Option<usize>) -> Parsed<Period> {
+    let used = joins(tokens)?;
+    let (last, more) = parse_period(tokens.get(used..)?)?;
+    Some((last, used + more))
+}
+
+/// `since X`, `after X`, `from X on`
+fn since(tokens: &[Token]) -> Parsed<DatePhrase> {
+    let lead = one_of(tokens, &["since", "from", "starting", "after"])?;
+    let word = tokens.first()?.word()?;
+    let with = if word == "starting" {
+        one_of(tokens.get(1..)?, &["from", "on", "with"]).unwrap_or(0)
+    } else {
+        0
+    };
+    let lead = lead + with;
+    let (first, used) = parse_period(tokens.get(lead..)?)?;
+    let used = used + lead;
+    if word == "from" {
+        let more = one_of(tokens.get(used..)?, &["on", "onward", "onwards"])?;
+        return Some((DatePhrase::Since(first), used + more));
+    }
+    let phrase = if word == "after" {
+        DatePhrase::After(first)
+    } else {
+        DatePhrase::Since(first)
+    };
+    Some((phrase, used))
+}
+
+/// `until X`, `before X`
+fn until(tokens: &[Token]) -> Parsed<DatePhrase> {
+    let (lead, is_with) = END_WORDS
+        .iter()
+        .find_map(|(said, is_with)| Some((word_sequence(tokens, said)?, *is_with)))?;
+    let (last, used) = parse_period(tokens.get(lead..)?)?;
+    let phrase = if is_with {
+        DatePhrase::Until(last)
+    } else {
+        DatePhrase::Before(last)
+    };
+    Some((phrase, lead + used))
+}
