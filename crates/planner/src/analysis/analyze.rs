@@ -6,8 +6,8 @@ use super::clipped;
 use super::fields::analyze_fields;
 use super::numbers::Amount;
 use super::report::{
-    ANALYSIS_SCHEMA, Analysis, CollectionAnalysis, FailedStep, ScalarValue, StepAnalysis, StepFailure,
-    StepResult, TableFormat, ValueKind,
+    ANALYSIS_SCHEMA, Analysis, CollectionAnalysis, FailedStep, ScalarValue, StepAnalysis,
+    StepFailure, StepResult, TableFormat, ValueKind,
 };
 use super::tables::{
     Columns, JoinedTable, MAX_ITEMS, PaginationHints, Table, join_field_lists, join_pointer,
@@ -37,7 +37,8 @@ pub fn analyze(results: &[StepResult<'_>], failures: &[StepFailure<'_>]) -> Anal
         schema: ANALYSIS_SCHEMA,
         steps: results.iter().take(MAX_STEPS).map(analyze_step).collect(),
         failures: failures.iter().take(MAX_STEPS).map(failed_step).collect(),
-        steps_left_out: results.len().saturating_sub(MAX_STEPS) + failures.len().saturating_sub(MAX_STEPS),
+        steps_left_out: results.len().saturating_sub(MAX_STEPS)
+            + failures.len().saturating_sub(MAX_STEPS),
     }
 }
 
@@ -66,8 +67,9 @@ fn analyze_step(result: &StepResult<'_>) -> StepAnalysis {
 /// Keeps the page information of the longest list only, if several lists have the same evidence.
 fn keep_longest_page(collections: &mut [CollectionAnalysis]) {
     for at in 0..collections.len() {
-        let said_by =
-            |collection: &CollectionAnalysis| collection.page.as_ref().map(|page| page.said_by.clone());
+        let said_by = |collection: &CollectionAnalysis| {
+            collection.page.as_ref().map(|page| page.said_by.clone())
+        };
         let own = said_by(&collections[at]);
         let count = collections[at].count;
         let others = collections.iter().enumerate();
@@ -110,7 +112,8 @@ fn visit_value(value: &Value, at: &str, context: &WalkContext, into: &mut StepAn
                         .as_object()
                         .is_some_and(|inner| inner.values().any(is_nested))
                 };
-                let is_long = MAX_NAMED_RECORDS < table.rows.len() && table.kind() == ValueKind::Records;
+                let is_long =
+                    MAX_NAMED_RECORDS < table.rows.len() && table.kind() == ValueKind::Records;
                 visit_table(&table, context, into);
                 if is_long || fields.values().any(has_lists) {
                     return;

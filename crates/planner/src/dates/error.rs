@@ -1,78 +1,78 @@
-//! Why a phrase of time means no days.
+//! Errors of date phrases.
 
 use super::{DateRange, Day};
 
-/// Why a phrase of time means no days.
+/// The reason why a date phrase has no range of days.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DateError {
-    /// No such phrase is known.
+    /// The phrase is not known.
     #[error("`{phrase}` is no phrase of time that is known")]
     Unknown {
         /// The phrase.
         phrase: String,
-        /// Phrases that are known and look like it, the nearest first.
+        /// Similar phrases that are known, the most similar first.
         suggestions: Vec<String>,
     },
-    /// It says of some days that there are few of them, but not how many.
+    /// The phrase has a vague count, such as `few`.
     #[error("`{phrase}` does not say how many")]
     MissingCount {
         /// The phrase.
         phrase: String,
     },
-    /// It is read in two ways.
+    /// The phrase can be read in two ways.
     #[error(
         "`{phrase}` is {day_first} where the day is written first, and {month_first} where the month is"
     )]
     Ambiguous {
         /// The phrase.
         phrase: String,
-        /// The day that it is where days come first.
+        /// The day if the day comes first.
         day_first: Day,
-        /// The day that it is where months come first.
+        /// The day if the month comes first.
         month_first: Day,
     },
-    /// The calendar has no such day.
+    /// The day does not exist in the calendar.
     #[error("there is no day `{phrase}`")]
     NoSuchDay {
         /// The phrase.
         phrase: String,
     },
-    /// It says when something ends, and not when it begins.
+    /// The phrase has an end but no start.
     #[error("`{phrase}` does not say from when")]
     MissingStart {
         /// The phrase.
         phrase: String,
-        /// The last day that it is about.
+        /// The last day of the range.
         to: Day,
     },
-    /// It goes from a day that is still to come until today.
+    /// The phrase starts in the future and ends today.
     #[error("`{phrase}` begins with {from}, which is still to come")]
     StartsInFuture {
         /// The phrase.
         phrase: String,
-        /// The first day that it is about.
+        /// The first day of the range.
         from: Day,
     },
-    /// It ends before it begins.
+    /// The phrase ends before it starts.
     #[error("`{phrase}` ends on {to}, before it begins on {from}")]
     EndsBeforeStart {
         /// The phrase.
         phrase: String,
-        /// Its first day.
+        /// The first day.
         from: Day,
-        /// Its last day.
+        /// The last day.
         to: Day,
     },
-    /// It names a day by its weekday and its date, and they are not the same.
+    /// The phrase has a weekday and a date that is another weekday.
     #[error("`{phrase}` is a {weekday}")]
     WeekdayMismatch {
         /// The phrase.
         phrase: String,
-        /// The weekday that the date has.
+        /// The weekday of the date.
         weekday: &'static str,
     },
-    /// It leads out of the years 1 to 9999.
+    /// The phrase is outside of the years 1 to 9999.
     #[error("`{phrase}` leads out of the calendar")]
     OutOfRange {
         /// The phrase.
@@ -81,11 +81,14 @@ pub enum DateError {
 }
 
 impl DateError {
-    /// What could be said in its place.
+    /// Returns advice for a phrase that resolves.
     pub fn help(&self) -> String {
         match self {
             Self::Unknown { suggestions, .. } if !suggestions.is_empty() => {
-                let suggestions: Vec<String> = suggestions.iter().map(|phrase| format!("`{phrase}`")).collect();
+                let suggestions: Vec<String> = suggestions
+                    .iter()
+                    .map(|phrase| format!("`{phrase}`"))
+                    .collect();
                 format!("near to it: {}", suggestions.join(", "))
             }
             Self::Unknown { .. } => {
@@ -109,7 +112,7 @@ impl DateError {
                 };
                 format!("the other way round it is `{range}`")
             }
-            Self::WeekdayMismatch { .. } => "leave the weekday out, or mend the date".to_owned(),
+            Self::WeekdayMismatch { .. } => "leave the weekday out, or correct the date".to_owned(),
             Self::OutOfRange { .. } => "say a smaller number, or a year from 1 to 9999".to_owned(),
         }
     }

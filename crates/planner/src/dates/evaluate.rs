@@ -1,16 +1,18 @@
-//! Step three: from what a phrase says to days, now that it is known what day it is.
+//! Third step of resolution: the days of a parsed phrase, relative to today.
 
 use jiff::civil::Date;
 
 use super::Now;
-use super::calendar::{Anchor, months, iso_week, shifted, weekday_in, weekly, whole, yearly};
+use super::calendar::{
+    Anchor, calendar_units, iso_week, months, shifted, weekday_in, weekly, yearly,
+};
 use super::phrase::{DatePhrase, Occurrence, Period, YearReference};
 use super::vocabulary::weekday_name;
 
-/// The first day and the last.
+/// The first and the last day.
 pub(super) type Days = (Date, Date);
 
-/// Why something means no days.
+/// The reason why a parsed phrase has no range of days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EvaluationError {
     NoSuchDay,
@@ -22,7 +24,7 @@ pub(super) enum EvaluationError {
     OutOfRange,
 }
 
-/// The days of a whole phrase.
+/// Evaluates a phrase.
 pub(super) fn evaluate(phrase: &DatePhrase, now: &Now) -> Result<Days, EvaluationError> {
     let today = now.today().date();
     let latest = Anchor::StartedBy(today);
@@ -35,7 +37,10 @@ pub(super) fn evaluate(phrase: &DatePhrase, now: &Now) -> Result<Days, Evaluatio
         }
         DatePhrase::After(period) => {
             let (_, to) = evaluate_period(period, now, latest)?;
-            until_today(to.tomorrow().map_err(|_| EvaluationError::OutOfRange)?, today)
+            until_today(
+                to.tomorrow().map_err(|_| EvaluationError::OutOfRange)?,
+                today,
+            )
         }
         DatePhrase::Until(period) => {
             let (_, to) = evaluate_period(period, now, latest)?;
@@ -57,11 +62,12 @@ fn until_today(from: Date, today: Date) -> Result<Days, EvaluationError> {
     }
 }
 
-/// From the first day of one period to the last of another. An end without a year is the first one behind the beginning,
-/// and a beginning without a year the latest one before an end that has one.
+/// Evaluates a range from the first day of one period to the last day of another. An end without a year is the first one after
+/// the start; a
+/// start without a year is the latest one before an end with a year.
 fn between(first: &Period, last: &Period, now: &Now) -> Result<Days, EvaluationError> {
     let today = now.today().date();
-    let (from, to) = if is_open(first) && !is_open(last) {
+    let (from, to) = if is_unstated(first) && !is_unstated(last) {
         let (_, to) = evaluate_period(last, now, Anchor::StartedBy(today))?;
         let limit = if has_year(last) { to } else { to.min(today) };
         let (from, _) = evaluate_period(first, now, Anchor::StartedBy(limit))?;
@@ -77,8 +83,8 @@ fn between(first: &Period, last: &Period, now: &Now) -> Result<Days, EvaluationE
     Ok((from, to))
 }
 
-/// Whether a period comes again and again, and nothing says which is meant.
-fn is_open(period: &Period) -> bool {
+/// Returns true for a recurring period without any detail about the occurrence.
+fn is_unstated(period: &Period) -> bool {
     match period {
         Period::Weekday(_, which) | Period::Weekend(which) => *which == Occurrence::Latest,
         _ => period.year() == Some(YearReference::Unstated(Occurrence::Latest)),
@@ -94,7 +100,7 @@ fn has_year(period: &Period) -> bool {
     }
 }
 
-/// The days of a period that means the same on every day; `None` of any other.
+/// Evaluates a period that is independent of today; `None` for any other.
 pub(super) fn evaluate_fixed(period: &Period) -> Option<Days> {
     match *period {
         Period::MonthDays {
@@ -133,21 +139,20 @@ fn evaluate_period(period: &Period, now: &Now, anchor: Anchor) -> Result<Days, E
                 let day = |day| Date::new(year, month, day).ok();
                 Some((day(first)?, day(last)?))
             };
+            // The order of the days is checked in a leap year, which has all days.
             if let (Some((from, to)), true) = (dates(2024), last < first) {
                 return Err(EvaluationError::EndsBeforeStart { from, to });
             }
             let (from, to) = yearly(dates, year, today, anchor)?;
             match weekday {
-                Some(weekday) if from.weekday() != weekday => {
-                    Err(EvaluationError::WeekdayMismatch(weekday_name(from.weekday())))
-                }
+                Some(weekday) if from.weekday() != weekday => Err(
+                    EvaluationError::WeekdayMismatch(weekday_name(from.weekday())),
+                ),
                 _ => Ok((from, to)),
             }
         }
         Period::NumericDate { numbers, year } => numeric_date(numbers, year),
-        Period::Month { month, year } => {
-            yearly(|year| months(year, month, 1), year, today, anchor)
-        }
+        Period::Month { month, year } => yearly(|year| months(year, month, 1), year, today, anchor),
         Period::Quarter { quarter, year } => {
             let first = quarter * 3 - 2;
             yearly(|year| months(year, first, 3), year, today, anchor)
@@ -156,9 +161,7 @@ fn evaluate_period(period: &Period, now: &Now, anchor: Anchor) -> Result<Days, E
             let first = half * 6 - 5;
             yearly(|year| months(year, first, 6), year, today, anchor)
         }
-        Period::Week { week, year } => {
-            yearly(|year| iso_week(year, week), year, today, anchor)
-        }
+        Period::Week { week, year } => yearly(|year| iso_week(year, week), year, today, anchor),
         Period::WeekdayOfWeek(weekday, week) => {
             let day = weekday_in(today, weekday, week).ok_or(EvaluationError::OutOfRange)?;
             Ok((day, day))
@@ -180,10 +183,10 @@ fn evaluate_period(period: &Period, now: &Now, anchor: Anchor) -> Result<Days, E
             Ok((other.min(today), other.max(today)))
         }
         Period::CalendarUnits(first, last, unit) => {
-            whole(today, first, last, unit).ok_or(EvaluationError::OutOfRange)
+            calendar_units(today, first, last, unit).ok_or(EvaluationError::OutOfRange)
         }
         Period::ToDate(unit) => {
-            let (from, _) = whole(today, 0, 0, unit).ok_or(EvaluationError::OutOfRange)?;
+            let (from, _) = calendar_units(today, 0, 0, unit).ok_or(EvaluationError::OutOfRange)?;
             Ok((from, today))
         }
     }
@@ -193,10 +196,12 @@ fn numeric_date((first, second): (i8, i8), year: i16) -> Result<Days, Evaluation
     let day_first = Date::new(year, second, first).ok();
     let month_first = Date::new(year, first, second).ok();
     match (day_first, month_first) {
-        (Some(day_first), Some(month_first)) if day_first != month_first => Err(EvaluationError::Ambiguous {
-            day_first,
-            month_first,
-        }),
+        (Some(day_first), Some(month_first)) if day_first != month_first => {
+            Err(EvaluationError::Ambiguous {
+                day_first,
+                month_first,
+            })
+        }
         (Some(day), _) | (None, Some(day)) => Ok((day, day)),
         (None, None) => Err(EvaluationError::NoSuchDay),
     }

@@ -1,7 +1,6 @@
-//! What phrases of time mean: from "last week" to two days of the calendar.
+//! Resolves date phrases such as "last week" to the first and the last day of a range.
 //!
-//! Pure and without choice: what time it is, and where, is given. So the same phrase gives the same days again, and a
-//! model never counts days.
+//! Resolution is pure and deterministic: callers pass the current time and the time zone. A model therefore never counts days.
 
 mod calendar;
 mod day;

@@ -1,18 +1,18 @@
-//! A phrase in, days out.
+//! Resolves phrases to days.
 
 use super::evaluate::{self, EvaluationError};
 use super::phrase::DatePhrase;
 use super::token::{Token, tokens};
 use super::{DateError, DateRange, Day, Now, find, grammar, vocabulary};
 
-/// The longest phrase that is looked at, in bytes.
+/// The length of a phrase, in bytes.
 const MAX_PHRASE_LENGTH: usize = 200;
 
-/// What a phrase of time means.
+/// Resolves a date phrase to a range of days.
 ///
 /// # Errors
 ///
-/// Where it means nothing, too much, or days that there are not.
+/// Fails for unknown, ambiguous, and incomplete phrases, and for days that do not exist.
 pub fn resolve(phrase: &str, now: &Now) -> Result<DateRange, DateError> {
     let phrase = phrase.trim();
     if MAX_PHRASE_LENGTH < phrase.len() {
@@ -35,7 +35,7 @@ pub fn resolve(phrase: &str, now: &Now) -> Result<DateRange, DateError> {
     }
 }
 
-/// The days of a text that names one period with its year, so that it means the same on every day.
+/// Returns the days of a text that is one period with its year, and therefore independent of today.
 pub(crate) fn fixed_days(text: &str) -> Option<DateRange> {
     match grammar::parse_whole(&tokens(text))? {
         DatePhrase::Single(period) => {
@@ -49,8 +49,12 @@ pub(crate) fn fixed_days(text: &str) -> Option<DateRange> {
     }
 }
 
-/// The days of a phrase that was understood.
-pub(super) fn evaluate_phrase(found: &DatePhrase, phrase: &str, now: &Now) -> Result<DateRange, DateError> {
+/// Evaluates a parsed phrase.
+pub(super) fn evaluate_phrase(
+    found: &DatePhrase,
+    phrase: &str,
+    now: &Now,
+) -> Result<DateRange, DateError> {
     let text = || phrase.to_owned();
     let day = |date| Day::from_date(date).ok_or_else(|| DateError::OutOfRange { phrase: text() });
     let fault = match evaluate::evaluate(found, now) {
@@ -97,7 +101,7 @@ fn lacks_count(tokens: &[Token]) -> bool {
     tokens.iter().any(is)
 }
 
-/// Phrases that people use, to compare with.
+/// Common phrases that unknown ones are compared with.
 const EXAMPLE_PHRASES: &[&str] = &[
     "today",
     "yesterday",
@@ -138,13 +142,13 @@ const EXAMPLE_PHRASES: &[&str] = &[
     "from October 1st to October 10th",
 ];
 
-/// How many are told.
+/// The number of suggestions.
 const MAX_SUGGESTIONS: usize = 3;
 
-/// How similar two phrases must be.
+/// The smallest similarity of a suggestion.
 const MIN_SIMILARITY: f64 = 0.6;
 
-/// Phrases that are known: those within `phrase`, then those that look like it.
+/// Returns known phrases: the corrected phrase, phrases within it, then similar ones.
 fn suggestions(phrase: &str, now: &Now) -> Vec<String> {
     let mut suggestions: Vec<String> = Vec::new();
     let within = find(phrase, now)
@@ -171,7 +175,7 @@ fn suggestions(phrase: &str, now: &Now) -> Vec<String> {
     suggestions
 }
 
-/// A phrase with known words in place of misspelt ones, if there are some.
+/// Replaces misspelt words by known ones; `None` if no word is misspelt.
 fn correct_spelling(phrase: &str) -> Option<String> {
     let mut corrected = String::new();
     let mut end = 0;

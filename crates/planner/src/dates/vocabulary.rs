@@ -1,4 +1,4 @@
-//! The words that phrases of time are made of.
+//! The words of date phrases.
 
 use jiff::civil::Weekday;
 
@@ -65,13 +65,13 @@ const UNITS: [(&[&str], TimeUnit); 8] = [
     (&["year", "years"], TimeUnit::Year),
 ];
 
-/// Words and names that say something else as well, and are taken for a time only if the words around them say so.
+/// Words and names with other meanings, which are dates only if the words around them indicate it.
 const AMBIGUOUS_WORDS: &[&str] = &[
     "april", "aug", "august", "dec", "jan", "june", "mar", "march", "may", "mon", "sat", "sun",
     "wed",
 ];
 
-/// Other words of phrases, to compare misspelt ones with.
+/// Other words of phrases, for the correction of misspelt words.
 const OTHER_WORDS: &[&str] = &[
     "today",
     "yesterday",
@@ -98,12 +98,12 @@ const OTHER_WORDS: &[&str] = &[
     "ago",
 ];
 
-/// Words that name no period by themselves.
+/// Words that are never corrected.
 const FUNCTION_WORDS: &[&str] = &[
     "and", "the", "of", "to", "in", "on", "for", "a", "an", "early", "late", "mid",
 ];
 
-/// The number of a month: its name, or the first three letters of it.
+/// Returns the number of a month by its name, or by the first three letters.
 pub(super) fn month(word: &str) -> Option<i8> {
     let is_it =
         |name: &&str| *name == word || name[..3] == *word || *name == "september" && word == "sept";
@@ -120,13 +120,13 @@ pub(super) fn weekday(word: &str) -> Option<Weekday> {
     found.map(|(.., weekday)| *weekday)
 }
 
-/// What a weekday is called.
+/// Returns the name of a weekday.
 pub(super) fn weekday_name(weekday: Weekday) -> &'static str {
     let found = WEEKDAYS.iter().find(|(.., other)| *other == weekday);
     found.map_or("day", |(name, ..)| name)
 }
 
-/// The number that a word says, from one to twenty and the tens that people use.
+/// Returns the value of a number word: one to twenty, thirty, sixty, ninety.
 pub(super) fn number(word: &str) -> Option<i32> {
     let small = (1..).zip(NUMBERS).find(|(_, name)| *name == word);
     let tens = || TENS.iter().find(|(name, _)| *name == word);
@@ -140,7 +140,7 @@ pub(super) fn unit(word: &str) -> Option<TimeUnit> {
     found.map(|(_, unit)| *unit)
 }
 
-/// The number of a quarter that is written `q3`.
+/// Returns the number of a quarter written as `q3` or `third`.
 pub(super) fn quarter(word: &str) -> Option<i8> {
     match word {
         "q1" | "first" => Some(1),
@@ -151,9 +151,10 @@ pub(super) fn quarter(word: &str) -> Option<i8> {
     }
 }
 
-/// The word of phrases that a misspelt one looks like.
+/// Returns the known word that a misspelt word resembles.
 pub(super) fn correct_spelling(word: &str) -> Option<String> {
-    let is_known = FUNCTION_WORDS.contains(&word) || number(word).is_some() || quarter(word).is_some();
+    let is_known =
+        FUNCTION_WORDS.contains(&word) || number(word).is_some() || quarter(word).is_some();
     let names = WEEKDAYS.iter().map(|(name, ..)| (*name).to_owned());
     let months = MONTHS.iter().map(|name| {
         let mut name = (*name).to_owned();

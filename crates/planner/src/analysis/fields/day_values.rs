@@ -1,4 +1,4 @@
-//! Days and months in values: `2025-10-05T09:00:00Z`, `10/25/2025`, `5 Oct 2025`, `2025-10`, seconds since 1970.
+//! Parses days and months in values: `2025-10-05T09:00:00Z`, `10/25/2025`, `5 Oct 2025`, `2025-10`, epoch timestamps.
 
 use planwright_core::Value;
 
@@ -7,44 +7,44 @@ use crate::analysis::report::{Granularity, UnparsedValues};
 use crate::analysis::tables::Column;
 use crate::dates::{DateRange, Day, fixed_days};
 
-/// The seconds since 1970 that numbers are day_values between: 1989 to 2103.
+/// The epoch seconds that numbers are taken for: 1989 to 2103.
 const EPOCH_SECONDS: std::ops::RangeInclusive<f64> = 6e8..=4.2e9;
 
-/// How many of a smaller unit make a second.
+/// Units of epoch timestamps, per second.
 const EPOCH_UNITS: [f64; 4] = [1.0, 1e3, 1e6, 1e9];
 
 const SECONDS_PER_DAY: f64 = 86_400.0;
 
-/// The longest text that is read as a day, in bytes.
+/// The longest text that is parsed, in bytes.
 const MAX_TEXT_LENGTH: usize = 48;
 
-/// The days of a field.
+/// The days in a column.
 #[derive(Debug)]
 pub(crate) struct DayValues {
-    /// The day of each row that has one; the first one of a week or a month.
+    /// The day of each row that has one; the first day of a week or a month.
     pub(crate) days: Vec<(usize, Day)>,
-    /// The shortest stretch that all values tell.
+    /// The coarsest granularity of the values.
     pub(crate) per: Granularity,
-    /// The values that are no days.
+    /// The values that are not days.
     pub(crate) unread: UnparsedValues,
 }
 
-/// What a field says about days.
+/// The result of reading a column as days.
 #[derive(Debug)]
 pub(crate) enum DayReading {
     Days(DayValues),
-    /// Day and month of all these values may stand in either day_month_order.
+    /// Values in which day and month may have either order.
     Ambiguous(UnparsedValues),
 }
 
-/// In which day_month_order day and month stand.
+/// The order of day and month.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DayMonthOrder {
     DayFirst,
     MonthFirst,
 }
 
-/// The days of a field; `None` unless at least half of its values are some.
+/// Reads a column as days; `None` unless at least half of its values are days.
 pub(crate) fn parse_days(column: &Column<'_>) -> Option<DayReading> {
     let may_count = is_date_field(column.role());
     let day_month_order = day_month_order(column);
@@ -96,7 +96,7 @@ pub(crate) fn parse_days(column: &Column<'_>) -> Option<DayReading> {
     is_mostly_read.then_some(DayReading::Days(day_values))
 }
 
-/// The day, week or month that a text names, whatever day it is today.
+/// Parses a text that names a day, a week, or a month independently of today.
 pub(crate) fn parse_period(text: &str) -> Option<DateRange> {
     if let Some(day) = Day::parse_prefix(text) {
         return Some(DateRange { from: day, to: day });
@@ -107,7 +107,7 @@ pub(crate) fn parse_period(text: &str) -> Option<DateRange> {
     fixed_days(date_part(text)).filter(|range| range.days() <= 31)
 }
 
-/// A text without the time behind its day.
+/// Returns the text before the time of day.
 fn date_part(text: &str) -> &str {
     let Some(colon) = text.find(':') else {
         return text;
@@ -120,7 +120,7 @@ fn date_part(text: &str) -> &str {
         .trim_end_matches([' ', ','])
 }
 
-/// The day of a moment since 1970, in seconds or a smaller unit, or of eight digits: `20251005`.
+/// Converts an epoch timestamp in seconds or a smaller unit, or eight digits: `20251005`.
 fn day_of_number(number: Option<f64>) -> Option<DateRange> {
     let number = number?;
     let seconds = EPOCH_UNITS
@@ -142,7 +142,7 @@ fn day_of_number(number: Option<f64>) -> Option<DateRange> {
 
 type DateParts = (i8, i8, i16);
 
-/// The numbers of `10/01/2025`.
+/// Splits `10/01/2025` into its numbers.
 fn split_date(text: &str) -> Option<DateParts> {
     if MAX_TEXT_LENGTH < text.len() {
         return None;
@@ -163,7 +163,7 @@ fn split_date(text: &str) -> Option<DateParts> {
     Some(parts)
 }
 
-/// In which day_month_order day and month stand in a field, if any of its values tells and none contradicts.
+/// Returns the order of day and month in a column, if any value shows it and none contradicts.
 fn day_month_order(column: &Column<'_>) -> Result<DayMonthOrder, ()> {
     let texts = column
         .entries
@@ -181,7 +181,10 @@ fn day_month_order(column: &Column<'_>) -> Result<DayMonthOrder, ()> {
     }
 }
 
-fn day_in_order((first, second, year): DateParts, day_month_order: DayMonthOrder) -> Option<DateRange> {
+fn day_in_order(
+    (first, second, year): DateParts,
+    day_month_order: DayMonthOrder,
+) -> Option<DateRange> {
     let (month, day) = if day_month_order == DayMonthOrder::DayFirst {
         (second, first)
     } else {

@@ -1,4 +1,4 @@
-//! Figures of all fields of a table.
+//! The figures of all fields of a table.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,10 +18,10 @@ use crate::analysis::report::{
 };
 use crate::analysis::tables::{Column, Columns};
 
-/// The most ids that are named that come more than once.
+/// The number of duplicate ids that are listed.
 const MAX_DUPLICATES: usize = 5;
 
-/// Texts that are truth values.
+/// Texts that are booleans.
 const FLAG_TEXTS: &[(&str, bool)] = &[
     ("true", true),
     ("false", false),
@@ -29,7 +29,7 @@ const FLAG_TEXTS: &[(&str, bool)] = &[
     ("no", false),
 ];
 
-/// A value as it is told from others.
+/// A scalar value as a key of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum ValueKey<'a> {
     Bool(bool),
@@ -52,12 +52,12 @@ impl<'a> ValueKey<'a> {
     }
 }
 
-/// A field with what its values were read as.
+/// A column with its values parsed as numbers, days, and flags.
 pub(crate) struct FieldSeries<'c, 'a> {
     pub(crate) column: &'c Column<'a>,
     pub(crate) quantities: Option<Quantities>,
     pub(crate) day_values: Option<DayReading>,
-    /// The truth value of each row that has one.
+    /// The boolean of each row that has one.
     pub(crate) flags: Vec<(usize, bool)>,
 }
 
@@ -78,11 +78,12 @@ impl<'c, 'a> FieldSeries<'c, 'a> {
     }
 }
 
-/// All fields of a table, and the rows that were left out since they sum up others.
+/// Analyzes all fields of a table, and returns the total rows that were excluded.
 pub(crate) fn analyze_fields(mut columns: Columns<'_>) -> (Vec<FieldAnalysis>, Vec<TotalRow>) {
     let mut series: Vec<FieldSeries<'_, '_>> = columns.iter().map(FieldSeries::of).collect();
     let totals = find_totals(&columns, &series);
     if !totals.is_empty() {
+        // The series borrow the columns, and are parsed again without the total rows.
         drop(series);
         columns.remove(&totals.iter().map(|(row, _)| *row).collect::<HashSet<_>>());
         series = columns.iter().map(FieldSeries::of).collect();
@@ -188,15 +189,18 @@ fn add_numbers(
     } else {
         field.by_unit = by_unit;
     }
-    field.read_as = quantities.example.as_ref().map(|(text, number)| ParsedExample {
-        text: text.clone(),
-        number: Amount::Exact(*number),
-    });
+    field.read_as = quantities
+        .example
+        .as_ref()
+        .map(|(text, number)| ParsedExample {
+            text: text.clone(),
+            number: Amount::Exact(*number),
+        });
     field.unread = quantities.unread.clone();
     field.unclear = quantities.unclear.clone();
 }
 
-/// The truth values of a field, also those that are all written as `yes` and `no`.
+/// Returns the booleans of a column; texts such as `yes` and `no` count only if all values are flags.
 fn flags(column: &Column<'_>) -> Vec<(usize, bool)> {
     let of_text = |text: &str| {
         let found = FLAG_TEXTS
@@ -235,17 +239,20 @@ fn duplicates(
         return None;
     }
     several.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
-    let examples = several.iter().take(MAX_DUPLICATES).filter_map(|(key, times)| {
-        let same = || {
-            let entries = column.entries.iter();
-            entries.filter(|(_, value)| ValueKey::of(value) == Some(*key))
-        };
-        Some(DuplicateId {
-            value: clip_value(same().next()?.1),
-            times: *times,
-            at: same().take(2).map(|(item, _)| place(*item)).collect(),
-        })
-    });
+    let examples = several
+        .iter()
+        .take(MAX_DUPLICATES)
+        .filter_map(|(key, times)| {
+            let same = || {
+                let entries = column.entries.iter();
+                entries.filter(|(_, value)| ValueKey::of(value) == Some(*key))
+            };
+            Some(DuplicateId {
+                value: clip_value(same().next()?.1),
+                times: *times,
+                at: same().take(2).map(|(item, _)| place(*item)).collect(),
+            })
+        });
     Some(DuplicateIds {
         count: several.len(),
         examples: examples.collect(),

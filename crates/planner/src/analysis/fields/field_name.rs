@@ -1,9 +1,9 @@
-//! Roles of fields, as far as their names tell.
+//! Roles of fields, as indicated by their names.
 
-/// Names of fields whose values identify a record.
+/// Names of fields that identify a record.
 const IDS: &[&str] = &["id", "_id", "uuid", "guid"];
 
-/// Last words of names whose numbers identify, order or locate something.
+/// Last words of names whose numbers identify, order, or locate something.
 const LABELS: &str = "\
 accountid asin asn bbox bic build channel checksum code codes color colour coordinates coords cursor customerid day dow doy ean \
 epoch errno errorcode extension fax fk gate gid gtin guid hash hour iban id ids idx imei index ip isbn itemid jahr key kw lane \
@@ -12,42 +12,42 @@ ordinal page phone phonenumber phones pid pk place plz port pos position positio
 quarter rang rank ranking ranks ref reference revision room row seat second seq sequence serial sku ssn status statuscode step \
 tel telefon telephone uid upc userid uuid version vin week weekday year yr zip zipcode zips";
 
-/// Names of things that are counted in the plural and identified in the singular.
+/// Names of entities that are counts in the plural and identifiers in the singular.
 const ENTITIES: &str = "\
 account article booking branch client contract customer department device employee event invoice issue item member parent \
 patient product project session shipment shop store student supplier task team ticket user vendor";
 
-/// Words of names whose numbers may be day_values, counted from 1970 on.
+/// Words in names of fields whose numbers may be timestamps.
 const DATE_WORDS: &str = "\
 accessed at begin birth born built changed closed completed created date datetime day deadline deleted due end ended epoch \
 established expires expiry finished founded from issued joined last logged modified moment occurred on opened paid posted \
 published received released seen sent shipped since stamp start started time timestamp timestamps to ts until updated utc \
 vintage when years";
 
-/// Words of names whose numbers between 1900 and 2100 are years.
+/// Words in names of fields whose numbers between 1900 and 2100 are years.
 const YEAR_WORDS: &str = "birth born built established founded joined opened published released since started vintage years";
 
-/// Words of names whose numbers are shares of something.
+/// Words in names of fields whose numbers are shares.
 const SHARE_WORDS: &str = "pct percent percentage prozent ratio";
 
-/// Words of names whose numbers are no money, whatever currency stands beside them.
+/// Words in names of fields whose numbers are not money, whatever currency is beside them.
 const COUNTS: &str = "\
 age amperage count days depth distance duration height hours items length likes minutes number orders people persons pieces \
 points qty quantity rating score seconds size stars stock units views visits volume votes weeks weight width years";
 
-/// Words of names whose numbers may be in the unit that stands beside them.
+/// Words in names of fields whose numbers may have the unit that is beside them.
 const MEASURES: &str = "\
 amount consumption depth distance dose duration height length level mass measure measurement qty quantity reading result size \
 speed temperature value volume weight width";
 
-/// What a field beside others says about their numbers.
+/// The kind of unit that a field assigns to the numbers of another field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnitKind {
     Currency,
     Unit,
 }
 
-/// The words of a name, in lower case: those of `shippedAt`, `shipped_at` and `page.shipped-at` end alike.
+/// Splits a name into lower-case words: `shippedAt`, `shipped_at` and `page.shipped-at` all end with `shipped`, `at`.
 pub(crate) fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut before: Option<char> = None;
@@ -77,7 +77,6 @@ fn last_part(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// Whether a table of words has one.
 fn has(table: &str, word: &str) -> bool {
     table.split(' ').any(|known| known == word)
 }
@@ -86,18 +85,18 @@ fn has_word(name: &str, wanted: &str) -> bool {
     words(last_part(name)).iter().any(|word| has(wanted, word))
 }
 
-/// Whether the values of a field identify its record.
+/// Returns true if the values of a field identify its record.
 pub(crate) fn is_id(name: &str) -> bool {
     IDS.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// Whether the numbers of a field identify, order or locate something, so that they are not added up.
+/// Returns true if the numbers of a field identify, order, or locate something, and are therefore never added.
 pub(crate) fn is_label(name: &str) -> bool {
     let words = words(last_part(name));
     if ["#", "№"].contains(&name) {
         return true;
     }
-    // `kWh per day` is an amount, and so is a `number of orders`.
+    // `kWh per day` is an amount. A `number of orders` is one too: only the last word counts.
     if words.iter().any(|word| word == "per") {
         return false;
     }
@@ -106,7 +105,7 @@ pub(crate) fn is_label(name: &str) -> bool {
         .is_some_and(|last| has(LABELS, last) || last.ends_with("nummer") || last.ends_with("uuid"))
 }
 
-/// Whether a field is named after one thing, so that whole numbers in it identify such things.
+/// Returns true if a field is named after one entity, so that integers in it are identifiers.
 pub(crate) fn is_entity(name: &str) -> bool {
     match &*words(last_part(name)) {
         [word] => has(ENTITIES, word),
@@ -114,22 +113,22 @@ pub(crate) fn is_entity(name: &str) -> bool {
     }
 }
 
-/// Whether the numbers of a field may be day_values.
+/// Returns true if the numbers of a field may be timestamps.
 pub(crate) fn is_date_field(name: &str) -> bool {
     has_word(name, DATE_WORDS)
 }
 
-/// Whether the numbers of a field may be years.
+/// Returns true if the numbers of a field may be years.
 pub(crate) fn is_year(name: &str) -> bool {
     has_word(name, YEAR_WORDS)
 }
 
-/// Whether the numbers of a field are shares, so that their sum says nothing.
+/// Returns true if the numbers of a field are shares, whose sum has no meaning.
 pub(crate) fn is_share(name: &str) -> bool {
     has_word(name, SHARE_WORDS)
 }
 
-/// What `beside` says about the numbers of `name`, if it does. Both are names within one record.
+/// Returns the kind of unit in the field `beside` for the numbers of the field `name` of the same record, if it has one.
 pub(crate) fn unit_kind_for(beside: &str, name: &str) -> Option<UnitKind> {
     let (outer, inner) = beside.rsplit_once('.').unwrap_or(("", beside));
     let is_reachable = name
@@ -216,7 +215,10 @@ mod tests {
 
     #[test]
     fn a_currency_belongs_to_money() {
-        assert_eq!(unit_kind_for("currency", "amount"), Some(UnitKind::Currency));
+        assert_eq!(
+            unit_kind_for("currency", "amount"),
+            Some(UnitKind::Currency)
+        );
         assert_eq!(
             unit_kind_for("price.currency", "price.amount"),
             Some(UnitKind::Currency)

@@ -1,4 +1,4 @@
-//! What comes again and again in a field, and what other fields come to in each such group.
+//! Groups of equal values in a field, and the figures of other fields per group.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,15 +13,15 @@ use crate::analysis::numbers::{Amount, Quantities, Quantity};
 use crate::analysis::report::{BooleanCounts, FieldAnalysis, Group, Groups};
 use crate::analysis::tables::Column;
 
-/// The most groups that are told.
+/// The number of groups that are listed.
 const MAX_GROUPS: usize = 10;
 
-/// The most fields whose groups have figures, and the most fields of numbers and of flags that those are of.
+/// The number of fields whose groups have figures, and the number of numeric and flag fields with figures per group.
 const MAX_GROUPED_FIELDS: usize = 5;
 const MAX_NUMBER_FIELDS: usize = 5;
 const MAX_FLAG_FIELDS: usize = 5;
 
-/// The groups of a field whose values come again and again.
+/// Groups a column by value; `None` unless values repeat at least twice on average.
 pub(crate) fn groups(column: &Column<'_>, counts: &HashMap<ValueKey<'_>, usize>) -> Option<Groups> {
     let values = counts.iter().filter(|(key, _)| is_grouped(key, column));
     let mut found: Vec<(ValueKey<'_>, usize)> = values.map(|(key, count)| (*key, *count)).collect();
@@ -53,7 +53,7 @@ pub(crate) fn groups(column: &Column<'_>, counts: &HashMap<ValueKey<'_>, usize>)
     })
 }
 
-/// Whether a value names a group. Two truth values need no table.
+/// Returns true if a value can name a group. Booleans have counts of their own.
 fn is_grouped(key: &ValueKey<'_>, column: &Column<'_>) -> bool {
     match key {
         ValueKey::Text(_) => true,
@@ -79,7 +79,7 @@ fn display_key(key: &ValueKey<'_>) -> Value {
     }
 }
 
-/// Adds to the groups of the first fields that have few the figures of their records in other fields.
+/// Adds figures of other fields to the groups of the first fields that have few groups.
 pub(crate) fn add_group_figures(series: &[FieldSeries<'_, '_>], fields: &mut [FieldAnalysis]) {
     let others: Vec<MeasureColumn<'_>> = series.iter().filter_map(MeasureColumn::of).collect();
     let few = series.iter().zip(fields).filter_map(|(series, field)| {
@@ -93,7 +93,7 @@ pub(crate) fn add_group_figures(series: &[FieldSeries<'_, '_>], fields: &mut [Fi
                 members.entry(key).or_default().push(*row);
             }
         }
-        // Both are in one order, so each group finds its members although its text was cut.
+        // Both lists have the same order, so that a group finds its members although its text was cut.
         let mut of_groups: Vec<(&ValueKey<'_>, &Vec<usize>)> = members
             .iter()
             .filter(|(key, _)| is_grouped(key, column))
@@ -108,7 +108,7 @@ pub(crate) fn add_group_figures(series: &[FieldSeries<'_, '_>], fields: &mut [Fi
     }
 }
 
-/// NumberStatistics and flags of a field, by their rows.
+/// The numbers and flags of a field by row.
 struct MeasureColumn<'s> {
     name: &'s str,
     quantities: Option<&'s Quantities>,
@@ -130,7 +130,7 @@ impl<'s> MeasureColumn<'s> {
     }
 }
 
-/// Adds the figures of some rows: sums and means of numbers in one unit, and how often flags are set.
+/// Adds the figures of a group's rows: sums and means of numbers with one unit, and counts of flags.
 fn add_measures(group: &mut Group, rows: &[usize], others: &[MeasureColumn<'_>]) {
     for other in others
         .iter()

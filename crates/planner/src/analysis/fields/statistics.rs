@@ -1,12 +1,13 @@
-//! How numbers are spread: their sum, middle, deviation and ends.
+//! Statistics of numbers: sum, mean, median, deviation, extremes, and outliers.
 
 use crate::analysis::numbers::{Amount, Decimal};
 use crate::analysis::report::{LocatedNumber, NumberStatistics, Outlier, OutlierMethod, Outliers};
 
-/// The place of a row, and its name.
+/// Returns the pointer to a row, and its name.
 pub(crate) type RowLocator<'p> = &'p dyn Fn(usize) -> (String, Option<String>);
 
-/// Statistics of numbers, each with its row; `None` if there are none. `is_summed` says whether their sum means anything.
+/// Computes the statistics of numbers, each with its row; `None` if there are none. `is_summed` is true if their sum has a
+/// meaning.
 pub(crate) fn number_statistics(
     unit: Option<&str>,
     is_summed: bool,
@@ -38,12 +39,12 @@ pub(crate) fn number_statistics(
 }
 
 #[expect(clippy::cast_precision_loss, reason = "there are never so many")]
-pub(crate) fn mean(sorted: &[Amount], sum: Option<Amount>) -> Option<Amount> {
+pub(super) fn mean(sorted: &[Amount], sum: Option<Amount>) -> Option<Amount> {
     let count = sorted.len() as f64;
     match sum {
         Some(Amount::Exact(sum)) => Amount::quotient(sum, sorted.len()),
         Some(sum) => Amount::from_f64(sum.to_f64() / count),
-        // The sum is too large, and its parts are not.
+        // The sum overflows, but its parts do not.
         None => Amount::from_f64(sorted.iter().map(|amount| amount.to_f64() / count).sum()),
     }
 }
@@ -52,7 +53,7 @@ pub(crate) fn mean(sorted: &[Amount], sum: Option<Amount>) -> Option<Amount> {
 fn deviation(sorted: &[Amount], sum: Option<Amount>, mean: Option<Amount>) -> Option<f64> {
     let count = sorted.len();
     let binary = mean?.to_f64();
-    // Large numbers that hardly differ lose their difference in binary, so that it is computed before.
+    // Large numbers with small differences cancel out in `f64`, so that the difference is computed exactly.
     let distance = |amount: &Amount| {
         let exact = || {
             let times = amount.exact()?.times(count)?;
@@ -78,37 +79,37 @@ fn median(sorted: &[Amount]) -> Option<Amount> {
     }
 }
 
-/// The fewest numbers among which one can be far from the others.
+/// The fewest numbers among which outliers are searched.
 const MIN_NUMBERS: usize = 8;
 
-/// The most that are named of those far from the others.
+/// The number of outliers that are listed.
 const MAX_LISTED: usize = 5;
 
-/// The score beyond which a number is far from the others, by either measure.
+/// The scores above which a number is an outlier, by either method.
 const MAX_MODIFIED_Z: f64 = 3.5;
 const MAX_Z: f64 = 3.0;
 
-/// What makes the median of the deviations comparable with a standard deviation, for numbers that are spread normally.
+/// The factor that makes the median absolute deviation comparable with a standard deviation, for normally distributed numbers.
 const NORMAL_SCALE: f64 = 0.6745;
 
-/// The largest share of numbers that can be far from the others. If there are more, the numbers have long tails.
+/// The largest share of outliers; with more, the distribution has long tails.
 const MAX_OUTLIER_SHARE: f64 = 0.1;
 
-/// The count from which the octiles alone tell whether numbers are skewed.
+/// The count from which the octile skewness alone decides.
 const LARGE_SAMPLE: usize = 1000;
 
-/// The least skewness of octiles that counts, and what it takes among few numbers: so many times the root of their count.
+/// The smallest relevant octile skewness; in small samples, the factor of the root of the count that it must also exceed.
 const MIN_SKEWNESS: f64 = 0.1;
 const CHANCE_SKEWNESS: f64 = 2.5;
 
-/// How much farther than any other number one has to be if most numbers are the same.
+/// The ratio by which the nearest outlier must be farther than all other numbers, if most numbers are equal.
 const MIN_GAP: f64 = 2.0;
 
-/// A row, its number, and how far that is from the others.
+/// A row, its number, and its score.
 type ScoredRow = (usize, Amount, f64);
 
-/// The numbers far from the others; `None` if there are none, or if the spread of the numbers does not tell.
-pub(crate) fn outliers(
+/// Finds the outliers; `None` if there are none, or if the distribution does not permit a conclusion.
+fn outliers(
     amounts: &[(usize, Amount)],
     sorted: &[Amount],
     mean: Option<Amount>,
@@ -120,8 +121,14 @@ pub(crate) fn outliers(
     }
     let values: Vec<f64> = sorted.iter().map(|amount| amount.to_f64()).collect();
     let (method, mut found) = match RobustScale::of(&values) {
-        Some(scale) => (OutlierMethod::ModifiedZ, outliers_by_median(amounts, &values, scale)?),
-        None => (OutlierMethod::Z, outliers_by_mean(amounts, mean?.to_f64(), deviation?)?),
+        Some(scale) => (
+            OutlierMethod::ModifiedZ,
+            outliers_by_median(amounts, &values, scale)?,
+        ),
+        None => (
+            OutlierMethod::Z,
+            outliers_by_mean(amounts, mean?.to_f64(), deviation?)?,
+        ),
     };
     if found.is_empty() || are_too_many(found.len(), sorted.len()) {
         return None;
@@ -153,7 +160,7 @@ fn are_too_many(found: usize, all: usize) -> bool {
     1 < found && MAX_OUTLIER_SHARE * (all as f64) < found as f64
 }
 
-/// The median of numbers, and of their distances from it.
+/// The median, and the median absolute deviation.
 #[derive(Clone, Copy)]
 struct RobustScale {
     median: f64,
@@ -161,7 +168,7 @@ struct RobustScale {
 }
 
 impl RobustScale {
-    /// `None` if half of the numbers are the same.
+    /// Returns `None` if half of the numbers are equal.
     fn of(sorted: &[f64]) -> Option<Self> {
         let median = quantile(sorted, 0.5);
         let mut distances: Vec<f64> = sorted.iter().map(|value| (value - median).abs()).collect();
@@ -175,8 +182,13 @@ impl RobustScale {
     }
 }
 
-/// NumberStatistics far from the median. Those of skewed numbers are none: if the logarithms are spread evenly, the numbers are not.
-fn outliers_by_median(amounts: &[(usize, Amount)], sorted: &[f64], scale: RobustScale) -> Option<Vec<ScoredRow>> {
+/// Finds outliers by distance from the median. Skewed distributions have none; numbers must also be outliers on a logarithmic
+/// scale.
+fn outliers_by_median(
+    amounts: &[(usize, Amount)],
+    sorted: &[f64],
+    scale: RobustScale,
+) -> Option<Vec<ScoredRow>> {
     if is_skewed(sorted) {
         return None;
     }
@@ -199,7 +211,7 @@ fn outliers_by_median(amounts: &[(usize, Amount)], sorted: &[f64], scale: Robust
     Some(far.collect())
 }
 
-/// Whether one side of the median half and more is longer than the other, by more than chance.
+/// Returns true if one side of the median is longer than the other by more than chance.
 #[expect(clippy::cast_precision_loss, reason = "there are never so many")]
 fn is_skewed(sorted: &[f64]) -> bool {
     let (low, median, high) = (
@@ -212,8 +224,12 @@ fn is_skewed(sorted: &[f64]) -> bool {
     skewness.is_finite() && chance.max(MIN_SKEWNESS) < skewness.abs()
 }
 
-/// NumberStatistics far from the mean, if there is a gap between them and all others.
-fn outliers_by_mean(amounts: &[(usize, Amount)], mean: f64, deviation: f64) -> Option<Vec<ScoredRow>> {
+/// Finds outliers by distance from the mean, if a gap separates them from all other numbers.
+fn outliers_by_mean(
+    amounts: &[(usize, Amount)],
+    mean: f64,
+    deviation: f64,
+) -> Option<Vec<ScoredRow>> {
     let scored = amounts
         .iter()
         .map(|(row, amount)| (*row, *amount, (amount.to_f64() - mean) / deviation));
@@ -231,7 +247,7 @@ fn outliers_by_mean(amounts: &[(usize, Amount)], mean: f64, deviation: f64) -> O
     (farthest * MIN_GAP <= nearest).then_some(far)
 }
 
-/// A quantile of sorted numbers, between two of them by their distance.
+/// Returns a quantile of sorted numbers, with linear interpolation.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

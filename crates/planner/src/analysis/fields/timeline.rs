@@ -1,4 +1,4 @@
-//! Days of a field, and how records and their numbers go over time.
+//! Statistics of days, and trends of records and numbers over time.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -10,16 +10,16 @@ use crate::analysis::report::{
 };
 use crate::dates::Day;
 
-/// The most days that are still counted one by one, week by week, month by month.
+/// The longest spans, in days, that are counted by day, by week, and by month.
 const MAX_DAILY_SPAN: i64 = 31;
 const MAX_WEEKLY_SPAN: i64 = 183;
 const MAX_MONTHLY_SPAN: i64 = 5 * 366;
 
-/// The most fields of days, and of numbers, whose course over time is looked at.
+/// The number of date fields and number fields with trends.
 const MAX_DATE_FIELDS: usize = 3;
 const MAX_NUMBER_FIELDS: usize = 5;
 
-/// The days of a field, if it has some.
+/// Computes the statistics of the days of a field, if it has days.
 pub(crate) fn date_statistics(series: &FieldSeries<'_, '_>) -> Option<DateStatistics> {
     let day_values = days(series)?;
     let days = &day_values.days;
@@ -41,7 +41,7 @@ pub(crate) fn date_statistics(series: &FieldSeries<'_, '_>) -> Option<DateStatis
     let busiest = counts.iter().find(|(_, count)| **count == most)?;
     let written = |number: i64| {
         let day = Day::from_epoch_days(number)?.to_string();
-        // Of a month, the day says nothing.
+        // The day of a month has no meaning.
         let length = if day_values.per == Granularity::Month {
             7
         } else {
@@ -70,10 +70,10 @@ fn days<'s>(series: &'s FieldSeries<'_, '_>) -> Option<&'s DayValues> {
     }
 }
 
-/// The numbers of a field by their rows.
+/// The numbers of a field by row.
 type Amounts = HashMap<usize, Amount>;
 
-/// Adds to fields of days how the number of records goes, and how numbers of the same records do.
+/// Adds the trends of the number of records, and of numbers in the same records, to date fields.
 pub(crate) fn add_trends(series: &[FieldSeries<'_, '_>], fields: &mut [FieldAnalysis]) {
     let numbered: Vec<(&FieldSeries<'_, '_>, Amounts)> = series
         .iter()
@@ -95,10 +95,16 @@ pub(crate) fn add_trends(series: &[FieldSeries<'_, '_>], fields: &mut [FieldAnal
         .zip(fields)
         .filter_map(|(series, field)| Some((field.dates.as_mut()?, days(series)?)));
     for (dates, day_values) in dated.take(MAX_DATE_FIELDS) {
-        let different: HashSet<i64> = day_values.days.iter().map(|(_, day)| day.epoch_days()).collect();
+        let different: HashSet<i64> = day_values
+            .days
+            .iter()
+            .map(|(_, day)| day.epoch_days())
+            .collect();
         let is_series = different.len() == day_values.days.len();
         if !is_series {
-            dates.trends.extend(bucket_trend(day_values, dates.per, None));
+            dates
+                .trends
+                .extend(bucket_trend(day_values, dates.per, None));
         }
         for (series, amounts) in &numbered {
             let name = &series.column.name;
@@ -116,7 +122,7 @@ pub(crate) fn add_trends(series: &[FieldSeries<'_, '_>], fields: &mut [FieldAnal
     }
 }
 
-/// How a number goes that there is one of each day, week or month.
+/// Computes the trend of a number with one value per day, week, or month.
 #[expect(clippy::cast_precision_loss, reason = "days are few")]
 fn series_trend(day_values: &DayValues, of: &str, amounts: &Amounts) -> Option<Trend> {
     let mut points: Vec<(f64, f64)> = day_values
@@ -131,9 +137,13 @@ fn series_trend(day_values: &DayValues, of: &str, amounts: &Amounts) -> Option<T
     fit_trend(&points, Some(of), day_values.per)
 }
 
-/// How the number of records goes from stretch to stretch, or the sum of a field. Stretches without any count as none.
+/// Computes the trend of the number of records, or of a field's sum, per bucket. Empty buckets count as zero.
 #[expect(clippy::cast_precision_loss, reason = "days are few")]
-fn bucket_trend(day_values: &DayValues, per: Granularity, of: Option<(&str, &Amounts)>) -> Option<Trend> {
+fn bucket_trend(
+    day_values: &DayValues,
+    per: Granularity,
+    of: Option<(&str, &Amounts)>,
+) -> Option<Trend> {
     let mut members: BTreeMap<i64, Vec<Amount>> = BTreeMap::new();
     let days = &day_values.days;
     for (item, day) in days {
@@ -149,6 +159,7 @@ fn bucket_trend(day_values: &DayValues, per: Granularity, of: Option<(&str, &Amo
         .map(|(_, day)| bucket(*day, day_values.per))
         .max()?;
     let last = bucket_start(last + 1, day_values.per)? - 1;
+    // The first and the last bucket may be incomplete, and would show a trend that does not exist.
     let is_whole = |at: i64| {
         let ends = bucket_start(at, per).zip(bucket_start(at + 1, per));
         ends.is_some_and(|(from, behind)| first <= from && behind <= last + 1)
@@ -168,38 +179,41 @@ fn bucket_trend(day_values: &DayValues, per: Granularity, of: Option<(&str, &Amo
     fit_trend(&points, of.map(|(name, _)| name), per)
 }
 
-/// The number of the stretch that a day is in.
+/// Returns the index of the bucket of a day.
 fn bucket(day: Day, per: Granularity) -> i64 {
     let (year, month) = day.year_month();
     match per {
         Granularity::Day => day.epoch_days(),
-        // The first day of 1970 was a Thursday.
+        // 1970-01-01 was a Thursday.
         Granularity::Week => (day.epoch_days() + 3).div_euclid(7),
         Granularity::Month => year * 12 + month - 1,
         Granularity::Year => year,
     }
 }
 
-/// The number of the first day of a stretch.
+/// Returns the first day of a bucket, in days since 1970-01-01.
 fn bucket_start(bucket: i64, per: Granularity) -> Option<i64> {
     Some(match per {
         Granularity::Day => bucket,
         Granularity::Week => bucket * 7 - 3,
-        Granularity::Month => Day::first_of_month(bucket.div_euclid(12), bucket.rem_euclid(12) + 1)?.epoch_days(),
+        Granularity::Month => {
+            Day::first_of_month(bucket.div_euclid(12), bucket.rem_euclid(12) + 1)?.epoch_days()
+        }
         Granularity::Year => Day::first_of_month(bucket, 1)?.epoch_days(),
     })
 }
 
-/// The fewest points that a line says anything about.
+/// The fewest points for a trend.
 const MIN_POINTS: usize = 4;
 
-/// A change over all points that is no more than this share of their mean is none.
+/// The largest total change of a flat trend, as a share of the mean.
 const MAX_FLAT_CHANGE: f64 = 0.05;
 
-/// Points that stray from the line by more than this share of their mean are not flat, whatever the line does.
+/// The largest standard error of a flat trend, as a share of the mean.
 const MAX_FLAT_ERROR: f64 = 0.1;
 
-/// Student's t for 5 % on both sides, by degrees of freedom; for more of them the last, which is on the safe side.
+/// Critical values of Student's t (5 %, two-sided) by degrees of freedom. Values in between use the next smaller entry, which is
+/// conservative.
 const T_CRITICAL: &[(usize, f64)] = &[
     (2, 4.303),
     (3, 3.182),
@@ -215,9 +229,9 @@ const T_CRITICAL: &[(usize, f64)] = &[
     (30, 2.042),
 ];
 
-/// How `points` go, in the order of their first numbers; nothing where there are too few.
+/// Fits a line through points by least squares; `None` if there are too few.
 #[expect(clippy::cast_precision_loss, reason = "there are never so many")]
-pub(crate) fn fit_trend(points: &[(f64, f64)], of: Option<&str>, per: Granularity) -> Option<Trend> {
+fn fit_trend(points: &[(f64, f64)], of: Option<&str>, per: Granularity) -> Option<Trend> {
     let count = points.len();
     if count < MIN_POINTS {
         return None;
@@ -252,9 +266,11 @@ pub(crate) fn fit_trend(points: &[(f64, f64)], of: Option<&str>, per: Granularit
     let change = (slope * (last - first)).abs();
     let degrees = count - 2;
     let error = (residual / degrees as f64).sqrt();
-    let is_flat = change <= MAX_FLAT_CHANGE * mean_y.abs() && error <= MAX_FLAT_ERROR * mean_y.abs();
-    // What is left of a perfect fit is noise of the machine.
-    let is_significant = residual <= yy * 1e-12 || critical_t(degrees) * error / xx.sqrt() < slope.abs();
+    let is_flat =
+        change <= MAX_FLAT_CHANGE * mean_y.abs() && error <= MAX_FLAT_ERROR * mean_y.abs();
+    // The residual of a perfect fit is rounding noise.
+    let is_significant =
+        residual <= yy * 1e-12 || critical_t(degrees) * error / xx.sqrt() < slope.abs();
     let direction = match (is_flat, is_significant) {
         (true, _) => TrendDirection::Flat,
         (false, true) if 0.0 < slope => TrendDirection::Rising,

@@ -1,4 +1,4 @@
-//! Rows that summarise others: `Total`, `Subtotal`, `Gesamt`, `Average`.
+//! Rows that summarize others: `Total`, `Subtotal`, `Gesamt`, `Average`.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -8,7 +8,7 @@ use crate::analysis::numbers::Decimal;
 use crate::analysis::report::TotalRow;
 use crate::analysis::tables::{Columns, RowKey};
 
-/// Names of rows that summarise others.
+/// Names of total rows.
 const TOTAL_NAMES: &[&str] = &[
     "all",
     "average",
@@ -39,7 +39,7 @@ const TOTAL_NAMES: &[&str] = &[
     "итого",
 ];
 
-/// Words with which names of such rows begin or end: `Total EU`, `Summe Berlin`.
+/// Words with which names of total rows begin or end: `Total EU`, `Summe Berlin`.
 const TOTAL_WORDS: &[&str] = &[
     "average",
     "gesamt",
@@ -51,19 +51,23 @@ const TOTAL_WORDS: &[&str] = &[
     "zwischensumme",
 ];
 
-/// The fewest rows that are summarised.
+/// The fewest rows that a total row summarizes.
 const MIN_SUMMANDS: usize = 2;
 
-/// A row that is named like a total.
+/// A row with the name of a total row.
 struct TotalCandidate {
     row: usize,
     name: String,
     is_exact: bool,
 }
 
-/// The rows that summarise others, with their numbers: those named like a total whose numbers are the sums or means of the others or of those
-/// since the total before, and those with exactly such a name at an end of the table.
-pub(crate) fn find_totals(columns: &Columns<'_>, series: &[FieldSeries<'_, '_>]) -> Vec<(usize, TotalRow)> {
+/// Finds total rows, and returns them with their row numbers. A row is one if it has the name of a total and its numbers are the
+/// sums or
+/// means of all others or of those since the previous total, or if it has exactly such a name at an end of the table.
+pub(crate) fn find_totals(
+    columns: &Columns<'_>,
+    series: &[FieldSeries<'_, '_>],
+) -> Vec<(usize, TotalRow)> {
     let candidates = candidates(columns);
     let count = columns.table.rows.len();
     if candidates.is_empty() || count < candidates.len() + MIN_SUMMANDS {
@@ -96,7 +100,8 @@ pub(crate) fn find_totals(columns: &Columns<'_>, series: &[FieldSeries<'_, '_>])
                 return false;
             };
             has_numbers = true;
-            all.sum_or_mean_is(*total) || Summands::of(column, parts(block.clone())).sum_or_mean_is(*total)
+            all.sum_or_mean_is(*total)
+                || Summands::of(column, parts(block.clone())).sum_or_mean_is(*total)
         });
         let is_at_end = row == 0 || row + 1 == count;
         if is_sum || candidate.is_exact && is_at_end && has_numbers {
@@ -113,7 +118,7 @@ pub(crate) fn find_totals(columns: &Columns<'_>, series: &[FieldSeries<'_, '_>])
     found
 }
 
-/// NumberStatistics that a total may be of.
+/// Numbers that a total may summarize.
 struct Summands {
     count: usize,
     sum: Option<Decimal>,
@@ -128,7 +133,7 @@ impl Summands {
         }
     }
 
-    /// Whether a number is their sum or their mean, as far as it has digits.
+    /// Returns true if a number is the sum or the mean, within its precision.
     fn sum_or_mean_is(&self, total: Decimal) -> bool {
         let Some(sum) = self.sum.filter(|_| MIN_SUMMANDS <= self.count) else {
             return false;
@@ -137,7 +142,7 @@ impl Summands {
         let half = Decimal::new(5, total.scale() + 1);
         let is_near = |wanted: Decimal| {
             let difference = wanted.minus(total).map(Decimal::abs);
-            // The total may be rounded, but not in digits that its parts do not have.
+            // A total may be rounded, but not in digits that its summands do not have.
             let is_rounded = total.scale() < wanted.scale();
             difference.is_some_and(|difference| {
                 difference == Decimal::from_count(0) || is_rounded && difference <= half
@@ -147,7 +152,7 @@ impl Summands {
     }
 }
 
-/// The rows named like a total, in their order.
+/// Finds the rows with the name of a total, in row order.
 fn candidates(columns: &Columns<'_>) -> Vec<TotalCandidate> {
     let mut found: Vec<TotalCandidate> = Vec::new();
     let mut add = |row: usize, text: &str| {

@@ -17,7 +17,7 @@ pub(crate) struct ParsedNumber {
 /// The value of digits and separators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ParsedDigits {
-    /// One number, with its decimal point and its grouping separator.
+    /// A single number, with its decimal point and its grouping separator.
     Unambiguous {
         number: Decimal,
         point: Option<char>,
@@ -148,7 +148,9 @@ pub(crate) fn parse_number(text: &str) -> Option<ParsedNumber> {
             grouping,
         },
         // A magnitude follows few digits: `1.234M` has a decimal point.
-        ParsedDigits::Ambiguous { sign, as_decimal, .. } if scale != 0 => ParsedDigits::Unambiguous {
+        ParsedDigits::Ambiguous {
+            sign, as_decimal, ..
+        } if scale != 0 => ParsedDigits::Unambiguous {
             number: adjust(as_decimal)?,
             point: Some(sign),
             grouping: None,

@@ -71,7 +71,8 @@ impl Quantities {
             is_share: is_share(column.role()),
             ..Self::default()
         };
-        let convention = SeparatorConvention::of(column_numbers.texts.iter().map(|(_, parsed)| parsed));
+        let convention =
+            SeparatorConvention::of(column_numbers.texts.iter().map(|(_, parsed)| parsed));
         let mut numbers = column_numbers.numbers.iter().peekable();
         let mut texts = column_numbers.texts.iter().peekable();
         for (row, value) in &column.entries {
@@ -91,7 +92,13 @@ impl Quantities {
         is_any.then_some(quantities)
     }
 
-    fn add_text(&mut self, row: usize, value: &Value, parsed: &ParsedNumber, convention: SeparatorConvention) {
+    fn add_text(
+        &mut self,
+        row: usize,
+        value: &Value,
+        parsed: &ParsedNumber,
+        convention: SeparatorConvention,
+    ) {
         let Some(number) = convention.resolve(parsed) else {
             self.unclear.add(value);
             return;

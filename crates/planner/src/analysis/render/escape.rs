@@ -1,4 +1,4 @@
-//! Names and data of results, written so that they cannot pose as figures or instructions.
+//! Escapes names and data of results so that they cannot pass as figures or instructions.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use planwright_core::text::visible;
 
 use crate::analysis::clipped;
 
-/// The longest name that is written without quotes, in characters.
+/// The length of a name that is written without quotes, in characters.
 const MAX_PLAIN_NAME: usize = 60;
 
-/// The most characters of data in a line.
+/// The length of quoted data in a line, in characters.
 const MAX_QUOTED_TEXT: usize = 120;
 
-/// The name of a step, a tool or a field: as it is if it is one plain word, else in quotes.
+/// Renders the name of a step, a tool, or a field: as is if it is one plain word, else quoted.
 pub(crate) fn display_name(text: &str) -> String {
     if is_plain(text, "_-.$@") {
         text.to_owned()
@@ -22,7 +22,7 @@ pub(crate) fn display_name(text: &str) -> String {
     }
 }
 
-/// A pointer behind the name of its step.
+/// Renders a pointer to follow the name of its step.
 pub(crate) fn display_pointer(at: &str) -> String {
     match at {
         "" => String::new(),
@@ -31,13 +31,13 @@ pub(crate) fn display_pointer(at: &str) -> String {
     }
 }
 
-/// Data in quotes, with escapes for all that cannot be seen.
+/// Quotes data, and escapes all invisible characters.
 pub(crate) fn quote(text: &str) -> String {
     let escaped = Value::text(clipped(text, MAX_QUOTED_TEXT)).to_json();
     visible(&escaped).into_owned()
 }
 
-/// A value as JSON; the visible characters of a text stay as they are.
+/// Renders a value as JSON with visible characters unescaped.
 pub(crate) fn display_value(value: &Value) -> String {
     match value {
         Value::Text(text) => quote(text),
@@ -45,7 +45,6 @@ pub(crate) fn display_value(value: &Value) -> String {
     }
 }
 
-/// Several texts in a row.
 pub(crate) fn comma_separated<T: fmt::Display>(texts: impl IntoIterator<Item = T>) -> String {
     let texts: Vec<String> = texts.into_iter().map(|text| text.to_string()).collect();
     texts.join(", ")

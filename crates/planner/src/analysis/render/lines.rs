@@ -1,20 +1,20 @@
-//! An analysis in lines, for a prompt.
+//! Renders an analysis as lines for a prompt.
 
 use std::fmt::Write;
 
 use super::escape::{comma_separated, display_name, display_pointer, display_value, quote};
 use crate::analysis::numbers::Amount;
 use crate::analysis::report::{
-    Analysis, BooleanCounts, CollectionAnalysis, DateStatistics, FieldAnalysis, Granularity, Groups,
-    LocatedNumber, NumberStatistics, ScalarValue, StepAnalysis, TableFormat, Trend, TrendDirection,
-    UnparsedValues, ValueKind,
+    Analysis, BooleanCounts, CollectionAnalysis, DateStatistics, FieldAnalysis, Granularity,
+    Groups, LocatedNumber, NumberStatistics, ScalarValue, StepAnalysis, TableFormat, Trend,
+    TrendDirection, UnparsedValues, ValueKind,
 };
 use crate::analysis::tokens;
 
-/// The most fields that the line of a list names.
+/// The number of field names in the line of a list.
 const MAX_NAMES: usize = 12;
 
-/// What a line is about, the most telling first.
+/// The subject of a line; the most informative subject first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum LinePriority {
     Failure,
@@ -32,8 +32,9 @@ enum LinePriority {
 type Line = (LinePriority, String);
 
 impl Analysis {
-    /// The analysis in lines of at most so many tokens, the most telling ones first. Each names its step and the place in the
-    /// step's output. Where not all fit, the last line says how many are left out.
+    /// Renders the analysis in at most `budget` tokens, the most informative lines first. Each line names its step and the
+    /// location in
+    /// the step's output. If lines are left out, the last line says how many.
     pub fn to_text(&self, budget: usize) -> String {
         let mut lines = self.lines();
         lines.sort_by_key(|(rank, _)| *rank);
@@ -59,7 +60,10 @@ impl Analysis {
         for failure in &self.failures {
             let (step, tool) = (display_name(&failure.step), display_name(&failure.tool));
             let message = quote(&failure.message);
-            lines.push((LinePriority::Failure, format!("{step} ({tool}) failed: {message}")));
+            lines.push((
+                LinePriority::Failure,
+                format!("{step} ({tool}) failed: {message}"),
+            ));
         }
         for step in &self.steps {
             step_lines(step, &mut lines);
@@ -75,7 +79,7 @@ impl Analysis {
 }
 
 fn omission_line(lines: usize) -> String {
-    format!("… {lines} more findings left out\n")
+    format!("… {lines} more lines left out\n")
 }
 
 fn step_lines(step: &StepAnalysis, lines: &mut Vec<Line>) {
@@ -85,7 +89,10 @@ fn step_lines(step: &StepAnalysis, lines: &mut Vec<Line>) {
         push(LinePriority::Size, ": nothing".to_owned());
     }
     for ScalarValue { at, value: found } in &step.values {
-        push(LinePriority::Value, format!("{} = {}", display_pointer(at), display_value(found)));
+        push(
+            LinePriority::Value,
+            format!("{} = {}", display_pointer(at), display_value(found)),
+        );
     }
     if 0 < step.left_out {
         push(
@@ -96,7 +103,11 @@ fn step_lines(step: &StepAnalysis, lines: &mut Vec<Line>) {
     for collection in &step.collections {
         push(
             LinePriority::Size,
-            format!("{}: {}", display_pointer(&collection.at), collection_size(collection)),
+            format!(
+                "{}: {}",
+                display_pointer(&collection.at),
+                collection_size(collection)
+            ),
         );
         for field in &collection.fields {
             let at = display_pointer(&field.at);
@@ -107,7 +118,7 @@ fn step_lines(step: &StepAnalysis, lines: &mut Vec<Line>) {
     }
 }
 
-/// How many items of what kind, and which of them the figures are of.
+/// Renders the number and kind of items, and which of them the figures cover.
 fn collection_size(collection: &CollectionAnalysis) -> String {
     let items = match collection.kind {
         ValueKind::Records => "records",
@@ -141,7 +152,9 @@ fn collection_size(collection: &CollectionAnalysis) -> String {
     }
     match collection.format {
         Some(TableFormat::Csv) => text.push_str(", read from CSV in text"),
-        Some(TableFormat::Json | TableFormat::JsonLines) => text.push_str(", read from JSON in text"),
+        Some(TableFormat::Json | TableFormat::JsonLines) => {
+            text.push_str(", read from JSON in text")
+        }
         None => {}
     }
     if 0 < collection.others {
@@ -205,12 +218,15 @@ fn field_lines(field: &FieldAnalysis) -> Vec<Line> {
     let gaps = field.missing + field.null;
     if 0 < gaps {
         let items = field.present + gaps;
-        lines.push((LinePriority::Gap, format!("nothing there in {gaps} of {items}")));
+        lines.push((
+            LinePriority::Gap,
+            format!("nothing there in {gaps} of {items}"),
+        ));
     }
     lines
 }
 
-/// What is said of the numbers of a field, and of values among them that are none.
+/// Renders the numbers of a field, and examples of values that are not numbers.
 fn push_numeric_lines(field: &FieldAnalysis, lines: &mut Vec<Line>) {
     let mut scope = String::new();
     let units = field.by_unit.iter().map(|numbers| numbers.count);
@@ -267,12 +283,15 @@ fn push_numeric_lines(field: &FieldAnalysis, lines: &mut Vec<Line>) {
     }
 }
 
-/// Values that are not what the others are.
+/// Renders examples of values that are not numbers or days.
 fn excluded_examples(unread: &UnparsedValues) -> String {
     if unread.examples.is_empty() {
         return String::new();
     }
-    format!(", not {}", comma_separated(unread.examples.iter().map(display_value)))
+    format!(
+        ", not {}",
+        comma_separated(unread.examples.iter().map(display_value))
+    )
 }
 
 fn dates_text(dates: &DateStatistics, field: &FieldAnalysis) -> String {
@@ -287,7 +306,7 @@ fn dates_text(dates: &DateStatistics, field: &FieldAnalysis) -> String {
         );
     }
     let _ = write!(text, "{} to {}", dates.from, dates.to);
-    // If no stretch has several, none has the most.
+    // Without a bucket of several records, no bucket is the busiest.
     if 1 < dates.busiest.count {
         let (unit, busiest) = (granularity_name(dates.per), &dates.busiest);
         let _ = write!(
@@ -322,7 +341,11 @@ fn statistics_text(numbers: &NumberStatistics) -> String {
 fn located_number(mark: &LocatedNumber) -> String {
     match &mark.name {
         Some(name) => format!("{} ({})", mark.value, quote(name)),
-        None => format!("{} ({})", mark.value, display_pointer(&mark.at).trim_start()),
+        None => format!(
+            "{} ({})",
+            mark.value,
+            display_pointer(&mark.at).trim_start()
+        ),
     }
 }
 
@@ -333,7 +356,10 @@ fn outliers_text(numbers: &NumberStatistics) -> Option<String> {
         .iter()
         .map(|outlier| located_number(&outlier.mark));
     let count = outliers.count;
-    Some(format!("{count} far from the others: {}", comma_separated(farthest)))
+    Some(format!(
+        "{count} far from the others: {}",
+        comma_separated(farthest)
+    ))
 }
 
 fn trend_line(trend: &Trend) -> Option<Line> {
@@ -410,7 +436,7 @@ fn groups_text(groups: &Groups) -> String {
     shown.join(", ")
 }
 
-/// A share in percent: as it is if it is exact, else with two digits behind the point.
+/// Renders a share in percent: exact if possible, else with two fractional digits.
 fn percent(share: Amount) -> String {
     let exact = share.exact().and_then(|share| share.shifted(2));
     exact.map_or_else(

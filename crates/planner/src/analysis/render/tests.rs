@@ -49,23 +49,23 @@ orders /orders/*/paid: nothing there in 1 of 5
 "#;
 
 #[test]
-fn the_most_telling_comes_first() {
+fn the_most_informative_line_comes_first() {
     assert_eq!(shop().to_text(1000), LINES);
 }
 
 #[test]
-fn what_does_not_fit_is_counted() {
+fn omitted_lines_are_counted() {
     let three: String = LINES.split_inclusive('\n').take(3).collect();
     assert_eq!(
         shop().to_text(59),
-        format!("{three}… 8 more findings left out\n")
+        format!("{three}… 8 more lines left out\n")
     );
     for budget in 8..LINES.len() / 4 {
         let text = shop().to_text(budget);
         assert!(text.len() <= budget * 4, "{budget}: {text}");
         let told = text.lines().count() - 1;
         assert!(
-            text.ends_with(&format!("… {} more findings left out\n", 11 - told)),
+            text.ends_with(&format!("… {} more lines left out\n", 11 - told)),
             "{text}"
         );
     }
@@ -74,12 +74,16 @@ fn what_does_not_fit_is_counted() {
 
 fn check(given: &Value, budget: usize, expected: &Value) {
     let trim_value = trim_value(&value(given), budget);
-    assert_eq!(trim_value.value, value(expected), "{given} in {budget} tokens");
+    assert_eq!(
+        trim_value.value,
+        value(expected),
+        "{given} in {budget} tokens"
+    );
     assert_eq!(trim_value.is_cut, given != expected);
 }
 
 #[test]
-fn what_fits_stays() {
+fn values_within_the_budget_are_unchanged() {
     let small = json!({"a": [1, 2, 3], "b": null, "c": "text"});
     check(&small, 100, &small);
     let numbers = json!(vec![7; 2000]);
@@ -87,7 +91,7 @@ fn what_fits_stays() {
 }
 
 #[test]
-fn what_does_not_fit_says_so() {
+fn cuts_are_marked() {
     let numbers: Vec<i32> = (0..100).collect();
     let first = |count: usize, mark: &str| {
         let kept = numbers[..count].iter().map(|number| json!(number));

@@ -1,20 +1,21 @@
-//! Values cut to fit a prompt, in a way that says so.
+//! Cuts values to a token budget, with marks at every cut.
 
 use planwright_core::{Object, Value};
 
 use crate::analysis::{clipped, tokens};
 
-/// A value, cut where it was too large.
+/// A value, cut if it was too large.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrimmedValue {
-    /// The value. A list that was cut ends with a text such as `… 93 more`, a text with `… 1200 more characters`, and an object with a
-    /// field `…` that says `12 more`.
+    /// The value. A cut list ends with a text such as `… 93 more`, a cut text with `… 1200 more characters`, and a cut object
+    /// with a field `…`
+    /// with the text `12 more`.
     pub value: Value,
-    /// Whether anything was cut.
+    /// True if anything was cut.
     pub is_cut: bool,
 }
 
-/// How much is kept of each part.
+/// The limits of each part of a value.
 #[derive(Clone, Copy)]
 struct TrimLimits {
     items: usize,
@@ -23,7 +24,7 @@ struct TrimLimits {
     depth: usize,
 }
 
-/// From generous to nothing but the kind of the value.
+/// The limits in the order in which they are tried; the last ones leave only the kind of the value.
 const TRIM_LEVELS: &[TrimLimits] = &[
     limits(200, 200, 4000, 32),
     limits(100, 100, 2000, 32),
@@ -49,11 +50,13 @@ const fn limits(items: usize, fields: usize, characters: usize, depth: usize) ->
     }
 }
 
-/// A value in at most so many tokens as compact JSON: as it is where it fits, else with its lists, texts and objects cut.
-/// What is left of a value in next to no tokens is a text that says what it was.
+/// Returns a value of at most `budget` tokens as compact JSON: unchanged if it fits, else with its lists, texts, and objects cut.
+/// With almost
+/// no budget, a text describes the value.
 pub fn trim_value(value: &Value, budget: usize) -> TrimmedValue {
     let fits = |value: &Value| tokens(value.to_json().len()) <= budget;
-    // What exceeds the budget by far is not written down to be measured: a part takes at least two bytes, and counts for 64.
+    // Values that exceed the budget by far are not serialized to be measured: `exceeds` counts 64 for each part, which takes at
+    // least two bytes.
     let bytes = budget.saturating_mul(4);
     if !value.exceeds(usize::MAX, bytes.saturating_mul(40)) && fits(value) {
         return TrimmedValue {
@@ -92,7 +95,7 @@ fn cut(value: &Value, limits: TrimLimits) -> Value {
 }
 
 fn cut_text(text: &str, characters: usize) -> Value {
-    // A text is not cut where saying so takes more than the rest of it.
+    // The mark would be longer than the rest of the text.
     if text.len() <= characters.saturating_add(24) {
         return Value::text(text);
     }
@@ -112,18 +115,18 @@ fn cut_list(items: &[Value], limits: TrimLimits) -> Value {
         depth: limits.depth.saturating_sub(1),
         ..limits
     };
-    // One that is left out takes as much room as saying so.
-    let kept = if items.len() <= limits.items.saturating_add(1) && 0 < limits.items {
+    // A mark takes as much space as a single item.
+    let shown = if items.len() <= limits.items.saturating_add(1) && 0 < limits.items {
         items.len()
     } else {
         limits.items.min(items.len())
     };
     let mut list: Vec<Value> = items
         .iter()
-        .take(kept)
+        .take(shown)
         .map(|item| cut(item, inner))
         .collect();
-    let more = items.len() - kept;
+    let more = items.len() - shown;
     if 0 < more {
         list.push(Value::text(format!("… {more} more")));
     }

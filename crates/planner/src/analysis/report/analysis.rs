@@ -7,7 +7,6 @@ use super::statistics::{BooleanCounts, DateStatistics, DuplicateIds, Groups, Num
 use crate::analysis::clipped;
 use crate::analysis::numbers::Amount;
 
-
 /// The name and version of the format of an [`Analysis`].
 pub const ANALYSIS_SCHEMA: &str = "planwright.analysis/1";
 
@@ -280,7 +279,8 @@ impl UnparsedValues {
 
     /// Returns true if a value is a placeholder for no value.
     pub(crate) fn is_blank(value: &Value) -> bool {
-        let is = |text: &str| Self::BLANK_TEXTS.contains(&text.trim().to_ascii_lowercase().as_str());
+        let is =
+            |text: &str| Self::BLANK_TEXTS.contains(&text.trim().to_ascii_lowercase().as_str());
         value.as_text().is_some_and(is)
     }
 

@@ -4,10 +4,12 @@ mod analysis;
 mod statistics;
 
 pub use analysis::{
-    ANALYSIS_SCHEMA, Analysis, CollectionAnalysis, FailedStep, FieldAnalysis, PageInfo, ParsedExample,
-    ScalarValue, StepAnalysis, StepFailure, StepResult, TableFormat, TotalRow, UnparsedValues, ValueKind,
+    ANALYSIS_SCHEMA, Analysis, CollectionAnalysis, FailedStep, FieldAnalysis, PageInfo,
+    ParsedExample, ScalarValue, StepAnalysis, StepFailure, StepResult, TableFormat, TotalRow,
+    UnparsedValues, ValueKind,
 };
 pub use statistics::{
-    BooleanCounts, DateStatistics, DuplicateId, DuplicateIds, Granularity, Group, Groups, LocatedNumber,
-    NumberStatistics, Outlier, OutlierMethod, Outliers, TimeBucket, Trend, TrendDirection,
+    BooleanCounts, DateStatistics, DuplicateId, DuplicateIds, Granularity, Group, Groups,
+    LocatedNumber, NumberStatistics, Outlier, OutlierMethod, Outliers, TimeBucket, Trend,
+    TrendDirection,
 };

@@ -1,4 +1,4 @@
-//! A table the other way round: each field with what all records have there.
+//! Columns: the transposed view of a table, each field with the values of all records.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use crate::analysis::analyze::MAX_TEXT;
 use crate::analysis::clipped;
 use crate::analysis::report::ValueKind;
 
-/// The most fields that are looked at.
+/// The number of fields that are analyzed.
 const MAX_FIELDS: usize = 50;
 
-/// How many records deep fields are looked for.
+/// The depth of nested records to which fields are found.
 const MAX_DEPTH: usize = 3;
 
-/// The fields of a table, in the order in which they first appear.
+/// The columns of a table, in order of first appearance.
 #[derive(Debug)]
 pub(crate) struct Columns<'a> {
     pub(crate) table: &'a Table<'a>,
-    /// How many records there are.
+    /// The number of records.
     pub(crate) records: usize,
-    /// How many rows are no records.
+    /// The number of rows of another kind.
     pub(crate) others: usize,
     fields: IndexMap<Path<'a>, Column<'a>>,
     left_out: HashSet<Path<'a>>,
@@ -32,23 +32,23 @@ pub(crate) struct Columns<'a> {
 /// The names that lead to a field.
 type Path<'a> = [Option<&'a Arc<str>>; MAX_DEPTH];
 
-/// What all records have in one field.
+/// The values of all records in one field.
 #[derive(Debug, Default)]
 pub(crate) struct Column<'a> {
-    /// The field's name, with a dot if it is in a record of its own; empty if the row itself is meant.
+    /// The field's name, dotted for nested records; empty for the row itself.
     pub(crate) name: String,
-    /// The name of the list that the row is in, if the row itself is meant.
+    /// The name of the list that contains the rows, for the row itself.
     list: String,
-    /// The pointer from the row to it.
+    /// The pointer from the row to the field.
     pub(crate) pointer: String,
-    /// The rows that have `null`.
+    /// The rows with null.
     pub(crate) null: Vec<usize>,
-    /// Its values, with the number of the row.
+    /// The other values with their rows.
     pub(crate) entries: Vec<(usize, &'a Value)>,
 }
 
 impl Column<'_> {
-    /// The name that tells what the values are.
+    /// Returns the name that indicates the role of the values.
     pub(crate) fn role(&self) -> &str {
         if self.name.is_empty() {
             &self.list
@@ -59,7 +59,7 @@ impl Column<'_> {
 }
 
 impl<'a> Columns<'a> {
-    /// The fields of a table's rows: those of records, or the rows themselves if they are no records.
+    /// Splits a table into the fields of its records, or into a single column of its rows.
     pub(crate) fn of(table: &'a Table<'a>, kind: ValueKind) -> Self {
         let mut columns = Self {
             table,
@@ -75,11 +75,16 @@ impl<'a> Columns<'a> {
         for (number, row) in table.rows.iter().enumerate() {
             match (&*row.value, kind) {
                 (Value::Object(fields), ValueKind::Records) => {
-                    columns.take(number, fields, [None; MAX_DEPTH], 0);
+                    columns.add_record(number, fields, [None; MAX_DEPTH], 0);
                 }
-                // NumberStatistics may be written as texts, and a few numbers be among texts.
-                (value @ (Value::Number(_) | Value::Text(_)), ValueKind::Numbers | ValueKind::Texts)
-                | (value @ Value::Bool(_), ValueKind::Booleans) => own.entries.push((number, value)),
+                // Columns of numbers may contain texts with numbers, and columns of texts a few numbers.
+                (
+                    value @ (Value::Number(_) | Value::Text(_)),
+                    ValueKind::Numbers | ValueKind::Texts,
+                )
+                | (value @ Value::Bool(_), ValueKind::Booleans) => {
+                    own.entries.push((number, value))
+                }
                 _ => {
                     columns.others += 1;
                     continue;
@@ -97,12 +102,12 @@ impl<'a> Columns<'a> {
         self.fields.values()
     }
 
-    /// How many fields were not looked at.
+    /// Returns the number of fields that were not analyzed.
     pub(crate) fn left_out(&self) -> usize {
         self.left_out.len()
     }
 
-    /// The name of a row: its key, or the id or name of the record that it is.
+    /// Returns the name of a row: its key, or the id or name in the record.
     pub(crate) fn name_of(&self, row: usize) -> Option<String> {
         let row = self.table.rows.get(row)?;
         match row.key {
@@ -111,7 +116,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Leaves rows out of all fields.
+    /// Removes rows from all columns.
     pub(crate) fn remove(&mut self, rows: &HashSet<usize>) {
         self.records -= rows.len();
         for column in self.fields.values_mut() {
@@ -120,20 +125,20 @@ impl<'a> Columns<'a> {
         }
     }
 
-    fn take(&mut self, number: usize, fields: &'a Object, path: Path<'a>, depth: usize) {
+    fn add_record(&mut self, number: usize, fields: &'a Object, path: Path<'a>, depth: usize) {
         for (name, value) in fields {
             let mut path = path;
             path[depth] = Some(name);
             match value {
                 Value::Object(inner) if depth + 1 < MAX_DEPTH => {
-                    self.take(number, inner, path, depth + 1);
+                    self.add_record(number, inner, path, depth + 1);
                 }
-                _ => self.put(number, path, value),
+                _ => self.add_value(number, path, value),
             }
         }
     }
 
-    fn put(&mut self, number: usize, path: Path<'a>, value: &'a Value) {
+    fn add_value(&mut self, number: usize, path: Path<'a>, value: &'a Value) {
         if !self.fields.contains_key(&path) {
             if MAX_FIELDS <= self.fields.len() {
                 self.left_out.insert(path);
@@ -157,7 +162,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// The name of a record: its id, else its name.
+/// Returns the id of a record, or else its name.
 fn name_of(record: &Object) -> Option<String> {
     const NAMES: &[&str] = &[
         "id", "_id", "uuid", "key", "name", "title", "label", "code", "email",

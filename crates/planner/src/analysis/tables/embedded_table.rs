@@ -6,19 +6,19 @@ use planwright_core::{Object, Value};
 
 use crate::analysis::report::TableFormat;
 
-/// The longest text that is looked at, in bytes.
+/// The longest text that is parsed, in bytes.
 const MAX_LENGTH: usize = 16 << 20;
 
-/// The most cells of a line.
+/// The number of cells of a line.
 const MAX_CELLS: usize = 500;
 
-/// The longest name of a field, in bytes.
+/// The length of a field name, in bytes.
 const MAX_NAME_LENGTH: usize = 60;
 
-/// What may separate the cells of a line.
+/// The cell separators, in the order in which they are tried.
 const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
 
-/// The value that a text writes down, if that is an object, a list or a table.
+/// Parses a text that is a JSON object, a JSON list, or a table.
 pub(crate) fn parse_embedded(text: &str) -> Option<(TableFormat, Value)> {
     let text = text.trim_start_matches('\u{feff}').trim();
     if MAX_LENGTH < text.len() {
@@ -41,7 +41,7 @@ fn json_lines(text: &str) -> Option<Value> {
     Some(Value::list(values.filter(|values| 1 < values.len())?))
 }
 
-/// A table whose first line names the fields. `None` unless all lines have as many cells.
+/// Parses a table whose first line has the field names; `None` unless all lines have the same number of cells.
 fn csv(text: &str, separator: char) -> Option<Value> {
     let mut lines = lines(text, separator)?.into_iter();
     let names = lines.next()?;
@@ -61,25 +61,26 @@ fn csv(text: &str, separator: char) -> Option<Value> {
         });
         records.push(Value::Object(fields.collect::<Object>().into()));
     }
-    // One line may be a sentence with as many commas as the one before.
+    // A single line may be a sentence with as many commas as the line above.
     let is_table =
         2 <= records.len() || separator != ',' && separator != ';' && !records.is_empty();
     is_table.then(|| Value::list(records))
 }
 
-/// Whether the cells of a line name fields: all different, and none a number, but for a year beside other names.
+/// Returns true if the cells are field names: distinct, and no numbers except for years beside other names.
 fn are_names(cells: &[String]) -> bool {
     let is_word = |cell: &str| !cell.starts_with(|letter: char| letter.is_ascii_digit());
     let is_year = |cell: &str| cell.len() == 4 && cell.bytes().all(|byte| byte.is_ascii_digit());
-    let is_name =
-        |cell: &str| !cell.is_empty() && cell.len() <= MAX_NAME_LENGTH && (is_word(cell) || is_year(cell));
+    let is_name = |cell: &str| {
+        !cell.is_empty() && cell.len() <= MAX_NAME_LENGTH && (is_word(cell) || is_year(cell))
+    };
     let are_different = (1..cells.len()).all(|at| !cells[..at].contains(&cells[at]));
     cells.iter().all(|cell| is_name(cell))
         && cells.iter().any(|cell| is_word(cell))
         && are_different
 }
 
-/// The cells of all lines; a quoted one may have separators and line breaks in it.
+/// Splits lines into cells. A quoted cell may contain separators and line breaks.
 fn lines(text: &str, separator: char) -> Option<Vec<Vec<String>>> {
     let mut lines = Vec::new();
     let mut cells: Vec<String> = Vec::new();
@@ -89,7 +90,7 @@ fn lines(text: &str, separator: char) -> Option<Vec<Vec<String>>> {
     }
     loop {
         let start = rest.trim_start_matches(' ');
-        let (cell, behind) = match start.strip_prefix('"') {
+        let (cell, after) = match start.strip_prefix('"') {
             Some(quoted) => quoted_cell(quoted)?,
             None => {
                 let end = rest.find([separator, '\n', '\r']).unwrap_or(rest.len());
@@ -97,40 +98,40 @@ fn lines(text: &str, separator: char) -> Option<Vec<Vec<String>>> {
             }
         };
         cells.push(cell);
-        if let Some(more) = behind.strip_prefix(separator) {
+        if let Some(more) = after.strip_prefix(separator) {
             rest = more;
             continue;
         }
         let line = std::mem::take(&mut cells);
         lines.extend(table_line(line, separator));
-        rest = behind.trim_start_matches(['\r', '\n']);
+        rest = after.trim_start_matches(['\r', '\n']);
         if rest.is_empty() {
             return Some(lines);
         }
-        if rest.len() == behind.len() {
+        if rest.len() == after.len() {
             return None;
         }
     }
 }
 
-/// A cell behind its opening quote, and what stands behind the closing one.
+/// Splits off a quoted cell, and returns the text after the closing quote.
 fn quoted_cell(text: &str) -> Option<(String, &str)> {
     let mut cell = String::new();
     let mut rest = text;
     loop {
-        let (inside, behind) = rest.split_once('"')?;
+        let (inside, after) = rest.split_once('"')?;
         cell.push_str(inside);
-        match behind.strip_prefix('"') {
+        match after.strip_prefix('"') {
             Some(more) => {
                 cell.push('"');
                 rest = more;
             }
-            None => return Some((cell, behind.trim_start_matches(' '))),
+            None => return Some((cell, after.trim_start_matches(' '))),
         }
     }
 }
 
-/// The cells of a line without those outside the bars of `| a | b |`; `None` for the rule `|---|---|`.
+/// Drops the empty cells outside of the bars of `| a | b |`; returns `None` for the rule `|---|---|`.
 fn table_line(mut cells: Vec<String>, separator: char) -> Option<Vec<String>> {
     if separator == '|' {
         if cells.len() > 2

@@ -1,4 +1,4 @@
-//! Lists within the rows of a table, joined to one table of their own.
+//! Lists nested in the rows of a table, joined into one table.
 
 use std::borrow::Cow;
 
@@ -13,22 +13,22 @@ use crate::analysis::fields::field_name::{UnitKind, unit_kind_for};
 use crate::analysis::numbers::MAX_UNIT_LENGTH;
 use crate::analysis::report::{PageInfo, TableFormat};
 
-/// The lists of a field, joined to one table.
+/// The lists in a field, joined into one table.
 pub(crate) struct JoinedTable<'t> {
     pub(crate) table: Table<'t>,
     pub(crate) format: Option<TableFormat>,
     pub(crate) page: Option<PageInfo>,
 }
 
-/// A list among several.
+/// A list to join.
 struct NestedList<'t> {
     value: &'t Value,
     at: String,
-    /// The currency that the records pagination it name.
+    /// The currency that the records around it name.
     currency: Option<String>,
 }
 
-/// The lists that most rows of a table are.
+/// Joins the lists that most rows of a table are.
 pub(crate) fn join_rows<'t>(table: &'t Table<'_>) -> Option<(Table<'t>, Option<TableFormat>)> {
     let rows = table.rows.iter().enumerate();
     let parts = rows.map(|(number, row)| NestedList {
@@ -39,8 +39,11 @@ pub(crate) fn join_rows<'t>(table: &'t Table<'_>) -> Option<(Table<'t>, Option<T
     join(parts, table.rows.len(), &table.at)
 }
 
-/// The lists that most records have in a field.
-pub(crate) fn join_field_lists<'t>(table: &'t Table<'_>, column: &Column<'t>) -> Option<JoinedTable<'t>> {
+/// Joins the lists that most records have in a field.
+pub(crate) fn join_field_lists<'t>(
+    table: &'t Table<'_>,
+    column: &Column<'t>,
+) -> Option<JoinedTable<'t>> {
     if column.pointer.is_empty() {
         return None;
     }
@@ -58,7 +61,10 @@ pub(crate) fn join_field_lists<'t>(table: &'t Table<'_>, column: &Column<'t>) ->
         let Value::List(items) = value else {
             return None;
         };
-        Some((PaginationHints::of_row(record(*row)?, &column.pointer), items.len()))
+        Some((
+            PaginationHints::of_row(record(*row)?, &column.pointer),
+            items.len(),
+        ))
     });
     let page = page_of_joined(&pages.collect::<Vec<_>>(), &table.at);
     Some(JoinedTable {
@@ -68,7 +74,7 @@ pub(crate) fn join_field_lists<'t>(table: &'t Table<'_>, column: &Column<'t>) ->
     })
 }
 
-/// The currency that a record or a record in it names.
+/// Returns the currency that a record, or a record nested in it, names.
 fn currency_in(record: &Object) -> Option<String> {
     let own = record.iter().find_map(|(name, value)| {
         let is_currency = unit_kind_for(name, "amount") == Some(UnitKind::Currency);
@@ -82,7 +88,7 @@ fn currency_in(record: &Object) -> Option<String> {
     })
 }
 
-/// One table of all lists among some values, if most of those are lists, or texts that write one down.
+/// Joins all lists among `count` values, if more than half of them are lists or texts that contain one.
 fn join<'t>(
     parts: impl Iterator<Item = NestedList<'t>>,
     count: usize,

@@ -1,4 +1,4 @@
-//! Whether a list is one page of a longer one, as the fields beside it tell.
+//! Detects lists that are one page of a longer list, by the fields beside them.
 
 use planwright_core::{Object, Value};
 
@@ -6,7 +6,7 @@ use super::table::join_pointer;
 use crate::analysis::fields::field_name::words;
 use crate::analysis::report::PageInfo;
 
-/// Names of counts of all items, however many of them are listed.
+/// Names of counts of all items, of this and other pages.
 const TOTAL_COUNTS: &[&str] = &[
     "total",
     "total count",
@@ -43,7 +43,7 @@ const TOTAL_COUNTS: &[&str] = &[
     "of",
 ];
 
-/// Names of values that lead to the next page, if they are there.
+/// Names of values that lead to the next page.
 const NEXT_PAGE: &[&str] = &[
     "next",
     "next page",
@@ -73,7 +73,7 @@ const NEXT_PAGE: &[&str] = &[
     "odata next link",
 ];
 
-/// Names of numbers of this page and of the last one.
+/// Names of the number of this page, and of the last page.
 const PAGE_NUMBERS: &[&str] = &["page", "page number", "current page", "page index"];
 const LAST_PAGES: &[&str] = &[
     "pages",
@@ -84,16 +84,16 @@ const LAST_PAGES: &[&str] = &[
     "page total",
 ];
 
-/// Names of counts of items before this page, and of how long a page may be.
+/// Names of the number of items before this page, and of the page size.
 const OFFSETS: &[&str] = &["from", "offset", "skip", "start", "start index"];
 const LIMITS: &[&str] = &["limit", "max results", "page size", "per page", "size"];
 
-/// Names of fields that are beside a list because it is a bill rather than a page.
+/// Names of fields beside a list of line items, which is not a page.
 const BILL_FIELDS: &[&str] = &[
     "amount", "currency", "discount", "invoice", "price", "shipping", "subtotal", "tax", "vat",
 ];
 
-/// Names of records that hold such fields.
+/// Names of objects that contain such fields.
 const METADATA_OBJECTS: &[&str] = &[
     "meta",
     "metadata",
@@ -114,26 +114,27 @@ const METADATA_OBJECTS: &[&str] = &[
     "total",
 ];
 
-/// What objects hints a list say about its length.
+/// The pagination fields in the objects around a list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PaginationHints {
     counts: Vec<(String, u64)>,
-    /// A value that leads to the next page.
+    /// The pointer to a value that leads to the next page.
     next: Option<String>,
-    /// Whether the fields are those of a page, whatever their values.
+    /// True if any pagination field exists, whatever its value.
     is_paged: bool,
+    /// True if the list has fields of a bill beside it.
     is_bill: bool,
 }
 
 impl PaginationHints {
-    /// What an object says, beside what is said hints it.
+    /// Adds the fields of an object to the hints of the objects around it.
     pub(crate) fn of(fields: &Object, at: &str, outer: &Self) -> Self {
         let mut hints = outer.clone();
-        hints.read(fields, at, true);
+        hints.collect(fields, at, true);
         hints
     }
 
-    /// What a row says about the list that it has at `pointer`, in words of the row.
+    /// Collects the hints in a row about the list at `pointer`; the locations are relative to the row.
     pub(crate) fn of_row(row: &Object, pointer: &str) -> Self {
         let mut names = pointer.split('/').skip(1).peekable();
         let mut hints = Self::of(row, "", &Self::default());
@@ -153,7 +154,7 @@ impl PaginationHints {
         hints
     }
 
-    fn read(&mut self, fields: &Object, at: &str, is_outer: bool) {
+    fn collect(&mut self, fields: &Object, at: &str, is_outer: bool) {
         let mut page = None;
         let mut last_page = None;
         let mut skipped = None;
@@ -163,12 +164,16 @@ impl PaginationHints {
             let words = words(name);
             let name = words.join(" ");
             let is = |names: &[&str]| names.contains(&name.as_str());
-            self.is_bill |= is_outer && words.iter().any(|word| BILL_FIELDS.contains(&word.as_str()));
+            self.is_bill |= is_outer
+                && words
+                    .iter()
+                    .any(|word| BILL_FIELDS.contains(&word.as_str()));
             match value {
-                Value::Object(inner) if is(METADATA_OBJECTS) => self.read(inner, &place, false),
+                Value::Object(inner) if is(METADATA_OBJECTS) => self.collect(inner, &place, false),
                 Value::Number(number) => {
                     if let Some(count) = number.as_u64() {
-                        if is(TOTAL_COUNTS) || !is_outer && is(&["value"]) && at.ends_with("/total") {
+                        if is(TOTAL_COUNTS) || !is_outer && is(&["value"]) && at.ends_with("/total")
+                        {
                             self.counts.push((place.clone(), count));
                         }
                         if is(OFFSETS) && 0 < count {
@@ -200,7 +205,7 @@ impl PaginationHints {
             self.is_paged |= has_limit || is(&["cursor", "offset", "skip"]);
             self.is_paged |= is(NEXT_PAGE) || is(PAGE_NUMBERS) || is(LAST_PAGES);
         }
-        // A page behind the first one has others before it, whatever comes behind.
+        // A page after the first one is a part of the list even if it is the last one.
         let is_part = |page: u64| last_page.is_some_and(|last| page < last) || 1 < page;
         if let Some((place, _)) = page.filter(|(_, page)| is_part(*page)) {
             self.next.get_or_insert(place);
@@ -210,7 +215,8 @@ impl PaginationHints {
         }
     }
 
-    /// Whether a list of `count` items is one page, if `sums` are what its fields come to.
+    /// Returns the evidence that a list of `count` items is one page. `sums` are the sums of its fields: an equal total is a sum,
+    /// not a count.
     pub(crate) fn page(&self, count: usize, sums: &[f64]) -> Option<PageInfo> {
         #[expect(clippy::cast_precision_loss, reason = "counts are small")]
         let is_sum = |total: u64| sums.iter().any(|sum| (sum - total as f64).abs() < 0.5);
@@ -226,16 +232,21 @@ impl PaginationHints {
             .counts
             .iter()
             .any(|(_, total)| usize::try_from(*total) == Ok(count));
-        let next = self.next.as_ref().filter(|_| !is_whole).map(|place| PageInfo {
-            of: None,
-            said_by: place.clone(),
-        });
+        let next = self
+            .next
+            .as_ref()
+            .filter(|_| !is_whole)
+            .map(|place| PageInfo {
+                of: None,
+                said_by: place.clone(),
+            });
         counted.or(next)
     }
 }
 
-/// Whether lists that were joined are pages: what the rows say, each with the length of its list. If all rows name one total, it is that of
-/// all lists together.
+/// Returns the evidence that joined lists are pages, from the hints of each row and the length of its list. A total that all rows
+/// share
+/// counts all lists together.
 pub(crate) fn page_of_joined(rows: &[(PaginationHints, usize)], at: &str) -> Option<PageInfo> {
     let shown: usize = rows.iter().map(|(_, count)| count).sum();
     let pages: Vec<Option<PageInfo>> = rows
@@ -254,7 +265,7 @@ pub(crate) fn page_of_joined(rows: &[(PaginationHints, usize)], at: &str) -> Opt
         let total = totals[0];
         return (usize::try_from(total) != Ok(shown)).then_some(PageInfo { of: None, said_by });
     }
-    // The pages of one list end with one that has no next.
+    // The pages of one list end with a page without a successor.
     let is_last_whole =
         totals.is_empty() && 1 < rows.len() && pages.last().is_some_and(Option::is_none);
     if is_last_whole {

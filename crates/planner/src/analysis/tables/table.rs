@@ -1,4 +1,4 @@
-//! Tables: values that belong together, from lists, lists of lists, and objects whose fields are alike.
+//! Tables: related values from lists, lists of lists, and objects with similar fields.
 
 use std::borrow::Cow;
 
@@ -8,25 +8,25 @@ use crate::analysis::fields::field_name::is_label;
 use crate::analysis::fields::parse_period;
 use crate::analysis::report::ValueKind;
 
-/// The most items of a table that are looked at.
+/// The number of items of a table that are analyzed.
 pub(crate) const MAX_ITEMS: usize = 100_000;
 
-/// The fewest numbers in an object that are a table rather than fields of their own.
+/// The smallest object of numbers that is a table rather than a record.
 const MIN_KEYED_NUMBERS: usize = 3;
 
-/// Values of one kind, each with its place.
+/// Values of one kind with their locations.
 #[derive(Debug, Default)]
 pub(crate) struct Table<'a> {
     pub(crate) rows: Vec<Row<'a>>,
     /// The pointer to all rows, with `*` for each of them.
     pub(crate) at: String,
-    /// The pointers that rows are in.
+    /// The pointers to the lists and objects that contain the rows.
     parents: Vec<String>,
-    /// The currencies that the records pagination those name.
+    /// The currencies that the records around those name.
     currencies: Vec<Option<String>>,
-    /// How many lists the rows come from.
+    /// The number of lists that the rows come from.
     pub(crate) lists: usize,
-    /// How many rows were not taken.
+    /// The number of rows above the limit.
     pub(crate) left_out: usize,
 }
 
@@ -38,24 +38,24 @@ pub(crate) struct Row<'a> {
     pub(crate) key: RowKey<'a>,
 }
 
-/// The last part of a row's pointer.
+/// The last segment of a row's pointer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RowKey<'a> {
     Index(usize),
     Name(&'a str),
-    /// The row is all that stands at its parent's pointer.
+    /// No segment: the row is the value at its parent's pointer.
     Whole,
 }
 
 impl<'a> Table<'a> {
-    /// The items of a list.
+    /// Creates a table of the items of a list.
     pub(crate) fn of_list(items: &'a [Value], at: &str) -> Self {
         let mut table = Self::new(format!("{at}/*"));
         table.add_list(Cow::Borrowed(items), at.to_owned());
         table
     }
 
-    /// A table without rows.
+    /// Creates a table without rows.
     pub(crate) fn new(at: String) -> Self {
         Self {
             at,
@@ -63,7 +63,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The fields of an object, if they are records or numbers of one kind under different keys.
+    /// Creates a table of an object's fields, if they are records or numbers of one kind under different keys.
     pub(crate) fn of_object(fields: &'a Object, at: &str) -> Option<Self> {
         if !is_keyed(fields) {
             return None;
@@ -84,7 +84,7 @@ impl<'a> Table<'a> {
         Some(table)
     }
 
-    /// Adds the items of a list that stands at `at`.
+    /// Adds the items of a list.
     pub(crate) fn add_list(&mut self, items: Cow<'a, [Value]>, at: String) {
         let parent = self.parents.len();
         self.parents.push(at);
@@ -108,7 +108,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Adds a value that stands at `at`.
+    /// Adds a single row.
     pub(crate) fn add_value(&mut self, value: Value, at: String) {
         if MAX_ITEMS <= self.rows.len() {
             self.left_out += 1;
@@ -123,7 +123,7 @@ impl<'a> Table<'a> {
         self.parents.push(at);
     }
 
-    /// The pointer to a row.
+    /// Returns the pointer to a row.
     pub(crate) fn pointer(&self, row: usize) -> String {
         let Some(row) = self.rows.get(row) else {
             return String::new();
@@ -136,20 +136,20 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Says which currency the list or value that was added last is in.
+    /// Sets the currency of the list or value that was added last.
     pub(crate) fn set_currency(&mut self, currency: Option<String>) {
         self.currencies
             .resize(self.parents.len().saturating_sub(1), None);
         self.currencies.push(currency);
     }
 
-    /// The currency that the records pagination a row name.
+    /// Returns the currency that the records around a row name.
     pub(crate) fn currency(&self, row: usize) -> Option<&str> {
         let parent = self.rows.get(row)?.parent;
         self.currencies.get(parent)?.as_deref()
     }
 
-    /// The name of the list or object that the rows are in.
+    /// Returns the name of the list or object that contains the rows.
     pub(crate) fn name(&self) -> String {
         let names = self.at.rsplit('/').find(|name| *name != "*");
         names
@@ -158,18 +158,18 @@ impl<'a> Table<'a> {
             .replace("~0", "~")
     }
 
-    /// How many values there are, taken or not.
+    /// Returns the number of values, including those above the limit.
     pub(crate) fn count(&self) -> usize {
         self.rows.len() + self.left_out
     }
 
-    /// What more than half of the rows are.
+    /// Returns the kind of more than half of the rows.
     pub(crate) fn kind(&self) -> ValueKind {
         kind_of(self.rows.iter().map(|row| &*row.value))
     }
 }
 
-/// What more than half of some values are.
+/// Returns the kind of more than half of the values.
 pub(crate) fn kind_of<'v>(values: impl Iterator<Item = &'v Value>) -> ValueKind {
     let mut counts = [0_usize; 6];
     for value in values {
@@ -196,7 +196,7 @@ pub(crate) fn kind_of<'v>(values: impl Iterator<Item = &'v Value>) -> ValueKind 
     }
 }
 
-/// Whether an object is a table by key: records that share most of their fields, or numbers under days or proper names.
+/// Returns true for an object that is a table by key: records that share most fields, or numbers under days or proper names.
 fn is_keyed(fields: &Object) -> bool {
     let mut values = fields.values();
     match values.next() {
@@ -217,21 +217,21 @@ fn is_keyed(fields: &Object) -> bool {
     }
 }
 
-/// Whether keys are rather data than names of fields: days, or words that few programs would begin a field with.
+/// Returns true if the keys look like data rather than field names: days, or words in a form that is unusual for field names.
 fn are_names(fields: &Object) -> bool {
     let is_proper = |key: &str| {
         key.starts_with(|letter: char| {
             letter.is_uppercase() || letter.is_ascii_digit() || !letter.is_ascii()
         }) && !is_label(key)
     };
-    // `Width` and `Height` are fields in some languages.
+    // `Width` and `Height` are field names in some languages.
     let is_field = |key: &str| 3 < key.len() && key.bytes().all(|byte| byte.is_ascii_alphabetic());
     fields.keys().all(|key| parse_period(key).is_some())
         || fields.keys().all(|key| is_proper(key))
             && (3 < fields.len() || !fields.keys().all(|key| is_field(key)))
 }
 
-/// A pointer and one step more.
+/// Appends a segment to a JSON pointer.
 pub(crate) fn join_pointer(pointer: &str, name: &str) -> String {
     format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
 }

@@ -1,13 +1,13 @@
-//! What is found, as other programs read it.
+//! Figures in the serialized form of an analysis.
 
 use serde_json::{Value, json};
 
 use super::super::{StepFailure, analyze};
-use super::of;
+use super::analyze_output;
 
-/// Checks parts of what is found in an output: each is a pointer into the analysis, and what stands there.
+/// Checks parts of the analysis of an output: each is a pointer into the analysis with its expected value.
 fn check(output: &Value, expected: &[(&str, Value)]) {
-    let found = serde_json::to_value(of(output)).unwrap();
+    let found = serde_json::to_value(analyze_output(output)).unwrap();
     for (pointer, expected) in expected {
         let part = found.pointer(pointer).unwrap_or(&Value::Null);
         assert_eq!(part, expected, "{pointer} in {found:#}");
@@ -97,7 +97,7 @@ fn numbers() {
             ("/steps/0/collections/0/fields/0/numbers/mean", json!(1e308)),
         ],
     );
-    // NumberStatistics that are names are not added up.
+    // Numbers that are identifiers are not added.
     check(
         &json!([{"customer_id": 7}, {"customer_id": 9}]),
         &[("/steps/0/collections/0/fields/0/numbers", Value::Null)],
@@ -129,7 +129,7 @@ fn groups() {
             ("/steps/0/collections/0/fields/2/numbers", Value::Null),
         ],
     );
-    // What is nearly always another thing makes no groups.
+    // Values that hardly repeat form no groups.
     check(
         &json!([{"a": "x"}, {"a": "y"}, {"a": "y"}]),
         &[("/steps/0/collections/0/fields/0/groups", Value::Null)],
@@ -205,7 +205,7 @@ fn outliers() {
             (&format!("{outliers}/farthest/0/score"), json!(57.332_5)),
         ],
     );
-    // Too few, and none that is far.
+    // Too few numbers, or none far from the others.
     check(
         &json!([10, 11, 9, 10, 12, 8, 95]),
         &[(outliers, Value::Null)],
@@ -215,7 +215,7 @@ fn outliers() {
         &[(outliers, Value::Null)],
     );
     check(&json!([5, 5, 5, 5, 5, 5, 5, 5]), &[(outliers, Value::Null)]);
-    // More than half are the same, so the other measure counts.
+    // More than half of the numbers are equal, so the z-score is used.
     check(
         &json!([5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 50]),
         &[
@@ -259,7 +259,7 @@ fn trends_of_a_number_a_day() {
     );
 }
 
-/// So many records on each of these days.
+/// Records with the given number per day.
 fn events(days: &[(&str, usize)]) -> Value {
     let events = days.iter().flat_map(|(day, count)| {
         vec![json!({"at": format!("{day}T10:00:00Z"), "cost": 2}); *count]
@@ -297,7 +297,7 @@ fn trends_of_events() {
             ),
         ],
     );
-    // Days without any count as well, and so does a leap day.
+    // Days without records count as zero, including the leap day.
     check(
         &events(&[("2024-02-27", 5), ("2024-03-01", 5)]),
         &[
@@ -306,7 +306,7 @@ fn trends_of_events() {
             (&format!("{dates}/trends/0/direction"), json!("unclear")),
         ],
     );
-    // Weeks begin on Monday; the first and the last are there only in part.
+    // Weeks begin on Monday; the first and the last are incomplete.
     check(
         &events(&[
             ("2025-09-03", 9),
@@ -340,7 +340,7 @@ fn trends_of_events() {
 }
 
 #[test]
-fn what_is_left_out_is_said() {
+fn omissions_are_counted() {
     let wide: serde_json::Map<String, Value> = (0..60)
         .map(|field| (format!("f{field}"), json!(field)))
         .collect();
@@ -369,7 +369,7 @@ fn what_is_left_out_is_said() {
 }
 
 #[test]
-fn failures_are_told() {
+fn failures_are_listed() {
     let failure = StepFailure {
         step: "mail",
         tool: "mail.send",

@@ -1,129 +1,48 @@
-//! What the words around a phrase say about it: whether it is a time at all, and whether it is all of one.
+//! The context of a phrase: decides by the words around it whether it is a date at all, and whether it is a complete one.
 
 use crate::dates::phrase::{DatePhrase, Occurrence, Period, TimeUnit, YearReference};
 use crate::dates::token::{Token, TokenKind};
 use crate::dates::{grammar, vocabulary};
 
-/// Words before a number of four digits that make it a year.
-const YEAR_LEADS: &[&str] = &["compare", "during", "for", "in", "of", "throughout", "year"];
+// Word lists are texts separated by spaces; [`has`] looks a word up.
+/// Words before a four-digit number that make it a year.
+const YEAR_LEADS: &str = "compare during for in of throughout year";
 
-/// Words before a month that make it one, also if it may be a name.
-const MONTH_LEADS: &[&str] = &[
-    "across",
-    "during",
-    "for",
-    "in",
-    "of",
-    "over",
-    "throughout",
-    "within",
-];
+/// Words before a month that make it one even if it may be a name.
+const MONTH_LEADS: &str = "across during for in of over throughout within";
 
-/// Words after a number that say what it counts, beside those in the plural.
-const COUNTED_NOUNS: &[&str] = &[
-    "c", "children", "eur", "f", "gb", "gbp", "kb", "kg", "km", "kw", "kwh", "m", "mb", "men",
-    "more", "ms", "of", "other", "people", "percent", "points", "px", "rpm", "times", "usd",
-    "women",
-];
+/// Words after a number that are counted by it, in addition to plurals.
+const COUNTED_NOUNS: &str = "\
+c children eur f gb gbp kb kg km kw kwh m mb men more ms of other people percent points px rpm times usd women";
 
-/// Words that end like a plural and are none.
-const NON_PLURALS: &[&str] = &[
-    "across", "always", "as", "does", "has", "is", "its", "less", "minus", "per", "plus", "this",
-    "thus", "us", "versus", "vs", "was",
-];
+/// Words with a plural ending that are not plurals.
+const NON_PLURALS: &str = "\
+across always as does has is its less minus per plus this thus us versus vs was";
 
-/// Words before a phrase that make it a part of itself, or something that comes again and again.
-const PART_WORDS: &[&str] = &[
-    "academic",
-    "each",
-    "early",
-    "ending",
-    "every",
-    "financial",
-    "fiscal",
-    "late",
-    "mid",
-    "period",
-    "school",
-    "season",
-    "tax",
-    "time",
-];
+/// Words before a phrase that select a part of it, or make it recurring.
+const PART_WORDS: &str = "\
+academic each early ending every financial fiscal late mid period school season tax time";
 
-/// Words before `of` and a phrase that make it a part of itself.
-const PARTS_OF: &[&str] = &[
-    "autumn",
-    "beginning",
-    "christmas",
-    "easter",
-    "end",
-    "evening",
-    "fall",
-    "half",
-    "middle",
-    "morning",
-    "most",
-    "part",
-    "remainder",
-    "rest",
-    "season",
-    "spring",
-    "start",
-    "summer",
-    "winter",
-];
+/// Words before `of` and a phrase that select a part of it.
+const PARTS_OF: &str = "\
+autumn beginning christmas easter end evening fall half middle morning most part remainder rest season spring start \
+summer winter";
 
-/// Words of the first or last of several units: `the first week of October`.
-const ORDINALS: &[&str] = &[
-    "closing", "final", "first", "fourth", "last", "opening", "other", "second", "third",
-];
+/// Words that select one of several units: `the first week of October`.
+const ORDINALS: &str = "closing final first fourth last opening other second third";
 
-/// Words that ask for a number, so that `in two weeks` is a length of time.
-const QUANTITY_WORDS: &[&str] = &[
-    "average", "fast", "long", "many", "much", "number", "often", "per", "quickly",
-];
+/// Words that ask for a number, so that `in two weeks` is a duration.
+const QUANTITY_WORDS: &str = "average fast long many much number often per quickly";
 
-/// Words before `in a week` that make it a day to come.
-const FUTURE_WORDS: &[&str] = &[
-    "again",
-    "arrive",
-    "arrives",
-    "arriving",
-    "available",
-    "back",
-    "begin",
-    "begins",
-    "call",
-    "close",
-    "closes",
-    "delivered",
-    "due",
-    "end",
-    "ends",
-    "expire",
-    "expires",
-    "expiring",
-    "happen",
-    "happens",
-    "leave",
-    "leaves",
-    "me",
-    "meet",
-    "open",
-    "opens",
-    "planned",
-    "scheduled",
-    "ship",
-    "ships",
-    "start",
-    "starts",
-    "starting",
-];
+/// Words before `in a week` that make it a day in the future.
+const FUTURE_WORDS: &str = "\
+again arrive arrives arriving available back begin begins call close closes delivered due end ends expire expires \
+expiring happen happens leave leaves me meet open opens planned scheduled ship ships start starts starting";
 
-/// Words between a length of time and the period that it is counted from.
-const ANCHOR_WORDS: &[&str] = &["after", "before", "from"];
+/// Words between a duration and the period from which it is counted.
+const ANCHOR_WORDS: &str = "after before from";
 
-/// A phrase within its text.
+/// A phrase with the tokens around it.
 #[derive(Clone, Copy)]
 pub(super) struct PhraseContext<'t> {
     pub(super) text: &'t str,
@@ -133,7 +52,7 @@ pub(super) struct PhraseContext<'t> {
 }
 
 impl PhraseContext<'_> {
-    /// Whether a phrase is only a part of what the words around it say, which means something else.
+    /// Returns true if the phrase is only a part of a larger expression with another meaning.
     pub(super) fn is_part_of_larger(&self, phrase: &DatePhrase) -> bool {
         self.is_anchor(phrase)
             || self.is_partial()
@@ -141,7 +60,7 @@ impl PhraseContext<'_> {
             || self.is_duration(phrase)
     }
 
-    /// Whether a phrase is a time by itself, and nothing else.
+    /// Returns true if the phrase is a date without evidence from other phrases.
     pub(super) fn is_certain(&self, phrase: &DatePhrase) -> bool {
         let ends_with_number = matches!(
             self.matched.last(),
@@ -154,14 +73,14 @@ impl PhraseContext<'_> {
             // `march 5 miles`
             _ if ends_with_number
                 && self.counts_items()
-                && (!is_day(phrase) || self.begins_with_other_word()) =>
+                && (!is_day(phrase) || self.begins_with_ambiguous_word()) =>
             {
                 false
             }
             DatePhrase::Single(Period::Year(_)) | DatePhrase::Between(Period::Year(_), _)
                 if self.begins_with_number() =>
             {
-                self.lead().is_some_and(|lead| YEAR_LEADS.contains(&lead))
+                self.lead().is_some_and(|lead| has(YEAR_LEADS, lead))
             }
             DatePhrase::Single(Period::Half {
                 year: YearReference::Unstated(_),
@@ -177,9 +96,11 @@ impl PhraseContext<'_> {
                         kind: TokenKind::Number(..),
                         ..
                     })
-                ) && !self.is_led(&["a", "per"])
+                ) && !self.is_led("a per")
             }
-            DatePhrase::Single(period) | DatePhrase::Until(period) if self.is_ambiguous_name(period) => {
+            DatePhrase::Single(period) | DatePhrase::Until(period)
+                if self.is_ambiguous_name(period) =>
+            {
                 self.is_led_name(period)
             }
             _ => true,
@@ -190,8 +111,8 @@ impl PhraseContext<'_> {
         self.before.last().and_then(Token::word)
     }
 
-    fn is_led(&self, leads: &[&str]) -> bool {
-        self.lead().is_some_and(|lead| leads.contains(&lead))
+    fn is_led(&self, leads: &str) -> bool {
+        self.lead().is_some_and(|lead| has(leads, lead))
     }
 
     fn begins_with_number(&self) -> bool {
@@ -204,27 +125,26 @@ impl PhraseContext<'_> {
         )
     }
 
-    fn begins_with_other_word(&self) -> bool {
+    fn begins_with_ambiguous_word(&self) -> bool {
         self.matched
             .first()
             .and_then(Token::word)
             .is_some_and(vocabulary::is_ambiguous)
     }
 
-    /// Whether the words after say what a number before them counts: `2024 items`.
+    /// Returns true if the next word is counted by the number before it: `2024 items`.
     pub(super) fn counts_items(&self) -> bool {
         match self.after.first().map(|token| &token.kind) {
             Some(TokenKind::Word(word)) => {
-                let is_plural =
-                    word.ends_with('s') && 3 < word.len() && !NON_PLURALS.contains(&word.as_str());
-                is_plural || COUNTED_NOUNS.contains(&word.as_str())
+                let is_plural = word.ends_with('s') && 3 < word.len() && !has(NON_PLURALS, word);
+                is_plural || has(COUNTED_NOUNS, word)
             }
             Some(TokenKind::Sign(sign)) => "%€$£°".contains(*sign),
             _ => false,
         }
     }
 
-    /// Whether a phrase ends with a bare word that may mean something else.
+    /// Returns true if the phrase ends with a bare word that has another meaning.
     fn is_ambiguous_name(&self, period: &Period) -> bool {
         let is_bare = matches!(
             period,
@@ -241,10 +161,10 @@ impl PhraseContext<'_> {
                 .is_some_and(vocabulary::is_ambiguous)
     }
 
-    /// Whether the words before a name make it a month or a weekday, and no name goes on after it.
+    /// Returns true if the words before a name make it a month or a weekday, and the name does not continue after it.
     fn is_led_name(&self, period: &Period) -> bool {
         if 1 < self.matched.len() {
-            // `by May` may name who has done something.
+            // `by May` may name a person.
             return self.matched.first().and_then(Token::word) != Some("by");
         }
         let is_led = match period {
@@ -253,14 +173,14 @@ impl PhraseContext<'_> {
         };
         let is_capital =
             |token: &Token| self.text[token.at.clone()].starts_with(char::is_uppercase);
-        let goes_on = self
+        let name_continues = self
             .after
             .first()
             .is_some_and(|next| next.word().is_some() && is_capital(next));
-        is_led && !(goes_on && self.matched.first().is_some_and(is_capital))
+        is_led && !(name_continues && self.matched.first().is_some_and(is_capital))
     }
 
-    /// Whether a phrase is what another time is counted from: `3 days after October 1`, `a week from Monday`.
+    /// Returns true if another date is counted from the phrase: `3 days after October 1`, `a week from Monday`.
     fn is_anchor(&self, phrase: &DatePhrase) -> bool {
         if matches!(phrase, DatePhrase::Between(..)) {
             return false;
@@ -268,7 +188,7 @@ impl PhraseContext<'_> {
         let is_from = |token: Option<&Token>| {
             token
                 .and_then(Token::word)
-                .is_some_and(|word| ANCHOR_WORDS.contains(&word))
+                .is_some_and(|word| has(ANCHOR_WORDS, word))
         };
         let before = if is_from(self.matched.first()) {
             self.before
@@ -291,7 +211,8 @@ impl PhraseContext<'_> {
         is_count && unit.word().and_then(vocabulary::unit).is_some()
     }
 
-    /// Whether the words before a phrase take a part of it: `early October`, `end of last month`, `first week of May`.
+    /// Returns true if the words before the phrase select a part of it: `early October`, `end of last month`, `first week of
+    /// May`.
     fn is_partial(&self) -> bool {
         let word = |back: usize| {
             self.before
@@ -300,7 +221,7 @@ impl PhraseContext<'_> {
                 .and_then(|at| self.before[at].word())
         };
         let is_same = word(2) == Some("same") && word(1).and_then(vocabulary::unit).is_some();
-        if is_same || word(1).is_some_and(|word| PART_WORDS.contains(&word)) {
+        if is_same || word(1).is_some_and(|word| has(PART_WORDS, word)) {
             return true;
         }
         let of = if word(1) == Some("the") { 2 } else { 1 };
@@ -310,9 +231,7 @@ impl PhraseContext<'_> {
         let is_ordinal = |back: usize| {
             let at = self.before.len().checked_sub(back);
             at.is_some_and(|at| match &self.before[at].kind {
-                TokenKind::Word(word) => {
-                    ORDINALS.contains(&word.as_str()) || vocabulary::number(word).is_some()
-                }
+                TokenKind::Word(word) => has(ORDINALS, word) || vocabulary::number(word).is_some(),
                 TokenKind::Number(..) | TokenKind::Ordinal(_) => true,
                 TokenKind::Sign(_) => false,
             })
@@ -321,12 +240,12 @@ impl PhraseContext<'_> {
             let is_unit =
                 vocabulary::unit(part).is_some() && (is_ordinal(of + 2) || is_ordinal(of + 3));
             let is_weekday = vocabulary::weekday(part).is_some() && is_ordinal(of + 2);
-            let is_part = PARTS_OF.contains(&part) || ORDINALS.contains(&part);
+            let is_part = has(PARTS_OF, part) || has(ORDINALS, part);
             is_part && word(of) == Some("of") || is_unit || is_weekday
         })
     }
 
-    /// Whether the words after a phrase belong to it and change it: `last week of May`, `Friday the 13th`, `Q1 of fiscal 2024`.
+    /// Returns true if the words after the phrase change it: `last week of May`, `Friday the 13th`, `Q1 of fiscal 2024`.
     fn is_modified_after(&self, phrase: &DatePhrase) -> bool {
         let word = |at: usize| self.after.get(at).and_then(Token::word);
         let is_weekday = matches!(
@@ -362,7 +281,7 @@ impl PhraseContext<'_> {
         };
         let is_numbered = is_number(0) || word(0) == Some("the") && is_number(1);
         let is_of = word(0) == Some("of");
-        let is_ordinal = self.lead().is_some_and(|lead| ORDINALS.contains(&lead))
+        let is_ordinal = self.lead().is_some_and(|lead| has(ORDINALS, lead))
             || matches!(
                 self.before.last(),
                 Some(Token {
@@ -375,20 +294,20 @@ impl PhraseContext<'_> {
         is_fiscal || is_relative || is_counted && is_of || is_weekday && is_other_weekday
     }
 
-    /// Whether a phrase is rather a length of time than a day: `5 to 10 days ago`, `how many seconds are in a day`.
+    /// Returns true if the phrase is a duration rather than a day: `5 to 10 days ago`, `how many seconds are in a day`.
     fn is_duration(&self, phrase: &DatePhrase) -> bool {
         let DatePhrase::Single(Period::Offset(count, unit)) = phrase else {
             return false;
         };
         let first = self.matched.first().and_then(Token::word);
-        if let [.., number, joint] = self.before {
+        if let [.., number, conjunction] = self.before {
             let is_number = matches!(number.kind, TokenKind::Number(..))
                 || number.word().and_then(vocabulary::number).is_some();
-            let is_joint = joint.is_sign('-')
-                || joint
+            let is_conjunction = conjunction.is_sign('-')
+                || conjunction
                     .word()
                     .is_some_and(|word| ["and", "or", "to"].contains(&word));
-            if is_number && is_joint {
+            if is_number && is_conjunction {
                 return true;
             }
         }
@@ -401,7 +320,7 @@ impl PhraseContext<'_> {
             .before
             .iter()
             .filter_map(Token::word)
-            .any(|word| QUANTITY_WORDS.contains(&word));
+            .any(|word| has(QUANTITY_WORDS, word));
         let is_one = *count == 1
             && self
                 .matched
@@ -412,10 +331,14 @@ impl PhraseContext<'_> {
     }
 }
 
-/// Whether a number at the end of a phrase is that of a day.
+/// Returns true if a number at the end of the phrase is the number of a day.
 fn is_day(phrase: &DatePhrase) -> bool {
-    let is_dates =
-        |period: &Period| matches!(period, Period::MonthDays { .. } | Period::NumericDate { .. });
+    let is_dates = |period: &Period| {
+        matches!(
+            period,
+            Period::MonthDays { .. } | Period::NumericDate { .. }
+        )
+    };
     match phrase {
         DatePhrase::Single(period)
         | DatePhrase::Since(period)
@@ -424,4 +347,8 @@ fn is_day(phrase: &DatePhrase) -> bool {
         | DatePhrase::Before(period)
         | DatePhrase::Between(_, period) => is_dates(period),
     }
+}
+
+fn has(words: &str, word: &str) -> bool {
+    words.split(' ').any(|known| known == word)
 }

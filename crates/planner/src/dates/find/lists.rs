@@ -1,4 +1,4 @@
-//! Phrases that explain each other: `Q1 and Q2 of 2024`, `Monday and Tuesday last week`.
+//! Lists of phrases that share their year or week: `Q1 and Q2 of 2024`, `Monday and Tuesday last week`.
 
 use super::mention::PhraseCandidate;
 use crate::dates::phrase::{DatePhrase, Occurrence, Period, TimeUnit, YearReference};
@@ -11,13 +11,13 @@ const CONJUNCTIONS: &[&str] = &[
 ];
 const LIST_SIGNS: &[char] = &[',', '&', '/', '+'];
 
-/// Words that may stand behind a conjunction.
+/// Words that may follow a conjunction.
 const FILLERS: &[&str] = &["as", "for", "from", "in", "of", "on", "the", "well"];
 
-/// The most tokens between phrases that are joined.
+/// The number of tokens between joined phrases.
 const MAX_CONJUNCTION_TOKENS: usize = 4;
 
-/// Gives phrases what those beside them say about them, and removes those that are still uncertain.
+/// Applies years and weeks across joined phrases, and removes phrases that stay uncertain.
 pub(super) fn resolve_lists(candidates: &mut Vec<PhraseCandidate>, tokens: &[Token]) {
     let conjunctions: Vec<Option<Conjunction>> = candidates
         .windows(2)
@@ -30,28 +30,28 @@ pub(super) fn resolve_lists(candidates: &mut Vec<PhraseCandidate>, tokens: &[Tok
         .rev()
         .filter(|at| conjunctions[at - 1].is_some())
     {
-        let (before, behind) = candidates.split_at_mut(at);
+        let (before, after) = candidates.split_at_mut(at);
         is_removed[at - 1] |= !share_year(
             &mut before[at - 1].phrase,
-            &behind[0].phrase,
-            has_trailing_year(&behind[0], tokens),
+            &after[0].phrase,
+            has_trailing_year(&after[0], tokens),
             false,
         );
     }
     for at in (1..candidates.len()).filter(|at| conjunctions[at - 1].is_some()) {
-        let (before, behind) = candidates.split_at_mut(at);
-        is_removed[at] |= !share_year(&mut behind[0].phrase, &before[at - 1].phrase, false, true);
+        let (before, after) = candidates.split_at_mut(at);
+        is_removed[at] |= !share_year(&mut after[0].phrase, &before[at - 1].phrase, false, true);
     }
     for at in 0..candidates.len() {
-        is_removed[at] |=
-            !candidates[at].is_certain || has_conflicting_year(candidates, &conjunctions, tokens, at);
+        is_removed[at] |= !candidates[at].is_certain
+            || has_conflicting_year(candidates, &conjunctions, tokens, at);
     }
     let mut removed = is_removed.into_iter();
     candidates.retain(|_| !removed.next().unwrap_or_default());
     align_weeks(candidates, tokens);
 }
 
-/// How two phrases are joined.
+/// The conjunction between two phrases.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Conjunction {
     List,
@@ -65,11 +65,15 @@ fn conjunction(between: &[Token]) -> Option<Conjunction> {
     let mut conjunction = None;
     for token in between {
         match &token.kind {
-            TokenKind::Word(word) if word == "vs" || word == "versus" => conjunction = Some(Conjunction::Versus),
+            TokenKind::Word(word) if word == "vs" || word == "versus" => {
+                conjunction = Some(Conjunction::Versus)
+            }
             TokenKind::Word(word) if CONJUNCTIONS.contains(&word.as_str()) => {
                 conjunction = conjunction.or(Some(Conjunction::List));
             }
-            TokenKind::Sign(sign) if LIST_SIGNS.contains(sign) => conjunction = conjunction.or(Some(Conjunction::List)),
+            TokenKind::Sign(sign) if LIST_SIGNS.contains(sign) => {
+                conjunction = conjunction.or(Some(Conjunction::List))
+            }
             TokenKind::Sign('.') if conjunction == Some(Conjunction::Versus) => {}
             TokenKind::Word(word) if conjunction.is_some() && FILLERS.contains(&word.as_str()) => {}
             _ => return None,
@@ -85,18 +89,19 @@ fn single_period(phrase: &DatePhrase) -> Option<&Period> {
     }
 }
 
-/// Whether two phrases are of one kind, so that one can stand in a list with the other.
+/// Returns true if two phrases are of one kind, and can therefore be items of one list.
 fn are_alike(one: &DatePhrase, other: &DatePhrase) -> bool {
     let kind = |phrase: &DatePhrase| match single_period(phrase)? {
         Period::Year(_) => Some(4),
         Period::Weekday(..) | Period::WeekdayOfWeek(..) => Some(5),
-        period => period.place_in_year().map(|(kind, ..)| kind),
+        period => period.order_in_year().map(|(kind, ..)| kind),
     };
     kind(one).is_some() && kind(one) == kind(other)
 }
 
-/// A phrase that may mean something else is a time beside another one, and of two numbers with `vs` between them both are years.
+/// Marks phrases as certain that are joined with a certain one. Two numbers joined with `vs` are both years.
 fn confirm_listed(candidates: &mut [PhraseCandidate], conjunctions: &[Option<Conjunction>]) {
+    // Certainty spreads in both directions along a list.
     let pairs: Vec<usize> = (1..candidates.len()).collect();
     for at in pairs.iter().copied().chain(pairs.iter().rev().copied()) {
         let (one, other) = (&candidates[at - 1], &candidates[at]);
@@ -118,11 +123,11 @@ fn confirm_listed(candidates: &mut [PhraseCandidate], conjunctions: &[Option<Con
     }
 }
 
-/// Puts phrases behind a year into it: `last year's Q4`.
+/// Applies a possessive year to the phrase after it: `last year's Q4`.
 fn apply_possessive_years(candidates: &mut [PhraseCandidate], tokens: &[Token]) {
     for at in 1..candidates.len() {
-        let (before, behind) = candidates.split_at_mut(at);
-        let (of, candidate) = (&before[at - 1], &mut behind[0]);
+        let (before, after) = candidates.split_at_mut(at);
+        let (of, candidate) = (&before[at - 1], &mut after[0]);
         let is_possessive = of.tokens.end == candidate.tokens.start
             && tokens[of.tokens.end - 1].at.end < tokens[candidate.tokens.start].at.start;
         let year = match single_period(&of.phrase) {
@@ -145,10 +150,11 @@ fn apply_possessive_years(candidates: &mut [PhraseCandidate], tokens: &[Token]) 
     }
 }
 
-/// Whether the year of a phrase stands behind `of` and so belongs to all that are listed before it.
+/// Returns true if the year of a phrase follows `of` or `in`, and therefore applies to all phrases listed before it.
 fn has_trailing_year(candidate: &PhraseCandidate, tokens: &[Token]) -> bool {
-    let said = tokens.get(candidate.tokens.clone()).unwrap_or_default();
-    said.iter()
+    let matched = tokens.get(candidate.tokens.clone()).unwrap_or_default();
+    matched
+        .iter()
         .filter_map(Token::word)
         .any(|word| word == "of" || word == "in")
 }
@@ -157,9 +163,10 @@ fn is_open(period: &Period) -> bool {
     period.year() == Some(YearReference::Unstated(Occurrence::Latest))
 }
 
-/// Gives `phrase` the year or the week of `other`, which is listed with it. Returns whether it is known which one is meant: a year
-/// goes on from phrase to phrase only if they are in order, or stands behind `of`.
-fn share_year(phrase: &mut DatePhrase, other: &DatePhrase, is_of: bool, is_behind: bool) -> bool {
+/// Applies the year or week of a joined phrase. Returns false if it is unknown which one is meant: a year applies to other
+/// phrases only if
+/// they are in order, or if it follows `of`.
+fn share_year(phrase: &mut DatePhrase, other: &DatePhrase, is_of: bool, is_after: bool) -> bool {
     if !are_alike(phrase, other) {
         return true;
     }
@@ -183,10 +190,10 @@ fn share_year(phrase: &mut DatePhrase, other: &DatePhrase, is_of: bool, is_behin
     let (Some(year), true) = (other.year(), is_open(period)) else {
         return true;
     };
-    let is_in_order = if is_behind {
-        other.place_in_year() < period.place_in_year()
+    let is_in_order = if is_after {
+        other.order_in_year() < period.order_in_year()
     } else {
-        period.place_in_year() < other.place_in_year()
+        period.order_in_year() < other.order_in_year()
     };
     let is_shared = match year {
         YearReference::Unstated(Occurrence::Latest) => return true,
@@ -199,7 +206,7 @@ fn share_year(phrase: &mut DatePhrase, other: &DatePhrase, is_of: bool, is_behin
     is_shared
 }
 
-/// Whether a phrase without a year stands in one sentence with a year that may be its own: `In 2024, how did Q1 go?`
+/// Returns true if a phrase without a year is in one sentence with a year that may be its own: `In 2024, how did Q1 go?`
 fn has_conflicting_year(
     candidates: &[PhraseCandidate],
     conjunctions: &[Option<Conjunction>],
@@ -214,11 +221,15 @@ fn has_conflicting_year(
             && single_period(&candidate.phrase).is_some_and(|period| match period {
                 Period::Year(_) | Period::CalendarUnits(_, _, TimeUnit::Year) => true,
                 Period::NumericDate { .. } => false,
-                period => matches!(period.year(), Some(YearReference::Fixed(_) | YearReference::Relative(_))),
+                period => matches!(
+                    period.year(),
+                    Some(YearReference::Fixed(_) | YearReference::Relative(_))
+                ),
             })
     };
     let is_end = |token: &Token| {
-        matches!(token.kind, TokenKind::Sign('?' | '!' | ';')) || token.is_sign('.') && !token.is_adjacent
+        matches!(token.kind, TokenKind::Sign('?' | '!' | ';'))
+            || token.is_sign('.') && !token.is_adjacent
     };
     let is_same_sentence = |other: usize| {
         let (first, last) = (at.min(other), at.max(other));
@@ -231,7 +242,7 @@ fn has_conflicting_year(
     })
 }
 
-/// Makes `last week` the one before this one if it is named beside other weeks of the calendar, so that none overlap.
+/// Changes `last week` to a calendar week if it is joined with other calendar weeks, so that they do not overlap.
 fn align_weeks(candidates: &mut [PhraseCandidate], tokens: &[Token]) {
     let is_calendar = |candidate: &PhraseCandidate| {
         matches!(

@@ -1,4 +1,4 @@
-//! All phrases of time within a longer text, such as a question.
+//! Scans a text for date phrases.
 
 use std::ops::Range;
 
@@ -9,31 +9,33 @@ use crate::dates::resolve::evaluate_phrase;
 use crate::dates::token::{Token, TokenKind, tokens};
 use crate::dates::{DateError, DateRange, Now, grammar};
 
-/// A phrase of time within a text.
+/// A date phrase within a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mention {
-    /// The phrase, as it is written there.
+    /// The phrase as written.
     pub phrase: String,
-    /// Where it stands, in bytes.
+    /// Its byte range.
     pub at: Range<usize>,
-    /// What it means.
+    /// Its range of days.
     pub meaning: Result<DateRange, DateError>,
 }
 
 /// A phrase among the tokens of a text.
 pub(super) struct PhraseCandidate {
     pub(super) phrase: DatePhrase,
-    /// The tokens that it takes.
+    /// The range of its tokens.
     pub(super) tokens: Range<usize>,
-    /// Whether it is a time by itself, or only beside another one.
+    /// True if the phrase is a date on its own, rather than only when joined with another date.
     pub(super) is_certain: bool,
-    /// Whether the words behind it say what a number at its end counts.
+    /// True if the next word is counted by a number at the end of the phrase.
     pub(super) counts_items: bool,
 }
 
-/// All phrases of time in a text, in their order; of several at one place the longest. A phrase whose words may mean something else, or
-/// that is only a part of what the text says, is left out unless the words context it leave no doubt. Phrases that are listed together
-/// share their year: `Q1 and Q2 of 2024`.
+/// Returns all date phrases in a text, in order; at each position the longest. Phrases that may have another meaning, or that are
+/// only a
+/// part of a larger expression, are left out unless their context is unambiguous. Phrases that are listed together share their
+/// year:
+/// `Q1 and Q2 of 2024`.
 pub fn find(text: &str, now: &Now) -> Vec<Mention> {
     let tokens = tokens(text);
     let mut candidates = Vec::new();
@@ -50,8 +52,8 @@ pub fn find(text: &str, now: &Now) -> Vec<Mention> {
     candidates
         .into_iter()
         .filter_map(|candidate| {
-            let said = tokens.get(candidate.tokens)?;
-            let place = said.first()?.at.start..said.last()?.at.end;
+            let matched = tokens.get(candidate.tokens)?;
+            let place = matched.first()?.at.start..matched.last()?.at.end;
             let phrase = text.get(place.clone())?;
             Some(Mention {
                 phrase: phrase.to_owned(),
@@ -62,8 +64,12 @@ pub fn find(text: &str, now: &Now) -> Vec<Mention> {
         .collect()
 }
 
-/// The phrase that begins with a token, unless it is a part of what the words context it say, and the token behind it.
-fn candidate_at(text: &str, tokens: &[Token], at: usize) -> Option<(Option<PhraseCandidate>, usize)> {
+/// Parses the phrase at a token. Returns it unless its context excludes it, and the position after it.
+fn candidate_at(
+    text: &str,
+    tokens: &[Token],
+    at: usize,
+) -> Option<(Option<PhraseCandidate>, usize)> {
     if tokens[at].word() == Some("the") {
         return None;
     }
@@ -86,7 +92,7 @@ fn candidate_at(text: &str, tokens: &[Token], at: usize) -> Option<(Option<Phras
     Some((candidate, at + used))
 }
 
-/// Whether nothing is glued to a phrase that makes it a part of something else: a name, an address, a longer number.
+/// Returns true if the phrase is not joined by punctuation to a larger token: a name, an address, a longer number.
 fn stands_alone(context: &PhraseContext<'_>) -> bool {
     let PhraseContext {
         before,
@@ -101,7 +107,10 @@ fn stands_alone(context: &PhraseContext<'_>) -> bool {
             .is_some_and(|last| !is_glue(last) && matches!(last.kind, TokenKind::Sign(_)));
     let continues = match after {
         [sign, word, ..] => {
-            sign.is_adjacent && is_glue(sign) && word.is_adjacent && !matches!(word.kind, TokenKind::Sign(_))
+            sign.is_adjacent
+                && is_glue(sign)
+                && word.is_adjacent
+                && !matches!(word.kind, TokenKind::Sign(_))
         }
         _ => false,
     };

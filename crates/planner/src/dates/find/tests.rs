@@ -1,9 +1,9 @@
-//! Phrases within questions.
+//! Tests of phrases within questions.
 
 use super::find;
 use crate::dates::tests::{display, noon};
 
-/// Checks what is found in a question on Sunday, 2025-10-12.
+/// Checks the phrases in a question on Sunday, 2025-10-12.
 fn check(question: &str, expected: &[(&str, &str)]) {
     let mentions = find(question, &noon("2025-10-12"));
     for mention in &mentions {
@@ -76,7 +76,7 @@ fn questions() {
 }
 
 #[test]
-fn what_is_no_time() {
+fn texts_without_dates() {
     for question in [
         "Orders that may be late march on",
         "May I see the orders?",

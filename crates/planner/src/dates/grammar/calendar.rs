@@ -1,7 +1,7 @@
-//! Periods that have a name in the calendar: days of months, months, weekdays.
+//! Periods named by the calendar: days, months, weekdays, and numeric dates.
 
 use super::combinators::{Parsed, day_number, lookup, one_of, sign, word_sequence, year_number};
-use crate::dates::phrase::{Period, Occurrence, YearReference};
+use crate::dates::phrase::{Occurrence, Period, YearReference};
 use crate::dates::token::{Token, TokenKind};
 use crate::dates::vocabulary;
 
@@ -34,7 +34,7 @@ fn month_first(tokens: &[Token]) -> Parsed<(i8, i8, i8)> {
     used += one_of(tokens.get(used..)?, &["the"]).unwrap_or(0);
     let (first, more) = day_number(tokens.get(used..)?)?;
     used += more;
-    // The number behind it may be the day of another month: `October 1 to 10 November`.
+    // The number after it may be the day of another month: `October 1 to 10 November`.
     let (last, more) = last_day(tokens.get(used..)?)
         .filter(|(_, more)| !is_followed_by_month(tokens, used + more))
         .unwrap_or((first, 0));
@@ -60,7 +60,7 @@ fn day_first(tokens: &[Token]) -> Parsed<(i8, i8, i8)> {
     Some(((month, first, last), used))
 }
 
-/// The last day of several: `-10`, `to the 10th`.
+/// Parses the last day of a range: `-10`, `to the 10th`.
 fn last_day(tokens: &[Token]) -> Parsed<i8> {
     let mut used = super::phrase::connector(tokens)?;
     used += one_of(tokens.get(used..)?, &["the"]).unwrap_or(0);
@@ -112,7 +112,7 @@ pub(super) fn weekday_in(tokens: &[Token]) -> Parsed<Period> {
     Some((Period::WeekdayOfWeek(weekday, offset), used + on + more))
 }
 
-/// A day of the month that `before` is in: the end of `October 1 and 10`.
+/// Parses a day in the month of `before`: the end of `October 1 and 10`.
 pub(super) fn same_month(before: &Period, tokens: &[Token]) -> Parsed<Period> {
     let Period::MonthDays {
         month,
@@ -146,9 +146,9 @@ pub(super) fn which(tokens: &[Token]) -> (Occurrence, usize) {
     lookup(tokens, which).unwrap_or((Occurrence::Latest, 0))
 }
 
-/// The year behind something that comes once in each, or that it is not said.
+/// Parses the year after a period that recurs every year; unstated if there is none.
 pub(super) fn year_of(tokens: &[Token], which: Occurrence) -> (YearReference, usize) {
-    let said = || {
+    let stated = || {
         let comma = sign(tokens, ',').or_else(|| hyphen(tokens)).unwrap_or(0);
         if let Some((year, more)) = year_number(tokens.get(comma..)?) {
             return Some((YearReference::Fixed(year), comma + more));
@@ -168,18 +168,18 @@ pub(super) fn year_of(tokens: &[Token], which: Occurrence) -> (YearReference, us
         Some((YearReference::Relative(offset), of + more))
     };
     match which {
-        Occurrence::Latest => said().unwrap_or((YearReference::Unstated(which), 0)),
+        Occurrence::Latest => stated().unwrap_or((YearReference::Unstated(which), 0)),
         _ => (YearReference::Unstated(which), 0),
     }
 }
 
-/// A `-` that joins what stands before it and behind it.
+/// Matches a `-` without spaces around it.
 fn hyphen(tokens: &[Token]) -> Option<usize> {
     let is_joined = tokens.get(..2)?.iter().all(|token| token.is_adjacent);
     sign(tokens, '-').filter(|_| is_joined)
 }
 
-/// One, where the list begins with the dot of `Oct.` and a year.
+/// Matches the dot of `Oct.` before a year.
 fn dot_before_year(tokens: &[Token]) -> usize {
     let is_before_year = year_number(tokens.get(1..).unwrap_or_default()).is_some();
     sign(tokens, '.').filter(|_| is_before_year).unwrap_or(0)
@@ -208,7 +208,7 @@ pub(super) fn iso(tokens: &[Token]) -> Parsed<Period> {
     is_month.then_some((Period::Month { month, year }, 3))
 }
 
-/// `10/12/2025` in either order, and `12.10.2025`, in which the day is always first.
+/// Parses `10/12/2025` in either order, and `12.10.2025`, which is always day first.
 pub(super) fn slashed(tokens: &[Token]) -> Parsed<Period> {
     let (first, _) = part(tokens.first()?)?;
     let sign = sign_between(tokens.get(1..)?)?;
@@ -233,13 +233,13 @@ pub(super) fn slashed(tokens: &[Token]) -> Parsed<Period> {
 
 /// `2024`, `the year 2024`
 pub(super) fn year(tokens: &[Token]) -> Parsed<Period> {
-    let said = one_of(tokens, &["year"]).unwrap_or(0);
-    let (year, more) = year_number(tokens.get(said..)?)?;
-    let is_likely = said == 1 || (1900..=2100).contains(&year);
-    is_likely.then_some((Period::Year(year), said + more))
+    let prefix = one_of(tokens, &["year"]).unwrap_or(0);
+    let (year, more) = year_number(tokens.get(prefix..)?)?;
+    let is_likely = prefix == 1 || (1900..=2100).contains(&year);
+    is_likely.then_some((Period::Year(year), prefix + more))
 }
 
-/// The sign that joins two numbers without a space.
+/// Returns the sign that joins two numbers without spaces.
 fn sign_between(tokens: &[Token]) -> Option<char> {
     match tokens {
         [
@@ -248,14 +248,16 @@ fn sign_between(tokens: &[Token]) -> Option<char> {
                 is_adjacent: true,
                 ..
             },
-            Token { is_adjacent: true, .. },
+            Token {
+                is_adjacent: true, ..
+            },
             ..,
         ] => Some(*sign),
         _ => None,
     }
 }
 
-/// A number of one or two digits, and how many they are.
+/// Parses a number of one or two digits, and returns the number of digits.
 fn part(token: &Token) -> Option<(i8, usize)> {
     match token.kind {
         TokenKind::Number(value, digits @ 1..=2) => Some((i8::try_from(value).ok()?, digits)),

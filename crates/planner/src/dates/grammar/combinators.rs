@@ -1,12 +1,12 @@
-//! What all readers share.
+//! Combinators shared by the parsers.
 
-use crate::dates::token::{TokenKind, Token};
+use crate::dates::token::{Token, TokenKind};
 use crate::dates::vocabulary;
 
-/// What was found at the beginning of a list of tokens, and how many of them it took.
+/// The result of a parser, with the number of tokens used.
 pub(super) type Parsed<T> = Option<(T, usize)>;
 
-/// How many tokens these words take, where the list begins with them; `-` may stand between them.
+/// Matches a sequence of words, with optional hyphens between them.
 pub(super) fn word_sequence(tokens: &[Token], wanted: &[&str]) -> Option<usize> {
     let mut used = 0;
     for (at, word) in wanted.iter().enumerate() {
@@ -21,17 +21,17 @@ pub(super) fn word_sequence(tokens: &[Token], wanted: &[&str]) -> Option<usize> 
     Some(used)
 }
 
-/// One, where the list begins with one of these words.
+/// Matches one of several words.
 pub(super) fn one_of(tokens: &[Token], wanted: &[&str]) -> Option<usize> {
     wanted.contains(&tokens.first()?.word()?).then_some(1)
 }
 
-/// One, where the list begins with this sign.
+/// Matches a sign.
 pub(super) fn sign(tokens: &[Token], wanted: char) -> Option<usize> {
     tokens.first()?.is_sign(wanted).then_some(1)
 }
 
-/// A number, in digits or as a word; `a couple of` is two.
+/// Parses a number in digits or as a word; `a couple of` is two.
 pub(super) fn count(tokens: &[Token]) -> Parsed<i32> {
     match &tokens.first()?.kind {
         TokenKind::Number(value, _) => Some((i32::try_from(*value).ok()?, 1)),
@@ -47,17 +47,17 @@ pub(super) fn count(tokens: &[Token]) -> Parsed<i32> {
     }
 }
 
-/// A number, or `a` and `an` for one.
+/// Parses a number, or `a` and `an` as one.
 pub(super) fn count_or_one(tokens: &[Token]) -> Parsed<i32> {
     count(tokens).or_else(|| Some((1, one_of(tokens, &["a", "an"])?)))
 }
 
-/// A word that the table `known` has.
+/// Looks the next word up in a vocabulary.
 pub(super) fn lookup<T>(tokens: &[Token], table: fn(&str) -> Option<T>) -> Parsed<T> {
     Some((table(tokens.first()?.word()?)?, 1))
 }
 
-/// The number of a day in its month.
+/// Parses the number of a day in its month.
 pub(super) fn day_number(tokens: &[Token]) -> Parsed<i8> {
     let value = match &tokens.first()?.kind {
         TokenKind::Number(value, 1..=2) | TokenKind::Ordinal(value) => *value,
@@ -69,7 +69,7 @@ pub(super) fn day_number(tokens: &[Token]) -> Parsed<i8> {
     Some((day?, 1))
 }
 
-/// The number of a year.
+/// Parses a year of four digits.
 pub(super) fn year_number(tokens: &[Token]) -> Parsed<i16> {
     match tokens.first()?.kind {
         TokenKind::Number(value, 4) if 0 < value => Some((i16::try_from(value).ok()?, 1)),

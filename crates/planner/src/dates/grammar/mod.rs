@@ -1,6 +1,6 @@
-//! The parser: tokens to phrases.
+//! Second step of resolution: parses tokens to phrases.
 //!
-//! Each parser reads a prefix of a list of tokens, and returns what it found and the number of tokens used. The longest result wins.
+//! Each parser reads a prefix of the tokens, and returns the result and the number of tokens used. The longest result wins.
 
 mod calendar;
 mod combinators;

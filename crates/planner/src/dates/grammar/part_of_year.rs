@@ -1,9 +1,9 @@
-//! Quarters, halves and weeks by their numbers.
+//! Quarters, halves, and weeks by number.
 
 use super::calendar::{which, year_of};
 use super::combinators::{Parsed, lookup, one_of, sign, word_sequence, year_number};
-use crate::dates::phrase::{Period, Occurrence, YearReference};
-use crate::dates::token::{TokenKind, Token};
+use crate::dates::phrase::{Occurrence, Period, YearReference};
+use crate::dates::token::{Token, TokenKind};
 use crate::dates::vocabulary;
 
 /// Words before the number of a week.
@@ -17,11 +17,11 @@ pub(super) fn quarter(tokens: &[Token]) -> Parsed<Period> {
             year,
         })
     };
-    if let Some(found) = behind_year(tokens, &["q"], quarter) {
+    if let Some(found) = after_year(tokens, &["q"], quarter) {
         return Some(found);
     }
-    if let Some(used) =
-        word_sequence(tokens, &["last", "quarter"]).or_else(|| word_sequence(tokens, &["final", "quarter"]))
+    if let Some(used) = word_sequence(tokens, &["last", "quarter"])
+        .or_else(|| word_sequence(tokens, &["final", "quarter"]))
     {
         let (year, more) = year_of(tokens.get(used..)?, Occurrence::Latest);
         return (0 < more).then_some((Period::Quarter { quarter: 4, year }, used + more));
@@ -44,7 +44,7 @@ pub(super) fn half(tokens: &[Token]) -> Parsed<Period> {
             .contains(&number)
             .then_some(Period::Half { half: number, year })
     };
-    if let Some(found) = behind_year(tokens, &["h"], half) {
+    if let Some(found) = after_year(tokens, &["h"], half) {
         return Some(found);
     }
     let number = match &tokens.first()?.kind {
@@ -63,7 +63,7 @@ pub(super) fn half(tokens: &[Token]) -> Parsed<Period> {
     };
     let (number, used) = number?;
     let (year, more) = before_year(tokens.get(used..)?, Occurrence::Latest);
-    // A match has halves, too, and so has each month.
+    // Months and matches have halves, too.
     let is_year = 0 < more
         || tokens
             .first()?
@@ -79,7 +79,7 @@ pub(super) fn week(tokens: &[Token]) -> Parsed<Period> {
             .contains(&number)
             .then_some(Period::Week { week: number, year })
     };
-    if let Some(found) = behind_year(tokens, &["w"], week) {
+    if let Some(found) = after_year(tokens, &["w"], week) {
         return Some(found);
     }
     let kind = one_of(tokens, &["calendar", "iso"]).unwrap_or(0);
@@ -101,13 +101,13 @@ pub(super) fn week(tokens: &[Token]) -> Parsed<Period> {
     };
     used += kind;
     let (year, more) = before_year(tokens.get(used..)?, Occurrence::Latest);
-    // `W40` alone may be anything.
+    // `W40` alone has other meanings.
     let is_week = 0 < more || numbered(word).is_none_or(|(letters, _)| letters != "w");
     is_week.then_some((week(number, year)?, used + more))
 }
 
-/// A year and behind it a letter with a number: `2024-Q2`, `2024 Q2`, `2024Q2`.
-fn behind_year(
+/// Parses a year followed by a letter with a number: `2024-Q2`, `2024 Q2`, `2024Q2`.
+fn after_year(
     tokens: &[Token],
     letters: &[&str],
     period: impl Fn(i8, YearReference) -> Option<Period>,
@@ -127,13 +127,13 @@ fn behind_year(
     Some((period(number, YearReference::Fixed(year))?, 1))
 }
 
-/// The letters and the number of `q2`.
+/// Splits `q2` into letters and number.
 fn numbered(word: &str) -> Option<(&str, Option<i8>)> {
     let (letters, number) = word.split_at(word.find(|letter: char| letter.is_ascii_digit())?);
     (number.len() <= 2).then_some((letters, number.parse().ok()))
 }
 
-/// The year behind the number of a part of it, also behind a slash: `Q2/2024`.
+/// Parses the year after a part of it, also after a slash: `Q2/2024`.
 fn before_year(tokens: &[Token], which: Occurrence) -> (YearReference, usize) {
     let slash = sign(tokens, '/').unwrap_or(0);
     let (year, more) = year_of(tokens.get(slash..).unwrap_or_default(), which);

@@ -1,4 +1,4 @@
-//! Whole phrases: a period, two of them, or what is before and behind one.
+//! Whole phrases: a period, two of them, or the time before or after one.
 
 use super::combinators::{Parsed, day_number, one_of, sign, word_sequence, year_number};
 use super::{calendar, part_of_year, relative};
@@ -7,7 +7,7 @@ use crate::dates::token::{Token, TokenKind};
 
 type PeriodParser = fn(&[Token]) -> Parsed<Period>;
 
-/// Readers of periods. Of readings of one length the first counts.
+/// Parsers of periods. Of results of equal length, the first wins.
 const PERIOD_PARSERS: &[PeriodParser] = &[
     relative::named,
     relative::counted,
@@ -25,7 +25,7 @@ const PERIOD_PARSERS: &[PeriodParser] = &[
     calendar::year,
 ];
 
-/// Words that may stand before a phrase and change nothing about it.
+/// Words before a phrase that do not change its meaning.
 const LEAD_WORDS: &[&str] = &[
     "across",
     "at",
@@ -40,15 +40,14 @@ const LEAD_WORDS: &[&str] = &[
     "within",
 ];
 
-/// A whole text that is one phrase.
+/// Parses a text that is exactly one phrase.
 pub(in crate::dates) fn parse_whole(tokens: &[Token]) -> Option<DatePhrase> {
-    let is_edge =
-        |token: &Token| matches!(token.kind, TokenKind::Sign(sign) if sign != '-');
+    let is_edge = |token: &Token| matches!(token.kind, TokenKind::Sign(sign) if sign != '-');
     let first = tokens.iter().position(|token| !is_edge(token))?;
-    let behind = tokens.iter().rposition(|token| !is_edge(token))? + 1;
-    let tokens = tokens.get(first..behind)?;
+    let end = tokens.iter().rposition(|token| !is_edge(token))? + 1;
+    let tokens = tokens.get(first..end)?;
     let is_lead = |token: &Token| token.word().is_some_and(|word| LEAD_WORDS.contains(&word));
-    // `in 3 days` is more than `3 days`, so a lead is left out only where it has to be.
+    // `in 3 days` differs from `3 days`, so that a lead word is only dropped as a last resort.
     let without = tokens.split_first().filter(|(lead, _)| is_lead(lead));
     [Some(tokens), without.map(|(_, rest)| rest)]
         .into_iter()
@@ -59,7 +58,7 @@ pub(in crate::dates) fn parse_whole(tokens: &[Token]) -> Option<DatePhrase> {
         })
 }
 
-/// Whether a token may stand before a phrase and belong to it in meaning.
+/// Returns true for a word that may precede a phrase as its preposition.
 pub(in crate::dates) fn is_lead_word(word: &str) -> bool {
     LEAD_WORDS.contains(&word)
 }
@@ -79,7 +78,7 @@ fn parse_period(tokens: &[Token]) -> Parsed<Period> {
     Some((found, used + skipped))
 }
 
-/// Words that stand between the beginning of a range and its end.
+/// Words between the start and the end of a range.
 const CONNECTORS: &[&[&str]] = &[
     &["to"],
     &["until"],
@@ -89,7 +88,7 @@ const CONNECTORS: &[&[&str]] = &[
     &["up", "to"],
 ];
 
-/// Words before the end of something whose beginning nobody says, and whether that end belongs to it.
+/// Words before the end of a range without a start, and whether the range includes that end.
 const END_WORDS: &[(&[&str], bool)] = &[
     (&["until"], true),
     (&["till"], true),
@@ -101,7 +100,7 @@ const END_WORDS: &[(&[&str], bool)] = &[
     (&["prior", "to"], false),
 ];
 
-/// The longest phrase that the list begins with.
+/// Parses the longest phrase at the start of the tokens.
 pub(in crate::dates) fn parse_phrase(tokens: &[Token]) -> Parsed<DatePhrase> {
     let readings = [between(tokens), since(tokens), until(tokens), bare(tokens)];
     let mut best: Parsed<DatePhrase> = None;
@@ -116,7 +115,7 @@ pub(in crate::dates) fn parse_phrase(tokens: &[Token]) -> Parsed<DatePhrase> {
     best
 }
 
-/// How many tokens stand for `to`.
+/// Matches a connector, a dash, or dots.
 pub(super) fn connector(tokens: &[Token]) -> Option<usize> {
     let dash = || sign(tokens, '-').or_else(|| sign(tokens, '…'));
     let dots = || {
@@ -125,7 +124,7 @@ pub(super) fn connector(tokens: &[Token]) -> Option<usize> {
     };
     CONNECTORS
         .iter()
-        .find_map(|said| word_sequence(tokens, said))
+        .find_map(|words| word_sequence(tokens, words))
         .or_else(dash)
         .or_else(dots)
 }
@@ -146,7 +145,7 @@ fn bare(tokens: &[Token]) -> Parsed<DatePhrase> {
     Some((DatePhrase::Between(first, last), used + more))
 }
 
-/// Whether a list of tokens begins with a year, a hyphen and a month, as an interval of ISO 8601 does.
+/// Returns true if the tokens start with a year, a hyphen, and a month, as an ISO 8601 interval does.
 fn is_iso(tokens: &[Token]) -> bool {
     year_number(tokens).is_some() && tokens.get(1).is_some_and(|token| token.is_sign('-'))
 }
@@ -220,11 +219,11 @@ fn since(tokens: &[Token]) -> Parsed<DatePhrase> {
 
 /// `until X`, `before X`
 fn until(tokens: &[Token]) -> Parsed<DatePhrase> {
-    let (lead, is_with) = END_WORDS
+    let (lead, is_inclusive) = END_WORDS
         .iter()
-        .find_map(|(said, is_with)| Some((word_sequence(tokens, said)?, *is_with)))?;
+        .find_map(|(words, is_inclusive)| Some((word_sequence(tokens, words)?, *is_inclusive)))?;
     let (last, used) = parse_period(tokens.get(lead..)?)?;
-    let phrase = if is_with {
+    let phrase = if is_inclusive {
         DatePhrase::Until(last)
     } else {
         DatePhrase::Before(last)

@@ -1,4 +1,4 @@
-//! Periods that are counted from today.
+//! Periods counted from today.
 
 use super::combinators::{Parsed, count, count_or_one, lookup, one_of, sign, word_sequence};
 use crate::dates::phrase::{Period, TimeUnit};
@@ -27,8 +27,12 @@ const TO_DATE: &[(&str, TimeUnit)] = &[
 
 /// `yesterday`, `the day after tomorrow`
 pub(super) fn named(tokens: &[Token]) -> Parsed<Period> {
-    DAYS.iter()
-        .find_map(|(said, offset)| Some((Period::Offset(*offset, TimeUnit::Day), word_sequence(tokens, said)?)))
+    DAYS.iter().find_map(|(words, offset)| {
+        Some((
+            Period::Offset(*offset, TimeUnit::Day),
+            word_sequence(tokens, words)?,
+        ))
+    })
 }
 
 /// `last 30 days`, `previous two months`, `next year`, `this week`
@@ -48,10 +52,10 @@ pub(super) fn counted(tokens: &[Token]) -> Parsed<Period> {
         return None;
     }
     let is_short = matches!(unit, TimeUnit::Minute | TimeUnit::Hour);
-    let is_calendar =
-        is_whole || number.is_none() && matches!(unit, TimeUnit::Month | TimeUnit::Quarter | TimeUnit::Year);
+    let is_calendar = is_whole
+        || number.is_none() && matches!(unit, TimeUnit::Month | TimeUnit::Quarter | TimeUnit::Year);
     let period = match direction {
-        // There is no first day of a fortnight that all agree on.
+        // A fortnight has no agreed first day.
         "this" | "current" if unit == TimeUnit::Fortnight => return None,
         "this" | "current" if number.is_none() => Period::ToDate(unit),
         "previous" | "preceding" | "prior" if !is_short => Period::CalendarUnits(-one, -1, unit),
@@ -83,14 +87,15 @@ pub(super) fn distant(tokens: &[Token]) -> Parsed<Period> {
         let (unit, more) = lookup(tokens.get(used..)?, vocabulary::unit)?;
         used += more;
         if comes == 1 {
-            let behind = one_of(tokens.get(used..)?, &["time"]).unwrap_or(0);
-            return Some((Period::Offset(number, unit), used + behind));
+            let more_time = one_of(tokens.get(used..)?, &["time"]).unwrap_or(0);
+            return Some((Period::Offset(number, unit), used + more_time));
         }
         let rest = tokens.get(used..)?;
         if let Some(more) = one_of(rest, &["ago", "back", "earlier"]) {
             return Some((Period::Offset(-number, unit), used + more));
         }
-        let more = word_sequence(rest, &["from", "now"]).or_else(|| word_sequence(rest, &["from", "today"]));
+        let more = word_sequence(rest, &["from", "now"])
+            .or_else(|| word_sequence(rest, &["from", "today"]));
         Some((Period::Offset(number, unit), used + more?))
     })
 }
@@ -114,7 +119,10 @@ pub(super) fn to_date(tokens: &[Token]) -> Parsed<Period> {
         let (unit, used) = lookup(tokens, vocabulary::unit)?;
         let hyphen = sign(tokens.get(used..)?, '-').unwrap_or(0);
         let used = used + hyphen;
-        Some((unit, used + word_sequence(tokens.get(used..)?, &["to", "date"])?))
+        Some((
+            unit,
+            used + word_sequence(tokens.get(used..)?, &["to", "date"])?,
+        ))
     };
     let (unit, used) = short.or_else(long)?;
     Some((Period::ToDate(unit), used))

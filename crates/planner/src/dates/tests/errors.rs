@@ -1,10 +1,10 @@
-//! Phrases that mean no days, and what is said about them.
+//! Phrases without a range of days, with their errors and advice.
 
 use super::super::resolve;
 use super::{check, noon};
 
 #[test]
-fn what_cannot_be_meant() {
+fn errors_name_the_phrase() {
     check(
         "2025-10-12",
         &[
@@ -82,7 +82,7 @@ fn what_cannot_be_meant() {
 }
 
 #[test]
-fn help_leads_on() {
+fn help_suggests_a_phrase() {
     let now = noon("2025-10-12");
     let help = |phrase| resolve(phrase, &now).unwrap_err().help();
     assert_eq!(help("lst weak"), "near to it: `last week`, `last year`");

@@ -1,4 +1,4 @@
-//! Phrases and what they mean.
+//! Tests of phrases, with shared helpers.
 
 mod errors;
 mod phrases;
@@ -7,7 +7,7 @@ mod zones;
 
 use super::{DateError, DateRange, Now, Zone, resolve};
 
-/// Noon of a day in UTC.
+/// Returns noon UTC of a day.
 pub(super) fn noon(day: &str) -> Now {
     Now::parse(&format!("{day}T12:00:00Z"), &Zone::utc()).unwrap()
 }
@@ -19,7 +19,7 @@ pub(super) fn display(found: Result<DateRange, DateError>) -> String {
     }
 }
 
-/// Checks what phrases mean on a day.
+/// Checks the meaning of phrases on a day.
 fn check(today: &str, cases: &[(&str, &str)]) {
     let now = noon(today);
     for (phrase, expected) in cases {

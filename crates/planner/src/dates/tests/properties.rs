@@ -1,11 +1,11 @@
-//! What holds of any text on any day.
+//! Properties of any text on any day.
 
 use proptest::prelude::*;
 
 use super::super::{Now, Zone, find, resolve};
 use super::noon;
 
-/// Phrases that move with the day.
+/// Phrases that depend on today.
 const RELATIVE: &[&str] = &[
     "today",
     "yesterday",
@@ -128,7 +128,7 @@ fn day() -> impl Strategy<Value = String> {
         .prop_map(|date| date.to_string())
 }
 
-/// Days on which no phrase leads out of the calendar.
+/// Returns days on which no phrase leaves the calendar.
 fn usual_day() -> impl Strategy<Value = String> {
     day().prop_filter("not at an end", |day| {
         ("0020"..="9980").contains(&&day[..4])
@@ -161,7 +161,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_is_too_much(today in day(), text in anything()) {
+    fn any_text_is_accepted(today in day(), text in anything()) {
         let now = noon(&today);
         if let Ok(range) = resolve(&text, &now) {
             prop_assert!(range.from <= range.to);
@@ -171,7 +171,7 @@ proptest! {
             prop_assert!(behind <= mention.at.start && mention.at.start < mention.at.end);
             prop_assert_eq!(&text[mention.at.clone()], &mention.phrase);
             behind = mention.at.end;
-            // Beside others, a phrase may be in their year; alone, it means what `resolve` says.
+            // Joined with others, a phrase may take their year; alone, it equals `resolve`.
             let alone = find(&mention.phrase, &now);
             if alone.iter().any(|other| other.phrase == mention.phrase) {
                 prop_assert_eq!(resolve(&mention.phrase, &now), alone[0].meaning.clone());

@@ -1,4 +1,4 @@
-//! The day is that of the zone, whatever day it is elsewhere.
+//! Phrases resolve by the calendar day of the zone.
 
 use super::super::{Now, TimeError, Zone, resolve};
 use super::display;

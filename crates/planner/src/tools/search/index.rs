@@ -1,4 +1,4 @@
-//! Tools, ready to be searched.
+//! The search index of tools.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -10,55 +10,54 @@ use planwright_core::{Tool, Value};
 
 use super::tokenizer::{ToolTokenizer, tokenize};
 
-/// The most words of a query that count.
+/// The number of words of a query that count.
 const MAX_QUERY_WORDS: usize = 32;
 
-/// The shortest word that may stand for the longer ones which begin with it.
+/// The shortest word that is expanded as a prefix.
 const MIN_PREFIX_LENGTH: usize = 3;
 
-/// How many words a beginning stands for.
+/// The number of words that a prefix expands to.
 const MAX_PREFIX_MATCHES: usize = 8;
 
-/// Tools, ready to be searched.
+/// A searchable index of tools.
 ///
-/// Whatever is found comes in the same order each time: the best first, and of tools that are as good the one that comes first in the
-/// catalog.
+/// Results have a deterministic order: the best first, and tools of equal score in catalog order.
 pub struct SearchIndex {
     entries: Vec<IndexedTool>,
     scorer: Scorer<usize, u64>,
     vocabulary: BTreeSet<String>,
 }
 
-/// A tool, and the words of its names.
+/// A tool, and the words of its bare and its qualified name.
 struct IndexedTool {
     tool: Arc<Tool>,
     names: [Vec<String>; 2],
 }
 
-/// A tool that was found.
+/// A tool found by a search.
 #[derive(Clone, Debug)]
 pub struct Hit {
     /// The tool.
     pub tool: Arc<Tool>,
-    /// How well it fits, by BM25: to be compared with others of the same search only.
+    /// The BM25 score; comparable only within one search.
     pub score: f32,
-    /// Whether what was looked for is its very name.
+    /// True if the query is the tool's exact name.
     pub is_named: bool,
 }
 
-/// How a name fits a query.
+/// The match between a tool's name and a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum NameMatch {
-    /// It is another name.
+    /// Different names.
     None,
-    /// It has the same words.
+    /// The same words.
     SameWords,
-    /// It is the name.
+    /// The exact name.
     Exact,
 }
 
 impl SearchIndex {
-    /// Reads `tools`.
+    /// Indexes `tools`.
     pub fn new<'a>(tools: impl IntoIterator<Item = &'a Arc<Tool>>) -> Self {
         let tools: Vec<&Arc<Tool>> = tools.into_iter().collect();
         let texts: Vec<String> = tools.iter().map(|tool| indexed_text(tool)).collect();
@@ -82,13 +81,13 @@ impl SearchIndex {
         }
     }
 
-    /// The tools that `query` is about, at most `limit`. A tool of that name comes first; for a query without words it is all
-    /// tools, in the order of the catalog.
+    /// Finds the best `limit` tools for `query`. A tool of that name comes first; an empty query returns all tools, in catalog
+    /// order.
     pub fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
         self.search_of(None, query, limit)
     }
 
-    /// As [`search`](Self::search), among the tools of one server where `server` names it.
+    /// Searches like [`search`](Self::search), restricted to the tools of `server` if given.
     pub fn search_of(&self, server: Option<&str>, query: &str, limit: usize) -> Vec<Hit> {
         let query = query.trim();
         let query_words = tokenize(query);
@@ -109,11 +108,13 @@ impl SearchIndex {
                 fits.then_some((name_match, score.unwrap_or(0.0), entry))
             })
             .collect();
-        // Stable: what is equal stays in the order of the catalog.
-        found.sort_by(|(name_match, score, _), (other_name_match, other_score, _)| {
-            let by_score = other_score.partial_cmp(score).unwrap_or(Ordering::Equal);
-            other_name_match.cmp(name_match).then(by_score)
-        });
+        // The sort is stable and keeps the catalog order of equal tools.
+        found.sort_by(
+            |(name_match, score, _), (other_name_match, other_score, _)| {
+                let by_score = other_score.partial_cmp(score).unwrap_or(Ordering::Equal);
+                other_name_match.cmp(name_match).then(by_score)
+            },
+        );
         let hits = found.into_iter().take(limit);
         hits.map(|(name_match, score, entry)| Hit {
             tool: Arc::clone(&entry.tool),
@@ -123,17 +124,18 @@ impl SearchIndex {
         .collect()
     }
 
-    /// How many tools there are.
+    /// Returns the number of tools.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are no tools.
+    /// Returns true if there are no tools.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Each word once; one that no tool has stands for those that begin with it, such as `repo` for `repository`.
+    /// Embeds each word of a query once. A word that no tool has expands to the words it is a prefix of, such as `repo` to
+    /// `repository`.
     fn embed_query(&self, query_words: &[String]) -> Embedding<u64> {
         let mut known: Vec<&str> = Vec::new();
         for word in query_words.iter().take(MAX_QUERY_WORDS) {
@@ -176,7 +178,7 @@ impl fmt::Debug for SearchIndex {
     }
 }
 
-/// The words of `text` with their weights, each once: the scorer looks at the first of each alone.
+/// Embeds `text` with each token once, because the scorer reads only the first of equal tokens.
 fn embed(embedder: &Embedder<u64, ToolTokenizer>, text: &str) -> Embedding<u64> {
     let mut embedding = embedder.embed(text);
     embedding.0.sort_by_key(|token| token.index);
@@ -184,13 +186,13 @@ fn embed(embedder: &Embedder<u64, ToolTokenizer>, text: &str) -> Embedding<u64> 
     embedding
 }
 
-/// How deep parameters are looked at.
+/// The depth of nested parameters that are indexed.
 const MAX_PARAMETER_DEPTH: usize = 4;
 
-/// How many parameters of a tool are looked at, those of parameters included.
+/// The number of parameters of a tool that are indexed, including nested ones.
 const MAX_PARAMETERS: usize = 200;
 
-/// The text that `tool` is found by. What stands in it more often weighs more: a name tells more than a description.
+/// Returns the text to index for a tool. Repetition is weight: the name weighs more than the description.
 fn indexed_text(tool: &Tool) -> String {
     let mut text = String::new();
     let mut add = |part: &str, times: usize| {
@@ -204,13 +206,18 @@ fn indexed_text(tool: &Tool) -> String {
     add(tool.title.as_deref().unwrap_or_default(), 2);
     add(tool.description.as_deref().unwrap_or_default(), 1);
     let mut left = MAX_PARAMETERS;
-    add_parameters(tool.input.as_value(), MAX_PARAMETER_DEPTH, &mut left, &mut |part| {
-        add(part, 1);
-    });
+    add_parameters(
+        tool.input.as_value(),
+        MAX_PARAMETER_DEPTH,
+        &mut left,
+        &mut |part| {
+            add(part, 1);
+        },
+    );
     text
 }
 
-/// Names, titles and descriptions of the fields that `schema` describes. References are not followed.
+/// Adds the names, titles, descriptions, and enum values of the properties of `schema`. References are not followed.
 fn add_parameters(schema: &Value, depth: usize, left: &mut usize, add: &mut impl FnMut(&str)) {
     let Some(deeper) = depth.checked_sub(1) else {
         return;

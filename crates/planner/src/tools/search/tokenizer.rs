@@ -1,17 +1,17 @@
-//! The words of a text: in lower case, without endings, names taken apart.
+//! Splits texts into words: lower case, stemmed, identifiers split into their parts.
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-/// The most words that count of one text. Descriptions come from servers, and nobody bounds them.
+/// The number of words of a text that count. Descriptions come from servers and have unbounded length.
 const MAX_WORDS: usize = 2000;
 
-/// ToolTokenizer that stand in any text.
+/// Words without meaning for a search.
 const STOP_WORDS: &[&str] = &[
     "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "if", "in", "is", "it", "of",
     "on", "or", "that", "the", "this", "to", "with",
 ];
 
-/// Takes texts apart. English endings are dropped, so that `issues` finds `issue`; other languages keep theirs.
+/// The tokenizer of the index. English words are stemmed, so that `issues` finds `issue`; other languages are not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ToolTokenizer;
 
@@ -21,7 +21,7 @@ impl bm25::Tokenizer for ToolTokenizer {
     }
 }
 
-/// The words of `text`, in their order.
+/// Splits `text` into words, in order.
 pub(super) fn tokenize(text: &str) -> Vec<String> {
     let stemmer = Stemmer::create(Algorithm::English);
     subwords(text)
@@ -32,7 +32,8 @@ pub(super) fn tokenize(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Runs of letters and digits; of a run in mixed case, the whole and its parts: `GitHub` is `GitHub`, `Git`, `Hub`.
+/// Splits into runs of letters and digits; a run in mixed case yields the whole and its parts: `GitHub` yields `GitHub`, `Git`,
+/// `Hub`.
 fn subwords(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !letter.is_alphanumeric())
         .flat_map(|run| {
@@ -43,7 +44,7 @@ fn subwords(text: &str) -> impl Iterator<Item = &str> {
         .filter(|piece| !piece.is_empty())
 }
 
-/// `HTTPServer2` is `HTTP`, `Server2`.
+/// Splits a run at case changes: `HTTPServer2` yields `HTTP`, `Server2`.
 fn split_case(run: &str) -> Vec<&str> {
     let letters: Vec<(usize, char)> = run.char_indices().collect();
     let mut parts = Vec::new();
@@ -64,7 +65,7 @@ fn split_case(run: &str) -> Vec<&str> {
     parts
 }
 
-/// Whether a letter is a word by itself: such scripts put no spaces between words.
+/// Returns true if a letter is a word by itself, because its script has no spaces between words.
 fn is_ideographic(letter: char) -> bool {
     matches!(letter, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_taken_apart() {
+    fn texts_are_tokenized() {
         check("search_issues", &["search", "issu"]);
         check("Searching for an issue.", &["search", "issu"]);
         check(

@@ -1,32 +1,32 @@
-//! All that a model may want to know of a tool.
+//! The full description of a tool for a model.
 
 use std::fmt::Write as _;
 
 use planwright_core::{Tool, Value};
 
+use super::prose::{multi_line, one_line};
 use super::shape::{self, ShapeLimits, shape};
 use super::signature::{marks, parameter};
-use super::prose::{multi_line, one_line};
 
-/// How far the shape of one parameter may go.
+/// The limits of the shape of a parameter.
 const PARAMETER_LIMITS: ShapeLimits = ShapeLimits {
     depth: 6,
     bytes: 2000,
 };
 
-/// How far the shape of what a tool gives may go.
+/// The limits of the shape of the output.
 const OUTPUT_LIMITS: ShapeLimits = ShapeLimits {
     depth: 8,
     bytes: 4000,
 };
 
-/// How deep the descriptions of parameters within parameters are told.
+/// The depth of nested parameters that are described.
 const MAX_DEPTH: usize = 4;
 
-/// How many parameters are told, those of parameters included.
+/// The number of parameters that are described, including nested ones.
 const MAX_PARAMETERS: usize = 200;
 
-/// Everything about `tool`: what it does, its parameters with what is said of each, what it gives, its effects.
+/// Describes `tool` in full: its description, its parameters, its output, and its effects.
 pub fn details(tool: &Tool) -> String {
     let mut text = tool.qualified_name();
     if let Some(title) = tool
@@ -65,7 +65,7 @@ pub fn details(tool: &Tool) -> String {
     text
 }
 
-/// One line for each parameter, with its path before it where it stands in another one.
+/// Writes one line per parameter, prefixed with its path if it is nested.
 fn parameters(
     schema: &Value,
     root: &Value,
@@ -85,7 +85,7 @@ fn parameters(
         *left -= 1;
         let is_required = required.contains(&&**name);
         let description = described(property, root);
-        // Its shape is in the line of the parameter around it already.
+        // The line of the enclosing parameter already has the shape of a nested one.
         let is_inner = !path.is_empty();
         if !(is_inner && description.is_none()) {
             let line = if is_inner {
@@ -112,7 +112,7 @@ fn parameters(
     }
 }
 
-/// What is said of a parameter: its description, bounds, format.
+/// Returns the description of a parameter with its constraints.
 fn described(property: &Value, root: &Value) -> Option<String> {
     let target = shape::resolved(property, root);
     let get = |word: &str| property.get(word).or_else(|| target.get(word));

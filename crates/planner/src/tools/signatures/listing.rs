@@ -1,4 +1,4 @@
-//! All tools of a catalog, in as many words as there is room for.
+//! Listings of a catalog within a token budget.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -8,25 +8,26 @@ use planwright_core::Tool;
 
 use super::signature::signature;
 
-/// What a model should do where it does not see the tools.
+/// The advice to a model that sees names only.
 const ADVICE: &str = "These are names only: `search_tools` finds tools and tells their signatures, `describe_tools` tells all about some.\n";
 
-/// All tools of a catalog, as far as there was room for them.
+/// A listing of a catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
-    /// A line for each tool, or for each server.
+    /// The lines, one per tool or one per server.
     pub text: String,
-    /// Whether each tool is there with its signature.
+    /// True if every tool is listed with its signature.
     pub is_whole: bool,
 }
 
-/// How many tokens a model takes for `text`, by a rule of thumb that fits English, JSON and code well enough.
+/// Estimates the number of tokens in `text`; close enough for English, JSON, and code.
 pub fn estimated_tokens(text: &str) -> usize {
     text.len().div_ceil(4)
 }
 
-/// Lists `tools` in at most `budget` tokens: their signatures, or else as many of their names as there is room for, server by server,
-/// with the advice to search.
+/// Lists `tools` in at most `budget` tokens: with signatures if they fit, else with as many names as fit, grouped by server, and
+/// the advice
+/// to search. The smallest listing has one line per server, even if it exceeds the budget.
 pub fn listing<'a>(tools: impl IntoIterator<Item = &'a Arc<Tool>>, budget: usize) -> Listing {
     let tools: Vec<&Arc<Tool>> = tools.into_iter().collect();
     if let Some(text) = signatures(&tools, budget) {
@@ -39,9 +40,9 @@ pub fn listing<'a>(tools: impl IntoIterator<Item = &'a Arc<Tool>>, budget: usize
     for tool in &tools {
         servers.entry(&tool.server).or_default().push(&tool.name);
     }
-    let most = servers.values().map(Vec::len).max().unwrap_or_default();
-    // More names make a longer text: the most that there is room for is found by halving.
-    let (mut fits, mut too_many) = (0, most + 1);
+    let max_names = servers.values().map(Vec::len).max().unwrap_or_default();
+    // More names make a longer text, so that the largest number is found by bisection.
+    let (mut fits, mut too_many) = (0, max_names + 1);
     while too_many - fits > 1 {
         let middle = usize::midpoint(fits, too_many);
         if estimated_tokens(&names(&servers, middle)) <= budget {
@@ -68,18 +69,18 @@ fn signatures(tools: &[&Arc<Tool>], budget: usize) -> Option<String> {
     Some(text)
 }
 
-/// The first `most` names of each server; only how many there are where that is none.
-fn names(servers: &IndexMap<&str, Vec<&str>>, most: usize) -> String {
+/// Lists the first `max_names` names of each server, or only their number if `max_names` is zero.
+fn names(servers: &IndexMap<&str, Vec<&str>>, max_names: usize) -> String {
     let mut text = String::new();
     for (server, names) in servers {
         let count = names.len();
         let tools = if count == 1 { "tool" } else { "tools" };
         let _ = write!(text, "{server} ({count} {tools})");
-        if most > 0 {
+        if max_names > 0 {
             text += ": ";
-            text += &names[..count.min(most)].join(", ");
-            if count > most {
-                let _ = write!(text, ", … {} more", count - most);
+            text += &names[..count.min(max_names)].join(", ");
+            if count > max_names {
+                let _ = write!(text, ", … {} more", count - max_names);
             }
         }
         text.push('\n');

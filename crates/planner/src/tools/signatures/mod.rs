@@ -1,11 +1,11 @@
-//! Tools in few words, as a model reads them: signatures, details, whole catalogs within a budget.
+//! Short descriptions of tools for models: signatures, details, and catalog listings within a token budget.
 
 mod details;
 mod listing;
 mod lookup;
+mod prose;
 mod shape;
 mod signature;
-mod prose;
 
 pub use details::details;
 pub use listing::{Listing, estimated_tokens, listing};

@@ -1,38 +1,38 @@
-//! What a server says of a tool, shortened.
+//! Shortens and cleans the texts that servers give for tools.
 
 use std::borrow::Cow;
 
 use planwright_core::text::without_hidden;
 
-/// Words that end with a full stop and no sentence.
+/// Abbreviations whose full stop does not end a sentence.
 const ABBREVIATIONS: &[&str] = &[
     "e.g.", "i.e.", "etc.", "vs.", "cf.", "approx.", "incl.", "no.",
 ];
 
-/// The first sentence of `text` on one line, of at most `most` bytes.
-pub(super) fn first_sentence(text: &str, most: usize) -> String {
+/// Returns the first sentence of `text` on one line, in at most `max_bytes` bytes.
+pub(super) fn first_sentence(text: &str, max_bytes: usize) -> String {
     let text = without_hidden(text.trim_start());
     let paragraph = text.split("\n\n").next().unwrap_or_default();
     let mut sentence = String::new();
-    // Enough for a sentence that is cut: what is behind need not be looked at.
-    for word in paragraph.split_whitespace().take(most) {
+    // A cut sentence needs no more words than bytes.
+    for word in paragraph.split_whitespace().take(max_bytes) {
         if !sentence.is_empty() {
             sentence.push(' ');
         }
         sentence.extend(word.chars().filter(|letter| !letter.is_control()));
         let ends = word.ends_with(['.', '!', '?', '。'])
             && !ABBREVIATIONS.contains(&word.to_lowercase().as_str());
-        if ends || sentence.len() > most {
+        if ends || sentence.len() > max_bytes {
             break;
         }
     }
-    if sentence.len() > most {
-        return cut(&sentence, most);
+    if sentence.len() > max_bytes {
+        return cut(&sentence, max_bytes);
     }
     sentence.trim_end_matches(['.', '。']).to_owned()
 }
 
-/// `text` on one line, each run of white space as one space.
+/// Returns `text` on one line, with runs of white space collapsed.
 pub(super) fn one_line(text: &str) -> Cow<'_, str> {
     let seen = without_hidden(text);
     if *seen != *text {
@@ -47,7 +47,7 @@ pub(super) fn one_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(words.join(" "))
 }
 
-/// `text` without control characters but line breaks and tabs, and without space at its ends.
+/// Returns `text` trimmed, without control characters except line breaks and tabs.
 pub(super) fn multi_line(text: &str) -> String {
     let is_kept = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
     without_hidden(text.trim())
@@ -56,9 +56,9 @@ pub(super) fn multi_line(text: &str) -> String {
         .collect()
 }
 
-/// The beginning of `text`, up to the last word that goes into `most` bytes, and an ellipsis.
-fn cut(text: &str, most: usize) -> String {
-    let end = text.floor_char_boundary(most.saturating_sub('…'.len_utf8()));
+/// Returns the whole words at the start of `text` that fit into `max_bytes` bytes, and an ellipsis.
+fn cut(text: &str, max_bytes: usize) -> String {
+    let end = text.floor_char_boundary(max_bytes.saturating_sub('…'.len_utf8()));
     let beginning = &text[..end];
     let whole_words = beginning
         .rsplit_once(' ')

@@ -1,39 +1,40 @@
-//! A JSON Schema in few letters: `{id: integer, tags?: [string]}`.
+//! A JSON Schema in compact form: `{id: integer, tags?: [string]}`.
 //!
-//! Made of the schema's text rather than of its structural type, since a model should see values, defaults and names as the server
-//! wrote them. It is for reading: what it leaves out, the schema still says.
+//! The text is derived from the schema's JSON rather than from its structural type, because a model should see values, defaults,
+//! and names
+//! as the server wrote them. It is for reading and leaves details out.
 
 use planwright_core::text::{is_visible, visible_json};
 use planwright_core::{Object, Value};
 
-/// How many values of an `enum`, or kinds of a union, are shown.
+/// The number of enum values, or of members of a union, that are shown.
 const MAX_CHOICES: usize = 16;
 
-/// How many fields of an object are shown.
+/// The number of fields of an object that are shown.
 const MAX_FIELDS: usize = 40;
 
-/// How many schemas are looked at for one text. References make trees out of little text.
+/// The number of schemas that are visited per text. References can expand a short schema into a large tree.
 const MAX_SCHEMAS: usize = 2000;
 
-/// How many schemas may stand in each other, unions included, which make nothing deeper.
+/// The depth of nested schemas, including unions, which do not count towards [`ShapeLimits::depth`].
 const MAX_NESTING: usize = 40;
 
-/// The longest value that is shown, in bytes.
+/// The length of a value that is shown, in bytes.
 const MAX_LITERAL_LENGTH: usize = 60;
 
-/// What a value may come to that is written at all: no more than a dozen parts.
+/// The size of a value that is serialized at all: about a dozen parts.
 const MAX_LITERAL_SIZE: usize = MAX_LITERAL_LENGTH + 12 * 64;
 
-/// How far a text may go.
+/// The limits of a shape.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ShapeLimits {
-    /// How many objects and lists may stand in each other.
+    /// The depth of nested objects and lists.
     pub(super) depth: usize,
-    /// How many bytes the text may take. It is made with less depth until it does, and without any it is as long as it is.
+    /// The length of the text. Shapes that are longer are written again with less depth; at depth zero the limit is ignored.
     pub(super) bytes: usize,
 }
 
-/// `schema` in few letters. References are looked up in `root`.
+/// Writes the shape of `schema`. References are resolved in `root`.
 pub(super) fn shape(schema: &Value, root: &Value, limits: ShapeLimits) -> String {
     let at = |depth| {
         let mut reader = ShapeWriter {
@@ -50,10 +51,10 @@ pub(super) fn shape(schema: &Value, root: &Value, limits: ShapeLimits) -> String
         .unwrap_or_else(|| at(0))
 }
 
-/// What a reference leads to; the schema itself where it is none.
+/// Follows references in `root`; returns the schema itself if it is not a reference.
 pub(super) fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     let mut schema = schema;
-    // References that lead to each other end somewhere, too.
+    // The bound ends cycles of references.
     for _ in 0..8 {
         let Some(reference) = schema.get("$ref").and_then(Value::as_text) else {
             break;
@@ -69,7 +70,7 @@ pub(super) fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     schema
 }
 
-/// The fields that `schema` describes by name, and the names of those that must be there.
+/// Returns the properties of `schema`, and the names of those that are required.
 pub(super) fn fields<'a>(schema: &'a Value, root: &'a Value) -> (Option<&'a Object>, Vec<&'a str>) {
     let schema = resolved(schema, root);
     let required = schema
@@ -82,7 +83,7 @@ pub(super) fn fields<'a>(schema: &'a Value, root: &'a Value) -> (Option<&'a Obje
     )
 }
 
-/// A name as it may stand before a colon.
+/// Writes a field name, quoted if necessary.
 pub(super) fn field_name(name: &str) -> String {
     let is_plain =
         |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '$' | '.');
@@ -93,9 +94,9 @@ pub(super) fn field_name(name: &str) -> String {
     }
 }
 
-/// A short value as JSON; nothing where it is long.
+/// Returns a value as JSON; `None` if it is long.
 pub(super) fn literal(value: &Value) -> Option<String> {
-    // Measured before it is written: a default may be large.
+    // The size is measured before serialization, because a default may be large.
     if value.exceeds(4, MAX_LITERAL_SIZE) {
         return None;
     }
@@ -126,9 +127,13 @@ impl<'a> ShapeWriter<'a> {
         union(self.choices(schema, depth))
     }
 
-    /// The kinds and values of which `schema` is the union, unions within it taken apart.
+    /// Returns the shapes of the members of a union, nested unions flattened; a schema that is no union is its only member.
     fn choices(&mut self, schema: &'a Value, depth: usize) -> Vec<String> {
-        let Some(left) = self.left.checked_sub(1).filter(|_| self.nested < MAX_NESTING) else {
+        let Some(left) = self
+            .left
+            .checked_sub(1)
+            .filter(|_| self.nested < MAX_NESTING)
+        else {
             return vec!["…".to_owned()];
         };
         self.left = left;
@@ -230,7 +235,7 @@ impl<'a> ShapeWriter<'a> {
         }
         match (schema.get("items"), depth.checked_sub(1)) {
             (Some(items), Some(deeper)) => format!("[{}]", self.shape(items, deeper)),
-            // The kind of the items costs next to nothing.
+            // The type of the items costs few tokens, even at depth zero.
             (Some(items), None) => match resolved(items, self.root)
                 .get("type")
                 .and_then(Value::as_text)
@@ -243,26 +248,26 @@ impl<'a> ShapeWriter<'a> {
     }
 }
 
-/// Each once, in their order; `null` last.
+/// Joins distinct shapes in order, with `null` last.
 fn union(texts: Vec<String>) -> String {
-    let mut kept: Vec<String> = Vec::new();
+    let mut distinct: Vec<String> = Vec::new();
     for text in texts {
-        if !kept.contains(&text) {
-            kept.push(text);
+        if !distinct.contains(&text) {
+            distinct.push(text);
         }
     }
-    kept.sort_by_key(|text| text == "null");
-    if kept.len() > MAX_CHOICES {
-        kept.truncate(MAX_CHOICES);
-        kept.push("…".to_owned());
+    distinct.sort_by_key(|text| text == "null");
+    if distinct.len() > MAX_CHOICES {
+        distinct.truncate(MAX_CHOICES);
+        distinct.push("…".to_owned());
     }
-    if kept.is_empty() {
+    if distinct.is_empty() {
         return "never".to_owned();
     }
-    kept.join("|")
+    distinct.join("|")
 }
 
-/// What JSON Schema calls the kind of `value`.
+/// Returns the JSON Schema type of `value`.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -4,30 +4,31 @@ use std::fmt::Write as _;
 
 use planwright_core::{Tool, Value};
 
-use super::shape::{self, ShapeLimits, shape};
 use super::prose::first_sentence;
+use super::shape::{self, ShapeLimits, shape};
 
-/// How far the shape of one parameter may go.
+/// The limits of the shape of a parameter.
 const PARAMETER_LIMITS: ShapeLimits = ShapeLimits {
     depth: 3,
     bytes: 160,
 };
 
-/// How far the shape of what a tool gives may go.
+/// The limits of the shape of the output.
 const OUTPUT_LIMITS: ShapeLimits = ShapeLimits {
     depth: 3,
     bytes: 300,
 };
 
-/// How long what a tool does may be, in bytes.
+/// The length of the summary, in bytes.
 const MAX_SENTENCE_LENGTH: usize = 160;
 
-/// How many parameters are shown; those that must be there always are.
+/// The number of parameters that are shown; required ones are always shown.
 const MAX_PARAMETERS: usize = 24;
 
-/// `github.search_issues(query: string, limit?: integer = 30) -> {items: [{number: integer}]}  -- Find issues [read-only]`.
+/// Writes `github.search_issues(query: string, limit?: integer = 30) -> {items: [{number: integer}]}  -- Find issues
+/// [read-only]`.
 ///
-/// The same tool always has the same signature, on one line, whatever other tools there are.
+/// A tool has the same one-line signature whatever other tools exist.
 pub fn signature(tool: &Tool) -> String {
     let mut text = format!("{}({})", tool.qualified_name(), parameters(tool));
     if !tool.output.is_any() {
@@ -50,7 +51,7 @@ pub fn signature(tool: &Tool) -> String {
     text
 }
 
-/// `days?: integer = 3`, where the property `name` of `root` says so.
+/// Writes `days?: integer = 3` for the property `name`, with references resolved in `root`.
 pub(super) fn parameter(
     name: &str,
     property: &Value,
@@ -65,7 +66,7 @@ pub(super) fn parameter(
         .get("default")
         .or_else(|| shape::resolved(property, root).get("default"))
     {
-        // Leaving it out says as much as writing it.
+        // A null default equals leaving the parameter out.
         Some(Value::Null) if !is_required => {
             if let Some(rest) = kind.strip_suffix("|null") {
                 kind.truncate(rest.len());
@@ -81,7 +82,7 @@ pub(super) fn parameter(
     format!("{}{mark}: {kind}{default}", shape::field_name(name))
 }
 
-/// What a person or a model should know before a call.
+/// Returns marks that matter before a call.
 pub(super) fn marks(tool: &Tool) -> impl Iterator<Item = &'static str> {
     let asks = tool.needs_approval().then_some("asks first");
     let reads = tool.annotations.read_only.then_some("read-only");
