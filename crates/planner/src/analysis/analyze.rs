@@ -130,6 +130,7 @@ fn visit_value(value: &Value, at: &str, context: &WalkContext, into: &mut StepAn
             }
         }
         Value::Null => {}
+        // Many tools return JSON or CSV as text.
         Value::Text(text)
             if context.depth <= MAX_DEPTH
                 && let Some((format, inner)) = parse_embedded(text) =>
@@ -162,6 +163,7 @@ fn visit_table(table: &Table<'_>, context: &WalkContext, into: &mut StepAnalysis
     {
         let mut context = context.deeper();
         context.format = format.or(context.format);
+        // The hints are about the outer list, not about the joined ones.
         context.pagination = PaginationHints::default();
         visit_table(&inner, &context, into);
         return;
@@ -192,6 +194,7 @@ fn visit_table(table: &Table<'_>, context: &WalkContext, into: &mut StepAnalysis
         Vec::new()
     };
     let (fields, totals) = analyze_fields(columns);
+    // A total beside a list may be the sum of a field rather than the number of items.
     let sums = fields
         .iter()
         .filter_map(|field| field.numbers.as_ref()?.sum);

@@ -1,7 +1,7 @@
 //! Figures computed from the results of a run: counts, sums, groups, extremes, trends, and outliers.
 //!
-//! The analysis is pure and needs no model. Every figure has a location: the step, and a JSON pointer into its output in which `*` stands
-//! for each item. An answer can therefore cite its sources, and a model never has to add up numbers.
+//! The analysis is pure and needs no model. Every figure has a location: the step, and a JSON pointer into its output in which
+//! `*` stands for each item. An answer can therefore cite its sources, and a model never has to add up numbers.
 //!
 //! Time and memory are linear in the size of the results. Whatever is left out is counted.
 

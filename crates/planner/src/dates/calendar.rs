@@ -92,6 +92,7 @@ pub(super) fn weekly(
     let from = match (which, anchor) {
         (Occurrence::Latest, Anchor::StartedBy(day)) => latest_weekday(weekday, day, 0)?,
         (Occurrence::Latest, Anchor::EndingFrom(day)) => {
+            // An occurrence that starts up to `more` days before `day` has not ended yet.
             latest_weekday(weekday, day.checked_add((6 - more).days()).ok()?, 0)?
         }
         (Occurrence::Last, _) => latest_weekday(weekday, today, -count)?,

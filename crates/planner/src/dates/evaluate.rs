@@ -63,12 +63,12 @@ fn until_today(from: Date, today: Date) -> Result<Days, EvaluationError> {
 }
 
 /// Evaluates a range from the first day of one period to the last day of another. An end without a year is the first one after
-/// the start; a
-/// start without a year is the latest one before an end with a year.
+/// the start; a start without a year is the latest one before an end with a year.
 fn between(first: &Period, last: &Period, now: &Now) -> Result<Days, EvaluationError> {
     let today = now.today().date();
     let (from, to) = if is_unstated(first) && !is_unstated(last) {
         let (_, to) = evaluate_period(last, now, Anchor::StartedBy(today))?;
+        // The start is in the past, unless the end has a year and may be in the future itself.
         let limit = if has_year(last) { to } else { to.min(today) };
         let (from, _) = evaluate_period(first, now, Anchor::StartedBy(limit))?;
         (from, to)

@@ -56,6 +56,7 @@ impl Now {
         let malformed = || TimeError::Malformed(text.to_owned());
         let moment = text.parse::<Timestamp>().or_else(|_| {
             let local: DateTime = text.parse().map_err(|_| malformed())?;
+            // A local time that a clock change skips or repeats still resolves.
             let zoned = zone.0.to_ambiguous_zoned(local).compatible();
             zoned
                 .map(|zoned| zoned.timestamp())

@@ -16,6 +16,7 @@ const MAX_PHRASE_LENGTH: usize = 200;
 pub fn resolve(phrase: &str, now: &Now) -> Result<DateRange, DateError> {
     let phrase = phrase.trim();
     if MAX_PHRASE_LENGTH < phrase.len() {
+        // The error quotes the phrase, and must not be arbitrarily long.
         let beginning: String = phrase.chars().take(40).collect();
         return Err(DateError::Unknown {
             phrase: format!("{beginning}…"),

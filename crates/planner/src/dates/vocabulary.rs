@@ -168,6 +168,7 @@ pub(super) fn correct_spelling(word: &str) -> Option<String> {
         (distance, known)
     });
     let (distance, nearest) = distances.min_by_key(|(distance, _)| *distance)?;
+    // One error per three letters, so that short words are not replaced by others.
     (!is_known && 0 < distance && distance * 3 <= word.chars().count()).then_some(nearest)
 }
 

@@ -90,6 +90,7 @@ pub(crate) fn parse_days(column: &Column<'_>) -> Option<DayReading> {
     if 0 < unclear.count && day_values.unread.filled() + read <= unclear.count {
         return Some(DayReading::Ambiguous(unclear));
     }
+    // A minority of ambiguous dates counts as unparsed.
     day_values.unread.count += unclear.count;
     day_values.unread.examples.extend(unclear.examples);
     let is_mostly_read = 0 < read && day_values.unread.filled() <= read;
@@ -104,6 +105,7 @@ pub(crate) fn parse_period(text: &str) -> Option<DateRange> {
     if MAX_TEXT_LENGTH < text.len() || !text.bytes().any(|byte| byte.is_ascii_digit()) {
         return None;
     }
+    // Quarters and years are too long for the date of a record.
     fixed_days(date_part(text)).filter(|range| range.days() <= 31)
 }
 
@@ -171,6 +173,7 @@ fn day_month_order(column: &Column<'_>) -> Result<DayMonthOrder, ()> {
         .filter_map(|(_, value)| value.as_text());
     let (mut is_day_first, mut is_month_first) = (false, false);
     for (first, second, _) in texts.filter_map(split_date) {
+        // A number above 12 cannot be a month.
         is_day_first |= 12 < first;
         is_month_first |= 12 < second;
     }

@@ -64,6 +64,7 @@ pub(crate) struct FieldSeries<'c, 'a> {
 impl<'c, 'a> FieldSeries<'c, 'a> {
     fn of(column: &'c Column<'a>) -> Self {
         let day_values = parse_days(column);
+        // Timestamps are numbers, too, but must not be added.
         let quantities = if day_values.is_some() {
             None
         } else {

@@ -54,6 +54,7 @@ pub(crate) fn words(name: &str) -> Vec<String> {
     let mut letters = name.chars().peekable();
     while let Some(letter) = letters.next() {
         if letter.is_alphanumeric() {
+            // A capital starts a word, but in a run of capitals only the last one does: `HTTPStatus`.
             let is_hump = letter.is_uppercase()
                 && before.is_some_and(|before| {
                     before.is_lowercase()
@@ -134,13 +135,13 @@ pub(crate) fn unit_kind_for(beside: &str, name: &str) -> Option<UnitKind> {
     let is_reachable = name
         .rsplit_once('.')
         .map_or(outer.is_empty(), |(of, _)| of == outer || outer.is_empty());
-    let said = words(inner);
-    let kind = if said
+    let beside_words = words(inner);
+    let kind = if beside_words
         .iter()
         .any(|word| ["currency", "ccy", "waehrung", "währung"].contains(&word.as_str()))
     {
         UnitKind::Currency
-    } else if said
+    } else if beside_words
         .last()
         .is_some_and(|word| ["unit", "units", "uom", "einheit"].contains(&word.as_str()))
     {
@@ -149,16 +150,18 @@ pub(crate) fn unit_kind_for(beside: &str, name: &str) -> Option<UnitKind> {
         return None;
     };
     let own = words(last_part(name));
-    let is_meant = if said.len() == 1 || said == ["currency", "code"] || said == ["iso", "currency"]
+    let is_match = if beside_words.len() == 1
+        || beside_words == ["currency", "code"]
+        || beside_words == ["iso", "currency"]
     {
         match kind {
             UnitKind::Currency => !own.iter().any(|word| has(COUNTS, word)),
             UnitKind::Unit => own.iter().any(|word| has(MEASURES, word)),
         }
     } else {
-        said.starts_with(&own)
+        beside_words.starts_with(&own)
     };
-    (is_reachable && is_meant).then_some(kind)
+    (is_reachable && is_match).then_some(kind)
 }
 
 #[cfg(test)]

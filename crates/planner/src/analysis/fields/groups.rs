@@ -29,6 +29,7 @@ pub(crate) fn groups(column: &Column<'_>, counts: &HashMap<ValueKey<'_>, usize>)
     if found.is_empty() || total < found.len() * 2 {
         return None;
     }
+    // Ties are sorted by value, because the map has no order.
     found.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
     let top: Vec<Group> = found
         .iter()
@@ -45,10 +46,10 @@ pub(crate) fn groups(column: &Column<'_>, counts: &HashMap<ValueKey<'_>, usize>)
             })
         })
         .collect();
-    let told: usize = top.iter().map(|group| group.count).sum();
+    let listed: usize = top.iter().map(|group| group.count).sum();
     Some(Groups {
         groups_left_out: found.len() - top.len(),
-        records_left_out: total - told,
+        records_left_out: total - listed,
         top,
     })
 }
@@ -149,6 +150,7 @@ fn add_measures(group: &mut Group, rows: &[usize], others: &[MeasureColumn<'_>])
             continue;
         }
         let mut amounts: Vec<Amount> = inside.iter().map(|entry| entry.amount).collect();
+        // In sorted order, a rounded sum does not depend on the order of the records.
         amounts.sort_by(Amount::compare);
         let name = other.name.to_owned();
         if let Some(unit) = unit {

@@ -15,6 +15,7 @@ pub(crate) fn number_statistics(
     place: RowLocator<'_>,
 ) -> Option<NumberStatistics> {
     let mut sorted: Vec<Amount> = amounts.iter().map(|(_, amount)| *amount).collect();
+    // Rounded sums do not depend on the order of the records if the numbers are sorted.
     sorted.sort_by(Amount::compare);
     let mark = |wanted: &Amount| {
         let (item, value) = amounts.iter().find(|(_, amount)| amount == wanted)?;
@@ -38,7 +39,7 @@ pub(crate) fn number_statistics(
     })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "there are never so many")]
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
 pub(super) fn mean(sorted: &[Amount], sum: Option<Amount>) -> Option<Amount> {
     let count = sorted.len() as f64;
     match sum {
@@ -49,7 +50,7 @@ pub(super) fn mean(sorted: &[Amount], sum: Option<Amount>) -> Option<Amount> {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "there are never so many")]
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
 fn deviation(sorted: &[Amount], sum: Option<Amount>, mean: Option<Amount>) -> Option<f64> {
     let count = sorted.len();
     let binary = mean?.to_f64();
@@ -120,6 +121,7 @@ fn outliers(
         return None;
     }
     let values: Vec<f64> = sorted.iter().map(|amount| amount.to_f64()).collect();
+    // The median absolute deviation is zero if at least half of the numbers are equal.
     let (method, mut found) = match RobustScale::of(&values) {
         Some(scale) => (
             OutlierMethod::ModifiedZ,
@@ -155,7 +157,7 @@ fn outliers(
     })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "there are never so many")]
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
 fn are_too_many(found: usize, all: usize) -> bool {
     1 < found && MAX_OUTLIER_SHARE * (all as f64) < found as f64
 }
@@ -212,7 +214,7 @@ fn outliers_by_median(
 }
 
 /// Returns true if one side of the median is longer than the other by more than chance.
-#[expect(clippy::cast_precision_loss, reason = "there are never so many")]
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
 fn is_skewed(sorted: &[f64]) -> bool {
     let (low, median, high) = (
         quantile(sorted, 0.125),
@@ -252,7 +254,7 @@ fn outliers_by_mean(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "there are never so many"
+    reason = "counts stay far below 2^53"
 )]
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let position = share * sorted.len().saturating_sub(1) as f64;

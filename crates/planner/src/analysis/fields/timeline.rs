@@ -100,6 +100,7 @@ pub(crate) fn add_trends(series: &[FieldSeries<'_, '_>], fields: &mut [FieldAnal
             .iter()
             .map(|(_, day)| day.epoch_days())
             .collect();
+        // With at most one record per day, the numbers are a series, and the number of records has no trend.
         let is_series = different.len() == day_values.days.len();
         if !is_series {
             dates
@@ -123,7 +124,10 @@ pub(crate) fn add_trends(series: &[FieldSeries<'_, '_>], fields: &mut [FieldAnal
 }
 
 /// Computes the trend of a number with one value per day, week, or month.
-#[expect(clippy::cast_precision_loss, reason = "days are few")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "day numbers stay far below 2^53"
+)]
 fn series_trend(day_values: &DayValues, of: &str, amounts: &Amounts) -> Option<Trend> {
     let mut points: Vec<(f64, f64)> = day_values
         .days
@@ -138,7 +142,10 @@ fn series_trend(day_values: &DayValues, of: &str, amounts: &Amounts) -> Option<T
 }
 
 /// Computes the trend of the number of records, or of a field's sum, per bucket. Empty buckets count as zero.
-#[expect(clippy::cast_precision_loss, reason = "days are few")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "day numbers stay far below 2^53"
+)]
 fn bucket_trend(
     day_values: &DayValues,
     per: Granularity,
@@ -162,7 +169,7 @@ fn bucket_trend(
     // The first and the last bucket may be incomplete, and would show a trend that does not exist.
     let is_whole = |at: i64| {
         let ends = bucket_start(at, per).zip(bucket_start(at + 1, per));
-        ends.is_some_and(|(from, behind)| first <= from && behind <= last + 1)
+        ends.is_some_and(|(from, end)| first <= from && end <= last + 1)
     };
     let (from, to) = (*members.keys().next()?, *members.keys().next_back()?);
     let mut points = Vec::new();
@@ -230,7 +237,7 @@ const T_CRITICAL: &[(usize, f64)] = &[
 ];
 
 /// Fits a line through points by least squares; `None` if there are too few.
-#[expect(clippy::cast_precision_loss, reason = "there are never so many")]
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
 fn fit_trend(points: &[(f64, f64)], of: Option<&str>, per: Granularity) -> Option<Trend> {
     let count = points.len();
     if count < MIN_POINTS {

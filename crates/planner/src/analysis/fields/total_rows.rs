@@ -62,8 +62,7 @@ struct TotalCandidate {
 }
 
 /// Finds total rows, and returns them with their row numbers. A row is one if it has the name of a total and its numbers are the
-/// sums or
-/// means of all others or of those since the previous total, or if it has exactly such a name at an end of the table.
+/// sums or means of all others or of those since the previous total, or if it has exactly such a name at an end of the table.
 pub(crate) fn find_totals(
     columns: &Columns<'_>,
     series: &[FieldSeries<'_, '_>],
@@ -82,6 +81,7 @@ pub(crate) fn find_totals(
             exact.collect()
         })
         .collect();
+    // Total rows are never summands of other totals.
     let named: HashSet<usize> = candidates.iter().map(|candidate| candidate.row).collect();
     let parts = |rows: Range<usize>| rows.filter(|row| !named.contains(row));
     let all: Vec<Summands> = numbers
@@ -189,6 +189,7 @@ fn candidates(columns: &Columns<'_>) -> Vec<TotalCandidate> {
             }
         }
     }
+    // The exact name wins over a similar one in the same row.
     found.sort_by_key(|candidate| (candidate.row, !candidate.is_exact));
     found.dedup_by_key(|candidate| candidate.row);
     found

@@ -155,6 +155,7 @@ impl Serialize for Amount {
                 _ => serializer.serialize_str(&number.to_string()),
             };
         }
+        // Readers parse JSON numbers as `f64`; a number that it cannot represent is a text, so that no digit is lost.
         let nearest = number.to_f64();
         if Decimal::parse(&format!("{nearest:e}")) == Some(number) {
             serializer.serialize_f64(nearest)

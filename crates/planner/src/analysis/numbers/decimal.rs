@@ -92,6 +92,7 @@ impl Decimal {
     /// Divides by a count, and returns whether the quotient is exact. An inexact one has at least fifteen correct digits.
     pub(crate) fn divided(self, count: usize) -> Option<(Self, bool)> {
         let count = i128::try_from(count).ok().filter(|count| 0 < *count)?;
+        // Long division, one more digit per iteration.
         let (mut digits, mut scale) = (self.digits, self.scale);
         let enough = 10_i128.pow(MIN_QUOTIENT_DIGITS - 1);
         loop {
@@ -171,6 +172,7 @@ impl Ord for Decimal {
         let scale = self.scale.max(other.scale);
         match (self.at_scale(scale), other.at_scale(scale)) {
             (Some(one), Some(other)) => one.cmp(&other),
+            // A common scale would overflow, so that the order is approximate but total.
             _ => self
                 .to_f64()
                 .total_cmp(&other.to_f64())

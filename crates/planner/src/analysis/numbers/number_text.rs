@@ -90,6 +90,7 @@ pub(crate) fn parse_number(text: &str) -> Option<ParsedNumber> {
     if MAX_LENGTH < text.len() || !text.bytes().any(|byte| byte.is_ascii_digit()) {
         return None;
     }
+    // Accounting writes negative numbers in parentheses.
     let (mut is_negative, text) = match text
         .strip_prefix('(')
         .and_then(|text| text.strip_suffix(')'))
@@ -205,6 +206,7 @@ fn suffix(money: Option<&'static str>, after: &str) -> Option<Suffix> {
     }
     if let Some(currency) = currency(word) {
         return match money {
+            // A code makes an ambiguous symbol precise: `$5 CAD`.
             None | Some("$" | "¥" | "kr") => Some((Some(currency), 0, None)),
             Some(before) => (before == currency).then_some((money, 0, None)),
         };
@@ -267,6 +269,7 @@ fn parse_digits(digits: &str, is_bare: bool) -> Option<ParsedDigits> {
         return None;
     }
     let as_decimal = Decimal::parse(&format!("{number}.{fraction}"))?;
+    // Only a single separator before exactly three digits is ambiguous.
     let may_group =
         grouping.is_none() && fraction.len() == 3 && number.len() <= 3 && !number.starts_with('0');
     if may_group {

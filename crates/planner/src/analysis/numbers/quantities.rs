@@ -71,6 +71,7 @@ impl Quantities {
             is_share: is_share(column.role()),
             ..Self::default()
         };
+        // All texts are parsed first, because one unambiguous text resolves the others.
         let convention =
             SeparatorConvention::of(column_numbers.texts.iter().map(|(_, parsed)| parsed));
         let mut numbers = column_numbers.numbers.iter().peekable();
@@ -133,6 +134,7 @@ impl Quantities {
         if !self.units.is_empty() {
             return;
         }
+        // Both columns are in row order, so that one pass finds the unit of each row.
         let mut units = beside.entries.iter().peekable();
         for at in 0..self.entries.len() {
             let row = self.entries[at].row;
@@ -228,6 +230,7 @@ impl ColumnNumbers {
             }
         }
         let read = column_numbers.texts.len() + column_numbers.numbers.len();
+        // In a tie, the column is numeric only if it has real numbers.
         let are_names = read < others || read == others && column_numbers.numbers.is_empty();
         if are_names || are_codes(&digits, &column_numbers) {
             column_numbers.texts.clear();

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use super::escape::{comma_separated, display_name, display_pointer, display_value, quote};
-use crate::analysis::numbers::Amount;
+use super::figures::{
+    dates_text, excluded_examples, groups_text, outliers_text, statistics_text, trend_line,
+};
 use crate::analysis::report::{
-    Analysis, BooleanCounts, CollectionAnalysis, DateStatistics, FieldAnalysis, Granularity,
-    Groups, LocatedNumber, NumberStatistics, ScalarValue, StepAnalysis, TableFormat, Trend,
-    TrendDirection, UnparsedValues, ValueKind,
+    Analysis, CollectionAnalysis, FieldAnalysis, ScalarValue, StepAnalysis, TableFormat, ValueKind,
 };
 use crate::analysis::tokens;
 
@@ -16,7 +16,7 @@ const MAX_NAMES: usize = 12;
 
 /// The subject of a line; the most informative subject first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum LinePriority {
+pub(super) enum LinePriority {
     Failure,
     Size,
     Value,
@@ -29,12 +29,11 @@ enum LinePriority {
     Gap,
 }
 
-type Line = (LinePriority, String);
+pub(super) type Line = (LinePriority, String);
 
 impl Analysis {
     /// Renders the analysis in at most `budget` tokens, the most informative lines first. Each line names its step and the
-    /// location in
-    /// the step's output. If lines are left out, the last line says how many.
+    /// location in the step's output. If lines are left out, the last line says how many.
     pub fn to_text(&self, budget: usize) -> String {
         let mut lines = self.lines();
         lines.sort_by_key(|(rank, _)| *rank);
@@ -44,6 +43,7 @@ impl Analysis {
             let left_out = omission_line(all - shown);
             let is_last = shown + 1 == all;
             let after = text.len() + line.len() + 1;
+            // Unless the last line fits, there must be space to say that it is left out.
             let reserved = if is_last { 0 } else { left_out.len() };
             if budget < tokens(after + reserved) {
                 text.push_str(&left_out);
@@ -153,7 +153,7 @@ fn collection_size(collection: &CollectionAnalysis) -> String {
     match collection.format {
         Some(TableFormat::Csv) => text.push_str(", read from CSV in text"),
         Some(TableFormat::Json | TableFormat::JsonLines) => {
-            text.push_str(", read from JSON in text")
+            text.push_str(", read from JSON in text");
         }
         None => {}
     }
@@ -281,166 +281,4 @@ fn push_numeric_lines(field: &FieldAnalysis, lines: &mut Vec<Line>) {
         let text = statistics_text(lengths);
         lines.push((LinePriority::Number, format!("lengths of lists: {text}")));
     }
-}
-
-/// Renders examples of values that are not numbers or days.
-fn excluded_examples(unread: &UnparsedValues) -> String {
-    if unread.examples.is_empty() {
-        return String::new();
-    }
-    format!(
-        ", not {}",
-        comma_separated(unread.examples.iter().map(display_value))
-    )
-}
-
-fn dates_text(dates: &DateStatistics, field: &FieldAnalysis) -> String {
-    let mut text = String::new();
-    if dates.count < field.present {
-        let _ = write!(
-            text,
-            "{} of {} are days{}: ",
-            dates.count,
-            field.present,
-            excluded_examples(&field.unread)
-        );
-    }
-    let _ = write!(text, "{} to {}", dates.from, dates.to);
-    // Without a bucket of several records, no bucket is the busiest.
-    if 1 < dates.busiest.count {
-        let (unit, busiest) = (granularity_name(dates.per), &dates.busiest);
-        let _ = write!(
-            text,
-            ", most in the {unit} of {}: {}",
-            busiest.from, busiest.count
-        );
-    }
-    text
-}
-
-fn statistics_text(numbers: &NumberStatistics) -> String {
-    if numbers.count == 1 {
-        return format!("one number, {}", located_number(&numbers.min));
-    }
-    let mut text = String::new();
-    if let Some(sum) = numbers.sum {
-        let _ = write!(text, "sum {sum}, ");
-    }
-    if let Some(mean) = numbers.mean {
-        let _ = write!(text, "mean {mean}, ");
-    }
-    let _ = write!(text, "median {}, ", numbers.median);
-    if let Some(deviation) = numbers.deviation {
-        let _ = write!(text, "standard deviation {deviation}, ");
-    }
-    let (min, max) = (located_number(&numbers.min), located_number(&numbers.max));
-    let _ = write!(text, "lowest {min}, highest {max}");
-    text
-}
-
-fn located_number(mark: &LocatedNumber) -> String {
-    match &mark.name {
-        Some(name) => format!("{} ({})", mark.value, quote(name)),
-        None => format!(
-            "{} ({})",
-            mark.value,
-            display_pointer(&mark.at).trim_start()
-        ),
-    }
-}
-
-fn outliers_text(numbers: &NumberStatistics) -> Option<String> {
-    let outliers = numbers.outliers.as_ref()?;
-    let farthest = outliers
-        .farthest
-        .iter()
-        .map(|outlier| located_number(&outlier.mark));
-    let count = outliers.count;
-    Some(format!(
-        "{count} far from the others: {}",
-        comma_separated(farthest)
-    ))
-}
-
-fn trend_line(trend: &Trend) -> Option<Line> {
-    let how = match trend.direction {
-        TrendDirection::Rising => "rising",
-        TrendDirection::Falling => "falling",
-        TrendDirection::Flat => "flat",
-        TrendDirection::Unclear => return None,
-    };
-    let what = trend
-        .of
-        .as_deref()
-        .map_or_else(|| "number of records".to_owned(), display_name);
-    let text = format!(
-        "{what} {how} over time, {} per {} over {} points, fit {}",
-        trend.slope.rough(),
-        granularity_name(trend.per),
-        trend.points,
-        trend.fit.rough()
-    );
-    Some((LinePriority::Trend, text))
-}
-
-fn granularity_name(per: Granularity) -> &'static str {
-    match per {
-        Granularity::Day => "day",
-        Granularity::Week => "week",
-        Granularity::Month => "month",
-        Granularity::Year => "year",
-    }
-}
-
-fn groups_text(groups: &Groups) -> String {
-    let mut shown: Vec<String> = groups
-        .top
-        .iter()
-        .map(|group| {
-            let mut text = format!(
-                "{} {} ({}",
-                display_value(&group.value),
-                group.count,
-                percent(group.share)
-            );
-            for (field, mean) in &group.means {
-                let sum = group
-                    .sums
-                    .get(field)
-                    .map_or_else(String::new, |sum| format!("sum {sum}, "));
-                let unit = group
-                    .units
-                    .get(field)
-                    .map_or_else(String::new, |unit| format!(" in {}", display_name(unit)));
-                let _ = write!(text, "; {}{unit} {sum}mean {mean}", display_name(field));
-            }
-            for (field, BooleanCounts { r#true, r#false }) in &group.rates {
-                let _ = write!(
-                    text,
-                    "; {} in {} of {}",
-                    display_name(field),
-                    r#true,
-                    r#true + r#false
-                );
-            }
-            text.push(')');
-            text
-        })
-        .collect();
-    if 0 < groups.groups_left_out {
-        shown.push(format!(
-            "{} in {} more groups",
-            groups.records_left_out, groups.groups_left_out
-        ));
-    }
-    shown.join(", ")
-}
-
-/// Renders a share in percent: exact if possible, else with two fractional digits.
-fn percent(share: Amount) -> String {
-    let exact = share.exact().and_then(|share| share.shifted(2));
-    exact.map_or_else(
-        || format!("about {:.2} %", share.to_f64() * 100.0),
-        |percent| format!("{percent} %"),
-    )
 }

@@ -1,6 +1,7 @@
 //! Analyses and values as text for a prompt.
 
 mod escape;
+mod figures;
 mod lines;
 mod trim;
 

@@ -8,8 +8,7 @@ use crate::analysis::{clipped, tokens};
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrimmedValue {
     /// The value. A cut list ends with a text such as `… 93 more`, a cut text with `… 1200 more characters`, and a cut object
-    /// with a field `…`
-    /// with the text `12 more`.
+    /// with a field `…` with the text `12 more`.
     pub value: Value,
     /// True if anything was cut.
     pub is_cut: bool,
@@ -51,8 +50,7 @@ const fn limits(items: usize, fields: usize, characters: usize, depth: usize) ->
 }
 
 /// Returns a value of at most `budget` tokens as compact JSON: unchanged if it fits, else with its lists, texts, and objects cut.
-/// With almost
-/// no budget, a text describes the value.
+/// With almost no budget, a text describes the value.
 pub fn trim_value(value: &Value, budget: usize) -> TrimmedValue {
     let fits = |value: &Value| tokens(value.to_json().len()) <= budget;
     // Values that exceed the budget by far are not serialized to be measured: `exceeds` counts 64 for each part, which takes at

@@ -83,7 +83,7 @@ impl<'a> Columns<'a> {
                     ValueKind::Numbers | ValueKind::Texts,
                 )
                 | (value @ Value::Bool(_), ValueKind::Booleans) => {
-                    own.entries.push((number, value))
+                    own.entries.push((number, value));
                 }
                 _ => {
                     columns.others += 1;
@@ -141,6 +141,7 @@ impl<'a> Columns<'a> {
     fn add_value(&mut self, number: usize, path: Path<'a>, value: &'a Value) {
         if !self.fields.contains_key(&path) {
             if MAX_FIELDS <= self.fields.len() {
+                // A set, because most records have the field and it counts once.
                 self.left_out.insert(path);
                 return;
             }

@@ -20,6 +20,7 @@ const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
 
 /// Parses a text that is a JSON object, a JSON list, or a table.
 pub(crate) fn parse_embedded(text: &str) -> Option<(TableFormat, Value)> {
+    // Exported files may start with a byte order mark.
     let text = text.trim_start_matches('\u{feff}').trim();
     if MAX_LENGTH < text.len() {
         return None;
@@ -108,6 +109,7 @@ fn lines(text: &str, separator: char) -> Option<Vec<Vec<String>>> {
         if rest.is_empty() {
             return Some(lines);
         }
+        // Text after a closing quote is prose, not CSV.
         if rest.len() == after.len() {
             return None;
         }

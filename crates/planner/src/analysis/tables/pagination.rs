@@ -224,10 +224,12 @@ impl PaginationHints {
         let mut longer = self.counts.iter().filter(|(_, total)| {
             is_more(*total) && !is_sum(*total) && (self.is_paged || !self.is_bill)
         });
+        // The last count is from the object nearest to the list.
         let counted = longer.next_back().map(|(place, total)| PageInfo {
             of: Some(*total),
             said_by: place.clone(),
         });
+        // A total that equals the count proves that the list is complete.
         let is_whole = self
             .counts
             .iter()
@@ -245,8 +247,7 @@ impl PaginationHints {
 }
 
 /// Returns the evidence that joined lists are pages, from the hints of each row and the length of its list. A total that all rows
-/// share
-/// counts all lists together.
+/// share counts all lists together.
 pub(crate) fn page_of_joined(rows: &[(PaginationHints, usize)], at: &str) -> Option<PageInfo> {
     let shown: usize = rows.iter().map(|(_, count)| count).sum();
     let pages: Vec<Option<PageInfo>> = rows

@@ -89,21 +89,22 @@ impl<'a> Table<'a> {
         let parent = self.parents.len();
         self.parents.push(at);
         self.lists += 1;
-        let room = MAX_ITEMS - self.rows.len();
-        self.left_out += items.len().saturating_sub(room);
+        let space = MAX_ITEMS - self.rows.len();
+        self.left_out += items.len().saturating_sub(space);
         let row = |(index, value)| Row {
             value,
             parent,
             key: RowKey::Index(index),
         };
         match items {
+            // Only items parsed from texts are owned; all others stay borrowed.
             Cow::Borrowed(items) => {
                 let values = items.iter().map(Cow::Borrowed);
-                self.rows.extend(values.take(room).enumerate().map(row));
+                self.rows.extend(values.take(space).enumerate().map(row));
             }
             Cow::Owned(items) => {
                 let values = items.into_iter().map(Cow::Owned);
-                self.rows.extend(values.take(room).enumerate().map(row));
+                self.rows.extend(values.take(space).enumerate().map(row));
             }
         }
     }
@@ -206,6 +207,7 @@ fn is_keyed(fields: &Object) -> bool {
                     .keys()
                     .filter(|key| other.contains_key(&***key))
                     .count();
+                // Similar records share at least half of the larger one's fields.
                 0 < shared && first.len().max(other.len()) <= shared * 2
             })
         }),

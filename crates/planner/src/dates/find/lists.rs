@@ -26,6 +26,7 @@ pub(super) fn resolve_lists(candidates: &mut Vec<PhraseCandidate>, tokens: &[Tok
     let mut is_removed = vec![false; candidates.len()];
     confirm_listed(candidates, &conjunctions);
     apply_possessive_years(candidates, tokens);
+    // A year after a list applies to the items before it, so that it spreads backwards first.
     for at in (1..candidates.len())
         .rev()
         .filter(|at| conjunctions[at - 1].is_some())
@@ -66,13 +67,13 @@ fn conjunction(between: &[Token]) -> Option<Conjunction> {
     for token in between {
         match &token.kind {
             TokenKind::Word(word) if word == "vs" || word == "versus" => {
-                conjunction = Some(Conjunction::Versus)
+                conjunction = Some(Conjunction::Versus);
             }
             TokenKind::Word(word) if CONJUNCTIONS.contains(&word.as_str()) => {
                 conjunction = conjunction.or(Some(Conjunction::List));
             }
             TokenKind::Sign(sign) if LIST_SIGNS.contains(sign) => {
-                conjunction = conjunction.or(Some(Conjunction::List))
+                conjunction = conjunction.or(Some(Conjunction::List));
             }
             TokenKind::Sign('.') if conjunction == Some(Conjunction::Versus) => {}
             TokenKind::Word(word) if conjunction.is_some() && FILLERS.contains(&word.as_str()) => {}
@@ -164,8 +165,7 @@ fn is_open(period: &Period) -> bool {
 }
 
 /// Applies the year or week of a joined phrase. Returns false if it is unknown which one is meant: a year applies to other
-/// phrases only if
-/// they are in order, or if it follows `of`.
+/// phrases only if they are in order, or if it follows `of`.
 fn share_year(phrase: &mut DatePhrase, other: &DatePhrase, is_of: bool, is_after: bool) -> bool {
     if !are_alike(phrase, other) {
         return true;

@@ -32,10 +32,8 @@ pub(super) struct PhraseCandidate {
 }
 
 /// Returns all date phrases in a text, in order; at each position the longest. Phrases that may have another meaning, or that are
-/// only a
-/// part of a larger expression, are left out unless their context is unambiguous. Phrases that are listed together share their
-/// year:
-/// `Q1 and Q2 of 2024`.
+/// only a part of a larger expression, are left out unless their context is unambiguous. Phrases that are listed together share
+/// their year: `Q1 and Q2 of 2024`.
 pub fn find(text: &str, now: &Now) -> Vec<Mention> {
     let tokens = tokens(text);
     let mut candidates = Vec::new();
@@ -70,6 +68,7 @@ fn candidate_at(
     tokens: &[Token],
     at: usize,
 ) -> Option<(Option<PhraseCandidate>, usize)> {
+    // An article is skipped, so that the mention starts with the phrase itself.
     if tokens[at].word() == Some("the") {
         return None;
     }

@@ -133,6 +133,7 @@ pub(super) fn connector(tokens: &[Token]) -> Option<usize> {
 fn bare(tokens: &[Token]) -> Parsed<DatePhrase> {
     let (first, used) = parse_period(tokens)?;
     let rest = tokens.get(used..)?;
+    // A slash joins two dates only in an ISO 8601 interval; elsewhere it lists alternatives.
     let interval = || {
         let slash = sign(rest, '/').filter(|_| is_iso(tokens))?;
         let last = rest.get(slash..).filter(|last| is_iso(last))?;

@@ -54,6 +54,8 @@ pub(super) fn counted(tokens: &[Token]) -> Parsed<Period> {
     let is_short = matches!(unit, TimeUnit::Minute | TimeUnit::Hour);
     let is_calendar = is_whole
         || number.is_none() && matches!(unit, TimeUnit::Month | TimeUnit::Quarter | TimeUnit::Year);
+    // A number and `past` count back from today. `previous` means whole calendar units, and so does `last` before a month, a
+    // quarter, or a year.
     let period = match direction {
         // A fortnight has no agreed first day.
         "this" | "current" if unit == TimeUnit::Fortnight => return None,

@@ -104,6 +104,7 @@ impl SearchIndex {
             .filter(|(entry, _)| server.is_none_or(|server| *entry.tool.server == *server))
             .filter_map(|(entry, score)| {
                 let name_match = entry.name_match(query, &query_words);
+                // The tokenizer may drop all words of an exact name, which then has no score.
                 let fits = score.is_some() || name_match > NameMatch::None || query.is_empty();
                 fits.then_some((name_match, score.unwrap_or(0.0), entry))
             })

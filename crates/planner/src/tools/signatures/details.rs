@@ -38,25 +38,25 @@ pub fn details(tool: &Tool) -> String {
         let _ = write!(text, ": {title}");
     }
     text.push('\n');
-    if let Some(said) = tool
+    if let Some(description) = tool
         .description
         .as_deref()
         .map(multi_line)
-        .filter(|said| !said.is_empty())
+        .filter(|text| !text.is_empty())
     {
-        text += &said;
+        text += &description;
         text.push('\n');
     }
     let root = tool.input.as_value();
-    let mut told = String::new();
+    let mut lines = String::new();
     let mut left = MAX_PARAMETERS;
-    parameters(root, root, "", MAX_DEPTH, &mut left, &mut told);
-    text += if told.is_empty() {
+    parameters(root, root, "", MAX_DEPTH, &mut left, &mut lines);
+    text += if lines.is_empty() {
         "takes nothing that is described\n"
     } else {
         "takes:\n"
     };
-    text += &told;
+    text += &lines;
     if !tool.output.is_any() {
         let output = tool.output.as_value();
         let _ = writeln!(text, "gives: {}", shape(output, output, OUTPUT_LIMITS));
@@ -116,9 +116,9 @@ fn parameters(
 fn described(property: &Value, root: &Value) -> Option<String> {
     let target = shape::resolved(property, root);
     let get = |word: &str| property.get(word).or_else(|| target.get(word));
-    let said = get("description")
+    let description = get("description")
         .and_then(Value::as_text)
-        .map(|said| one_line(said).into_owned());
+        .map(|description| one_line(description).into_owned());
     let bounds = [
         "format",
         "pattern",
@@ -130,12 +130,13 @@ fn described(property: &Value, root: &Value) -> Option<String> {
     ];
     let sizes = ["minLength", "maxLength", "minItems", "maxItems"];
     let words = bounds.iter().chain(&sizes);
-    let told = words.filter_map(|word| Some(format!("{word} {}", shape::literal(get(word)?)?)));
-    let told: Vec<String> = told.collect();
-    let bounds = (!told.is_empty()).then(|| format!("({})", told.join(", ")));
-    let parts: Vec<String> = said
+    let constraints =
+        words.filter_map(|word| Some(format!("{word} {}", shape::literal(get(word)?)?)));
+    let constraints: Vec<String> = constraints.collect();
+    let bounds = (!constraints.is_empty()).then(|| format!("({})", constraints.join(", ")));
+    let parts: Vec<String> = description
         .into_iter()
-        .filter(|said| !said.is_empty())
+        .filter(|description| !description.is_empty())
         .chain(bounds)
         .collect();
     (!parts.is_empty()).then(|| parts.join(" "))

@@ -97,8 +97,7 @@ fn find(catalog: &Catalog, name: &str) -> LookupResult {
 }
 
 /// Returns the tool that was probably meant: one of the same bare name on another server, else the one with the most similar
-/// name. `None` if
-/// the name belongs to a server without known tools.
+/// name. `None` if the name belongs to a server without known tools.
 fn nearest_name(catalog: &Catalog, name: &str) -> Option<String> {
     let owner = catalog.servers().owner(name);
     if owner.is_some_and(|owner| catalog.tools().all(|tool| tool.server != *owner)) {
@@ -108,8 +107,8 @@ fn nearest_name(catalog: &Catalog, name: &str) -> Option<String> {
         let tools = catalog.tools();
         tools.filter(|tool| catalog.servers().leave_free(&tool.name, &tool.server))
     };
-    let behind = |sign: &str| name.split_once(sign).map(|(_, bare)| bare);
-    for bare in [behind("."), behind("__")].into_iter().flatten() {
+    let after = |sign: &str| name.split_once(sign).map(|(_, bare)| bare);
+    for bare in [after("."), after("__")].into_iter().flatten() {
         if let Some(tool) = known().find(|tool| *tool.name == *bare) {
             return Some(catalog.certain_name(tool));
         }

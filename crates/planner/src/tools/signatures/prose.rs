@@ -34,9 +34,9 @@ pub(super) fn first_sentence(text: &str, max_bytes: usize) -> String {
 
 /// Returns `text` on one line, with runs of white space collapsed.
 pub(super) fn one_line(text: &str) -> Cow<'_, str> {
-    let seen = without_hidden(text);
-    if *seen != *text {
-        return Cow::Owned(one_line(&seen).into_owned());
+    let visible = without_hidden(text);
+    if *visible != *text {
+        return Cow::Owned(one_line(&visible).into_owned());
     }
     let is_clean = !text.contains(char::is_control) && !text.contains("  ") && text.trim() == text;
     if is_clean {

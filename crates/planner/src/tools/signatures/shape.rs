@@ -1,8 +1,7 @@
 //! A JSON Schema in compact form: `{id: integer, tags?: [string]}`.
 //!
 //! The text is derived from the schema's JSON rather than from its structural type, because a model should see values, defaults,
-//! and names
-//! as the server wrote them. It is for reading and leaves details out.
+//! and names as the server wrote them. It is for reading and leaves details out.
 
 use planwright_core::text::{is_visible, visible_json};
 use planwright_core::{Object, Value};
@@ -153,8 +152,10 @@ impl<'a> ShapeWriter<'a> {
         }
         if let Some(values) = schema.get("enum").and_then(Value::as_list) {
             let shown = |value| literal(value).unwrap_or_else(|| "…".to_owned());
+            // One more than is shown, so that `union` appends an ellipsis.
             return values.iter().take(MAX_CHOICES + 1).map(shown).collect();
         }
+        // Beside `type` or `properties`, a union only narrows the value, and is not shown.
         let is_described = schema.get("properties").is_some() || schema.get("type").is_some();
         for word in ["anyOf", "oneOf"] {
             if let Some(members) = schema.get(word).and_then(Value::as_list)

@@ -1,7 +1,9 @@
-//! The signature of a tool.
+//! Signatures of tools, and listings of them within a token budget.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
+use indexmap::IndexMap;
 use planwright_core::{Tool, Value};
 
 use super::prose::first_sentence;
@@ -35,15 +37,15 @@ pub fn signature(tool: &Tool) -> String {
         let output = tool.output.as_value();
         let _ = write!(text, " -> {}", shape(output, output, OUTPUT_LIMITS));
     }
-    let said = tool
+    let description = tool
         .description
         .as_deref()
-        .filter(|said| !said.trim().is_empty());
-    let said = said
+        .filter(|text| !text.trim().is_empty());
+    let summary = description
         .or(tool.title.as_deref())
-        .map(|said| first_sentence(said, MAX_SENTENCE_LENGTH));
-    if let Some(said) = said.filter(|said| !said.is_empty()) {
-        let _ = write!(text, "  -- {said}");
+        .map(|text| first_sentence(text, MAX_SENTENCE_LENGTH));
+    if let Some(summary) = summary.filter(|text| !text.is_empty()) {
+        let _ = write!(text, "  -- {summary}");
     }
     for mark in marks(tool) {
         let _ = write!(text, " [{mark}]");
@@ -93,13 +95,18 @@ fn parameters(tool: &Tool) -> String {
     let root = tool.input.as_value();
     let (fields, required) = shape::fields(root, root);
     let fields = fields.into_iter().flatten();
-    let (must, may): (Vec<_>, Vec<_>) = fields.partition(|(name, _)| required.contains(&&***name));
-    let room = MAX_PARAMETERS.saturating_sub(must.len());
-    let hidden = may.len().saturating_sub(room);
-    let must = must.into_iter().map(|field| (field, true));
-    let may = may.into_iter().take(room).map(|field| (field, false));
-    let mut texts: Vec<String> = must
-        .chain(may)
+    // Required parameters come first and are never hidden.
+    let (required_fields, optional_fields): (Vec<_>, Vec<_>) =
+        fields.partition(|(name, _)| required.contains(&&***name));
+    let space = MAX_PARAMETERS.saturating_sub(required_fields.len());
+    let hidden = optional_fields.len().saturating_sub(space);
+    let required_fields = required_fields.into_iter().map(|field| (field, true));
+    let optional_fields = optional_fields
+        .into_iter()
+        .take(space)
+        .map(|field| (field, false));
+    let mut texts: Vec<String> = required_fields
+        .chain(optional_fields)
         .map(|((name, property), is_required)| {
             parameter(name, property, is_required, root, PARAMETER_LIMITS)
         })
@@ -108,4 +115,83 @@ fn parameters(tool: &Tool) -> String {
         texts.push(format!("… {hidden} more"));
     }
     texts.join(", ")
+}
+
+/// The advice to a model that sees names only.
+const ADVICE: &str = "These are names only: `search_tools` finds tools and tells their signatures, `describe_tools` tells all about some.\n";
+
+/// A listing of a catalog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// The lines, one per tool or one per server.
+    pub text: String,
+    /// True if every tool is listed with its signature.
+    pub is_whole: bool,
+}
+
+/// Estimates the number of tokens in `text`; close enough for English, JSON, and code.
+pub fn estimated_tokens(text: &str) -> usize {
+    text.len().div_ceil(4)
+}
+
+/// Lists `tools` in at most `budget` tokens: with signatures if they fit, else with as many names as fit, grouped by server, and
+/// the advice to search. The smallest listing has one line per server, even if it exceeds the budget.
+pub fn listing<'a>(tools: impl IntoIterator<Item = &'a Arc<Tool>>, budget: usize) -> Listing {
+    let tools: Vec<&Arc<Tool>> = tools.into_iter().collect();
+    if let Some(text) = signatures(&tools, budget) {
+        return Listing {
+            text,
+            is_whole: true,
+        };
+    }
+    let mut servers: IndexMap<&str, Vec<&str>> = IndexMap::new();
+    for tool in &tools {
+        servers.entry(&tool.server).or_default().push(&tool.name);
+    }
+    let max_names = servers.values().map(Vec::len).max().unwrap_or_default();
+    // More names make a longer text, so that the largest number is found by bisection.
+    let (mut fits, mut too_many) = (0, max_names + 1);
+    while too_many - fits > 1 {
+        let middle = usize::midpoint(fits, too_many);
+        if estimated_tokens(&names(&servers, middle)) <= budget {
+            fits = middle;
+        } else {
+            too_many = middle;
+        }
+    }
+    Listing {
+        text: names(&servers, fits),
+        is_whole: false,
+    }
+}
+
+fn signatures(tools: &[&Arc<Tool>], budget: usize) -> Option<String> {
+    let mut text = String::new();
+    for tool in tools {
+        text += &signature(tool);
+        text.push('\n');
+        if estimated_tokens(&text) > budget {
+            return None;
+        }
+    }
+    Some(text)
+}
+
+/// Lists the first `max_names` names of each server, or only their number if `max_names` is zero.
+fn names(servers: &IndexMap<&str, Vec<&str>>, max_names: usize) -> String {
+    let mut text = String::new();
+    for (server, names) in servers {
+        let count = names.len();
+        let tools = if count == 1 { "tool" } else { "tools" };
+        let _ = write!(text, "{server} ({count} {tools})");
+        if max_names > 0 {
+            text += ": ";
+            text += &names[..count.min(max_names)].join(", ");
+            if count > max_names {
+                let _ = write!(text, ", … {} more", count - max_names);
+            }
+        }
+        text.push('\n');
+    }
+    text + ADVICE
 }
