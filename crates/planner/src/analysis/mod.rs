@@ -20,10 +20,10 @@ pub use numbers::{Amount, Decimal};
 pub use render::{TrimmedValue, trim_value};
 pub use report::{
     ANALYSIS_SCHEMA, Analysis, BooleanCounts, CollectionAnalysis, DateStatistics, DuplicateId,
-    DuplicateIds, FailedStep, FieldAnalysis, Granularity, Group, Groups, LocatedNumber,
-    NumberStatistics, Outlier, OutlierMethod, Outliers, PageInfo, ParsedExample, ScalarValue,
-    StepAnalysis, StepFailure, StepResult, TableFormat, TimeBucket, TotalRow, Trend,
-    TrendDirection, UnparsedValues, ValueKind,
+    DuplicateIds, FailedStep, FieldAnalysis, Granularity, LocatedNumber, NumberStatistics, Outlier,
+    OutlierMethod, Outliers, PageInfo, ParsedExample, ScalarValue, StepAnalysis, StepFailure,
+    StepResult, TableFormat, TimeBucket, TotalRow, Trend, TrendDirection, UnparsedValues,
+    ValueGroup, ValueGroups, ValueKind,
 };
 
 /// Estimates the number of tokens in a text of `bytes` bytes; close enough for English and JSON.

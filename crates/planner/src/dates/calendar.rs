@@ -116,6 +116,7 @@ fn latest_weekday(weekday: Weekday, day: Date, shift: i64) -> Option<Date> {
 /// Returns the day `count` units after now, or before now if negative; the last day of a month that is too short.
 pub(super) fn shifted(now: &Now, count: i32, unit: TimeUnit) -> Option<Date> {
     let seconds = match unit {
+        // Minutes and hours may cross midnight; other units are counted in days.
         TimeUnit::Minute => 60,
         TimeUnit::Hour => 3600,
         _ => return add_units(now.today().date(), count, unit),
@@ -127,6 +128,7 @@ pub(super) fn shifted(now: &Now, count: i32, unit: TimeUnit) -> Option<Date> {
 pub(super) fn calendar_units(today: Date, first: i32, last: i32, unit: TimeUnit) -> Option<Days> {
     let start = start(today, unit)?;
     let from = add_units(start, first, unit)?;
+    // Units differ in length, so that the last day is found from the start of the next unit.
     let end = add_units(start, last.checked_add(1)?, unit)?;
     Some((from, end.yesterday().ok()?))
 }

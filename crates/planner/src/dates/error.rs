@@ -7,7 +7,7 @@ use super::{DateRange, Day};
 #[non_exhaustive]
 pub enum DateError {
     /// The phrase is not known.
-    #[error("`{phrase}` is no phrase of time that is known")]
+    #[error("`{phrase}` is not a known date phrase")]
     Unknown {
         /// The phrase.
         phrase: String,
@@ -22,7 +22,7 @@ pub enum DateError {
     },
     /// The phrase can be read in two ways.
     #[error(
-        "`{phrase}` is {day_first} where the day is written first, and {month_first} where the month is"
+        "`{phrase}` is {day_first} if the day comes first, and {month_first} if the month does"
     )]
     Ambiguous {
         /// The phrase.
@@ -39,7 +39,7 @@ pub enum DateError {
         phrase: String,
     },
     /// The phrase has an end but no start.
-    #[error("`{phrase}` does not say from when")]
+    #[error("`{phrase}` has no start")]
     MissingStart {
         /// The phrase.
         phrase: String,
@@ -47,7 +47,7 @@ pub enum DateError {
         to: Day,
     },
     /// The phrase starts in the future and ends today.
-    #[error("`{phrase}` begins with {from}, which is still to come")]
+    #[error("`{phrase}` starts on {from}, which is in the future")]
     StartsInFuture {
         /// The phrase.
         phrase: String,
@@ -55,7 +55,7 @@ pub enum DateError {
         from: Day,
     },
     /// The phrase ends before it starts.
-    #[error("`{phrase}` ends on {to}, before it begins on {from}")]
+    #[error("`{phrase}` ends on {to}, before it starts on {from}")]
     EndsBeforeStart {
         /// The phrase.
         phrase: String,
@@ -73,7 +73,7 @@ pub enum DateError {
         weekday: &'static str,
     },
     /// The phrase is outside of the years 1 to 9999.
-    #[error("`{phrase}` leads out of the calendar")]
+    #[error("`{phrase}` is outside of the years 1 to 9999")]
     OutOfRange {
         /// The phrase.
         phrase: String,
@@ -89,31 +89,33 @@ impl DateError {
                     .iter()
                     .map(|phrase| format!("`{phrase}`"))
                     .collect();
-                format!("near to it: {}", suggestions.join(", "))
+                format!("similar phrases: {}", suggestions.join(", "))
             }
             Self::Unknown { .. } => {
-                "say it like `yesterday`, `last 30 days`, `this month`, `October 2025` or \
+                "use a phrase such as `yesterday`, `last 30 days`, `this month`, `October 2025` or \
                  `2025-10-01 to 2025-10-10`"
                     .to_owned()
             }
-            Self::MissingCount { .. } => "say a number, such as `last 3 days`".to_owned(),
+            Self::MissingCount { .. } => "give a number, such as `last 3 days`".to_owned(),
             Self::Ambiguous {
                 day_first,
                 month_first,
                 ..
             } => format!("write `{day_first}` or `{month_first}`"),
-            Self::NoSuchDay { .. } => "look at the number of the day and at the year".to_owned(),
-            Self::MissingStart { to, .. } => format!("say both: `2025-01-01 to {to}`"),
-            Self::StartsInFuture { from, .. } => format!("say both: `{from} to` and the last day"),
+            Self::NoSuchDay { .. } => "check the number of the day, and the year".to_owned(),
+            Self::MissingStart { to, .. } => format!("give both ends: `2025-01-01 to {to}`"),
+            Self::StartsInFuture { from, .. } => {
+                format!("give both ends: `{from} to` and the last day")
+            }
             Self::EndsBeforeStart { from, to, .. } => {
                 let range = DateRange {
                     from: *to,
                     to: *from,
                 };
-                format!("the other way round it is `{range}`")
+                format!("reversed, it is `{range}`")
             }
             Self::WeekdayMismatch { .. } => "leave the weekday out, or correct the date".to_owned(),
-            Self::OutOfRange { .. } => "say a smaller number, or a year from 1 to 9999".to_owned(),
+            Self::OutOfRange { .. } => "use a smaller number, or a year from 1 to 9999".to_owned(),
         }
     }
 }

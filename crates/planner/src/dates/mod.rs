@@ -19,7 +19,7 @@ mod tests;
 
 pub use day::{DateRange, Day};
 pub use error::DateError;
-pub use find::{Mention, find};
+pub use find::{DateMention, find};
 #[cfg(feature = "providers")]
 pub(crate) use now::http_date;
 pub use now::{Now, TimeError, Zone};

@@ -32,19 +32,20 @@ pub struct Zone(TimeZone);
 #[non_exhaustive]
 pub enum TimeError {
     /// The text is not a time.
-    #[error("`{0}` is no time such as `2025-10-12T09:00:00Z`")]
+    #[error("`{0}` is not a time such as `2025-10-12T09:00:00Z`")]
     Malformed(String),
     /// The zone is not known.
-    #[error("`{0}` is no time zone such as `Europe/Berlin` or `UTC`")]
+    #[error("`{0}` is not a time zone such as `Europe/Berlin` or `UTC`")]
     UnknownZone(String),
     /// The time is outside of the years 1 to 9999.
-    #[error("the moment is out of the calendar")]
+    #[error("the time is outside of the years 1 to 9999")]
     OutOfRange,
 }
 
 impl Now {
     /// Creates a time from the duration since 1970-01-01 UTC.
     pub fn at(since_1970: Duration, zone: &Zone) -> Result<Self, TimeError> {
+        // Phrases resolve to days and minutes; fractions of a second do not matter.
         let seconds = i64::try_from(since_1970.as_secs()).map_err(|_| TimeError::OutOfRange)?;
         let moment = Timestamp::from_second(seconds).map_err(|_| TimeError::OutOfRange)?;
         Self::new(moment, zone)

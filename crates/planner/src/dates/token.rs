@@ -29,7 +29,7 @@ impl Token {
     pub(super) fn word(&self) -> Option<&str> {
         match &self.kind {
             TokenKind::Word(word) => Some(word),
-            _ => None,
+            TokenKind::Number(..) | TokenKind::Ordinal(_) | TokenKind::Sign(_) => None,
         }
     }
 
@@ -65,6 +65,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
             push(token_kind(word), length);
             length + possessive_length(word, after)
         } else {
+            // Typographic dashes and quotes have one form in the grammar.
             let sign = match first {
                 '–' | '—' | '‐' | '‑' => '-',
                 '’' => '\'',

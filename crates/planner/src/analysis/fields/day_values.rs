@@ -46,6 +46,7 @@ enum DayMonthOrder {
 
 /// Reads a column as days; `None` unless at least half of its values are days.
 pub(crate) fn parse_days(column: &Column<'_>) -> Option<DayReading> {
+    // Numbers are timestamps only if the field's name indicates it; amounts have the same magnitude.
     let may_count = is_date_field(column.role());
     let day_month_order = day_month_order(column);
     let mut day_values = DayValues {
@@ -58,9 +59,10 @@ pub(crate) fn parse_days(column: &Column<'_>) -> Option<DayReading> {
         let range = match value {
             Value::Number(number) if may_count => day_of_number(number.as_f64()),
             Value::Text(text) => match split_date(text) {
+                // One unambiguous value decides for the whole column; without one, none is guessed.
                 Some(parts) => match day_month_order {
-                    Ok(day_month_order) => day_in_order(parts, day_month_order),
-                    Err(()) => {
+                    Some(day_month_order) => day_in_order(parts, day_month_order),
+                    None => {
                         unclear.add(value);
                         continue;
                     }
@@ -133,6 +135,7 @@ fn day_of_number(number: Option<f64>) -> Option<DateRange> {
         #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
         Some(seconds) => Day::from_epoch_days((seconds / SECONDS_PER_DAY).floor() as i64)?,
         None => {
+            // `20251005` is far below the epoch range.
             let digits = number.to_string();
             let (year, rest) = digits.split_at_checked(4)?;
             let (month, day) = rest.split_at_checked(2).filter(|(_, day)| day.len() == 2)?;
@@ -166,7 +169,7 @@ fn split_date(text: &str) -> Option<DateParts> {
 }
 
 /// Returns the order of day and month in a column, if any value shows it and none contradicts.
-fn day_month_order(column: &Column<'_>) -> Result<DayMonthOrder, ()> {
+fn day_month_order(column: &Column<'_>) -> Option<DayMonthOrder> {
     let texts = column
         .entries
         .iter()
@@ -178,9 +181,9 @@ fn day_month_order(column: &Column<'_>) -> Result<DayMonthOrder, ()> {
         is_month_first |= 12 < second;
     }
     match (is_day_first, is_month_first) {
-        (true, false) => Ok(DayMonthOrder::DayFirst),
-        (false, true) => Ok(DayMonthOrder::MonthFirst),
-        _ => Err(()),
+        (true, false) => Some(DayMonthOrder::DayFirst),
+        (false, true) => Some(DayMonthOrder::MonthFirst),
+        _ => None,
     }
 }
 

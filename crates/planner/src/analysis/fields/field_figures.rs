@@ -93,6 +93,7 @@ pub(crate) fn analyze_fields(mut columns: Columns<'_>) -> (Vec<FieldAnalysis>, V
         let Some(quantities) = &mut one.quantities else {
             continue;
         };
+        // A currency or unit in a field of its own applies to the numbers of the same record.
         let beside = columns
             .iter()
             .find(|beside| unit_kind_for(&beside.name, &one.column.name).is_some());
@@ -102,6 +103,7 @@ pub(crate) fn analyze_fields(mut columns: Columns<'_>) -> (Vec<FieldAnalysis>, V
         if unit_kind_for("currency", one.column.role()).is_some() {
             quantities.assign_currencies(columns.table);
         }
+        // With that many distinct values, the other field is not a unit.
         if quantities.has_too_many_units() {
             one.quantities = None;
         }
@@ -133,6 +135,7 @@ fn analyze_field(series: &FieldSeries<'_, '_>, columns: &Columns<'_>) -> FieldAn
     };
     let dates = date_statistics(series);
     let numeric_texts = series.quantities.as_ref().map_or(0, |read| read.texts);
+    // Days, numbers in texts, flags, and ids have figures of their own.
     let is_grouped = series.day_values.is_none()
         && numeric_texts == 0
         && series.flags.is_empty()
@@ -214,6 +217,7 @@ fn flags(column: &Column<'_>) -> Vec<(usize, bool)> {
         other => other.as_text().and_then(of_text).is_some(),
     };
     let mut are_texts_flags = column.entries.iter().map(|(_, value)| is_flag(value));
+    // A single other text, such as `maybe`, makes the column an enumeration.
     let takes_texts = are_texts_flags.all(|is_flag| is_flag);
     let flags = column
         .entries

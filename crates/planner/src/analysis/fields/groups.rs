@@ -10,7 +10,7 @@ use super::field_name::{is_entity, is_label};
 use super::statistics::mean;
 use crate::analysis::analyze::clip_value;
 use crate::analysis::numbers::{Amount, Quantities, Quantity};
-use crate::analysis::report::{BooleanCounts, FieldAnalysis, Group, Groups};
+use crate::analysis::report::{BooleanCounts, FieldAnalysis, ValueGroup, ValueGroups};
 use crate::analysis::tables::Column;
 
 /// The number of groups that are listed.
@@ -22,7 +22,10 @@ const MAX_NUMBER_FIELDS: usize = 5;
 const MAX_FLAG_FIELDS: usize = 5;
 
 /// Groups a column by value; `None` unless values repeat at least twice on average.
-pub(crate) fn groups(column: &Column<'_>, counts: &HashMap<ValueKey<'_>, usize>) -> Option<Groups> {
+pub(crate) fn groups(
+    column: &Column<'_>,
+    counts: &HashMap<ValueKey<'_>, usize>,
+) -> Option<ValueGroups> {
     let values = counts.iter().filter(|(key, _)| is_grouped(key, column));
     let mut found: Vec<(ValueKey<'_>, usize)> = values.map(|(key, count)| (*key, *count)).collect();
     let total: usize = found.iter().map(|(_, count)| count).sum();
@@ -31,11 +34,11 @@ pub(crate) fn groups(column: &Column<'_>, counts: &HashMap<ValueKey<'_>, usize>)
     }
     // Ties are sorted by value, because the map has no order.
     found.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
-    let top: Vec<Group> = found
+    let top: Vec<ValueGroup> = found
         .iter()
         .take(MAX_GROUPS)
         .filter_map(|(key, count)| {
-            Some(Group {
+            Some(ValueGroup {
                 value: display_key(key),
                 count: *count,
                 share: Amount::ratio(*count, total)?,
@@ -47,7 +50,7 @@ pub(crate) fn groups(column: &Column<'_>, counts: &HashMap<ValueKey<'_>, usize>)
         })
         .collect();
     let listed: usize = top.iter().map(|group| group.count).sum();
-    Some(Groups {
+    Some(ValueGroups {
         groups_left_out: found.len() - top.len(),
         records_left_out: total - listed,
         top,
@@ -83,6 +86,7 @@ fn display_key(key: &ValueKey<'_>) -> Value {
 /// Adds figures of other fields to the groups of the first fields that have few groups.
 pub(crate) fn add_group_figures(series: &[FieldSeries<'_, '_>], fields: &mut [FieldAnalysis]) {
     let others: Vec<MeasureColumn<'_>> = series.iter().filter_map(MeasureColumn::of).collect();
+    // If groups are left out, figures of the remaining ones would look complete.
     let few = series.iter().zip(fields).filter_map(|(series, field)| {
         let groups = field.groups.as_mut()?;
         (groups.groups_left_out == 0).then_some((series.column, groups))
@@ -132,7 +136,7 @@ impl<'s> MeasureColumn<'s> {
 }
 
 /// Adds the figures of a group's rows: sums and means of numbers with one unit, and counts of flags.
-fn add_measures(group: &mut Group, rows: &[usize], others: &[MeasureColumn<'_>]) {
+fn add_measures(group: &mut ValueGroup, rows: &[usize], others: &[MeasureColumn<'_>]) {
     for other in others
         .iter()
         .filter(|other| !other.numbers.is_empty())
@@ -146,6 +150,7 @@ fn add_measures(group: &mut Group, rows: &[usize], others: &[MeasureColumn<'_>])
             continue;
         };
         let unit = read.unit_of(first);
+        // Numbers in different units have no common sum.
         if inside.iter().any(|entry| read.unit_of(entry) != unit) {
             continue;
         }

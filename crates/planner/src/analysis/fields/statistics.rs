@@ -198,6 +198,7 @@ fn outliers_by_median(
         .iter()
         .map(|value| (0.0 < *value).then(|| value.ln()))
         .collect();
+    // Large samples have enough values for the octiles alone to exclude a skewed distribution.
     let logarithmic = logarithms
         .filter(|_| sorted.len() < LARGE_SAMPLE)
         .and_then(|sorted| RobustScale::of(&sorted));

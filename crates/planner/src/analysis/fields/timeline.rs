@@ -31,6 +31,7 @@ pub(crate) fn date_statistics(series: &FieldSeries<'_, '_>) -> Option<DateStatis
         span if span < MAX_MONTHLY_SPAN => Granularity::Month,
         _ => Granularity::Year,
     };
+    // Buckets are never finer than the dates themselves.
     let per = per.max(day_values.per);
     let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
     for (_, day) in days {
@@ -66,7 +67,7 @@ pub(crate) fn date_statistics(series: &FieldSeries<'_, '_>) -> Option<DateStatis
 fn days<'s>(series: &'s FieldSeries<'_, '_>) -> Option<&'s DayValues> {
     match &series.day_values {
         Some(DayReading::Days(day_values)) => Some(day_values),
-        _ => None,
+        Some(DayReading::Ambiguous(_)) | None => None,
     }
 }
 
@@ -113,6 +114,7 @@ pub(crate) fn add_trends(series: &[FieldSeries<'_, '_>], fields: &mut [FieldAnal
                 let first = read.entries.first();
                 read.is_summed(first.and_then(|first| read.unit_of(first)))
             });
+            // Sums of shares or temperatures per bucket have no meaning.
             let trend = match (is_series, is_summed) {
                 (true, _) => series_trend(day_values, name, amounts),
                 (false, true) => bucket_trend(day_values, dates.per, Some((name, amounts))),

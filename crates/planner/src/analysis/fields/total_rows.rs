@@ -92,6 +92,7 @@ pub(crate) fn find_totals(
     let mut found = Vec::new();
     for candidate in &candidates {
         let row = candidate.row;
+        // A subtotal covers the rows since the previous total.
         let block = begin..row;
         begin = row + 1;
         let mut has_numbers = false;
@@ -103,6 +104,7 @@ pub(crate) fn find_totals(
             all.sum_or_mean_is(*total)
                 || Summands::of(column, parts(block.clone())).sum_or_mean_is(*total)
         });
+        // Figures may be missing in a column, so that the name suffices at an end of the table.
         let is_at_end = row == 0 || row + 1 == count;
         if is_sum || candidate.is_exact && is_at_end && has_numbers {
             found.push((

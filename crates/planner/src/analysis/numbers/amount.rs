@@ -88,7 +88,7 @@ impl Amount {
     pub(crate) fn exact(self) -> Option<Decimal> {
         match self {
             Self::Exact(number) => Some(number),
-            _ => None,
+            Self::Rounded(_) | Self::Real(_) => None,
         }
     }
 

@@ -99,6 +99,7 @@ impl Decimal {
             if digits % count == 0 {
                 return Some((Self::new(digits / count, scale), true));
             }
+            // Four digits more than the dividend, but at least fifteen significant ones, unless the scale is exhausted.
             let is_precise =
                 self.scale + 4 <= scale && enough <= (digits / count).abs() || MAX_SCALE <= scale;
             let Some(more) = digits.checked_mul(10).filter(|_| !is_precise) else {

@@ -120,6 +120,7 @@ impl Quantities {
 
     /// Returns the index of a unit; the last one stands for all units above the limit.
     fn unit(&mut self, unit: &str) -> usize {
+        // A field has few units, so that a scan suffices.
         let found = self.units.iter().position(|known| known == unit);
         found.unwrap_or_else(|| {
             if self.units.len() <= MAX_UNITS {
@@ -247,6 +248,7 @@ fn are_codes(digits: &[&str], column_numbers: &ColumnNumbers) -> bool {
     digits
         .iter()
         .any(|text| 1 < text.len() && text.starts_with('0'))
+        // Digits of one great length are codes such as EANs or phone numbers.
         || MIN_IDENTIFIER_LENGTH <= length && are_alike && are_all && 1 < digits.len()
 }
 

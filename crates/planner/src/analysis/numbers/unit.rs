@@ -240,6 +240,7 @@ pub(crate) fn leading_currency(text: &str) -> Option<(&'static str, &str)> {
 
 /// Returns the canonical unit that a text names. A single capital letter adjacent to its number, as in `12B`, is not a unit.
 pub(crate) fn unit_of(text: &str, is_adjacent: bool) -> Option<&'static str> {
+    // `12B` may be twelve billion or a model name.
     let is_letter = text.len() == 1 && text.starts_with(|letter: char| letter.is_ascii_uppercase());
     let is_same = |written: &str| {
         let is_caseless = CASELESS_UNITS.contains(&written)

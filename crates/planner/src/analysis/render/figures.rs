@@ -6,8 +6,8 @@ use super::escape::{comma_separated, display_name, display_pointer, display_valu
 use super::lines::{Line, LinePriority};
 use crate::analysis::numbers::Amount;
 use crate::analysis::report::{
-    BooleanCounts, DateStatistics, FieldAnalysis, Granularity, Groups, LocatedNumber,
-    NumberStatistics, Trend, TrendDirection, UnparsedValues,
+    BooleanCounts, DateStatistics, FieldAnalysis, Granularity, LocatedNumber, NumberStatistics,
+    Trend, TrendDirection, UnparsedValues, ValueGroups,
 };
 
 pub(super) fn statistics_text(numbers: &NumberStatistics) -> String {
@@ -88,7 +88,7 @@ pub(super) fn trend_line(trend: &Trend) -> Option<Line> {
     Some((LinePriority::Trend, text))
 }
 
-pub(super) fn groups_text(groups: &Groups) -> String {
+pub(super) fn groups_text(groups: &ValueGroups) -> String {
     let mut shown: Vec<String> = groups
         .top
         .iter()

@@ -36,6 +36,7 @@ impl Analysis {
     /// location in the step's output. If lines are left out, the last line says how many.
     pub fn to_text(&self, budget: usize) -> String {
         let mut lines = self.lines();
+        // The sort is stable, so that lines of one subject stay in document order.
         lines.sort_by_key(|(rank, _)| *rank);
         let all = lines.len();
         let mut text = String::new();
@@ -126,7 +127,12 @@ fn collection_size(collection: &CollectionAnalysis) -> String {
         ValueKind::Texts => "texts",
         ValueKind::Booleans => "truth values",
         ValueKind::Empty => return "an empty list".to_owned(),
-        _ => "items of several kinds",
+        ValueKind::List
+        | ValueKind::Null
+        | ValueKind::Boolean
+        | ValueKind::Number
+        | ValueKind::Text
+        | ValueKind::Record => "items of several kinds",
     };
     let of = collection.page.as_ref().and_then(|page| page.of);
     let mut text = match of {

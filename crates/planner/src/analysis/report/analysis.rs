@@ -3,7 +3,9 @@
 use planwright_core::Value;
 use serde::Serialize;
 
-use super::statistics::{BooleanCounts, DateStatistics, DuplicateIds, Groups, NumberStatistics};
+use super::statistics::{
+    BooleanCounts, DateStatistics, DuplicateIds, NumberStatistics, ValueGroups,
+};
 use crate::analysis::clipped;
 use crate::analysis::numbers::Amount;
 
@@ -196,7 +198,7 @@ pub struct FieldAnalysis {
     pub dates: Option<DateStatistics>,
     /// Groups of equal values, the largest first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub groups: Option<Groups>,
+    pub groups: Option<ValueGroups>,
     /// The duplicate values of an id field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicates: Option<DuplicateIds>,

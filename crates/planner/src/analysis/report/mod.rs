@@ -9,7 +9,7 @@ pub use analysis::{
     UnparsedValues, ValueKind,
 };
 pub use statistics::{
-    BooleanCounts, DateStatistics, DuplicateId, DuplicateIds, Granularity, Group, Groups,
-    LocatedNumber, NumberStatistics, Outlier, OutlierMethod, Outliers, TimeBucket, Trend,
-    TrendDirection,
+    BooleanCounts, DateStatistics, DuplicateId, DuplicateIds, Granularity, LocatedNumber,
+    NumberStatistics, Outlier, OutlierMethod, Outliers, TimeBucket, Trend, TrendDirection,
+    ValueGroup, ValueGroups,
 };

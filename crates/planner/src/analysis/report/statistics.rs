@@ -163,9 +163,9 @@ pub enum TrendDirection {
 
 /// Groups of equal values in a field.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Groups {
+pub struct ValueGroups {
     /// The largest groups; groups of equal size are sorted by value.
-    pub top: Vec<Group>,
+    pub top: Vec<ValueGroup>,
     /// The number of groups that were left out.
     #[serde(skip_serializing_if = "is_zero")]
     pub groups_left_out: usize,
@@ -176,7 +176,7 @@ pub struct Groups {
 
 /// The records with the same value in a field.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Group {
+pub struct ValueGroup {
     /// The value; a text is cut if it is long.
     pub value: Value,
     /// The number of records.

@@ -86,6 +86,7 @@ fn lines(text: &str, separator: char) -> Option<Vec<Vec<String>>> {
     let mut lines = Vec::new();
     let mut cells: Vec<String> = Vec::new();
     let mut rest = text;
+    // Most texts are prose, and fail here without being split.
     if !text.lines().next()?.contains(separator) {
         return None;
     }

@@ -221,6 +221,7 @@ impl PaginationHints {
         #[expect(clippy::cast_precision_loss, reason = "counts are small")]
         let is_sum = |total: u64| sums.iter().any(|sum| (sum - total as f64).abs() < 0.5);
         let is_more = |total: u64| usize::try_from(total).map_or(true, |total| count < total);
+        // A total beside a bill counts money, unless the object is clearly a page.
         let mut longer = self.counts.iter().filter(|(_, total)| {
             is_more(*total) && !is_sum(*total) && (self.is_paged || !self.is_bill)
         });
@@ -259,6 +260,7 @@ pub(crate) fn page_of_joined(rows: &[(PaginationHints, usize)], at: &str) -> Opt
         .iter()
         .filter_map(|(hints, _)| Some(hints.counts.last()?.1))
         .collect();
+    // The same total in every row is the total of all pages.
     let is_one = 1 < rows.len()
         && totals.len() == rows.len()
         && totals.windows(2).all(|pair| pair[0] == pair[1]);

@@ -212,6 +212,7 @@ fn is_keyed(fields: &Object) -> bool {
             })
         }),
         Some(_) if MIN_KEYED_NUMBERS <= fields.len() => {
+            // Numbers under keys such as days or cities are data; `{width, height, depth}` is a record.
             let mut all = fields.values();
             all.all(|value| matches!(value, Value::Number(_))) && are_names(fields)
         }

@@ -136,6 +136,7 @@ impl PhraseContext<'_> {
     pub(super) fn counts_items(&self) -> bool {
         match self.after.first().map(|token| &token.kind) {
             Some(TokenKind::Word(word)) => {
+                // A cheap test for English plurals; [`NON_PLURALS`] has the exceptions.
                 let is_plural = word.ends_with('s') && 3 < word.len() && !has(NON_PLURALS, word);
                 is_plural || has(COUNTED_NOUNS, word)
             }
@@ -173,6 +174,7 @@ impl PhraseContext<'_> {
         };
         let is_capital =
             |token: &Token| self.text[token.at.clone()].starts_with(char::is_uppercase);
+        // `June Carter` is a person.
         let name_continues = self
             .after
             .first()
@@ -220,6 +222,7 @@ impl PhraseContext<'_> {
                 .checked_sub(back)
                 .and_then(|at| self.before[at].word())
         };
+        // `the same quarter last year` is only a part of last year.
         let is_same = word(2) == Some("same") && word(1).and_then(vocabulary::unit).is_some();
         if is_same || word(1).is_some_and(|word| has(PART_WORDS, word)) {
             return true;
@@ -311,6 +314,7 @@ impl PhraseContext<'_> {
                 return true;
             }
         }
+        // `ago`, `from now`, and `time` make an offset unambiguous.
         if first != Some("in") || self.matched.last().and_then(Token::word) == Some("time") {
             return false;
         }

@@ -182,6 +182,7 @@ fn share_year(phrase: &mut DatePhrase, other: &DatePhrase, is_of: bool, is_after
             *period = Period::Weekday(*weekday, Occurrence::This);
             return true;
         }
+        // `next Monday and Tuesday`: the week of the second day is unclear.
         (Period::Weekday(_, Occurrence::Latest), Period::Weekday(_, which)) => {
             return *which == Occurrence::Latest;
         }
@@ -198,6 +199,7 @@ fn share_year(phrase: &mut DatePhrase, other: &DatePhrase, is_of: bool, is_after
     let is_shared = match year {
         YearReference::Unstated(Occurrence::Latest) => return true,
         YearReference::Unstated(which) => which == Occurrence::This,
+        // `December and January 2025`: December may be of 2024.
         YearReference::Fixed(_) | YearReference::Relative(_) => is_in_order || is_of,
     };
     if is_shared {
@@ -227,6 +229,7 @@ fn has_conflicting_year(
                 ),
             })
     };
+    // A dot directly after a word may end an abbreviation, so that it does not count as the end of a sentence.
     let is_end = |token: &Token| {
         matches!(token.kind, TokenKind::Sign('?' | '!' | ';'))
             || token.is_sign('.') && !token.is_adjacent

@@ -11,7 +11,7 @@ use crate::dates::{DateError, DateRange, Now, grammar};
 
 /// A date phrase within a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mention {
+pub struct DateMention {
     /// The phrase as written.
     pub phrase: String,
     /// Its byte range.
@@ -34,7 +34,7 @@ pub(super) struct PhraseCandidate {
 /// Returns all date phrases in a text, in order; at each position the longest. Phrases that may have another meaning, or that are
 /// only a part of a larger expression, are left out unless their context is unambiguous. Phrases that are listed together share
 /// their year: `Q1 and Q2 of 2024`.
-pub fn find(text: &str, now: &Now) -> Vec<Mention> {
+pub fn find(text: &str, now: &Now) -> Vec<DateMention> {
     let tokens = tokens(text);
     let mut candidates = Vec::new();
     let mut at = 0;
@@ -43,6 +43,7 @@ pub fn find(text: &str, now: &Now) -> Vec<Mention> {
             at += 1;
             continue;
         };
+        // A rejected phrase is skipped as a whole, so that no part of it is found instead.
         at = end;
         candidates.extend(candidate);
     }
@@ -53,7 +54,7 @@ pub fn find(text: &str, now: &Now) -> Vec<Mention> {
             let matched = tokens.get(candidate.tokens)?;
             let place = matched.first()?.at.start..matched.last()?.at.end;
             let phrase = text.get(place.clone())?;
-            Some(Mention {
+            Some(DateMention {
                 phrase: phrase.to_owned(),
                 at: place,
                 meaning: evaluate_phrase(&candidate.phrase, phrase, now),
@@ -104,6 +105,7 @@ fn stands_alone(context: &PhraseContext<'_>) -> bool {
         || before
             .last()
             .is_some_and(|last| !is_glue(last) && matches!(last.kind, TokenKind::Sign(_)));
+    // `today-report` and `2025-10-05T09` are not phrases.
     let continues = match after {
         [sign, word, ..] => {
             sign.is_adjacent

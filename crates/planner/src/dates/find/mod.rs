@@ -7,4 +7,4 @@ mod mention;
 #[cfg(test)]
 mod tests;
 
-pub use mention::{Mention, find};
+pub use mention::{DateMention, find};

@@ -58,7 +58,7 @@ fn questions() {
     check(
         "What is due until Friday or in 5 days?",
         &[
-            ("until Friday", "! `until Friday` does not say from when"),
+            ("until Friday", "! `until Friday` has no start"),
             ("in 5 days", "2025-10-17"),
         ],
     );

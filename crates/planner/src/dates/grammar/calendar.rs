@@ -149,6 +149,7 @@ pub(super) fn which(tokens: &[Token]) -> (Occurrence, usize) {
 /// Parses the year after a period that recurs every year; unstated if there is none.
 pub(super) fn year_of(tokens: &[Token], which: Occurrence) -> (YearReference, usize) {
     let stated = || {
+        // `October 1, 2025` and `5-Oct-2025`
         let comma = sign(tokens, ',').or_else(|| hyphen(tokens)).unwrap_or(0);
         if let Some((year, more)) = year_number(tokens.get(comma..)?) {
             return Some((YearReference::Fixed(year), comma + more));
@@ -235,6 +236,7 @@ pub(super) fn slashed(tokens: &[Token]) -> Parsed<Period> {
 pub(super) fn year(tokens: &[Token]) -> Parsed<Period> {
     let prefix = one_of(tokens, &["year"]).unwrap_or(0);
     let (year, more) = year_number(tokens.get(prefix..)?)?;
+    // Any other number of four digits is an amount.
     let is_likely = prefix == 1 || (1900..=2100).contains(&year);
     is_likely.then_some((Period::Year(year), prefix + more))
 }

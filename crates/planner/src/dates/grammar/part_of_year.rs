@@ -24,6 +24,7 @@ pub(super) fn quarter(tokens: &[Token]) -> Parsed<Period> {
         .or_else(|| word_sequence(tokens, &["final", "quarter"]))
     {
         let (year, more) = year_of(tokens.get(used..)?, Occurrence::Latest);
+        // Without a year, `last quarter` is the previous quarter.
         return (0 < more).then_some((Period::Quarter { quarter: 4, year }, used + more));
     }
     let (which, mut used) = which(tokens);

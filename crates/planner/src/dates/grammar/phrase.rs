@@ -42,6 +42,7 @@ const LEAD_WORDS: &[&str] = &[
 
 /// Parses a text that is exactly one phrase.
 pub(in crate::dates) fn parse_whole(tokens: &[Token]) -> Option<DatePhrase> {
+    // Quotes and punctuation around the phrase do not matter, but a hyphen belongs to a date.
     let is_edge = |token: &Token| matches!(token.kind, TokenKind::Sign(sign) if sign != '-');
     let first = tokens.iter().position(|token| !is_edge(token))?;
     let end = tokens.iter().rposition(|token| !is_edge(token))? + 1;
@@ -66,6 +67,7 @@ pub(in crate::dates) fn is_lead_word(word: &str) -> bool {
 fn parse_period(tokens: &[Token]) -> Parsed<Period> {
     let skipped = one_of(tokens, &["the"]).unwrap_or(0);
     let tokens = tokens.get(skipped..)?;
+    // Several parsers may match: `October`, and `October 1st, 2025`.
     let mut best: Parsed<Period> = None;
     for read in PERIOD_PARSERS {
         if let Some((found, used)) = read(tokens)
@@ -165,6 +167,7 @@ fn between(tokens: &[Token]) -> Parsed<DatePhrase> {
     if let Some((last, more)) = end(rest, joins) {
         return Some((DatePhrase::Between(first, last), used + more));
     }
+    // `between October 1 and 10`: the second day has no month.
     let joined = joins(rest)?;
     let (last, more) = calendar::same_month(&first, rest.get(joined..)?)?;
     Some((DatePhrase::Between(first, last), used + joined + more))

@@ -36,7 +36,7 @@ struct IndexedTool {
 
 /// A tool found by a search.
 #[derive(Clone, Debug)]
-pub struct Hit {
+pub struct ToolHit {
     /// The tool.
     pub tool: Arc<Tool>,
     /// The BM25 score; comparable only within one search.
@@ -83,12 +83,12 @@ impl SearchIndex {
 
     /// Finds the best `limit` tools for `query`. A tool of that name comes first; an empty query returns all tools, in catalog
     /// order.
-    pub fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
+    pub fn search(&self, query: &str, limit: usize) -> Vec<ToolHit> {
         self.search_of(None, query, limit)
     }
 
     /// Searches like [`search`](Self::search), restricted to the tools of `server` if given.
-    pub fn search_of(&self, server: Option<&str>, query: &str, limit: usize) -> Vec<Hit> {
+    pub fn search_of(&self, server: Option<&str>, query: &str, limit: usize) -> Vec<ToolHit> {
         let query = query.trim();
         let query_words = tokenize(query);
         let mut scores: Vec<Option<f32>> = vec![None; self.entries.len()];
@@ -117,7 +117,7 @@ impl SearchIndex {
             },
         );
         let hits = found.into_iter().take(limit);
-        hits.map(|(name_match, score, entry)| Hit {
+        hits.map(|(name_match, score, entry)| ToolHit {
             tool: Arc::clone(&entry.tool),
             score,
             is_named: name_match == NameMatch::Exact,
@@ -202,6 +202,7 @@ fn indexed_text(tool: &Tool) -> String {
             text.push('\n');
         }
     };
+    // BM25 counts occurrences, so that a repeated text weighs more.
     add(&tool.name, 4);
     add(&tool.server, 1);
     add(tool.title.as_deref().unwrap_or_default(), 2);

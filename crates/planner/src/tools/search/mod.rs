@@ -6,4 +6,4 @@ mod tokenizer;
 #[cfg(test)]
 mod tests;
 
-pub use index::{Hit, SearchIndex};
+pub use index::{SearchIndex, ToolHit};

@@ -38,6 +38,7 @@ fn subwords(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !letter.is_alphanumeric())
         .flat_map(|run| {
             let parts = split_case(run);
+            // Both `github` and `hub` must find `GitHub`.
             let whole = (parts.len() > 1 && !run.contains(is_ideographic)).then_some(run);
             whole.into_iter().chain(parts)
         })

@@ -115,6 +115,7 @@ fn parameters(
 /// Returns the description of a parameter with its constraints.
 fn described(property: &Value, root: &Value) -> Option<String> {
     let target = shape::resolved(property, root);
+    // Keywords beside a reference override those of its target.
     let get = |word: &str| property.get(word).or_else(|| target.get(word));
     let description = get("description")
         .and_then(Value::as_text)

@@ -8,7 +8,7 @@ mod signature;
 
 pub use details::details;
 pub use lookup::{LookupResult, look_up};
-pub use signature::{Listing, estimated_tokens, listing, signature};
+pub use signature::{ToolListing, estimated_tokens, listing, signature};
 
 #[cfg(test)]
 mod tests;

@@ -35,6 +35,7 @@ pub(super) struct ShapeLimits {
 
 /// Writes the shape of `schema`. References are resolved in `root`.
 pub(super) fn shape(schema: &Value, root: &Value, limits: ShapeLimits) -> String {
+    // Each attempt starts with the full number of schemas.
     let at = |depth| {
         let mut reader = ShapeWriter {
             root,
@@ -143,6 +144,7 @@ impl<'a> ShapeWriter<'a> {
     }
 
     fn described(&mut self, schema: &'a Value, depth: usize) -> Vec<String> {
+        // `false` accepts no value, and adds nothing to a union.
         if *schema == Value::Bool(false) {
             return Vec::new();
         }

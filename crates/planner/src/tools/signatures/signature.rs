@@ -37,6 +37,7 @@ pub fn signature(tool: &Tool) -> String {
         let output = tool.output.as_value();
         let _ = write!(text, " -> {}", shape(output, output, OUTPUT_LIMITS));
     }
+    // The description says more than the title, which only replaces an empty one.
     let description = tool
         .description
         .as_deref()
@@ -122,7 +123,7 @@ const ADVICE: &str = "These are names only: `search_tools` finds tools and tells
 
 /// A listing of a catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listing {
+pub struct ToolListing {
     /// The lines, one per tool or one per server.
     pub text: String,
     /// True if every tool is listed with its signature.
@@ -136,10 +137,10 @@ pub fn estimated_tokens(text: &str) -> usize {
 
 /// Lists `tools` in at most `budget` tokens: with signatures if they fit, else with as many names as fit, grouped by server, and
 /// the advice to search. The smallest listing has one line per server, even if it exceeds the budget.
-pub fn listing<'a>(tools: impl IntoIterator<Item = &'a Arc<Tool>>, budget: usize) -> Listing {
+pub fn listing<'a>(tools: impl IntoIterator<Item = &'a Arc<Tool>>, budget: usize) -> ToolListing {
     let tools: Vec<&Arc<Tool>> = tools.into_iter().collect();
     if let Some(text) = signatures(&tools, budget) {
-        return Listing {
+        return ToolListing {
             text,
             is_whole: true,
         };
@@ -159,7 +160,7 @@ pub fn listing<'a>(tools: impl IntoIterator<Item = &'a Arc<Tool>>, budget: usize
             too_many = middle;
         }
     }
-    Listing {
+    ToolListing {
         text: names(&servers, fits),
         is_whole: false,
     }
