@@ -103,45 +103,12 @@ fn lacks_count(tokens: &[Token]) -> bool {
 }
 
 /// Common phrases that unknown ones are compared with.
-const EXAMPLE_PHRASES: &[&str] = &[
-    "today",
-    "yesterday",
-    "tomorrow",
-    "day before yesterday",
-    "day after tomorrow",
-    "last week",
-    "this week",
-    "next week",
-    "previous week",
-    "last month",
-    "this month",
-    "next month",
-    "past month",
-    "last quarter",
-    "this quarter",
-    "last year",
-    "this year",
-    "next year",
-    "last 7 days",
-    "last 30 days",
-    "last 3 months",
-    "next 7 days",
-    "3 days ago",
-    "in 3 days",
-    "last weekend",
-    "this weekend",
-    "last Monday",
-    "next Friday",
-    "month to date",
-    "year to date",
-    "since Monday",
-    "October 2025",
-    "October 1st",
-    "October 1-10",
-    "Q3 2025",
-    "between October 1st and October 10th",
-    "from October 1st to October 10th",
-];
+const EXAMPLE_PHRASES: &str = "\
+today|yesterday|tomorrow|day before yesterday|day after tomorrow|last week|this week|next week|previous week|\
+last month|this month|next month|past month|last quarter|this quarter|last year|this year|next year|last 7 days|\
+last 30 days|last 3 months|next 7 days|3 days ago|in 3 days|last weekend|this weekend|last Monday|next Friday|\
+month to date|year to date|since Monday|October 2025|October 1st|October 1-10|Q3 2025|\
+between October 1st and October 10th|from October 1st to October 10th";
 
 /// The number of suggestions.
 const MAX_SUGGESTIONS: usize = 3;
@@ -160,10 +127,10 @@ fn suggestions(phrase: &str, now: &Now) -> Vec<String> {
     let corrected = correct_spelling(phrase).filter(|corrected| resolve(corrected, now).is_ok());
     let lower = phrase.to_lowercase();
     let mut similar: Vec<(f64, &str)> = EXAMPLE_PHRASES
-        .iter()
+        .split('|')
         .map(|known| {
             let similarity = strsim::normalized_damerau_levenshtein(&known.to_lowercase(), &lower);
-            (similarity, *known)
+            (similarity, known)
         })
         .filter(|(similarity, _)| MIN_SIMILARITY <= *similarity)
         .collect();

@@ -4,20 +4,8 @@ use jiff::civil::Weekday;
 
 use super::phrase::TimeUnit;
 
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
+const MONTHS: &str = "\
+january february march april may june july august september october november december";
 
 const WEEKDAYS: [(&str, &[&str], Weekday); 7] = [
     ("Monday", &["mon"], Weekday::Monday),
@@ -29,28 +17,9 @@ const WEEKDAYS: [(&str, &[&str], Weekday); 7] = [
     ("Sunday", &["sun"], Weekday::Sunday),
 ];
 
-const NUMBERS: [&str; 20] = [
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-];
+const NUMBERS: &str = "\
+one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen \
+eighteen nineteen twenty";
 
 const TENS: [(&str, i32); 3] = [("thirty", 30), ("sixty", 60), ("ninety", 90)];
 
@@ -72,43 +41,26 @@ const AMBIGUOUS_WORDS: &[&str] = &[
 ];
 
 /// Other words of phrases, for the correction of misspelt words.
-const OTHER_WORDS: &[&str] = &[
-    "today",
-    "yesterday",
-    "tomorrow",
-    "last",
-    "next",
-    "this",
-    "past",
-    "previous",
-    "since",
-    "until",
-    "between",
-    "from",
-    "before",
-    "after",
-    "through",
-    "weekend",
-    "half",
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "quarter",
-    "ago",
-];
+const OTHER_WORDS: &str = "\
+today yesterday tomorrow last next this past previous since until between from before after through weekend \
+half first second third fourth quarter ago";
 
 /// Words that are never corrected.
 const FUNCTION_WORDS: &[&str] = &[
     "and", "the", "of", "to", "in", "on", "for", "a", "an", "early", "late", "mid",
 ];
 
+/// Looks a word up in a list that is a text separated by spaces.
+pub(super) fn contains_word(words: &str, word: &str) -> bool {
+    words.split(' ').any(|known| known == word)
+}
+
 /// Returns the number of a month by its name, or by the first three letters.
 pub(super) fn month(word: &str) -> Option<i8> {
     let is_it =
         |name: &&str| *name == word || name[..3] == *word || *name == "september" && word == "sept";
     (1..)
-        .zip(MONTHS)
+        .zip(MONTHS.split(' '))
         .find(|(_, name)| is_it(name))
         .map(|(number, _)| number)
 }
@@ -128,7 +80,9 @@ pub(super) fn weekday_name(weekday: Weekday) -> &'static str {
 
 /// Returns the value of a number word: one to twenty, thirty, sixty, ninety.
 pub(super) fn number(word: &str) -> Option<i32> {
-    let small = (1..).zip(NUMBERS).find(|(_, name)| *name == word);
+    let small = (1..)
+        .zip(NUMBERS.split(' '))
+        .find(|(_, name)| *name == word);
     let tens = || TENS.iter().find(|(name, _)| *name == word);
     small
         .map(|(value, _)| value)
@@ -156,13 +110,13 @@ pub(super) fn correct_spelling(word: &str) -> Option<String> {
     let is_known =
         FUNCTION_WORDS.contains(&word) || number(word).is_some() || quarter(word).is_some();
     let names = WEEKDAYS.iter().map(|(name, ..)| (*name).to_owned());
-    let months = MONTHS.iter().map(|name| {
-        let mut name = (*name).to_owned();
+    let months = MONTHS.split(' ').map(|name| {
+        let mut name = name.to_owned();
         name[..1].make_ascii_uppercase();
         name
     });
     let units = UNITS.iter().flat_map(|(names, _)| names.iter().copied());
-    let words = OTHER_WORDS.iter().copied().chain(units).map(str::to_owned);
+    let words = OTHER_WORDS.split(' ').chain(units).map(str::to_owned);
     let distances = words.chain(names).chain(months).map(|known| {
         let distance = strsim::damerau_levenshtein(&known.to_lowercase(), word);
         (distance, known)

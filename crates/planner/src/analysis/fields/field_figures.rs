@@ -129,9 +129,9 @@ fn analyze_field(series: &FieldSeries<'_, '_>, columns: &Columns<'_>) -> FieldAn
             lengths.push((*number, Amount::from_count(items.len())));
         }
     }
-    let place = |item: usize| {
-        let place = format!("{}{}", columns.table.pointer(item), column.pointer);
-        (place, columns.name_of(item))
+    let locate = |item: usize| {
+        let pointer = format!("{}{}", columns.table.pointer(item), column.pointer);
+        (pointer, columns.name_of(item))
     };
     let dates = date_statistics(series);
     let numeric_texts = series.quantities.as_ref().map_or(0, |read| read.texts);
@@ -154,7 +154,7 @@ fn analyze_field(series: &FieldSeries<'_, '_>, columns: &Columns<'_>) -> FieldAn
         read_as: None,
         unread: UnparsedValues::default(),
         unclear: UnparsedValues::default(),
-        lengths: number_statistics(None, true, &lengths, &place),
+        lengths: number_statistics(None, true, &lengths, &locate),
         booleans: (!series.flags.is_empty()).then_some(BooleanCounts {
             r#true: true_count,
             r#false: series.flags.len() - true_count,
@@ -162,7 +162,7 @@ fn analyze_field(series: &FieldSeries<'_, '_>, columns: &Columns<'_>) -> FieldAn
         dates,
         groups: is_grouped.then(|| groups(column, &counts)).flatten(),
         duplicates: is_id(&column.name)
-            .then(|| duplicates(column, &counts, &|row| place(row).0))
+            .then(|| duplicates(column, &counts, &|row| locate(row).0))
             .flatten(),
     };
     match &series.day_values {
@@ -171,7 +171,7 @@ fn analyze_field(series: &FieldSeries<'_, '_>, columns: &Columns<'_>) -> FieldAn
         None => {}
     }
     if let Some(quantities) = &series.quantities {
-        add_numbers(quantities, &mut field, &place);
+        add_numbers(quantities, &mut field, &locate);
     }
     field
 }
@@ -179,13 +179,13 @@ fn analyze_field(series: &FieldSeries<'_, '_>, columns: &Columns<'_>) -> FieldAn
 fn add_numbers(
     quantities: &Quantities,
     field: &mut FieldAnalysis,
-    place: &dyn Fn(usize) -> (String, Option<String>),
+    locate: &dyn Fn(usize) -> (String, Option<String>),
 ) {
     let mut by_unit: Vec<NumberStatistics> = quantities
         .by_unit()
         .into_iter()
         .filter_map(|UnitGroup { unit, amounts }| {
-            number_statistics(unit, quantities.is_summed(unit), &amounts, place)
+            number_statistics(unit, quantities.is_summed(unit), &amounts, locate)
         })
         .collect();
     if by_unit.len() == 1 {
@@ -233,7 +233,7 @@ fn flags(column: &Column<'_>) -> Vec<(usize, bool)> {
 fn duplicates(
     column: &Column<'_>,
     counts: &HashMap<ValueKey<'_>, usize>,
-    place: &dyn Fn(usize) -> String,
+    locate: &dyn Fn(usize) -> String,
 ) -> Option<DuplicateIds> {
     let mut several: Vec<(ValueKey<'_>, usize)> = counts
         .iter()
@@ -255,7 +255,7 @@ fn duplicates(
             Some(DuplicateId {
                 value: clip_value(same().next()?.1),
                 times: *times,
-                at: same().take(2).map(|(item, _)| place(*item)).collect(),
+                at: same().take(2).map(|(item, _)| locate(*item)).collect(),
             })
         });
     Some(DuplicateIds {

@@ -3,7 +3,7 @@
 use crate::analysis::numbers::{Amount, Decimal};
 use crate::analysis::report::{LocatedNumber, NumberStatistics, Outlier, OutlierMethod, Outliers};
 
-/// Returns the pointer to a row, and its name.
+/// A function that returns the pointer to a row, and the name of its record.
 pub(crate) type RowLocator<'p> = &'p dyn Fn(usize) -> (String, Option<String>);
 
 /// Computes the statistics of numbers, each with its row; `None` if there are none. `is_summed` is true if their sum has a
@@ -12,14 +12,14 @@ pub(crate) fn number_statistics(
     unit: Option<&str>,
     is_summed: bool,
     amounts: &[(usize, Amount)],
-    place: RowLocator<'_>,
+    locate: RowLocator<'_>,
 ) -> Option<NumberStatistics> {
     let mut sorted: Vec<Amount> = amounts.iter().map(|(_, amount)| *amount).collect();
     // Rounded sums do not depend on the order of the records if the numbers are sorted.
     sorted.sort_by(Amount::compare);
     let mark = |wanted: &Amount| {
         let (item, value) = amounts.iter().find(|(_, amount)| amount == wanted)?;
-        let (at, name) = place(*item);
+        let (at, name) = locate(*item);
         let value = *value;
         Some(LocatedNumber { at, name, value })
     };
@@ -35,7 +35,7 @@ pub(crate) fn number_statistics(
         deviation: deviation.and_then(Amount::from_f64),
         min: mark(sorted.first()?)?,
         max: mark(sorted.last()?)?,
-        outliers: outliers(amounts, &sorted, mean, deviation, place),
+        outliers: outliers(amounts, &sorted, mean, deviation, locate),
     })
 }
 
@@ -115,7 +115,7 @@ fn outliers(
     sorted: &[Amount],
     mean: Option<Amount>,
     deviation: Option<f64>,
-    place: RowLocator<'_>,
+    locate: RowLocator<'_>,
 ) -> Option<Outliers> {
     if sorted.len() < MIN_NUMBERS {
         return None;
@@ -143,7 +143,7 @@ fn outliers(
         .iter()
         .take(MAX_LISTED)
         .filter_map(|(row, value, score)| {
-            let (at, name) = place(*row);
+            let (at, name) = locate(*row);
             let value = *value;
             Some(Outlier {
                 mark: LocatedNumber { at, name, value },

@@ -40,9 +40,9 @@ pub(crate) fn date_statistics(series: &FieldSeries<'_, '_>) -> Option<DateStatis
     let (first_bucket, last_bucket) = (*counts.keys().next()?, *counts.keys().next_back()?);
     let most = counts.values().max().copied()?;
     let busiest = counts.iter().find(|(_, count)| **count == most)?;
-    let written = |number: i64| {
+    let format_day = |number: i64| {
         let day = Day::from_epoch_days(number)?.to_string();
-        // The day of a month has no meaning.
+        // Months are written without a day.
         let length = if day_values.per == Granularity::Month {
             7
         } else {
@@ -52,8 +52,8 @@ pub(crate) fn date_statistics(series: &FieldSeries<'_, '_>) -> Option<DateStatis
     };
     Some(DateStatistics {
         count: days.len(),
-        from: written(first)?,
-        to: written(last)?,
+        from: format_day(first)?,
+        to: format_day(last)?,
         per,
         buckets: usize::try_from(last_bucket - first_bucket + 1).ok()?,
         busiest: TimeBucket {

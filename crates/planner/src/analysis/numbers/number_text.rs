@@ -31,6 +31,16 @@ pub(crate) enum ParsedDigits {
     },
 }
 
+impl ParsedDigits {
+    fn unambiguous(number: Decimal, point: Option<char>, grouping: Option<char>) -> Self {
+        Self::Unambiguous {
+            number,
+            point,
+            grouping,
+        }
+    }
+}
+
 /// The separators that the numbers of a field use as decimal point and for grouping.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SeparatorConvention {
@@ -123,11 +133,7 @@ pub(crate) fn parse_number(text: &str) -> Option<ParsedNumber> {
     let (money, scale, unit) = suffix(before.map(|(currency, _)| currency), after)?;
     let is_bare = money.is_none() && unit.is_none() && !has_sign;
     let parsed = match power {
-        Some(number) => ParsedDigits::Unambiguous {
-            number,
-            point: None,
-            grouping: None,
-        },
+        Some(number) => ParsedDigits::unambiguous(number, None, None),
         None => parse_digits(digits, is_bare)?,
     };
     let adjust = |number: Decimal| {
@@ -138,24 +144,16 @@ pub(crate) fn parse_number(text: &str) -> Option<ParsedNumber> {
             Some(number)
         }
     };
-    let parsed = match parsed {
+    let digits = match parsed {
         ParsedDigits::Unambiguous {
             number,
             point,
             grouping,
-        } => ParsedDigits::Unambiguous {
-            number: adjust(number)?,
-            point,
-            grouping,
-        },
+        } => ParsedDigits::unambiguous(adjust(number)?, point, grouping),
         // A magnitude follows few digits: `1.234M` has a decimal point.
         ParsedDigits::Ambiguous {
             sign, as_decimal, ..
-        } if scale != 0 => ParsedDigits::Unambiguous {
-            number: adjust(as_decimal)?,
-            point: Some(sign),
-            grouping: None,
-        },
+        } if scale != 0 => ParsedDigits::unambiguous(adjust(as_decimal)?, Some(sign), None),
         ParsedDigits::Ambiguous {
             sign,
             as_grouped,
@@ -166,10 +164,8 @@ pub(crate) fn parse_number(text: &str) -> Option<ParsedNumber> {
             as_decimal: adjust(as_decimal)?,
         },
     };
-    Some(ParsedNumber {
-        digits: parsed,
-        unit: money.or(unit),
-    })
+    let unit = money.or(unit);
+    Some(ParsedNumber { digits, unit })
 }
 
 fn is_space(letter: char) -> bool {
@@ -235,31 +231,27 @@ fn parse_digits(digits: &str, is_bare: bool) -> Option<ParsedDigits> {
         // `.5`
         let fraction = digits.strip_prefix('.')?;
         let number = Decimal::parse(&format!("0.{fraction}"))?;
-        return Some(ParsedDigits::Unambiguous {
-            number,
-            point: Some('.'),
-            grouping: None,
-        });
+        return Some(ParsedDigits::unambiguous(number, Some('.'), None));
     }
     let last = digits.rfind(['.', ',']);
     let sign = last.and_then(|at| digits[at..].chars().next());
     let (Some(at), Some(sign)) = (last, sign) else {
         let (number, grouping) = whole(digits, is_bare)?;
-        return Some(ParsedDigits::Unambiguous {
-            number: Decimal::parse(&number)?,
-            point: None,
+        return Some(ParsedDigits::unambiguous(
+            Decimal::parse(&number)?,
+            None,
             grouping,
-        });
+        ));
     };
     let (before, fraction) = (&digits[..at], &digits[at + 1..]);
     if before.contains(sign) {
         // A repeated separator groups digits.
         let (number, grouping) = whole(digits, false)?;
-        return Some(ParsedDigits::Unambiguous {
-            number: Decimal::parse(&number)?,
-            point: None,
+        return Some(ParsedDigits::unambiguous(
+            Decimal::parse(&number)?,
+            None,
             grouping,
-        });
+        ));
     }
     if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -280,11 +272,7 @@ fn parse_digits(digits: &str, is_bare: bool) -> Option<ParsedDigits> {
             as_decimal,
         });
     }
-    Some(ParsedDigits::Unambiguous {
-        number: as_decimal,
-        point: Some(sign),
-        grouping,
-    })
+    Some(ParsedDigits::unambiguous(as_decimal, Some(sign), grouping))
 }
 
 fn has_leading_zero(digits: &str) -> bool {

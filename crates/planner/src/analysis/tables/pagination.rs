@@ -160,7 +160,7 @@ impl PaginationHints {
         let mut skipped = None;
         let mut has_limit = false;
         for (name, value) in fields {
-            let place = join_pointer(at, name);
+            let pointer = join_pointer(at, name);
             let words = words(name);
             let name = words.join(" ");
             let is = |names: &[&str]| names.contains(&name.as_str());
@@ -169,35 +169,37 @@ impl PaginationHints {
                     .iter()
                     .any(|word| BILL_FIELDS.contains(&word.as_str()));
             match value {
-                Value::Object(inner) if is(METADATA_OBJECTS) => self.collect(inner, &place, false),
+                Value::Object(inner) if is(METADATA_OBJECTS) => {
+                    self.collect(inner, &pointer, false);
+                }
                 Value::Number(number) => {
                     if let Some(count) = number.as_u64() {
                         if is(TOTAL_COUNTS) || !is_outer && is(&["value"]) && at.ends_with("/total")
                         {
-                            self.counts.push((place.clone(), count));
+                            self.counts.push((pointer.clone(), count));
                         }
                         if is(OFFSETS) && 0 < count {
-                            skipped = Some(place.clone());
+                            skipped = Some(pointer.clone());
                         }
                         if is(PAGE_NUMBERS) {
-                            page = Some((place.clone(), count));
+                            page = Some((pointer.clone(), count));
                         }
                         if is(LAST_PAGES) {
                             last_page = Some(count);
                         }
                     }
                     if is(&["next offset", "next page", "next start", "next"]) {
-                        self.next.get_or_insert(place);
+                        self.next.get_or_insert(pointer);
                     }
                 }
                 Value::Bool(true) if is(NEXT_PAGE) => {
-                    self.next.get_or_insert(place);
+                    self.next.get_or_insert(pointer);
                 }
                 Value::Text(text) if is(NEXT_PAGE) && !text.is_empty() => {
-                    self.next.get_or_insert(place);
+                    self.next.get_or_insert(pointer);
                 }
                 Value::Object(inner) if is(NEXT_PAGE) && !inner.is_empty() => {
-                    self.next.get_or_insert(place);
+                    self.next.get_or_insert(pointer);
                 }
                 _ => {}
             }
@@ -207,11 +209,11 @@ impl PaginationHints {
         }
         // A page after the first one is a part of the list even if it is the last one.
         let is_part = |page: u64| last_page.is_some_and(|last| page < last) || 1 < page;
-        if let Some((place, _)) = page.filter(|(_, page)| is_part(*page)) {
-            self.next.get_or_insert(place);
+        if let Some((pointer, _)) = page.filter(|(_, page)| is_part(*page)) {
+            self.next.get_or_insert(pointer);
         }
-        if let Some(place) = skipped.filter(|_| has_limit) {
-            self.next.get_or_insert(place);
+        if let Some(pointer) = skipped.filter(|_| has_limit) {
+            self.next.get_or_insert(pointer);
         }
     }
 
@@ -226,9 +228,9 @@ impl PaginationHints {
             is_more(*total) && !is_sum(*total) && (self.is_paged || !self.is_bill)
         });
         // The last count is from the object nearest to the list.
-        let counted = longer.next_back().map(|(place, total)| PageInfo {
+        let counted = longer.next_back().map(|(pointer, total)| PageInfo {
             of: Some(*total),
-            said_by: place.clone(),
+            said_by: pointer.clone(),
         });
         // A total that equals the count proves that the list is complete.
         let is_whole = self
@@ -239,9 +241,9 @@ impl PaginationHints {
             .next
             .as_ref()
             .filter(|_| !is_whole)
-            .map(|place| PageInfo {
+            .map(|pointer| PageInfo {
                 of: None,
-                said_by: place.clone(),
+                said_by: pointer.clone(),
             });
         counted.or(next)
     }

@@ -2,9 +2,9 @@
 
 use crate::dates::phrase::{DatePhrase, Occurrence, Period, TimeUnit, YearReference};
 use crate::dates::token::{Token, TokenKind};
+use crate::dates::vocabulary::contains_word;
 use crate::dates::{grammar, vocabulary};
 
-// Word lists are texts separated by spaces; [`has`] looks a word up.
 /// Words before a four-digit number that make it a year.
 const YEAR_LEADS: &str = "compare during for in of throughout year";
 
@@ -80,7 +80,8 @@ impl PhraseContext<'_> {
             DatePhrase::Single(Period::Year(_)) | DatePhrase::Between(Period::Year(_), _)
                 if self.begins_with_number() =>
             {
-                self.lead().is_some_and(|lead| has(YEAR_LEADS, lead))
+                self.lead()
+                    .is_some_and(|lead| contains_word(YEAR_LEADS, lead))
             }
             DatePhrase::Single(Period::Half {
                 year: YearReference::Unstated(_),
@@ -112,7 +113,7 @@ impl PhraseContext<'_> {
     }
 
     fn is_led(&self, leads: &str) -> bool {
-        self.lead().is_some_and(|lead| has(leads, lead))
+        self.lead().is_some_and(|lead| contains_word(leads, lead))
     }
 
     fn begins_with_number(&self) -> bool {
@@ -137,8 +138,9 @@ impl PhraseContext<'_> {
         match self.after.first().map(|token| &token.kind) {
             Some(TokenKind::Word(word)) => {
                 // A cheap test for English plurals; [`NON_PLURALS`] has the exceptions.
-                let is_plural = word.ends_with('s') && 3 < word.len() && !has(NON_PLURALS, word);
-                is_plural || has(COUNTED_NOUNS, word)
+                let is_plural =
+                    word.ends_with('s') && 3 < word.len() && !contains_word(NON_PLURALS, word);
+                is_plural || contains_word(COUNTED_NOUNS, word)
             }
             Some(TokenKind::Sign(sign)) => "%€$£°".contains(*sign),
             _ => false,
@@ -190,7 +192,7 @@ impl PhraseContext<'_> {
         let is_from = |token: Option<&Token>| {
             token
                 .and_then(Token::word)
-                .is_some_and(|word| has(ANCHOR_WORDS, word))
+                .is_some_and(|word| contains_word(ANCHOR_WORDS, word))
         };
         let before = if is_from(self.matched.first()) {
             self.before
@@ -224,7 +226,7 @@ impl PhraseContext<'_> {
         };
         // `the same quarter last year` is only a part of last year.
         let is_same = word(2) == Some("same") && word(1).and_then(vocabulary::unit).is_some();
-        if is_same || word(1).is_some_and(|word| has(PART_WORDS, word)) {
+        if is_same || word(1).is_some_and(|word| contains_word(PART_WORDS, word)) {
             return true;
         }
         let of = if word(1) == Some("the") { 2 } else { 1 };
@@ -234,7 +236,9 @@ impl PhraseContext<'_> {
         let is_ordinal = |back: usize| {
             let at = self.before.len().checked_sub(back);
             at.is_some_and(|at| match &self.before[at].kind {
-                TokenKind::Word(word) => has(ORDINALS, word) || vocabulary::number(word).is_some(),
+                TokenKind::Word(word) => {
+                    contains_word(ORDINALS, word) || vocabulary::number(word).is_some()
+                }
                 TokenKind::Number(..) | TokenKind::Ordinal(_) => true,
                 TokenKind::Sign(_) => false,
             })
@@ -243,7 +247,7 @@ impl PhraseContext<'_> {
             let is_unit =
                 vocabulary::unit(part).is_some() && (is_ordinal(of + 2) || is_ordinal(of + 3));
             let is_weekday = vocabulary::weekday(part).is_some() && is_ordinal(of + 2);
-            let is_part = has(PARTS_OF, part) || has(ORDINALS, part);
+            let is_part = contains_word(PARTS_OF, part) || contains_word(ORDINALS, part);
             is_part && word(of) == Some("of") || is_unit || is_weekday
         })
     }
@@ -284,7 +288,9 @@ impl PhraseContext<'_> {
         };
         let is_numbered = is_number(0) || word(0) == Some("the") && is_number(1);
         let is_of = word(0) == Some("of");
-        let is_ordinal = self.lead().is_some_and(|lead| has(ORDINALS, lead))
+        let is_ordinal = self
+            .lead()
+            .is_some_and(|lead| contains_word(ORDINALS, lead))
             || matches!(
                 self.before.last(),
                 Some(Token {
@@ -324,7 +330,7 @@ impl PhraseContext<'_> {
             .before
             .iter()
             .filter_map(Token::word)
-            .any(|word| has(QUANTITY_WORDS, word));
+            .any(|word| contains_word(QUANTITY_WORDS, word));
         let is_one = *count == 1
             && self
                 .matched
@@ -351,8 +357,4 @@ fn is_day(phrase: &DatePhrase) -> bool {
         | DatePhrase::Before(period)
         | DatePhrase::Between(_, period) => is_dates(period),
     }
-}
-
-fn has(words: &str, word: &str) -> bool {
-    words.split(' ').any(|known| known == word)
 }

@@ -4,6 +4,7 @@ use super::combinators::{Parsed, day_number, one_of, sign, word_sequence, year_n
 use super::{calendar, part_of_year, relative};
 use crate::dates::phrase::{DatePhrase, Period};
 use crate::dates::token::{Token, TokenKind};
+use crate::dates::vocabulary;
 
 type PeriodParser = fn(&[Token]) -> Parsed<Period>;
 
@@ -26,19 +27,7 @@ const PERIOD_PARSERS: &[PeriodParser] = &[
 ];
 
 /// Words before a phrase that do not change its meaning.
-const LEAD_WORDS: &[&str] = &[
-    "across",
-    "at",
-    "during",
-    "for",
-    "from",
-    "in",
-    "of",
-    "on",
-    "over",
-    "throughout",
-    "within",
-];
+const LEAD_WORDS: &str = "across at during for from in of on over throughout within";
 
 /// Parses a text that is exactly one phrase.
 pub(in crate::dates) fn parse_whole(tokens: &[Token]) -> Option<DatePhrase> {
@@ -47,7 +36,7 @@ pub(in crate::dates) fn parse_whole(tokens: &[Token]) -> Option<DatePhrase> {
     let first = tokens.iter().position(|token| !is_edge(token))?;
     let end = tokens.iter().rposition(|token| !is_edge(token))? + 1;
     let tokens = tokens.get(first..end)?;
-    let is_lead = |token: &Token| token.word().is_some_and(|word| LEAD_WORDS.contains(&word));
+    let is_lead = |token: &Token| token.word().is_some_and(is_lead_word);
     // `in 3 days` differs from `3 days`, so that a lead word is only dropped as a last resort.
     let without = tokens.split_first().filter(|(lead, _)| is_lead(lead));
     [Some(tokens), without.map(|(_, rest)| rest)]
@@ -61,7 +50,7 @@ pub(in crate::dates) fn parse_whole(tokens: &[Token]) -> Option<DatePhrase> {
 
 /// Returns true for a word that may precede a phrase as its preposition.
 pub(in crate::dates) fn is_lead_word(word: &str) -> bool {
-    LEAD_WORDS.contains(&word)
+    vocabulary::contains_word(LEAD_WORDS, word)
 }
 
 fn parse_period(tokens: &[Token]) -> Parsed<Period> {
