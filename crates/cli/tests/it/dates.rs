@@ -73,17 +73,17 @@ fn what_is_not_understood_prints_nothing() {
     check_refused(
         "UTC",
         &["whenever"],
-        "error: `whenever` is no phrase of time that is known\n  hint: say it like `yesterday`, `last 30 days`, `this month`, \
+        "error: `whenever` is not a known date phrase\n  hint: use a phrase such as `yesterday`, `last 30 days`, `this month`, \
          `October 2025` or `2025-10-01 to 2025-10-10`\n",
     );
     check_refused(
         "UTC",
         &["today", "--now", "noon"],
-        "error: `noon` is no time such as `2025-10-12T09:00:00Z`\n",
+        "error: `noon` is not a time such as `2025-10-12T09:00:00Z`\n",
     );
     check_refused(
         "UTC",
         &["today", "--tz", "Mars"],
-        "error: `Mars` is no time zone such as `Europe/Berlin` or `UTC`\n",
+        "error: `Mars` is not a time zone such as `Europe/Berlin` or `UTC`\n",
     );
 }

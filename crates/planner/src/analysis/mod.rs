@@ -1,57 +1,39 @@
-//! What the results of a run come to, as far as that can be computed: counts, sums, groups, extremes, trends, outliers.
+//! Figures computed from the results of a run: counts, sums, groups, extremes, trends, and outliers.
 //!
-//! Pure and without a model. Everything that is found says where: the step, and a JSON pointer into its output, in which `*`
-//! stands for each item. So an answer can name what it rests on, and nobody has to add up numbers in their head.
+//! The analysis is pure and needs no model. Every figure has a location: the step, and a JSON pointer into its output in which
+//! `*` stands for each item. An answer can therefore cite its sources, and a model never has to add up numbers.
 //!
-//! Time and memory grow with the size of the results and no faster. Where something is left out, it is said how much.
+//! Time and memory are linear in the size of the results. Whatever is left out is counted.
 
-mod amount;
-mod collect;
-mod column;
-mod date;
-mod decimal;
-mod embedded;
-mod field;
-mod field_name;
-mod fit;
-mod group;
-mod moment;
-mod nested;
-mod outlier;
-mod page;
-mod quantity;
-mod quote;
+mod analyze;
+mod fields;
+mod numbers;
+mod render;
 mod report;
-mod spread;
-mod table;
-mod text;
-mod total;
-mod trim;
-mod unit;
-mod written;
+mod tables;
 
 #[cfg(test)]
 mod tests;
 
-pub use amount::Amount;
-pub use collect::analyze;
-pub use decimal::Decimal;
+pub use analyze::analyze;
+pub use numbers::{Amount, Decimal};
+pub use render::{TrimmedValue, trim_value};
 pub use report::{
-    ANALYSIS_SCHEMA, Analysis, Booleans, Bucket, Collection, Dates, Direction, Duplicate,
-    Duplicates, Failure, Field, Format, Group, Groups, Kind, Mark, Method, Numbers, Outlier,
-    Outliers, Page, Per, ReadAs, Scalar, StepAnalysis, StepFailure, StepResult, TotalRow, Trend,
-    Unread,
+    ANALYSIS_SCHEMA, Analysis, BooleanCounts, CollectionAnalysis, DateStatistics, DuplicateId,
+    DuplicateIds, FailedStep, FieldAnalysis, Granularity, LocatedNumber, NumberStatistics, Outlier,
+    OutlierMethod, Outliers, PageInfo, ParsedExample, ScalarValue, StepAnalysis, StepFailure,
+    StepResult, TableFormat, TimeBucket, TotalRow, Trend, TrendDirection, UnparsedValues,
+    ValueGroup, ValueGroups, ValueKind,
 };
-pub use trim::{Trimmed, trimmed};
 
-/// How many tokens a model takes for a text of so many bytes, by a rule of thumb that fits English and JSON well enough.
+/// Estimates the number of tokens in a text of `bytes` bytes; close enough for English and JSON.
 fn tokens(bytes: usize) -> usize {
     bytes.div_ceil(4)
 }
 
-/// A text in at most so many characters; what is cut ends with `…`.
-fn clipped(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
+/// Returns the first `max_chars` characters of a text, with `…` appended if more follow.
+fn clipped(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", &text[..end]),
     }

@@ -1,79 +1,79 @@
-//! Why a phrase of time means no days.
+//! Errors of date phrases.
 
 use super::{DateRange, Day};
 
-/// Why a phrase of time means no days.
+/// The reason why a date phrase has no range of days.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DateError {
-    /// No such phrase is known.
-    #[error("`{phrase}` is no phrase of time that is known")]
+    /// The phrase is not known.
+    #[error("`{phrase}` is not a known date phrase")]
     Unknown {
         /// The phrase.
         phrase: String,
-        /// Phrases that are known and look like it, the nearest first.
-        near: Vec<String>,
+        /// Similar phrases that are known, the most similar first.
+        suggestions: Vec<String>,
     },
-    /// It says of some days that there are few of them, but not how many.
+    /// The phrase has a vague count, such as `few`.
     #[error("`{phrase}` does not say how many")]
-    Vague {
+    MissingCount {
         /// The phrase.
         phrase: String,
     },
-    /// It is read in two ways.
+    /// The phrase can be read in two ways.
     #[error(
-        "`{phrase}` is {day_first} where the day is written first, and {month_first} where the month is"
+        "`{phrase}` is {day_first} if the day comes first, and {month_first} if the month does"
     )]
     Ambiguous {
         /// The phrase.
         phrase: String,
-        /// The day that it is where days come first.
+        /// The day if the day comes first.
         day_first: Day,
-        /// The day that it is where months come first.
+        /// The day if the month comes first.
         month_first: Day,
     },
-    /// The calendar has no such day.
+    /// The day does not exist in the calendar.
     #[error("there is no day `{phrase}`")]
     NoSuchDay {
         /// The phrase.
         phrase: String,
     },
-    /// It says when something ends, and not when it begins.
-    #[error("`{phrase}` does not say from when")]
-    NoBeginning {
+    /// The phrase has an end but no start.
+    #[error("`{phrase}` has no start")]
+    MissingStart {
         /// The phrase.
         phrase: String,
-        /// The last day that it is about.
+        /// The last day of the range.
         to: Day,
     },
-    /// It goes from a day that is still to come until today.
-    #[error("`{phrase}` begins with {from}, which is still to come")]
-    NotYet {
+    /// The phrase starts in the future and ends today.
+    #[error("`{phrase}` starts on {from}, which is in the future")]
+    StartsInFuture {
         /// The phrase.
         phrase: String,
-        /// The first day that it is about.
+        /// The first day of the range.
         from: Day,
     },
-    /// It ends before it begins.
-    #[error("`{phrase}` ends on {to}, before it begins on {from}")]
-    Backwards {
+    /// The phrase ends before it starts.
+    #[error("`{phrase}` ends on {to}, before it starts on {from}")]
+    EndsBeforeStart {
         /// The phrase.
         phrase: String,
-        /// Its first day.
+        /// The first day.
         from: Day,
-        /// Its last day.
+        /// The last day.
         to: Day,
     },
-    /// It names a day by its weekday and its date, and they are not the same.
+    /// The phrase has a weekday and a date that is another weekday.
     #[error("`{phrase}` is a {weekday}")]
-    OtherWeekday {
+    WeekdayMismatch {
         /// The phrase.
         phrase: String,
-        /// The weekday that the date has.
+        /// The weekday of the date.
         weekday: &'static str,
     },
-    /// It leads out of the years 1 to 9999.
-    #[error("`{phrase}` leads out of the calendar")]
+    /// The phrase is outside of the years 1 to 9999.
+    #[error("`{phrase}` is outside of the years 1 to 9999")]
     OutOfRange {
         /// The phrase.
         phrase: String,
@@ -81,36 +81,41 @@ pub enum DateError {
 }
 
 impl DateError {
-    /// What could be said in its place.
+    /// Returns advice for a phrase that resolves.
     pub fn help(&self) -> String {
         match self {
-            Self::Unknown { near, .. } if !near.is_empty() => {
-                let near: Vec<String> = near.iter().map(|phrase| format!("`{phrase}`")).collect();
-                format!("near to it: {}", near.join(", "))
+            Self::Unknown { suggestions, .. } if !suggestions.is_empty() => {
+                let suggestions: Vec<String> = suggestions
+                    .iter()
+                    .map(|phrase| format!("`{phrase}`"))
+                    .collect();
+                format!("similar phrases: {}", suggestions.join(", "))
             }
             Self::Unknown { .. } => {
-                "say it like `yesterday`, `last 30 days`, `this month`, `October 2025` or \
+                "use a phrase such as `yesterday`, `last 30 days`, `this month`, `October 2025` or \
                  `2025-10-01 to 2025-10-10`"
                     .to_owned()
             }
-            Self::Vague { .. } => "say a number, such as `last 3 days`".to_owned(),
+            Self::MissingCount { .. } => "give a number, such as `last 3 days`".to_owned(),
             Self::Ambiguous {
                 day_first,
                 month_first,
                 ..
             } => format!("write `{day_first}` or `{month_first}`"),
-            Self::NoSuchDay { .. } => "look at the number of the day and at the year".to_owned(),
-            Self::NoBeginning { to, .. } => format!("say both: `2025-01-01 to {to}`"),
-            Self::NotYet { from, .. } => format!("say both: `{from} to` and the last day"),
-            Self::Backwards { from, to, .. } => {
+            Self::NoSuchDay { .. } => "check the number of the day, and the year".to_owned(),
+            Self::MissingStart { to, .. } => format!("give both ends: `2025-01-01 to {to}`"),
+            Self::StartsInFuture { from, .. } => {
+                format!("give both ends: `{from} to` and the last day")
+            }
+            Self::EndsBeforeStart { from, to, .. } => {
                 let range = DateRange {
                     from: *to,
                     to: *from,
                 };
-                format!("the other way round it is `{range}`")
+                format!("reversed, it is `{range}`")
             }
-            Self::OtherWeekday { .. } => "leave the weekday out, or mend the date".to_owned(),
-            Self::OutOfRange { .. } => "say a smaller number, or a year from 1 to 9999".to_owned(),
+            Self::WeekdayMismatch { .. } => "leave the weekday out, or correct the date".to_owned(),
+            Self::OutOfRange { .. } => "use a smaller number, or a year from 1 to 9999".to_owned(),
         }
     }
 }

@@ -1,16 +1,13 @@
-//! What phrases of time mean: from "last week" to two days of the calendar.
+//! Resolves date phrases such as "last week" to the first and the last day of a range.
 //!
-//! Pure and without choice: what time it is, and where, is given. So the same phrase gives the same days again, and a
-//! model never counts days.
+//! Resolution is pure and deterministic: callers pass the current time and the time zone. A model therefore never counts days.
 
+mod calendar;
 mod day;
 mod error;
+mod evaluate;
 mod find;
 mod grammar;
-mod help;
-#[cfg(feature = "providers")]
-mod http_date;
-mod meaning;
 mod now;
 mod phrase;
 mod resolve;
@@ -22,9 +19,9 @@ mod tests;
 
 pub use day::{DateRange, Day};
 pub use error::DateError;
-pub use find::{Mention, find};
+pub use find::{DateMention, find};
 #[cfg(feature = "providers")]
-pub(crate) use http_date::http_date;
+pub(crate) use now::http_date;
 pub use now::{Now, TimeError, Zone};
 pub(crate) use resolve::fixed_days;
 pub use resolve::resolve;

@@ -1,69 +1,69 @@
-//! What a phrase of time says, before anybody asks what day it is.
+//! The meaning of a date phrase, independent of today.
 
 use jiff::civil::Weekday;
 
-/// What a whole phrase says.
+/// The meaning of a whole phrase.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Phrase {
-    /// A period, and nothing else.
-    Only(Period),
-    /// From the first day of one to the last day of another.
+pub(super) enum DatePhrase {
+    /// A single period.
+    Single(Period),
+    /// From the first day of one period to the last day of another.
     Between(Period, Period),
-    /// From its first day until today.
+    /// From the period's first day until today.
     Since(Period),
-    /// From the day behind it until today.
+    /// From the day after the period until today.
     After(Period),
-    /// Until its last day, from nobody knows when.
+    /// Until the period's last day, without a start.
     Until(Period),
-    /// Until the day before it, from nobody knows when.
+    /// Until the day before the period, without a start.
     Before(Period),
 }
 
-/// Days that belong together.
+/// A period of days.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Period {
-    /// Days of one month.
-    Dates {
+    /// Days of a month.
+    MonthDays {
         month: i8,
         first: i8,
         last: i8,
-        year: YearOf,
-        /// The weekday that the day is said to be.
+        year: YearReference,
+        /// The weekday that the phrase gives for the day.
         weekday: Option<Weekday>,
     },
-    /// `10/12/2025`: two numbers, of which nobody knows which is the month.
-    Slashed { numbers: (i8, i8), year: i16 },
-    /// A month by its name.
-    Month { month: i8, year: YearOf },
-    /// A quarter by its number.
-    Quarter { quarter: i8, year: YearOf },
-    /// A half of a year by its number.
-    Half { half: i8, year: YearOf },
-    /// A week by its number in ISO 8601, from Monday on.
-    Week { week: i8, year: YearOf },
-    /// A year by its number.
+    /// `10/12/2025`: two numbers in unknown order of day and month.
+    NumericDate { numbers: (i8, i8), year: i16 },
+    /// A month by name.
+    Month { month: i8, year: YearReference },
+    /// A quarter by number.
+    Quarter { quarter: i8, year: YearReference },
+    /// A half of a year by number.
+    Half { half: i8, year: YearReference },
+    /// A week by ISO 8601 number, starting on Monday.
+    Week { week: i8, year: YearReference },
+    /// A year by number.
     Year(i16),
-    /// A weekday by its name.
-    Weekday(Weekday, Which),
-    /// A weekday of the week that is so many after the one that today is in.
-    WeekdayIn(Weekday, i32),
+    /// A weekday by name.
+    Weekday(Weekday, Occurrence),
+    /// A weekday of the week that is this number of weeks after the current one.
+    WeekdayOfWeek(Weekday, i32),
     /// Saturday and Sunday.
-    Weekend(Which),
-    /// The day that is so many units after today, or before it where the number is negative.
-    Offset(i32, Unit),
-    /// So many units up to today, or from today on where the number is positive.
-    Rolling(i32, Unit),
-    /// Whole units of the calendar, counted from the one that today is in.
-    Whole(i32, i32, Unit),
-    /// The unit of the calendar that today is in, until today.
-    Current(Unit),
+    Weekend(Occurrence),
+    /// The day that is this number of units after today, or before it if negative.
+    Offset(i32, TimeUnit),
+    /// This number of units up to today if negative, else starting today.
+    Rolling(i32, TimeUnit),
+    /// Whole calendar units from the first to the last, counted from the one with today.
+    CalendarUnits(i32, i32, TimeUnit),
+    /// The calendar unit with today, until today.
+    ToDate(TimeUnit),
 }
 
 impl Period {
-    /// The year of a period that comes once in each.
-    pub(super) fn year(&self) -> Option<YearOf> {
+    /// Returns the year of a period that recurs every year.
+    pub(super) fn year(&self) -> Option<YearReference> {
         match self {
-            Self::Dates { year, .. }
+            Self::MonthDays { year, .. }
             | Self::Month { year, .. }
             | Self::Quarter { year, .. }
             | Self::Half { year, .. }
@@ -72,10 +72,10 @@ impl Period {
         }
     }
 
-    /// Puts a period that comes once in each year into another one.
-    pub(super) fn set_year(&mut self, in_year: YearOf) {
+    /// Sets the year of a period that recurs every year.
+    pub(super) fn set_year(&mut self, in_year: YearReference) {
         match self {
-            Self::Dates { year, .. }
+            Self::MonthDays { year, .. }
             | Self::Month { year, .. }
             | Self::Quarter { year, .. }
             | Self::Half { year, .. }
@@ -84,10 +84,11 @@ impl Period {
         }
     }
 
-    /// The place in its year, among periods of its kind; months and their days are of one kind.
-    pub(super) fn place_in_year(&self) -> Option<(u8, i8, i8)> {
+    /// Returns the kind of a period that recurs every year, and its place among periods of that kind; months and their days are
+    /// one kind.
+    pub(super) fn order_in_year(&self) -> Option<(u8, i8, i8)> {
         match *self {
-            Self::Dates { month, first, .. } => Some((0, month, first)),
+            Self::MonthDays { month, first, .. } => Some((0, month, first)),
             Self::Month { month, .. } => Some((0, month, 0)),
             Self::Quarter { quarter, .. } => Some((1, quarter, 0)),
             Self::Half { half, .. } => Some((2, half, 0)),
@@ -97,9 +98,9 @@ impl Period {
     }
 }
 
-/// A length of time.
+/// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum TimeUnit {
     Minute,
     Hour,
     Day,
@@ -110,26 +111,26 @@ pub(super) enum Unit {
     Year,
 }
 
-/// The year that something is in which comes once in each.
+/// The year of a period that recurs every year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum YearOf {
-    /// This one.
-    Given(i16),
-    /// So many years after the one that today is in.
+pub(super) enum YearReference {
+    /// This year.
+    Fixed(i16),
+    /// The year that is this number of years after the current one.
     Relative(i16),
-    /// It is not said.
-    Open(Which),
+    /// No stated year: the occurrence decides.
+    Unstated(Occurrence),
 }
 
-/// Which of those that come again and again.
+/// The selected occurrence of a recurring period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Which {
-    /// The latest one that has begun.
+pub(super) enum Occurrence {
+    /// The latest one that has started.
     Latest,
-    /// The latest one that is over.
+    /// The latest one that has ended.
     Last,
-    /// That of this week or this year.
+    /// The one in the current week or year.
     This,
-    /// The first one that begins after today.
+    /// The first one that starts after today.
     Next,
 }

@@ -1,59 +1,64 @@
-//! A phrase in, days out.
+//! Resolves phrases to days.
 
-use super::meaning::{self, Fault};
-use super::phrase::Phrase;
+use super::evaluate::{self, EvaluationError};
+use super::phrase::DatePhrase;
 use super::token::{Token, tokens};
-use super::{DateError, DateRange, Day, Now, grammar, help};
+use super::{DateError, DateRange, Day, Now, find, grammar, vocabulary};
 
-/// The longest phrase that is looked at, in bytes.
-const LONGEST: usize = 200;
+/// The length of a phrase, in bytes.
+const MAX_PHRASE_LENGTH: usize = 200;
 
-/// What a phrase of time means.
+/// Resolves a date phrase to a range of days.
 ///
 /// # Errors
 ///
-/// Where it means nothing, too much, or days that there are not.
+/// Fails for unknown, ambiguous, and incomplete phrases, and for days that do not exist.
 pub fn resolve(phrase: &str, now: &Now) -> Result<DateRange, DateError> {
     let phrase = phrase.trim();
-    if LONGEST < phrase.len() {
+    if MAX_PHRASE_LENGTH < phrase.len() {
+        // The error quotes the phrase, and must not be arbitrarily long.
         let beginning: String = phrase.chars().take(40).collect();
         return Err(DateError::Unknown {
             phrase: format!("{beginning}…"),
-            near: Vec::new(),
+            suggestions: Vec::new(),
         });
     }
     let tokens = tokens(phrase);
-    match grammar::whole(&tokens) {
-        Some(found) => meant(&found, phrase, now),
-        None if is_vague(&tokens) => Err(DateError::Vague {
+    match grammar::parse_whole(&tokens) {
+        Some(found) => evaluate_phrase(&found, phrase, now),
+        None if lacks_count(&tokens) => Err(DateError::MissingCount {
             phrase: phrase.to_owned(),
         }),
         None => Err(DateError::Unknown {
             phrase: phrase.to_owned(),
-            near: help::near(phrase, now),
+            suggestions: suggestions(phrase, now),
         }),
     }
 }
 
-/// The days of a text that names one period with its year, so that it means the same on every day.
+/// Returns the days of a text that is one period with its year, and therefore independent of today.
 pub(crate) fn fixed_days(text: &str) -> Option<DateRange> {
-    match grammar::whole(&tokens(text))? {
-        Phrase::Only(period) => {
-            let (from, to) = meaning::fixed(&period)?;
+    match grammar::parse_whole(&tokens(text))? {
+        DatePhrase::Single(period) => {
+            let (from, to) = evaluate::evaluate_fixed(&period)?;
             Some(DateRange {
-                from: Day::of(from)?,
-                to: Day::of(to)?,
+                from: Day::from_date(from)?,
+                to: Day::from_date(to)?,
             })
         }
         _ => None,
     }
 }
 
-/// The days of a phrase that was understood.
-pub(super) fn meant(found: &Phrase, phrase: &str, now: &Now) -> Result<DateRange, DateError> {
+/// Evaluates a parsed phrase.
+pub(super) fn evaluate_phrase(
+    found: &DatePhrase,
+    phrase: &str,
+    now: &Now,
+) -> Result<DateRange, DateError> {
     let text = || phrase.to_owned();
-    let day = |date| Day::of(date).ok_or_else(|| DateError::OutOfRange { phrase: text() });
-    let fault = match meaning::days(found, now) {
+    let day = |date| Day::from_date(date).ok_or_else(|| DateError::OutOfRange { phrase: text() });
+    let fault = match evaluate::evaluate(found, now) {
         Ok((from, to)) => {
             return Ok(DateRange {
                 from: day(from)?,
@@ -64,8 +69,8 @@ pub(super) fn meant(found: &Phrase, phrase: &str, now: &Now) -> Result<DateRange
     };
     let phrase = text();
     Err(match fault {
-        Fault::NoSuchDay => DateError::NoSuchDay { phrase },
-        Fault::Ambiguous {
+        EvaluationError::NoSuchDay => DateError::NoSuchDay { phrase },
+        EvaluationError::Ambiguous {
             day_first,
             month_first,
         } => DateError::Ambiguous {
@@ -73,26 +78,83 @@ pub(super) fn meant(found: &Phrase, phrase: &str, now: &Now) -> Result<DateRange
             day_first: day(day_first)?,
             month_first: day(month_first)?,
         },
-        Fault::NoBeginning { to } => DateError::NoBeginning {
+        EvaluationError::MissingStart { to } => DateError::MissingStart {
             phrase,
             to: day(to)?,
         },
-        Fault::NotYet { from } => DateError::NotYet {
+        EvaluationError::StartsInFuture { from } => DateError::StartsInFuture {
             phrase,
             from: day(from)?,
         },
-        Fault::Backwards { from, to } => DateError::Backwards {
+        EvaluationError::EndsBeforeStart { from, to } => DateError::EndsBeforeStart {
             phrase,
             from: day(from)?,
             to: day(to)?,
         },
-        Fault::OtherWeekday(weekday) => DateError::OtherWeekday { phrase, weekday },
-        Fault::OutOfRange => DateError::OutOfRange { phrase },
+        EvaluationError::WeekdayMismatch(weekday) => DateError::WeekdayMismatch { phrase, weekday },
+        EvaluationError::OutOfRange => DateError::OutOfRange { phrase },
     })
 }
 
-fn is_vague(tokens: &[Token]) -> bool {
+fn lacks_count(tokens: &[Token]) -> bool {
     let vague = ["few", "several", "some"];
     let is = |token: &Token| token.word().is_some_and(|word| vague.contains(&word));
     tokens.iter().any(is)
+}
+
+/// Common phrases that unknown ones are compared with.
+const EXAMPLE_PHRASES: &str = "\
+today|yesterday|tomorrow|day before yesterday|day after tomorrow|last week|this week|next week|previous week|\
+last month|this month|next month|past month|last quarter|this quarter|last year|this year|next year|last 7 days|\
+last 30 days|last 3 months|next 7 days|3 days ago|in 3 days|last weekend|this weekend|last Monday|next Friday|\
+month to date|year to date|since Monday|October 2025|October 1st|October 1-10|Q3 2025|\
+between October 1st and October 10th|from October 1st to October 10th";
+
+/// The number of suggestions.
+const MAX_SUGGESTIONS: usize = 3;
+
+/// The smallest similarity of a suggestion.
+const MIN_SIMILARITY: f64 = 0.6;
+
+/// Returns known phrases: the corrected phrase, phrases within it, then similar ones.
+fn suggestions(phrase: &str, now: &Now) -> Vec<String> {
+    let mut suggestions: Vec<String> = Vec::new();
+    // A known phrase inside of an unknown one is likely what was meant.
+    let within = find(phrase, now)
+        .into_iter()
+        .filter(|mention| mention.meaning.is_ok())
+        .map(|mention| mention.phrase);
+    let corrected = correct_spelling(phrase).filter(|corrected| resolve(corrected, now).is_ok());
+    let lower = phrase.to_lowercase();
+    let mut similar: Vec<(f64, &str)> = EXAMPLE_PHRASES
+        .split('|')
+        .map(|known| {
+            let similarity = strsim::normalized_damerau_levenshtein(&known.to_lowercase(), &lower);
+            (similarity, known)
+        })
+        .filter(|(similarity, _)| MIN_SIMILARITY <= *similarity)
+        .collect();
+    similar.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let known = corrected.into_iter().chain(within);
+    for phrase in known.chain(similar.into_iter().map(|(_, known)| known.to_owned())) {
+        if suggestions.len() < MAX_SUGGESTIONS && !suggestions.contains(&phrase) {
+            suggestions.push(phrase);
+        }
+    }
+    suggestions
+}
+
+/// Replaces misspelt words by known ones; `None` if no word is misspelt.
+fn correct_spelling(phrase: &str) -> Option<String> {
+    let mut corrected = String::new();
+    let mut end = 0;
+    for token in tokens(phrase) {
+        if let Some(word) = token.word().and_then(vocabulary::correct_spelling) {
+            corrected.push_str(&phrase[end..token.at.start]);
+            corrected.push_str(&word);
+            end = token.at.end;
+        }
+    }
+    corrected.push_str(&phrase[end..]);
+    (0 < end).then_some(corrected)
 }

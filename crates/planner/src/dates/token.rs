@@ -1,47 +1,47 @@
-//! Step one: from a text to words, numbers and signs, each with its place.
+//! First step of resolution: words, numbers, and signs with their positions.
 
 use std::ops::Range;
 
-/// A word, a number or a sign.
+/// A word, a number, or a sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
-    /// Where it stands, without an `'s` behind it.
+    pub(super) kind: TokenKind,
+    /// The byte range, without a trailing `'s`.
     pub(super) at: Range<usize>,
-    /// Whether it touches the token before it.
-    pub(super) touches: bool,
+    /// True if no space separates it from the previous token.
+    pub(super) is_adjacent: bool,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// Letters, or letters and digits, in lower case.
     Word(String),
-    /// Digits alone: what they say, and how many there are.
+    /// Digits only: their value and their number.
     Number(u32, usize),
     /// `1st`
     Ordinal(u32),
-    /// One character that is neither a letter nor a digit; a longer dash is `-`.
+    /// Any other character; all dashes are `-`.
     Sign(char),
 }
 
 impl Token {
     pub(super) fn word(&self) -> Option<&str> {
         match &self.kind {
-            Kind::Word(word) => Some(word),
-            _ => None,
+            TokenKind::Word(word) => Some(word),
+            TokenKind::Number(..) | TokenKind::Ordinal(_) | TokenKind::Sign(_) => None,
         }
     }
 
     pub(super) fn is_sign(&self, wanted: char) -> bool {
-        self.kind == Kind::Sign(wanted)
+        self.kind == TokenKind::Sign(wanted)
     }
 }
 
-/// All tokens of a text. The `'s` of `today's` and the apostrophe of `days'` belong to no token.
+/// Splits a text into tokens. The `'s` of `today's` and the apostrophe of `days'` belong to no token.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     let mut found: Vec<Token> = Vec::new();
-    let mut behind = None;
+    let mut previous_end = None;
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let start = text.len() - rest.len();
@@ -49,62 +49,67 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
             rest = &rest[first.len_utf8()..];
             continue;
         }
-        let touches = behind == Some(start);
+        let is_adjacent = previous_end == Some(start);
         let mut push = |kind, length: usize| {
             found.push(Token {
                 kind,
                 at: start..start + length,
-                touches,
+                is_adjacent,
             });
         };
-        let length = if is_word(first) {
-            let length = rest.find(|letter| !is_word(letter)).unwrap_or(rest.len());
+        let length = if is_word_char(first) {
+            let length = rest
+                .find(|letter| !is_word_char(letter))
+                .unwrap_or(rest.len());
             let (word, after) = rest.split_at(length);
-            push(kind(word), length);
-            length + possessive(word, after)
+            push(token_kind(word), length);
+            length + possessive_length(word, after)
         } else {
+            // Typographic dashes and quotes have one form in the grammar.
             let sign = match first {
                 '–' | '—' | '‐' | '‑' => '-',
                 '’' => '\'',
                 other => other,
             };
-            push(Kind::Sign(sign), first.len_utf8());
+            push(TokenKind::Sign(sign), first.len_utf8());
             first.len_utf8()
         };
-        behind = Some(start + length);
+        previous_end = Some(start + length);
         rest = &rest[length..];
     }
     found
 }
 
-fn is_word(letter: char) -> bool {
+fn is_word_char(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-fn kind(word: &str) -> Kind {
+fn token_kind(word: &str) -> TokenKind {
     let digits = word
         .find(|letter: char| !letter.is_ascii_digit())
         .unwrap_or(word.len());
     let (number, suffix) = word.split_at(digits);
     let suffix = suffix.to_ascii_lowercase();
     match number.parse() {
-        Ok(value) if suffix.is_empty() => Kind::Number(value, digits),
-        Ok(value) if ["st", "nd", "rd", "th"].contains(&suffix.as_str()) => Kind::Ordinal(value),
-        _ => Kind::Word(word.to_ascii_lowercase()),
+        Ok(value) if suffix.is_empty() => TokenKind::Number(value, digits),
+        Ok(value) if ["st", "nd", "rd", "th"].contains(&suffix.as_str()) => {
+            TokenKind::Ordinal(value)
+        }
+        _ => TokenKind::Word(word.to_ascii_lowercase()),
     }
 }
 
-/// How long what makes a word a possessive is.
-fn possessive(word: &str, after: &str) -> usize {
+/// Returns the length of a possessive suffix.
+fn possessive_length(word: &str, after: &str) -> usize {
     let Some(mark) = ["'", "’"].into_iter().find(|mark| after.starts_with(mark)) else {
         return 0;
     };
-    let behind = &after[mark.len()..];
-    let ends = |rest: &str| !rest.starts_with(is_word);
-    match behind.strip_prefix(['s', 'S']) {
+    let after = &after[mark.len()..];
+    let ends = |rest: &str| !rest.starts_with(is_word_char);
+    match after.strip_prefix(['s', 'S']) {
         Some(rest) if ends(rest) => mark.len() + 1,
         // `days'`, unless it closes a quotation.
-        _ if word.ends_with(['s', 'S']) && behind.starts_with(' ') => mark.len(),
+        _ if word.ends_with(['s', 'S']) && after.starts_with(' ') => mark.len(),
         _ => 0,
     }
 }

@@ -1,23 +1,11 @@
-//! The words that phrases of time are made of.
+//! The words of date phrases.
 
 use jiff::civil::Weekday;
 
-use super::phrase::Unit;
+use super::phrase::TimeUnit;
 
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
+const MONTHS: &str = "\
+january february march april may june july august september october november december";
 
 const WEEKDAYS: [(&str, &[&str], Weekday); 7] = [
     ("Monday", &["mon"], Weekday::Monday),
@@ -29,86 +17,50 @@ const WEEKDAYS: [(&str, &[&str], Weekday); 7] = [
     ("Sunday", &["sun"], Weekday::Sunday),
 ];
 
-const NUMBERS: [&str; 20] = [
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-];
+const NUMBERS: &str = "\
+one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen \
+eighteen nineteen twenty";
 
 const TENS: [(&str, i32); 3] = [("thirty", 30), ("sixty", 60), ("ninety", 90)];
 
-const UNITS: [(&[&str], Unit); 8] = [
-    (&["minute", "minutes"], Unit::Minute),
-    (&["hour", "hours"], Unit::Hour),
-    (&["day", "days"], Unit::Day),
-    (&["week", "weeks"], Unit::Week),
-    (&["fortnight", "fortnights"], Unit::Fortnight),
-    (&["month", "months"], Unit::Month),
-    (&["quarter", "quarters"], Unit::Quarter),
-    (&["year", "years"], Unit::Year),
+const UNITS: [(&[&str], TimeUnit); 8] = [
+    (&["minute", "minutes"], TimeUnit::Minute),
+    (&["hour", "hours"], TimeUnit::Hour),
+    (&["day", "days"], TimeUnit::Day),
+    (&["week", "weeks"], TimeUnit::Week),
+    (&["fortnight", "fortnights"], TimeUnit::Fortnight),
+    (&["month", "months"], TimeUnit::Month),
+    (&["quarter", "quarters"], TimeUnit::Quarter),
+    (&["year", "years"], TimeUnit::Year),
 ];
 
-/// Words and names that say something else as well, and are taken for a time only if the words around them say so.
-const ALSO_WORDS: &[&str] = &[
+/// Words and names with other meanings, which are dates only if the words around them indicate it.
+const AMBIGUOUS_WORDS: &[&str] = &[
     "april", "aug", "august", "dec", "jan", "june", "mar", "march", "may", "mon", "sat", "sun",
     "wed",
 ];
 
-/// Other words of phrases, to compare misspelt ones with.
-const WORDS: &[&str] = &[
-    "today",
-    "yesterday",
-    "tomorrow",
-    "last",
-    "next",
-    "this",
-    "past",
-    "previous",
-    "since",
-    "until",
-    "between",
-    "from",
-    "before",
-    "after",
-    "through",
-    "weekend",
-    "half",
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "quarter",
-    "ago",
-];
+/// Other words of phrases, for the correction of misspelt words.
+const OTHER_WORDS: &str = "\
+today yesterday tomorrow last next this past previous since until between from before after through weekend \
+half first second third fourth quarter ago";
 
-/// Words that name no period by themselves.
-const SMALL: &[&str] = &[
+/// Words that are never corrected.
+const FUNCTION_WORDS: &[&str] = &[
     "and", "the", "of", "to", "in", "on", "for", "a", "an", "early", "late", "mid",
 ];
 
-/// The number of a month: its name, or the first three letters of it.
+/// Looks a word up in a list that is a text separated by spaces.
+pub(super) fn contains_word(words: &str, word: &str) -> bool {
+    words.split(' ').any(|known| known == word)
+}
+
+/// Returns the number of a month by its name, or by the first three letters.
 pub(super) fn month(word: &str) -> Option<i8> {
     let is_it =
         |name: &&str| *name == word || name[..3] == *word || *name == "september" && word == "sept";
     (1..)
-        .zip(MONTHS)
+        .zip(MONTHS.split(' '))
         .find(|(_, name)| is_it(name))
         .map(|(number, _)| number)
 }
@@ -120,27 +72,29 @@ pub(super) fn weekday(word: &str) -> Option<Weekday> {
     found.map(|(.., weekday)| *weekday)
 }
 
-/// What a weekday is called.
-pub(super) fn name_of(weekday: Weekday) -> &'static str {
+/// Returns the name of a weekday.
+pub(super) fn weekday_name(weekday: Weekday) -> &'static str {
     let found = WEEKDAYS.iter().find(|(.., other)| *other == weekday);
     found.map_or("day", |(name, ..)| name)
 }
 
-/// The number that a word says, from one to twenty and the tens that people use.
+/// Returns the value of a number word: one to twenty, thirty, sixty, ninety.
 pub(super) fn number(word: &str) -> Option<i32> {
-    let small = (1..).zip(NUMBERS).find(|(_, name)| *name == word);
+    let small = (1..)
+        .zip(NUMBERS.split(' '))
+        .find(|(_, name)| *name == word);
     let tens = || TENS.iter().find(|(name, _)| *name == word);
     small
         .map(|(value, _)| value)
         .or_else(|| tens().map(|(_, value)| *value))
 }
 
-pub(super) fn unit(word: &str) -> Option<Unit> {
+pub(super) fn unit(word: &str) -> Option<TimeUnit> {
     let found = UNITS.iter().find(|(names, _)| names.contains(&word));
     found.map(|(_, unit)| *unit)
 }
 
-/// The number of a quarter that is written `q3`.
+/// Returns the number of a quarter written as `q3` or `third`.
 pub(super) fn quarter(word: &str) -> Option<i8> {
     match word {
         "q1" | "first" => Some(1),
@@ -151,25 +105,27 @@ pub(super) fn quarter(word: &str) -> Option<i8> {
     }
 }
 
-/// The word of phrases that a misspelt one looks like.
-pub(super) fn corrected(word: &str) -> Option<String> {
-    let is_known = SMALL.contains(&word) || number(word).is_some() || quarter(word).is_some();
+/// Returns the known word that a misspelt word resembles.
+pub(super) fn correct_spelling(word: &str) -> Option<String> {
+    let is_known =
+        FUNCTION_WORDS.contains(&word) || number(word).is_some() || quarter(word).is_some();
     let names = WEEKDAYS.iter().map(|(name, ..)| (*name).to_owned());
-    let months = MONTHS.iter().map(|name| {
-        let mut name = (*name).to_owned();
+    let months = MONTHS.split(' ').map(|name| {
+        let mut name = name.to_owned();
         name[..1].make_ascii_uppercase();
         name
     });
     let units = UNITS.iter().flat_map(|(names, _)| names.iter().copied());
-    let words = WORDS.iter().copied().chain(units).map(str::to_owned);
+    let words = OTHER_WORDS.split(' ').chain(units).map(str::to_owned);
     let distances = words.chain(names).chain(months).map(|known| {
         let distance = strsim::damerau_levenshtein(&known.to_lowercase(), word);
         (distance, known)
     });
     let (distance, nearest) = distances.min_by_key(|(distance, _)| *distance)?;
+    // One error per three letters, so that short words are not replaced by others.
     (!is_known && 0 < distance && distance * 3 <= word.chars().count()).then_some(nearest)
 }
 
-pub(super) fn is_also_a_word(word: &str) -> bool {
-    ALSO_WORDS.contains(&word)
+pub(super) fn is_ambiguous(word: &str) -> bool {
+    AMBIGUOUS_WORDS.contains(&word)
 }

@@ -1,7 +1,5 @@
-//! How models are told of tools.
+//! Tool search and tool signatures for models.
 
-/// Which tools a few words are about.
 pub mod search;
 
-/// Tools in few words, as a model reads them.
 pub mod signatures;

@@ -1,20 +1,18 @@
-//! Outputs and what is found in them.
+//! Tests of the whole analysis, with shared helpers.
 
-mod findings;
-mod lines;
+mod figures;
 mod properties;
-mod trims;
 
 use planwright_core::Value;
 
 use super::{Analysis, StepResult, analyze};
 
-fn value(json: &serde_json::Value) -> Value {
+pub(super) fn value(json: &serde_json::Value) -> Value {
     Value::from_json(&json.to_string()).unwrap()
 }
 
-/// What is found in the output of one step.
-fn of(output: &serde_json::Value) -> Analysis {
+/// Analyzes the output of one step.
+fn analyze_output(output: &serde_json::Value) -> Analysis {
     let output = value(output);
     let result = StepResult {
         step: "orders",

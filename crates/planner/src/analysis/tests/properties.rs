@@ -1,10 +1,10 @@
-//! What holds of any outputs.
+//! Properties of the analysis of any output.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::{StepResult, analyze, trimmed};
-use super::{of, value};
+use super::super::{StepResult, analyze, trim_value};
+use super::{analyze_output, value};
 
 fn json_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -53,24 +53,24 @@ fn has_null(value: &Value) -> bool {
 
 proptest! {
     #[test]
-    fn nothing_is_too_odd(output in json_value(), budget in 0_usize..400) {
+    fn any_output_is_analyzed(output in json_value(), budget in 0_usize..400) {
         let whole = value(&output);
         let result = StepResult { step: "a", tool: "t", output: &whole };
         let analysis = analyze(&[result, result], &[]);
         prop_assert_eq!(&analysis, &analyze(&[result, result], &[]));
-        // A number that is none would be written as `null`.
+        // A number that is not finite would be serialized as `null`.
         let written = serde_json::to_value(&analysis).unwrap();
         prop_assert!(!has_null(&written), "{}", written);
         let text = analysis.to_text(budget);
         prop_assert!(text.len() <= (budget * 4).max(40), "{} for {}", text, budget);
-        let cut = trimmed(&whole, budget);
+        let cut = trim_value(&whole, budget);
         prop_assert!(cut.value.to_json().len() <= (budget * 4).max(8));
         prop_assert_eq!(cut.is_cut, cut.value != whole);
     }
 
     #[test]
-    fn sums_are_sums(numbers in prop::collection::vec(any::<i64>(), 1..50), parts in prop::collection::vec(-1e6..1e6_f64, 1..50)) {
-        let sum = |list: &Value| of(list).steps[0].collections[0].fields[0].numbers.clone().unwrap().sum;
+    fn sums_are_exact(numbers in prop::collection::vec(any::<i64>(), 1..50), parts in prop::collection::vec(-1e6..1e6_f64, 1..50)) {
+        let sum = |list: &Value| analyze_output(list).steps[0].collections[0].fields[0].numbers.clone().unwrap().sum;
         let naive: i128 = numbers.iter().map(|number| i128::from(*number)).sum();
         prop_assert_eq!(sum(&json!(numbers)).unwrap().to_string(), naive.to_string());
         let naive: f64 = parts.iter().sum();
@@ -79,15 +79,15 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_records_makes_no_difference(
+    fn record_order_does_not_matter(
         (records, shuffled) in prop::collection::vec(record(), 1..60)
             .prop_flat_map(|records| (Just(records.clone()), Just(records).prop_shuffle())),
     ) {
         let [one, other] = [&records, &shuffled].map(|records| {
-            let mut found = serde_json::to_value(of(&json!(records))).unwrap();
+            let mut found = serde_json::to_value(analyze_output(&json!(records))).unwrap();
             let fields = found["steps"][0]["collections"][0]["fields"].as_array_mut().unwrap();
             for field in fields {
-                // Where something is may differ, and which of several are told.
+                // Locations may differ, and so may the outliers that are listed.
                 if let Some(numbers) = field.get_mut("numbers") {
                     for end in ["min", "max"] {
                         numbers[end] = numbers[end]["value"].clone();

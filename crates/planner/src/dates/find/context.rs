@@ -1,185 +1,107 @@
-//! What the words around a phrase say about it: whether it is a time at all, and whether it is all of one.
+//! The context of a phrase: decides by the words around it whether it is a date at all, and whether it is a complete one.
 
-use super::super::phrase::{Period, Phrase, Unit, Which, YearOf};
-use super::super::token::{Kind, Token};
-use super::super::{grammar, vocabulary};
+use crate::dates::phrase::{DatePhrase, Occurrence, Period, TimeUnit, YearReference};
+use crate::dates::token::{Token, TokenKind};
+use crate::dates::vocabulary::contains_word;
+use crate::dates::{grammar, vocabulary};
 
-/// Words before a number of four digits that make it a year.
-const YEAR_LEADS: &[&str] = &["compare", "during", "for", "in", "of", "throughout", "year"];
+/// Words before a four-digit number that make it a year.
+const YEAR_LEADS: &str = "compare during for in of throughout year";
 
-/// Words before a month that make it one, also if it may be a name.
-const MONTH_LEADS: &[&str] = &[
-    "across",
-    "during",
-    "for",
-    "in",
-    "of",
-    "over",
-    "throughout",
-    "within",
-];
+/// Words before a month that make it one even if it may be a name.
+const MONTH_LEADS: &str = "across during for in of over throughout within";
 
-/// Words behind a number that say what it counts, beside those in the plural.
-const COUNTED: &[&str] = &[
-    "c", "children", "eur", "f", "gb", "gbp", "kb", "kg", "km", "kw", "kwh", "m", "mb", "men",
-    "more", "ms", "of", "other", "people", "percent", "points", "px", "rpm", "times", "usd",
-    "women",
-];
+/// Words after a number that are counted by it, in addition to plurals.
+const COUNTED_NOUNS: &str = "\
+c children eur f gb gbp kb kg km kw kwh m mb men more ms of other people percent points px rpm times usd women";
 
-/// Words that end like a plural and are none.
-const NO_PLURALS: &[&str] = &[
-    "across", "always", "as", "does", "has", "is", "its", "less", "minus", "per", "plus", "this",
-    "thus", "us", "versus", "vs", "was",
-];
+/// Words with a plural ending that are not plurals.
+const NON_PLURALS: &str = "\
+across always as does has is its less minus per plus this thus us versus vs was";
 
-/// Words before a phrase that make it a part of itself, or something that comes again and again.
-const PARTS: &[&str] = &[
-    "academic",
-    "each",
-    "early",
-    "ending",
-    "every",
-    "financial",
-    "fiscal",
-    "late",
-    "mid",
-    "period",
-    "school",
-    "season",
-    "tax",
-    "time",
-];
+/// Words before a phrase that select a part of it, or make it recurring.
+const PART_WORDS: &str = "\
+academic each early ending every financial fiscal late mid period school season tax time";
 
-/// Words before `of` and a phrase that make it a part of itself.
-const PARTS_OF: &[&str] = &[
-    "autumn",
-    "beginning",
-    "christmas",
-    "easter",
-    "end",
-    "evening",
-    "fall",
-    "half",
-    "middle",
-    "morning",
-    "most",
-    "part",
-    "remainder",
-    "rest",
-    "season",
-    "spring",
-    "start",
-    "summer",
-    "winter",
-];
+/// Words before `of` and a phrase that select a part of it.
+const PARTS_OF: &str = "\
+autumn beginning christmas easter end evening fall half middle morning most part remainder rest season spring start \
+summer winter";
 
-/// Words of the first or last of several units: `the first week of October`.
-const ORDINALS: &[&str] = &[
-    "closing", "final", "first", "fourth", "last", "opening", "other", "second", "third",
-];
+/// Words that select one of several units: `the first week of October`.
+const ORDINALS: &str = "closing final first fourth last opening other second third";
 
-/// Words that ask for a number, so that `in two weeks` is a length of time.
-const ASKING: &[&str] = &[
-    "average", "fast", "long", "many", "much", "number", "often", "per", "quickly",
-];
+/// Words that ask for a number, so that `in two weeks` is a duration.
+const QUANTITY_WORDS: &str = "average fast long many much number often per quickly";
 
-/// Words before `in a week` that make it a day to come.
-const COMING: &[&str] = &[
-    "again",
-    "arrive",
-    "arrives",
-    "arriving",
-    "available",
-    "back",
-    "begin",
-    "begins",
-    "call",
-    "close",
-    "closes",
-    "delivered",
-    "due",
-    "end",
-    "ends",
-    "expire",
-    "expires",
-    "expiring",
-    "happen",
-    "happens",
-    "leave",
-    "leaves",
-    "me",
-    "meet",
-    "open",
-    "opens",
-    "planned",
-    "scheduled",
-    "ship",
-    "ships",
-    "start",
-    "starts",
-    "starting",
-];
+/// Words before `in a week` that make it a day in the future.
+const FUTURE_WORDS: &str = "\
+again arrive arrives arriving available back begin begins call close closes delivered due end ends expire expires \
+expiring happen happens leave leaves me meet open opens planned scheduled ship ships start starts starting";
 
-/// Words between a length of time and the period that it is counted from.
-const FROM: &[&str] = &["after", "before", "from"];
+/// Words between a duration and the period from which it is counted.
+const ANCHOR_WORDS: &str = "after before from";
 
-/// A phrase within its text.
+/// A phrase with the tokens around it.
 #[derive(Clone, Copy)]
-pub(super) struct Around<'t> {
+pub(super) struct PhraseContext<'t> {
     pub(super) text: &'t str,
     pub(super) before: &'t [Token],
-    pub(super) said: &'t [Token],
-    pub(super) behind: &'t [Token],
+    pub(super) matched: &'t [Token],
+    pub(super) after: &'t [Token],
 }
 
-impl Around<'_> {
-    /// Whether a phrase is only a part of what the words around it say, which means something else.
-    pub(super) fn is_part(&self, phrase: &Phrase) -> bool {
-        self.is_measured(phrase)
-            || self.is_part_of_itself()
-            || self.goes_on(phrase)
-            || self.is_length(phrase)
+impl PhraseContext<'_> {
+    /// Returns true if the phrase is only a part of a larger expression with another meaning.
+    pub(super) fn is_part_of_larger(&self, phrase: &DatePhrase) -> bool {
+        self.is_anchor(phrase)
+            || self.is_partial()
+            || self.is_modified_after(phrase)
+            || self.is_duration(phrase)
     }
 
-    /// Whether a phrase is a time by itself, and nothing else.
-    pub(super) fn is_certain(&self, phrase: &Phrase) -> bool {
+    /// Returns true if the phrase is a date without evidence from other phrases.
+    pub(super) fn is_certain(&self, phrase: &DatePhrase) -> bool {
         let ends_with_number = matches!(
-            self.said.last(),
+            self.matched.last(),
             Some(Token {
-                kind: Kind::Number(..),
+                kind: TokenKind::Number(..),
                 ..
             })
         );
         match phrase {
             // `march 5 miles`
             _ if ends_with_number
-                && self.is_counting()
-                && (!is_day(phrase) || self.begins_with_other_word()) =>
+                && self.counts_items()
+                && (!is_day(phrase) || self.begins_with_ambiguous_word()) =>
             {
                 false
             }
-            Phrase::Only(Period::Year(_)) | Phrase::Between(Period::Year(_), _)
+            DatePhrase::Single(Period::Year(_)) | DatePhrase::Between(Period::Year(_), _)
                 if self.begins_with_number() =>
             {
-                self.lead().is_some_and(|lead| YEAR_LEADS.contains(&lead))
+                self.lead()
+                    .is_some_and(|lead| contains_word(YEAR_LEADS, lead))
             }
-            Phrase::Only(Period::Half {
-                year: YearOf::Open(_),
+            DatePhrase::Single(Period::Half {
+                year: YearReference::Unstated(_),
                 ..
             }) => self.is_led(MONTH_LEADS) || self.lead() == Some("compare"),
-            Phrase::Only(Period::Week {
-                year: YearOf::Open(_),
+            DatePhrase::Single(Period::Week {
+                year: YearReference::Unstated(_),
                 ..
             }) => {
                 !matches!(
                     self.before.last(),
                     Some(Token {
-                        kind: Kind::Number(..),
+                        kind: TokenKind::Number(..),
                         ..
                     })
-                ) && !self.is_led(&["a", "per"])
+                ) && !self.is_led("a per")
             }
-            Phrase::Only(period) | Phrase::Until(period) if self.is_also_a_word(period) => {
+            DatePhrase::Single(period) | DatePhrase::Until(period)
+                if self.is_ambiguous_name(period) =>
+            {
                 self.is_led_name(period)
             }
             _ => true,
@@ -190,87 +112,89 @@ impl Around<'_> {
         self.before.last().and_then(Token::word)
     }
 
-    fn is_led(&self, leads: &[&str]) -> bool {
-        self.lead().is_some_and(|lead| leads.contains(&lead))
+    fn is_led(&self, leads: &str) -> bool {
+        self.lead().is_some_and(|lead| contains_word(leads, lead))
     }
 
     fn begins_with_number(&self) -> bool {
         matches!(
-            self.said.first(),
+            self.matched.first(),
             Some(Token {
-                kind: Kind::Number(..),
+                kind: TokenKind::Number(..),
                 ..
             })
         )
     }
 
-    fn begins_with_other_word(&self) -> bool {
-        self.said
+    fn begins_with_ambiguous_word(&self) -> bool {
+        self.matched
             .first()
             .and_then(Token::word)
-            .is_some_and(vocabulary::is_also_a_word)
+            .is_some_and(vocabulary::is_ambiguous)
     }
 
-    /// Whether the words behind say what a number before them counts: `2024 items`.
-    pub(super) fn is_counting(&self) -> bool {
-        match self.behind.first().map(|token| &token.kind) {
-            Some(Kind::Word(word)) => {
+    /// Returns true if the next word is counted by the number before it: `2024 items`.
+    pub(super) fn counts_items(&self) -> bool {
+        match self.after.first().map(|token| &token.kind) {
+            Some(TokenKind::Word(word)) => {
+                // A cheap test for English plurals; [`NON_PLURALS`] has the exceptions.
                 let is_plural =
-                    word.ends_with('s') && 3 < word.len() && !NO_PLURALS.contains(&word.as_str());
-                is_plural || COUNTED.contains(&word.as_str())
+                    word.ends_with('s') && 3 < word.len() && !contains_word(NON_PLURALS, word);
+                is_plural || contains_word(COUNTED_NOUNS, word)
             }
-            Some(Kind::Sign(sign)) => "%€$£°".contains(*sign),
+            Some(TokenKind::Sign(sign)) => "%€$£°".contains(*sign),
             _ => false,
         }
     }
 
-    /// Whether a phrase ends with a bare word that may mean something else.
-    fn is_also_a_word(&self, period: &Period) -> bool {
+    /// Returns true if the phrase ends with a bare word that has another meaning.
+    fn is_ambiguous_name(&self, period: &Period) -> bool {
         let is_bare = matches!(
             period,
             Period::Month {
-                year: YearOf::Open(Which::Latest),
+                year: YearReference::Unstated(Occurrence::Latest),
                 ..
-            } | Period::Weekday(_, Which::Latest)
+            } | Period::Weekday(_, Occurrence::Latest)
         );
         is_bare
             && self
-                .said
+                .matched
                 .last()
                 .and_then(Token::word)
-                .is_some_and(vocabulary::is_also_a_word)
+                .is_some_and(vocabulary::is_ambiguous)
     }
 
-    /// Whether the words before a name make it a month or a weekday, and no name goes on behind it.
+    /// Returns true if the words before a name make it a month or a weekday, and the name does not continue after it.
     fn is_led_name(&self, period: &Period) -> bool {
-        if 1 < self.said.len() {
-            // `by May` may name who has done something.
-            return self.said.first().and_then(Token::word) != Some("by");
+        if 1 < self.matched.len() {
+            // `by May` may name a person.
+            return self.matched.first().and_then(Token::word) != Some("by");
         }
         let is_led = match period {
             Period::Month { .. } => self.is_led(MONTH_LEADS),
-            _ => self.lead().is_some_and(grammar::is_lead),
+            _ => self.lead().is_some_and(grammar::is_lead_word),
         };
         let is_capital =
             |token: &Token| self.text[token.at.clone()].starts_with(char::is_uppercase);
-        let goes_on = self
-            .behind
+        // `June Carter` is a person.
+        let name_continues = self
+            .after
             .first()
             .is_some_and(|next| next.word().is_some() && is_capital(next));
-        is_led && !(goes_on && self.said.first().is_some_and(is_capital))
+        is_led && !(name_continues && self.matched.first().is_some_and(is_capital))
     }
 
-    /// Whether a phrase is what another time is counted from: `3 days after October 1`, `a week from Monday`.
-    fn is_measured(&self, phrase: &Phrase) -> bool {
-        if matches!(phrase, Phrase::Between(..)) {
+    /// Returns true if another date is counted from the phrase: `3 days after October 1`, `a week from Monday`.
+    fn is_anchor(&self, phrase: &DatePhrase) -> bool {
+        if matches!(phrase, DatePhrase::Between(..)) {
             return false;
         }
         let is_from = |token: Option<&Token>| {
             token
                 .and_then(Token::word)
-                .is_some_and(|word| FROM.contains(&word))
+                .is_some_and(|word| contains_word(ANCHOR_WORDS, word))
         };
-        let before = if is_from(self.said.first()) {
+        let before = if is_from(self.matched.first()) {
             self.before
         } else if is_from(self.before.last()) {
             &self.before[..self.before.len() - 1]
@@ -282,8 +206,8 @@ impl Around<'_> {
         };
         let counts = ["a", "an", "the", "few", "several", "couple", "of"];
         let is_count = match &count.kind {
-            Kind::Number(..) => true,
-            Kind::Word(word) => {
+            TokenKind::Number(..) => true,
+            TokenKind::Word(word) => {
                 counts.contains(&word.as_str()) || vocabulary::number(word).is_some()
             }
             _ => false,
@@ -291,16 +215,18 @@ impl Around<'_> {
         is_count && unit.word().and_then(vocabulary::unit).is_some()
     }
 
-    /// Whether the words before a phrase take a part of it: `early October`, `end of last month`, `first week of May`.
-    fn is_part_of_itself(&self) -> bool {
+    /// Returns true if the words before the phrase select a part of it: `early October`, `end of last month`, `first week of
+    /// May`.
+    fn is_partial(&self) -> bool {
         let word = |back: usize| {
             self.before
                 .len()
                 .checked_sub(back)
                 .and_then(|at| self.before[at].word())
         };
+        // `the same quarter last year` is only a part of last year.
         let is_same = word(2) == Some("same") && word(1).and_then(vocabulary::unit).is_some();
-        if is_same || word(1).is_some_and(|word| PARTS.contains(&word)) {
+        if is_same || word(1).is_some_and(|word| contains_word(PART_WORDS, word)) {
             return true;
         }
         let of = if word(1) == Some("the") { 2 } else { 1 };
@@ -310,32 +236,32 @@ impl Around<'_> {
         let is_ordinal = |back: usize| {
             let at = self.before.len().checked_sub(back);
             at.is_some_and(|at| match &self.before[at].kind {
-                Kind::Word(word) => {
-                    ORDINALS.contains(&word.as_str()) || vocabulary::number(word).is_some()
+                TokenKind::Word(word) => {
+                    contains_word(ORDINALS, word) || vocabulary::number(word).is_some()
                 }
-                Kind::Number(..) | Kind::Ordinal(_) => true,
-                Kind::Sign(_) => false,
+                TokenKind::Number(..) | TokenKind::Ordinal(_) => true,
+                TokenKind::Sign(_) => false,
             })
         };
         word(of + 1).is_some_and(|part| {
             let is_unit =
                 vocabulary::unit(part).is_some() && (is_ordinal(of + 2) || is_ordinal(of + 3));
             let is_weekday = vocabulary::weekday(part).is_some() && is_ordinal(of + 2);
-            let is_part = PARTS_OF.contains(&part) || ORDINALS.contains(&part);
+            let is_part = contains_word(PARTS_OF, part) || contains_word(ORDINALS, part);
             is_part && word(of) == Some("of") || is_unit || is_weekday
         })
     }
 
-    /// Whether the words behind a phrase belong to it and change it: `last week of May`, `Friday the 13th`, `Q1 of fiscal 2024`.
-    fn goes_on(&self, phrase: &Phrase) -> bool {
-        let word = |at: usize| self.behind.get(at).and_then(Token::word);
+    /// Returns true if the words after the phrase change it: `last week of May`, `Friday the 13th`, `Q1 of fiscal 2024`.
+    fn is_modified_after(&self, phrase: &DatePhrase) -> bool {
+        let word = |at: usize| self.after.get(at).and_then(Token::word);
         let is_weekday = matches!(
             phrase,
-            Phrase::Only(Period::Weekday(..) | Period::Weekend(_))
+            DatePhrase::Single(Period::Weekday(..) | Period::Weekend(_))
         );
         let is_counted = matches!(
             phrase,
-            Phrase::Only(Period::Rolling(..) | Period::Whole(..) | Period::Current(_))
+            DatePhrase::Single(Period::Rolling(..) | Period::CalendarUnits(..) | Period::ToDate(_))
         );
         let fiscal = if word(0) == Some("of") {
             word(1)
@@ -353,20 +279,22 @@ impl Around<'_> {
         );
         let is_number = |at: usize| {
             matches!(
-                self.behind.get(at),
+                self.after.get(at),
                 Some(Token {
-                    kind: Kind::Ordinal(_) | Kind::Number(_, 1..=2),
+                    kind: TokenKind::Ordinal(_) | TokenKind::Number(_, 1..=2),
                     ..
                 })
             )
         };
         let is_numbered = is_number(0) || word(0) == Some("the") && is_number(1);
         let is_of = word(0) == Some("of");
-        let is_ordinal = self.lead().is_some_and(|lead| ORDINALS.contains(&lead))
+        let is_ordinal = self
+            .lead()
+            .is_some_and(|lead| contains_word(ORDINALS, lead))
             || matches!(
                 self.before.last(),
                 Some(Token {
-                    kind: Kind::Ordinal(_),
+                    kind: TokenKind::Ordinal(_),
                     ..
                 })
             );
@@ -375,53 +303,58 @@ impl Around<'_> {
         is_fiscal || is_relative || is_counted && is_of || is_weekday && is_other_weekday
     }
 
-    /// Whether a phrase is rather a length of time than a day: `5 to 10 days ago`, `how many seconds are in a day`.
-    fn is_length(&self, phrase: &Phrase) -> bool {
-        let Phrase::Only(Period::Offset(count, unit)) = phrase else {
+    /// Returns true if the phrase is a duration rather than a day: `5 to 10 days ago`, `how many seconds are in a day`.
+    fn is_duration(&self, phrase: &DatePhrase) -> bool {
+        let DatePhrase::Single(Period::Offset(count, unit)) = phrase else {
             return false;
         };
-        let first = self.said.first().and_then(Token::word);
-        if let [.., number, joint] = self.before {
-            let is_number = matches!(number.kind, Kind::Number(..))
+        let first = self.matched.first().and_then(Token::word);
+        if let [.., number, conjunction] = self.before {
+            let is_number = matches!(number.kind, TokenKind::Number(..))
                 || number.word().and_then(vocabulary::number).is_some();
-            let is_joint = joint.is_sign('-')
-                || joint
+            let is_conjunction = conjunction.is_sign('-')
+                || conjunction
                     .word()
                     .is_some_and(|word| ["and", "or", "to"].contains(&word));
-            if is_number && is_joint {
+            if is_number && is_conjunction {
                 return true;
             }
         }
-        if first != Some("in") || self.said.last().and_then(Token::word) == Some("time") {
+        // `ago`, `from now`, and `time` make an offset unambiguous.
+        if first != Some("in") || self.matched.last().and_then(Token::word) == Some("time") {
             return false;
         }
-        let is_coming = self.is_led(COMING);
-        let is_short = matches!(unit, Unit::Minute | Unit::Hour);
+        let is_future = self.is_led(FUTURE_WORDS);
+        let is_short = matches!(unit, TimeUnit::Minute | TimeUnit::Hour);
         let is_asked = self
             .before
             .iter()
             .filter_map(Token::word)
-            .any(|word| ASKING.contains(&word));
+            .any(|word| contains_word(QUANTITY_WORDS, word));
         let is_one = *count == 1
             && self
-                .said
+                .matched
                 .get(1)
                 .and_then(Token::word)
                 .is_some_and(|word| matches!(word, "a" | "an" | "one"));
-        !is_coming && (is_one || is_asked || is_short)
+        !is_future && (is_one || is_asked || is_short)
     }
 }
 
-/// Whether a number at the end of a phrase is that of a day.
-fn is_day(phrase: &Phrase) -> bool {
-    let is_dates =
-        |period: &Period| matches!(period, Period::Dates { .. } | Period::Slashed { .. });
+/// Returns true if a number at the end of the phrase is the number of a day.
+fn is_day(phrase: &DatePhrase) -> bool {
+    let is_dates = |period: &Period| {
+        matches!(
+            period,
+            Period::MonthDays { .. } | Period::NumericDate { .. }
+        )
+    };
     match phrase {
-        Phrase::Only(period)
-        | Phrase::Since(period)
-        | Phrase::After(period)
-        | Phrase::Until(period)
-        | Phrase::Before(period)
-        | Phrase::Between(_, period) => is_dates(period),
+        DatePhrase::Single(period)
+        | DatePhrase::Since(period)
+        | DatePhrase::After(period)
+        | DatePhrase::Until(period)
+        | DatePhrase::Before(period)
+        | DatePhrase::Between(_, period) => is_dates(period),
     }
 }

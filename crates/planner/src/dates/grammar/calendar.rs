@@ -1,24 +1,24 @@
-//! Periods that have a name in the calendar: days of months, months, weekdays.
+//! Periods named by the calendar: days, months, weekdays, and numeric dates.
 
-use super::reading::{Read, any, day_number, known, sign, words, year_number};
-use crate::dates::phrase::{Period, Which, YearOf};
-use crate::dates::token::Token;
+use super::combinators::{Parsed, day_number, lookup, one_of, sign, word_sequence, year_number};
+use crate::dates::phrase::{Occurrence, Period, YearReference};
+use crate::dates::token::{Token, TokenKind};
 use crate::dates::vocabulary;
 
 /// `October 1st`, `Oct 1, 2025`, `1st of October`, `October 1-10`, `1 to 10 October`, `Monday, October 6th`
-pub(super) fn dates(tokens: &[Token]) -> Read<Period> {
-    let named = known(tokens, vocabulary::weekday);
+pub(super) fn dates(tokens: &[Token]) -> Parsed<Period> {
+    let named = lookup(tokens, vocabulary::weekday);
     let mut used = 0;
     if let Some((_, more)) = named {
         used += more;
         used += sign(tokens.get(used..)?, ',').unwrap_or(0);
-        used += any(tokens.get(used..)?, &["the"]).unwrap_or(0);
+        used += one_of(tokens.get(used..)?, &["the"]).unwrap_or(0);
     }
     let rest = tokens.get(used..)?;
     let ((month, first, last), more) = month_first(rest).or_else(|| day_first(rest))?;
     used += more;
-    let (year, more) = year_of(tokens.get(used..)?, Which::Latest);
-    let dates = Period::Dates {
+    let (year, more) = year_of(tokens.get(used..)?, Occurrence::Latest);
+    let dates = Period::MonthDays {
         month,
         first,
         last,
@@ -28,13 +28,13 @@ pub(super) fn dates(tokens: &[Token]) -> Read<Period> {
     Some((dates, used + more))
 }
 
-fn month_first(tokens: &[Token]) -> Read<(i8, i8, i8)> {
-    let (month, mut used) = known(tokens, vocabulary::month)?;
+fn month_first(tokens: &[Token]) -> Parsed<(i8, i8, i8)> {
+    let (month, mut used) = lookup(tokens, vocabulary::month)?;
     used += sign(tokens.get(used..)?, '.').unwrap_or(0);
-    used += any(tokens.get(used..)?, &["the"]).unwrap_or(0);
+    used += one_of(tokens.get(used..)?, &["the"]).unwrap_or(0);
     let (first, more) = day_number(tokens.get(used..)?)?;
     used += more;
-    // The number behind it may be the day of another month: `October 1 to 10 November`.
+    // The number after it may be the day of another month: `October 1 to 10 November`.
     let (last, more) = last_day(tokens.get(used..)?)
         .filter(|(_, more)| !is_followed_by_month(tokens, used + more))
         .unwrap_or((first, 0));
@@ -43,35 +43,35 @@ fn month_first(tokens: &[Token]) -> Read<(i8, i8, i8)> {
 
 fn is_followed_by_month(tokens: &[Token], at: usize) -> bool {
     let rest = tokens.get(at..).unwrap_or_default();
-    let of = any(rest, &["of"]).unwrap_or(0);
-    known(rest.get(of..).unwrap_or_default(), vocabulary::month).is_some()
+    let of = one_of(rest, &["of"]).unwrap_or(0);
+    lookup(rest.get(of..).unwrap_or_default(), vocabulary::month).is_some()
 }
 
-fn day_first(tokens: &[Token]) -> Read<(i8, i8, i8)> {
+fn day_first(tokens: &[Token]) -> Parsed<(i8, i8, i8)> {
     let (first, mut used) = day_number(tokens)?;
     let (last, more) = last_day(tokens.get(used..)?).unwrap_or((first, 0));
     used += more;
-    used += any(tokens.get(used..)?, &["of"])
+    used += one_of(tokens.get(used..)?, &["of"])
         .or_else(|| hyphen(tokens.get(used..)?))
         .unwrap_or(0);
-    let (month, more) = known(tokens.get(used..)?, vocabulary::month)?;
+    let (month, more) = lookup(tokens.get(used..)?, vocabulary::month)?;
     used += more;
     used += dot_before_year(tokens.get(used..)?);
     Some(((month, first, last), used))
 }
 
-/// The last day of several: `-10`, `to the 10th`.
-fn last_day(tokens: &[Token]) -> Read<i8> {
-    let mut used = super::range::connector(tokens)?;
-    used += any(tokens.get(used..)?, &["the"]).unwrap_or(0);
+/// Parses the last day of a range: `-10`, `to the 10th`.
+fn last_day(tokens: &[Token]) -> Parsed<i8> {
+    let mut used = super::phrase::connector(tokens)?;
+    used += one_of(tokens.get(used..)?, &["the"]).unwrap_or(0);
     let (day, more) = day_number(tokens.get(used..)?)?;
     Some((day, used + more))
 }
 
 /// `October`, `Oct 2025`, `last October`, `October of last year`
-pub(super) fn month(tokens: &[Token]) -> Read<Period> {
+pub(super) fn month(tokens: &[Token]) -> Parsed<Period> {
     let (which, mut used) = which(tokens);
-    let (month, more) = known(tokens.get(used..)?, vocabulary::month)?;
+    let (month, more) = lookup(tokens.get(used..)?, vocabulary::month)?;
     used += more;
     used += dot_before_year(tokens.get(used..)?);
     let (year, more) = year_of(tokens.get(used..)?, which);
@@ -79,18 +79,18 @@ pub(super) fn month(tokens: &[Token]) -> Read<Period> {
 }
 
 /// `Monday`, `last Friday`, `this weekend`
-pub(super) fn weekday(tokens: &[Token]) -> Read<Period> {
+pub(super) fn weekday(tokens: &[Token]) -> Parsed<Period> {
     let (which, used) = which(tokens);
     let rest = tokens.get(used..)?;
-    if let Some(more) = any(rest, &["weekend"]) {
+    if let Some(more) = one_of(rest, &["weekend"]) {
         return Some((Period::Weekend(which), used + more));
     }
-    let (weekday, more) = known(rest, vocabulary::weekday)?;
+    let (weekday, more) = lookup(rest, vocabulary::weekday)?;
     Some((Period::Weekday(weekday, which), used + more))
 }
 
 /// `Monday last week`, `Tuesday of next week`, `last week on Monday`
-pub(super) fn weekday_in(tokens: &[Token]) -> Read<Period> {
+pub(super) fn weekday_in(tokens: &[Token]) -> Parsed<Period> {
     let week = |tokens: &[Token]| {
         let word = tokens.first()?.word()?;
         let offset = match word {
@@ -99,34 +99,34 @@ pub(super) fn weekday_in(tokens: &[Token]) -> Read<Period> {
             "next" => 1,
             _ => return None,
         };
-        Some((offset, 1 + any(tokens.get(1..)?, &["week"])?))
+        Some((offset, 1 + one_of(tokens.get(1..)?, &["week"])?))
     };
-    if let Some((weekday, used)) = known(tokens, vocabulary::weekday) {
-        let of = any(tokens.get(used..)?, &["in", "of"]).unwrap_or(0);
+    if let Some((weekday, used)) = lookup(tokens, vocabulary::weekday) {
+        let of = one_of(tokens.get(used..)?, &["in", "of"]).unwrap_or(0);
         let (offset, more) = week(tokens.get(used + of..)?)?;
-        return Some((Period::WeekdayIn(weekday, offset), used + of + more));
+        return Some((Period::WeekdayOfWeek(weekday, offset), used + of + more));
     }
     let (offset, used) = week(tokens)?;
-    let on = any(tokens.get(used..)?, &["on"]).unwrap_or(0);
-    let (weekday, more) = known(tokens.get(used + on..)?, vocabulary::weekday)?;
-    Some((Period::WeekdayIn(weekday, offset), used + on + more))
+    let on = one_of(tokens.get(used..)?, &["on"]).unwrap_or(0);
+    let (weekday, more) = lookup(tokens.get(used + on..)?, vocabulary::weekday)?;
+    Some((Period::WeekdayOfWeek(weekday, offset), used + on + more))
 }
 
-/// A day of the month that `before` is in: the end of `October 1 and 10`.
-pub(super) fn same_month(before: &Period, tokens: &[Token]) -> Read<Period> {
-    let Period::Dates {
+/// Parses a day in the month of `before`: the end of `October 1 and 10`.
+pub(super) fn same_month(before: &Period, tokens: &[Token]) -> Parsed<Period> {
+    let Period::MonthDays {
         month,
-        year: YearOf::Open(_),
+        year: YearReference::Unstated(_),
         ..
     } = *before
     else {
         return None;
     };
-    let skipped = any(tokens, &["the"]).unwrap_or(0);
+    let skipped = one_of(tokens, &["the"]).unwrap_or(0);
     let (day, more) = day_number(tokens.get(skipped..)?)?;
     let used = skipped + more;
-    let (year, more) = year_of(tokens.get(used..)?, Which::Latest);
-    let dates = Period::Dates {
+    let (year, more) = year_of(tokens.get(used..)?, Occurrence::Latest);
+    let dates = Period::MonthDays {
         month,
         first: day,
         last: day,
@@ -136,51 +136,133 @@ pub(super) fn same_month(before: &Period, tokens: &[Token]) -> Read<Period> {
     Some((dates, used + more))
 }
 
-pub(super) fn which(tokens: &[Token]) -> (Which, usize) {
+pub(super) fn which(tokens: &[Token]) -> (Occurrence, usize) {
     let which = |word: &str| match word {
-        "last" | "past" | "previous" => Some(Which::Last),
-        "this" => Some(Which::This),
-        "next" | "coming" | "upcoming" => Some(Which::Next),
+        "last" | "past" | "previous" => Some(Occurrence::Last),
+        "this" => Some(Occurrence::This),
+        "next" | "coming" | "upcoming" => Some(Occurrence::Next),
         _ => None,
     };
-    known(tokens, which).unwrap_or((Which::Latest, 0))
+    lookup(tokens, which).unwrap_or((Occurrence::Latest, 0))
 }
 
-/// The year behind something that comes once in each, or that it is not said.
-pub(super) fn year_of(tokens: &[Token], which: Which) -> (YearOf, usize) {
-    let said = || {
+/// Parses the year after a period that recurs every year; unstated if there is none.
+pub(super) fn year_of(tokens: &[Token], which: Occurrence) -> (YearReference, usize) {
+    let stated = || {
+        // `October 1, 2025` and `5-Oct-2025`
         let comma = sign(tokens, ',').or_else(|| hyphen(tokens)).unwrap_or(0);
         if let Some((year, more)) = year_number(tokens.get(comma..)?) {
-            return Some((YearOf::Given(year), comma + more));
+            return Some((YearReference::Fixed(year), comma + more));
         }
-        let of = any(tokens, &["of", "in"]).unwrap_or(0);
+        let of = one_of(tokens, &["of", "in"]).unwrap_or(0);
         let rest = tokens.get(of..)?;
-        if let Some(more) = words(rest, &["the", "year"]).filter(|_| of == 1) {
-            return Some((YearOf::Relative(0), of + more));
+        if let Some(more) = word_sequence(rest, &["the", "year"]).filter(|_| of == 1) {
+            return Some((YearReference::Relative(0), of + more));
         }
         if let Some((year, more)) = year_number(rest) {
-            return Some((YearOf::Given(year), of + more));
+            return Some((YearReference::Fixed(year), of + more));
         }
         let relative = [("last", -1), ("previous", -1), ("this", 0), ("next", 1)];
         let (offset, more) = relative
             .into_iter()
-            .find_map(|(word, offset)| Some((offset, words(rest, &[word, "year"])?)))?;
-        Some((YearOf::Relative(offset), of + more))
+            .find_map(|(word, offset)| Some((offset, word_sequence(rest, &[word, "year"])?)))?;
+        Some((YearReference::Relative(offset), of + more))
     };
     match which {
-        Which::Latest => said().unwrap_or((YearOf::Open(which), 0)),
-        _ => (YearOf::Open(which), 0),
+        Occurrence::Latest => stated().unwrap_or((YearReference::Unstated(which), 0)),
+        _ => (YearReference::Unstated(which), 0),
     }
 }
 
-/// A `-` that joins what stands before it and behind it.
+/// Matches a `-` without spaces around it.
 fn hyphen(tokens: &[Token]) -> Option<usize> {
-    let is_joined = tokens.get(..2)?.iter().all(|token| token.touches);
+    let is_joined = tokens.get(..2)?.iter().all(|token| token.is_adjacent);
     sign(tokens, '-').filter(|_| is_joined)
 }
 
-/// One, where the list begins with the dot of `Oct.` and a year.
+/// Matches the dot of `Oct.` before a year.
 fn dot_before_year(tokens: &[Token]) -> usize {
     let is_before_year = year_number(tokens.get(1..).unwrap_or_default()).is_some();
     sign(tokens, '.').filter(|_| is_before_year).unwrap_or(0)
+}
+
+/// `2025-10-05`, `2025/10/05`, `2025-10`
+pub(super) fn iso(tokens: &[Token]) -> Parsed<Period> {
+    let (year, _) = year_number(tokens)?;
+    let year = YearReference::Fixed(year);
+    let sign = sign_between(tokens.get(1..)?)?;
+    let (month, digits) = part(tokens.get(2)?)?;
+    if sign_between(tokens.get(3..)?) == Some(sign)
+        && let Some((day, _)) = part(tokens.get(4)?)
+        && sign != '.'
+    {
+        let dates = Period::MonthDays {
+            month,
+            first: day,
+            last: day,
+            year,
+            weekday: None,
+        };
+        return Some((dates, 5));
+    }
+    let is_month = sign == '-' && digits == 2 && (1..=12).contains(&month);
+    is_month.then_some((Period::Month { month, year }, 3))
+}
+
+/// Parses `10/12/2025` in either order, and `12.10.2025`, which is always day first.
+pub(super) fn slashed(tokens: &[Token]) -> Parsed<Period> {
+    let (first, _) = part(tokens.first()?)?;
+    let sign = sign_between(tokens.get(1..)?)?;
+    let (second, _) = part(tokens.get(2)?)?;
+    if sign_between(tokens.get(3..)?)? != sign {
+        return None;
+    }
+    let (year, _) = year_number(tokens.get(4..)?)?;
+    if sign == '.' {
+        let dates = Period::MonthDays {
+            month: second,
+            first,
+            last: first,
+            year: YearReference::Fixed(year),
+            weekday: None,
+        };
+        return Some((dates, 5));
+    }
+    let numbers = (first, second);
+    Some((Period::NumericDate { numbers, year }, 5))
+}
+
+/// `2024`, `the year 2024`
+pub(super) fn year(tokens: &[Token]) -> Parsed<Period> {
+    let prefix = one_of(tokens, &["year"]).unwrap_or(0);
+    let (year, more) = year_number(tokens.get(prefix..)?)?;
+    // Any other number of four digits is an amount.
+    let is_likely = prefix == 1 || (1900..=2100).contains(&year);
+    is_likely.then_some((Period::Year(year), prefix + more))
+}
+
+/// Returns the sign that joins two numbers without spaces.
+fn sign_between(tokens: &[Token]) -> Option<char> {
+    match tokens {
+        [
+            Token {
+                kind: TokenKind::Sign(sign @ ('-' | '/' | '.')),
+                is_adjacent: true,
+                ..
+            },
+            Token {
+                is_adjacent: true, ..
+            },
+            ..,
+        ] => Some(*sign),
+        _ => None,
+    }
+}
+
+/// Parses a number of one or two digits, and returns the number of digits.
+fn part(token: &Token) -> Option<(i8, usize)> {
+    match token.kind {
+        TokenKind::Number(value, digits @ 1..=2) => Some((i8::try_from(value).ok()?, digits)),
+        _ => None,
+    }
 }

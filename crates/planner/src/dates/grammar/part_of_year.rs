@@ -1,69 +1,70 @@
-//! Quarters, halves and weeks by their numbers.
+//! Quarters, halves, and weeks by number.
 
 use super::calendar::{which, year_of};
-use super::reading::{Read, any, known, sign, words, year_number};
-use crate::dates::phrase::{Period, Which, YearOf};
-use crate::dates::token::{Kind, Token};
+use super::combinators::{Parsed, lookup, one_of, sign, word_sequence, year_number};
+use crate::dates::phrase::{Occurrence, Period, YearReference};
+use crate::dates::token::{Token, TokenKind};
 use crate::dates::vocabulary;
 
 /// Words before the number of a week.
 const WEEKS: &[&str] = &["cw", "kw", "week", "wk"];
 
 /// `Q3`, `Q3 2024`, `2024 Q3`, `2024Q3`, `third quarter of last year`, `last quarter of 2024`
-pub(super) fn quarter(tokens: &[Token]) -> Read<Period> {
+pub(super) fn quarter(tokens: &[Token]) -> Parsed<Period> {
     let quarter = |number: i8, year| {
         (1..=4).contains(&number).then_some(Period::Quarter {
             quarter: number,
             year,
         })
     };
-    if let Some(found) = behind_year(tokens, &["q"], quarter) {
+    if let Some(found) = after_year(tokens, &["q"], quarter) {
         return Some(found);
     }
-    if let Some(used) =
-        words(tokens, &["last", "quarter"]).or_else(|| words(tokens, &["final", "quarter"]))
+    if let Some(used) = word_sequence(tokens, &["last", "quarter"])
+        .or_else(|| word_sequence(tokens, &["final", "quarter"]))
     {
-        let (year, more) = year_of(tokens.get(used..)?, Which::Latest);
+        let (year, more) = year_of(tokens.get(used..)?, Occurrence::Latest);
+        // Without a year, `last quarter` is the previous quarter.
         return (0 < more).then_some((Period::Quarter { quarter: 4, year }, used + more));
     }
     let (which, mut used) = which(tokens);
-    let (number, more) = known(tokens.get(used..)?, vocabulary::quarter)?;
+    let (number, more) = lookup(tokens.get(used..)?, vocabulary::quarter)?;
     let is_word = !tokens.get(used)?.word()?.starts_with('q');
     used += more;
     if is_word {
-        used += any(tokens.get(used..)?, &["quarter"])?;
+        used += one_of(tokens.get(used..)?, &["quarter"])?;
     }
     let (year, more) = before_year(tokens.get(used..)?, which);
     Some((quarter(number, year)?, used + more))
 }
 
 /// `H1 2025`, `2025-H1`, `1H 2025`, `first half of last year`
-pub(super) fn half(tokens: &[Token]) -> Read<Period> {
+pub(super) fn half(tokens: &[Token]) -> Parsed<Period> {
     let half = |number: i8, year| {
         (1..=2)
             .contains(&number)
             .then_some(Period::Half { half: number, year })
     };
-    if let Some(found) = behind_year(tokens, &["h"], half) {
+    if let Some(found) = after_year(tokens, &["h"], half) {
         return Some(found);
     }
     let number = match &tokens.first()?.kind {
-        Kind::Word(word) => match word.as_str() {
+        TokenKind::Word(word) => match word.as_str() {
             "h1" | "1h" => Some((1, 1)),
             "h2" | "2h" => Some((2, 1)),
-            "first" => Some((1, 1 + any(tokens.get(1..)?, &["half"])?)),
-            "second" => Some((2, 1 + any(tokens.get(1..)?, &["half"])?)),
+            "first" => Some((1, 1 + one_of(tokens.get(1..)?, &["half"])?)),
+            "second" => Some((2, 1 + one_of(tokens.get(1..)?, &["half"])?)),
             _ => None,
         },
-        Kind::Ordinal(number @ 1..=2) => {
-            let half = any(tokens.get(1..)?, &["half"])?;
+        TokenKind::Ordinal(number @ 1..=2) => {
+            let half = one_of(tokens.get(1..)?, &["half"])?;
             Some((i8::try_from(*number).ok()?, 1 + half))
         }
         _ => None,
     };
     let (number, used) = number?;
-    let (year, more) = before_year(tokens.get(used..)?, Which::Latest);
-    // A match has halves, too, and so has each month.
+    let (year, more) = before_year(tokens.get(used..)?, Occurrence::Latest);
+    // Months and matches have halves, too.
     let is_year = 0 < more
         || tokens
             .first()?
@@ -73,24 +74,24 @@ pub(super) fn half(tokens: &[Token]) -> Read<Period> {
 }
 
 /// `2025-W40`, `2025W40`, `W40 2025`, `week 40 of 2025`, `KW 40`, `calendar week 1 2026`
-pub(super) fn week(tokens: &[Token]) -> Read<Period> {
+pub(super) fn week(tokens: &[Token]) -> Parsed<Period> {
     let week = |number: i8, year| {
         (1..=53)
             .contains(&number)
             .then_some(Period::Week { week: number, year })
     };
-    if let Some(found) = behind_year(tokens, &["w"], week) {
+    if let Some(found) = after_year(tokens, &["w"], week) {
         return Some(found);
     }
-    let kind = any(tokens, &["calendar", "iso"]).unwrap_or(0);
+    let kind = one_of(tokens, &["calendar", "iso"]).unwrap_or(0);
     let rest = tokens.get(kind..)?;
     let word = rest.first()?.word()?;
     let (number, mut used) = if WEEKS.contains(&word) {
-        let named = any(rest.get(1..)?, &["no", "number", "nr"]).unwrap_or(0);
+        let named = one_of(rest.get(1..)?, &["no", "number", "nr"]).unwrap_or(0);
         let dot = sign(rest.get(1 + named..)?, '.')
             .filter(|_| named == 1)
             .unwrap_or(0);
-        let Kind::Number(number, 1..=2) = rest.get(1 + named + dot)?.kind else {
+        let TokenKind::Number(number, 1..=2) = rest.get(1 + named + dot)?.kind else {
             return None;
         };
         (i8::try_from(number).ok()?, 2 + named + dot)
@@ -100,23 +101,23 @@ pub(super) fn week(tokens: &[Token]) -> Read<Period> {
         (number.filter(|_| is_week)?, 1)
     };
     used += kind;
-    let (year, more) = before_year(tokens.get(used..)?, Which::Latest);
-    // `W40` alone may be anything.
+    let (year, more) = before_year(tokens.get(used..)?, Occurrence::Latest);
+    // `W40` alone has other meanings.
     let is_week = 0 < more || numbered(word).is_none_or(|(letters, _)| letters != "w");
     is_week.then_some((week(number, year)?, used + more))
 }
 
-/// A year and behind it a letter with a number: `2024-Q2`, `2024 Q2`, `2024Q2`.
-fn behind_year(
+/// Parses a year followed by a letter with a number: `2024-Q2`, `2024 Q2`, `2024Q2`.
+fn after_year(
     tokens: &[Token],
     letters: &[&str],
-    period: impl Fn(i8, YearOf) -> Option<Period>,
-) -> Read<Period> {
+    period: impl Fn(i8, YearReference) -> Option<Period>,
+) -> Parsed<Period> {
     if let Some((year, used)) = year_number(tokens) {
         let used = used + sign(tokens.get(used..)?, '-').unwrap_or(0);
         let (found, number) = numbered(tokens.get(used)?.word()?)?;
         let number = number.filter(|_| letters.contains(&found))?;
-        return Some((period(number, YearOf::Given(year))?, used + 1));
+        return Some((period(number, YearReference::Fixed(year))?, used + 1));
     }
     let word = tokens.first()?.word()?;
     let (year, rest) = word.split_at_checked(4)?;
@@ -124,17 +125,17 @@ fn behind_year(
     let year: i16 = year.parse().ok().filter(|year| is_year && 0 < *year)?;
     let (found, number) = numbered(rest)?;
     let number = number.filter(|_| letters.contains(&found))?;
-    Some((period(number, YearOf::Given(year))?, 1))
+    Some((period(number, YearReference::Fixed(year))?, 1))
 }
 
-/// The letters and the number of `q2`.
+/// Splits `q2` into letters and number.
 fn numbered(word: &str) -> Option<(&str, Option<i8>)> {
     let (letters, number) = word.split_at(word.find(|letter: char| letter.is_ascii_digit())?);
     (number.len() <= 2).then_some((letters, number.parse().ok()))
 }
 
-/// The year behind the number of a part of it, also behind a slash: `Q2/2024`.
-fn before_year(tokens: &[Token], which: Which) -> (YearOf, usize) {
+/// Parses the year after a part of it, also after a slash: `Q2/2024`.
+fn before_year(tokens: &[Token], which: Occurrence) -> (YearReference, usize) {
     let slash = sign(tokens, '/').unwrap_or(0);
     let (year, more) = year_of(tokens.get(slash..).unwrap_or_default(), which);
     (year, if more == 0 { 0 } else { more + slash })

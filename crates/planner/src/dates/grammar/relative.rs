@@ -1,7 +1,7 @@
-//! Periods that are counted from today.
+//! Periods counted from today.
 
-use super::reading::{Read, any, count, count_or_one, known, words};
-use crate::dates::phrase::{Period, Unit};
+use super::combinators::{Parsed, count, count_or_one, lookup, one_of, sign, word_sequence};
+use crate::dates::phrase::{Period, TimeUnit};
 use crate::dates::token::Token;
 use crate::dates::vocabulary;
 
@@ -18,21 +18,25 @@ const DAYS: &[(&[&str], i32)] = &[
     (&["day", "after", "tomorrow"], 2),
 ];
 
-const TO_DATE: &[(&str, Unit)] = &[
-    ("wtd", Unit::Week),
-    ("mtd", Unit::Month),
-    ("qtd", Unit::Quarter),
-    ("ytd", Unit::Year),
+const TO_DATE: &[(&str, TimeUnit)] = &[
+    ("wtd", TimeUnit::Week),
+    ("mtd", TimeUnit::Month),
+    ("qtd", TimeUnit::Quarter),
+    ("ytd", TimeUnit::Year),
 ];
 
 /// `yesterday`, `the day after tomorrow`
-pub(super) fn named(tokens: &[Token]) -> Read<Period> {
-    DAYS.iter()
-        .find_map(|(said, offset)| Some((Period::Offset(*offset, Unit::Day), words(tokens, said)?)))
+pub(super) fn named(tokens: &[Token]) -> Parsed<Period> {
+    DAYS.iter().find_map(|(words, offset)| {
+        Some((
+            Period::Offset(*offset, TimeUnit::Day),
+            word_sequence(tokens, words)?,
+        ))
+    })
 }
 
 /// `last 30 days`, `previous two months`, `next year`, `this week`
-pub(super) fn counted(tokens: &[Token]) -> Read<Period> {
+pub(super) fn counted(tokens: &[Token]) -> Parsed<Period> {
     let direction = tokens.first()?.word()?;
     let mut used = 1;
     let mut is_whole = skip_adjective(tokens, &mut used);
@@ -41,25 +45,27 @@ pub(super) fn counted(tokens: &[Token]) -> Read<Period> {
         number
     });
     is_whole |= skip_adjective(tokens, &mut used);
-    let (unit, more) = known(tokens.get(used..)?, vocabulary::unit)?;
+    let (unit, more) = lookup(tokens.get(used..)?, vocabulary::unit)?;
     used += more;
     let one = number.unwrap_or(1);
     if one < 1 {
         return None;
     }
-    let is_short = matches!(unit, Unit::Minute | Unit::Hour);
-    let is_calendar =
-        is_whole || number.is_none() && matches!(unit, Unit::Month | Unit::Quarter | Unit::Year);
+    let is_short = matches!(unit, TimeUnit::Minute | TimeUnit::Hour);
+    let is_calendar = is_whole
+        || number.is_none() && matches!(unit, TimeUnit::Month | TimeUnit::Quarter | TimeUnit::Year);
+    // A number and `past` count back from today. `previous` means whole calendar units, and so does `last` before a month, a
+    // quarter, or a year.
     let period = match direction {
-        // There is no first day of a fortnight that all agree on.
-        "this" | "current" if unit == Unit::Fortnight => return None,
-        "this" | "current" if number.is_none() => Period::Current(unit),
-        "previous" | "preceding" | "prior" if !is_short => Period::Whole(-one, -1, unit),
-        "last" if is_calendar && !is_short => Period::Whole(-one, -1, unit),
-        "past" if is_whole && !is_short => Period::Whole(-one, -1, unit),
+        // A fortnight has no agreed first day.
+        "this" | "current" if unit == TimeUnit::Fortnight => return None,
+        "this" | "current" if number.is_none() => Period::ToDate(unit),
+        "previous" | "preceding" | "prior" if !is_short => Period::CalendarUnits(-one, -1, unit),
+        "last" if is_calendar && !is_short => Period::CalendarUnits(-one, -1, unit),
+        "past" if is_whole && !is_short => Period::CalendarUnits(-one, -1, unit),
         "last" | "past" | "previous" | "preceding" | "prior" => Period::Rolling(-one, unit),
-        "next" if (is_whole || number.is_none()) && !is_short && unit != Unit::Fortnight => {
-            Period::Whole(1, one, unit)
+        "next" if (is_whole || number.is_none()) && !is_short && unit != TimeUnit::Fortnight => {
+            Period::CalendarUnits(1, one, unit)
         }
         "next" | "coming" | "upcoming" | "following" => Period::Rolling(one, unit),
         _ => return None,
@@ -69,53 +75,57 @@ pub(super) fn counted(tokens: &[Token]) -> Read<Period> {
 
 fn skip_adjective(tokens: &[Token], used: &mut usize) -> bool {
     let rest = tokens.get(*used..).unwrap_or_default();
-    let skipped = any(rest, &["calendar", "complete", "full", "whole"]);
+    let skipped = one_of(rest, &["calendar", "complete", "full", "whole"]);
     *used += skipped.unwrap_or(0);
     skipped.is_some()
 }
 
 /// `3 days ago`, `in two weeks`, `a month from now`, `the week before last`
-pub(super) fn distant(tokens: &[Token]) -> Read<Period> {
+pub(super) fn distant(tokens: &[Token]) -> Parsed<Period> {
     around(tokens).or_else(|| {
-        let comes = any(tokens, &["in"]).unwrap_or(0);
+        let comes = one_of(tokens, &["in"]).unwrap_or(0);
         let (number, more) = count_or_one(tokens.get(comes..)?)?;
         let mut used = comes + more;
-        let (unit, more) = known(tokens.get(used..)?, vocabulary::unit)?;
+        let (unit, more) = lookup(tokens.get(used..)?, vocabulary::unit)?;
         used += more;
         if comes == 1 {
-            let behind = any(tokens.get(used..)?, &["time"]).unwrap_or(0);
-            return Some((Period::Offset(number, unit), used + behind));
+            let more_time = one_of(tokens.get(used..)?, &["time"]).unwrap_or(0);
+            return Some((Period::Offset(number, unit), used + more_time));
         }
         let rest = tokens.get(used..)?;
-        if let Some(more) = any(rest, &["ago", "back", "earlier"]) {
+        if let Some(more) = one_of(rest, &["ago", "back", "earlier"]) {
             return Some((Period::Offset(-number, unit), used + more));
         }
-        let more = words(rest, &["from", "now"]).or_else(|| words(rest, &["from", "today"]));
+        let more = word_sequence(rest, &["from", "now"])
+            .or_else(|| word_sequence(rest, &["from", "today"]));
         Some((Period::Offset(number, unit), used + more?))
     })
 }
 
-fn around(tokens: &[Token]) -> Read<Period> {
-    let (unit, used) = known(tokens, vocabulary::unit)?;
-    let rest = tokens.get(used..).filter(|_| unit != Unit::Fortnight)?;
-    if let Some(more) = words(rest, &["before", "last"]) {
-        return Some((Period::Whole(-2, -2, unit), used + more));
+fn around(tokens: &[Token]) -> Parsed<Period> {
+    let (unit, used) = lookup(tokens, vocabulary::unit)?;
+    let rest = tokens.get(used..).filter(|_| unit != TimeUnit::Fortnight)?;
+    if let Some(more) = word_sequence(rest, &["before", "last"]) {
+        return Some((Period::CalendarUnits(-2, -2, unit), used + more));
     }
-    let more = words(rest, &["after", "next"])?;
-    Some((Period::Whole(2, 2, unit), used + more))
+    let more = word_sequence(rest, &["after", "next"])?;
+    Some((Period::CalendarUnits(2, 2, unit), used + more))
 }
 
 /// `year to date`, `YTD`
-pub(super) fn to_date(tokens: &[Token]) -> Read<Period> {
+pub(super) fn to_date(tokens: &[Token]) -> Parsed<Period> {
     let short = TO_DATE
         .iter()
-        .find_map(|(word, unit)| Some((*unit, any(tokens, &[*word])?)));
+        .find_map(|(word, unit)| Some((*unit, one_of(tokens, &[*word])?)));
     let long = || {
-        let (unit, used) = known(tokens, vocabulary::unit)?;
-        let hyphen = super::reading::sign(tokens.get(used..)?, '-').unwrap_or(0);
+        let (unit, used) = lookup(tokens, vocabulary::unit)?;
+        let hyphen = sign(tokens.get(used..)?, '-').unwrap_or(0);
         let used = used + hyphen;
-        Some((unit, used + words(tokens.get(used..)?, &["to", "date"])?))
+        Some((
+            unit,
+            used + word_sequence(tokens.get(used..)?, &["to", "date"])?,
+        ))
     };
     let (unit, used) = short.or_else(long)?;
-    Some((Period::Current(unit), used))
+    Some((Period::ToDate(unit), used))
 }

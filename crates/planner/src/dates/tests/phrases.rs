@@ -1,4 +1,4 @@
-//! The table of phrases, on plain days and on those at the edges of months and years.
+//! The documented phrases, on ordinary days and at the ends of months and years.
 
 use super::check;
 

@@ -1,13 +1,13 @@
-//! The day is that of the zone, whatever day it is elsewhere.
+//! Phrases resolve by the calendar day of the zone.
 
 use super::super::{Now, TimeError, Zone, resolve};
-use super::told;
+use super::display;
 
 fn check(now: &str, zone: &str, cases: &[(&str, &str)]) {
     let now_there = Now::parse(now, &Zone::named(zone).unwrap()).unwrap();
     for (phrase, expected) in cases {
         assert_eq!(
-            told(resolve(phrase, &now_there)),
+            display(resolve(phrase, &now_there)),
             *expected,
             "`{phrase}` at {now} in {zone}"
         );
@@ -128,8 +128,8 @@ fn moments_as_people_write_them() {
     );
     assert_eq!(today("2025-10-12").as_deref(), Ok("2025-10-12"));
     assert_eq!(today("noon"), Err(TimeError::Malformed("noon".to_owned())));
-    let told = |text| Now::parse(text, &berlin).unwrap().to_string();
-    assert_eq!(told("2025-10-12"), "2025-10-12 (Sunday), Europe/Berlin");
+    let display = |text| Now::parse(text, &berlin).unwrap().to_string();
+    assert_eq!(display("2025-10-12"), "2025-10-12 (Sunday), Europe/Berlin");
     let nowhere = Zone::named("Mars/Olympus").unwrap_err();
     assert_eq!(nowhere, TimeError::UnknownZone("Mars/Olympus".to_owned()));
 }

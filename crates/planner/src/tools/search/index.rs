@@ -1,4 +1,4 @@
-//! Tools, ready to be searched.
+//! The search index of tools.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -6,74 +6,72 @@ use std::fmt;
 use std::sync::Arc;
 
 use bm25::{Embedder, EmbedderBuilder, Embedding, Scorer, TokenEmbedder, TokenEmbedding};
-use planwright_core::Tool;
+use planwright_core::{Tool, Value};
 
-use super::document;
-use super::words::{Words, words};
+use super::tokenizer::{ToolTokenizer, tokenize};
 
-/// The most words of a query that count.
-const MOST_WORDS: usize = 32;
+/// The number of words of a query that count.
+const MAX_QUERY_WORDS: usize = 32;
 
-/// The shortest word that may stand for the longer ones which begin with it.
-const SHORTEST_BEGINNING: usize = 3;
+/// The shortest word that is expanded as a prefix.
+const MIN_PREFIX_LENGTH: usize = 3;
 
-/// How many words a beginning stands for.
-const MOST_ENDINGS: usize = 8;
+/// The number of words that a prefix expands to.
+const MAX_PREFIX_MATCHES: usize = 8;
 
-/// Tools, ready to be searched.
+/// A searchable index of tools.
 ///
-/// Whatever is found comes in the same order each time: the best first, and of tools that are as good the one that comes first in the
-/// catalog.
+/// Results have a deterministic order: the best first, and tools of equal score in catalog order.
 pub struct SearchIndex {
-    entries: Vec<Entry>,
+    entries: Vec<IndexedTool>,
     scorer: Scorer<usize, u64>,
     vocabulary: BTreeSet<String>,
 }
 
-/// A tool, and the words of its names.
-struct Entry {
+/// A tool, and the words of its bare and its qualified name.
+struct IndexedTool {
     tool: Arc<Tool>,
     names: [Vec<String>; 2],
 }
 
-/// A tool that was found.
+/// A tool found by a search.
 #[derive(Clone, Debug)]
-pub struct Hit {
+pub struct ToolHit {
     /// The tool.
     pub tool: Arc<Tool>,
-    /// How well it fits, by BM25: to be compared with others of the same search only.
+    /// The BM25 score; comparable only within one search.
     pub score: f32,
-    /// Whether what was looked for is its very name.
+    /// True if the query is the tool's exact name.
     pub is_named: bool,
 }
 
-/// How a name fits a query.
+/// The match between a tool's name and a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Naming {
-    /// It is another name.
-    Other,
-    /// It has the same words.
+enum NameMatch {
+    /// Different names.
+    None,
+    /// The same words.
     SameWords,
-    /// It is the name.
-    Same,
+    /// The exact name.
+    Exact,
 }
 
 impl SearchIndex {
-    /// Reads `tools`.
+    /// Indexes `tools`.
     pub fn new<'a>(tools: impl IntoIterator<Item = &'a Arc<Tool>>) -> Self {
         let tools: Vec<&Arc<Tool>> = tools.into_iter().collect();
-        let texts: Vec<String> = tools.iter().map(|tool| document::text(tool)).collect();
+        let texts: Vec<String> = tools.iter().map(|tool| indexed_text(tool)).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let embedder: Embedder<u64, Words> =
-            EmbedderBuilder::with_tokenizer_and_fit_to_corpus(Words, &texts).build();
+        let embedder: Embedder<u64, ToolTokenizer> =
+            EmbedderBuilder::with_tokenizer_and_fit_to_corpus(ToolTokenizer, &texts).build();
         let mut scorer = Scorer::new();
         let mut vocabulary = BTreeSet::new();
         for (index, text) in texts.iter().enumerate() {
             scorer.upsert(&index, embed(&embedder, text));
-            vocabulary.extend(words(text));
+            vocabulary.extend(tokenize(text));
         }
-        let entry = |tool: &&Arc<Tool>| Entry {
-            names: [words(&tool.name), words(&tool.qualified_name())],
+        let entry = |tool: &&Arc<Tool>| IndexedTool {
+            names: [tokenize(&tool.name), tokenize(&tool.qualified_name())],
             tool: Arc::clone(tool),
         };
         Self {
@@ -83,67 +81,71 @@ impl SearchIndex {
         }
     }
 
-    /// The tools that `query` is about, at most `limit`. A tool of that name comes first; for a query without words it is all
-    /// tools, in the order of the catalog.
-    pub fn search(&self, query: &str, limit: usize) -> Vec<Hit> {
+    /// Finds the best `limit` tools for `query`. A tool of that name comes first; an empty query returns all tools, in catalog
+    /// order.
+    pub fn search(&self, query: &str, limit: usize) -> Vec<ToolHit> {
         self.search_of(None, query, limit)
     }
 
-    /// As [`search`](Self::search), among the tools of one server where `server` names it.
-    pub fn search_of(&self, server: Option<&str>, query: &str, limit: usize) -> Vec<Hit> {
+    /// Searches like [`search`](Self::search), restricted to the tools of `server` if given.
+    pub fn search_of(&self, server: Option<&str>, query: &str, limit: usize) -> Vec<ToolHit> {
         let query = query.trim();
-        let asked = words(query);
+        let query_words = tokenize(query);
         let mut scores: Vec<Option<f32>> = vec![None; self.entries.len()];
-        for found in self.scorer.matches(&self.embed_query(&asked)) {
+        for found in self.scorer.matches(&self.embed_query(&query_words)) {
             if let Some(score) = scores.get_mut(found.id) {
                 *score = Some(found.score);
             }
         }
-        let mut found: Vec<(Naming, f32, &Entry)> = self
+        let mut found: Vec<(NameMatch, f32, &IndexedTool)> = self
             .entries
             .iter()
             .zip(scores)
             .filter(|(entry, _)| server.is_none_or(|server| *entry.tool.server == *server))
             .filter_map(|(entry, score)| {
-                let naming = entry.naming(query, &asked);
-                let fits = score.is_some() || naming > Naming::Other || query.is_empty();
-                fits.then_some((naming, score.unwrap_or(0.0), entry))
+                let name_match = entry.name_match(query, &query_words);
+                // The tokenizer may drop all words of an exact name, which then has no score.
+                let fits = score.is_some() || name_match > NameMatch::None || query.is_empty();
+                fits.then_some((name_match, score.unwrap_or(0.0), entry))
             })
             .collect();
-        // Stable: what is equal stays in the order of the catalog.
-        found.sort_by(|(naming, score, _), (other_naming, other_score, _)| {
-            let by_score = other_score.partial_cmp(score).unwrap_or(Ordering::Equal);
-            other_naming.cmp(naming).then(by_score)
-        });
+        // The sort is stable and keeps the catalog order of equal tools.
+        found.sort_by(
+            |(name_match, score, _), (other_name_match, other_score, _)| {
+                let by_score = other_score.partial_cmp(score).unwrap_or(Ordering::Equal);
+                other_name_match.cmp(name_match).then(by_score)
+            },
+        );
         let hits = found.into_iter().take(limit);
-        hits.map(|(naming, score, entry)| Hit {
+        hits.map(|(name_match, score, entry)| ToolHit {
             tool: Arc::clone(&entry.tool),
             score,
-            is_named: naming == Naming::Same,
+            is_named: name_match == NameMatch::Exact,
         })
         .collect()
     }
 
-    /// How many tools there are.
+    /// Returns the number of tools.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are no tools.
+    /// Returns true if there are no tools.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Each word once; one that no tool has stands for those that begin with it, such as `repo` for `repository`.
-    fn embed_query(&self, asked: &[String]) -> Embedding<u64> {
+    /// Embeds each word of a query once. A word that no tool has expands to the words it is a prefix of, such as `repo` to
+    /// `repository`.
+    fn embed_query(&self, query_words: &[String]) -> Embedding<u64> {
         let mut known: Vec<&str> = Vec::new();
-        for word in asked.iter().take(MOST_WORDS) {
+        for word in query_words.iter().take(MAX_QUERY_WORDS) {
             if self.vocabulary.contains(word) {
                 known.push(word);
-            } else if word.len() >= SHORTEST_BEGINNING {
+            } else if word.len() >= MIN_PREFIX_LENGTH {
                 let from = self.vocabulary.range(word.clone()..);
                 let begin = from.take_while(|longer| longer.starts_with(word.as_str()));
-                known.extend(begin.take(MOST_ENDINGS).map(String::as_str));
+                known.extend(begin.take(MAX_PREFIX_MATCHES).map(String::as_str));
             }
         }
         let mut seen = BTreeSet::new();
@@ -156,15 +158,15 @@ impl SearchIndex {
     }
 }
 
-impl Entry {
-    fn naming(&self, query: &str, asked: &[String]) -> Naming {
+impl IndexedTool {
+    fn name_match(&self, query: &str, query_words: &[String]) -> NameMatch {
         let tool = &self.tool;
         if *query == *tool.name || query == tool.qualified_name() || query == tool.model_name() {
-            Naming::Same
-        } else if !asked.is_empty() && self.names.iter().any(|name| name == asked) {
-            Naming::SameWords
+            NameMatch::Exact
+        } else if !query_words.is_empty() && self.names.iter().any(|name| name == query_words) {
+            NameMatch::SameWords
         } else {
-            Naming::Other
+            NameMatch::None
         }
     }
 }
@@ -177,10 +179,80 @@ impl fmt::Debug for SearchIndex {
     }
 }
 
-/// The words of `text` with their weights, each once: the scorer looks at the first of each alone.
-fn embed(embedder: &Embedder<u64, Words>, text: &str) -> Embedding<u64> {
+/// Embeds `text` with each token once, because the scorer reads only the first of equal tokens.
+fn embed(embedder: &Embedder<u64, ToolTokenizer>, text: &str) -> Embedding<u64> {
     let mut embedding = embedder.embed(text);
     embedding.0.sort_by_key(|token| token.index);
     embedding.0.dedup_by_key(|token| token.index);
     embedding
+}
+
+/// The depth of nested parameters that are indexed.
+const MAX_PARAMETER_DEPTH: usize = 4;
+
+/// The number of parameters of a tool that are indexed, including nested ones.
+const MAX_PARAMETERS: usize = 200;
+
+/// Returns the text to index for a tool. Repetition is weight: the name weighs more than the description.
+fn indexed_text(tool: &Tool) -> String {
+    let mut text = String::new();
+    let mut add = |part: &str, times: usize| {
+        for _ in 0..times {
+            text.push_str(part);
+            text.push('\n');
+        }
+    };
+    // BM25 counts occurrences, so that a repeated text weighs more.
+    add(&tool.name, 4);
+    add(&tool.server, 1);
+    add(tool.title.as_deref().unwrap_or_default(), 2);
+    add(tool.description.as_deref().unwrap_or_default(), 1);
+    let mut left = MAX_PARAMETERS;
+    add_parameters(
+        tool.input.as_value(),
+        MAX_PARAMETER_DEPTH,
+        &mut left,
+        &mut |part| {
+            add(part, 1);
+        },
+    );
+    text
+}
+
+/// Adds the names, titles, descriptions, and enum values of the properties of `schema`. References are not followed.
+fn add_parameters(schema: &Value, depth: usize, left: &mut usize, add: &mut impl FnMut(&str)) {
+    let Some(deeper) = depth.checked_sub(1) else {
+        return;
+    };
+    for (name, property) in schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+    {
+        if *left == 0 {
+            return;
+        }
+        *left -= 1;
+        add(name);
+        for word in ["title", "description"] {
+            add(property
+                .get(word)
+                .and_then(Value::as_text)
+                .unwrap_or_default());
+        }
+        for choice in property
+            .get("enum")
+            .and_then(Value::as_list)
+            .into_iter()
+            .flatten()
+            .take(20)
+        {
+            add(choice.as_text().unwrap_or_default());
+        }
+        add_parameters(property, deeper, left, add);
+        if let Some(items) = property.get("items") {
+            add_parameters(items, deeper, left, add);
+        }
+    }
 }

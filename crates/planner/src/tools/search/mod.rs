@@ -1,10 +1,9 @@
-//! Finding tools by words: BM25 over their names, titles, descriptions and parameters.
+//! Finds tools by words: BM25 over their names, titles, descriptions, and parameters.
 
-mod document;
 mod index;
-mod words;
-
-pub use index::{Hit, SearchIndex};
+mod tokenizer;
 
 #[cfg(test)]
 mod tests;
+
+pub use index::{SearchIndex, ToolHit};

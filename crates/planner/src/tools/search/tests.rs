@@ -1,4 +1,4 @@
-//! What is found, and in which order.
+//! Ranking of search results.
 
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ fn the_best_comes_first() {
 }
 
 #[test]
-fn a_name_comes_before_all_else() {
+fn exact_names_come_first() {
     check("send", &["mail.send"]);
     check(
         "mail.search",
@@ -127,7 +127,7 @@ fn limits_and_servers() {
 }
 
 #[test]
-fn equals_keep_the_order_of_the_catalog() {
+fn equal_scores_keep_catalog_order() {
     let tools: Vec<Arc<Tool>> = (0..300)
         .map(|index| Arc::new(tool("s", &format!("t{index}"), "Count the sheep.", "{}")))
         .collect();
@@ -144,7 +144,7 @@ fn equals_keep_the_order_of_the_catalog() {
 
 proptest! {
     #[test]
-    fn no_query_makes_it_panic(query in ".{0,60}", limit in 0_usize..12) {
+    fn any_query_is_accepted(query in ".{0,60}", limit in 0_usize..12) {
         let found = names(None, &query, limit);
         prop_assert!(found.len() <= limit);
         prop_assert_eq!(found, names(None, &query, limit));

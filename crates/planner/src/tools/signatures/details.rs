@@ -1,32 +1,32 @@
-//! All that a model may want to know of a tool.
+//! The full description of a tool for a model.
 
 use std::fmt::Write as _;
 
 use planwright_core::{Tool, Value};
 
-use super::shape::{self, Limits, shape};
+use super::prose::{multi_line, one_line};
+use super::shape::{self, ShapeLimits, shape};
 use super::signature::{marks, parameter};
-use super::wording::{one_line, whole};
 
-/// How far the shape of one parameter may go.
-const PARAMETER: Limits = Limits {
+/// The limits of the shape of a parameter.
+const PARAMETER_LIMITS: ShapeLimits = ShapeLimits {
     depth: 6,
     bytes: 2000,
 };
 
-/// How far the shape of what a tool gives may go.
-const OUTPUT: Limits = Limits {
+/// The limits of the shape of the output.
+const OUTPUT_LIMITS: ShapeLimits = ShapeLimits {
     depth: 8,
     bytes: 4000,
 };
 
-/// How deep the descriptions of parameters within parameters are told.
-const DEPTH: usize = 4;
+/// The depth of nested parameters that are described.
+const MAX_DEPTH: usize = 4;
 
-/// How many parameters are told, those of parameters included.
-const PARAMETERS: usize = 200;
+/// The number of parameters that are described, including nested ones.
+const MAX_PARAMETERS: usize = 200;
 
-/// Everything about `tool`: what it does, its parameters with what is said of each, what it gives, its effects.
+/// Describes `tool` in full: its description, its parameters, its output, and its effects.
 pub fn details(tool: &Tool) -> String {
     let mut text = tool.qualified_name();
     if let Some(title) = tool
@@ -38,34 +38,34 @@ pub fn details(tool: &Tool) -> String {
         let _ = write!(text, ": {title}");
     }
     text.push('\n');
-    if let Some(said) = tool
+    if let Some(description) = tool
         .description
         .as_deref()
-        .map(whole)
-        .filter(|said| !said.is_empty())
+        .map(multi_line)
+        .filter(|text| !text.is_empty())
     {
-        text += &said;
+        text += &description;
         text.push('\n');
     }
     let root = tool.input.as_value();
-    let mut told = String::new();
-    let mut left = PARAMETERS;
-    parameters(root, root, "", DEPTH, &mut left, &mut told);
-    text += if told.is_empty() {
+    let mut lines = String::new();
+    let mut left = MAX_PARAMETERS;
+    parameters(root, root, "", MAX_DEPTH, &mut left, &mut lines);
+    text += if lines.is_empty() {
         "takes nothing that is described\n"
     } else {
         "takes:\n"
     };
-    text += &told;
+    text += &lines;
     if !tool.output.is_any() {
         let output = tool.output.as_value();
-        let _ = writeln!(text, "gives: {}", shape(output, output, OUTPUT));
+        let _ = writeln!(text, "gives: {}", shape(output, output, OUTPUT_LIMITS));
     }
     let _ = writeln!(text, "effects: {}", effects(tool).join(", "));
     text
 }
 
-/// One line for each parameter, with its path before it where it stands in another one.
+/// Writes one line per parameter, prefixed with its path if it is nested.
 fn parameters(
     schema: &Value,
     root: &Value,
@@ -85,7 +85,7 @@ fn parameters(
         *left -= 1;
         let is_required = required.contains(&&**name);
         let description = described(property, root);
-        // Its shape is in the line of the parameter around it already.
+        // The line of the enclosing parameter already has the shape of a nested one.
         let is_inner = !path.is_empty();
         if !(is_inner && description.is_none()) {
             let line = if is_inner {
@@ -95,7 +95,7 @@ fn parameters(
                     if is_required { "" } else { "?" }
                 )
             } else {
-                parameter(name, property, is_required, root, PARAMETER)
+                parameter(name, property, is_required, root, PARAMETER_LIMITS)
             };
             let _ = write!(text, "- {path}{line}");
             if let Some(description) = description {
@@ -112,13 +112,14 @@ fn parameters(
     }
 }
 
-/// What is said of a parameter: its description, bounds, format.
+/// Returns the description of a parameter with its constraints.
 fn described(property: &Value, root: &Value) -> Option<String> {
     let target = shape::resolved(property, root);
+    // Keywords beside a reference override those of its target.
     let get = |word: &str| property.get(word).or_else(|| target.get(word));
-    let said = get("description")
+    let description = get("description")
         .and_then(Value::as_text)
-        .map(|said| one_line(said).into_owned());
+        .map(|description| one_line(description).into_owned());
     let bounds = [
         "format",
         "pattern",
@@ -130,12 +131,13 @@ fn described(property: &Value, root: &Value) -> Option<String> {
     ];
     let sizes = ["minLength", "maxLength", "minItems", "maxItems"];
     let words = bounds.iter().chain(&sizes);
-    let told = words.filter_map(|word| Some(format!("{word} {}", shape::literal(get(word)?)?)));
-    let told: Vec<String> = told.collect();
-    let bounds = (!told.is_empty()).then(|| format!("({})", told.join(", ")));
-    let parts: Vec<String> = said
+    let constraints =
+        words.filter_map(|word| Some(format!("{word} {}", shape::literal(get(word)?)?)));
+    let constraints: Vec<String> = constraints.collect();
+    let bounds = (!constraints.is_empty()).then(|| format!("({})", constraints.join(", ")));
+    let parts: Vec<String> = description
         .into_iter()
-        .filter(|said| !said.is_empty())
+        .filter(|description| !description.is_empty())
         .chain(bounds)
         .collect();
     (!parts.is_empty()).then(|| parts.join(" "))

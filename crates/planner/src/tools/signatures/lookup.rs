@@ -1,4 +1,4 @@
-//! Tools that a model asks about by their names.
+//! Looks up tools by the names that a model gives.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,29 +8,32 @@ use planwright_dialects::document::nearest;
 
 use super::details::details;
 
-/// What a name leads to. As text it is what a model should be told.
+/// The result of looking up a name. Its text form is addressed to a model.
 #[derive(Clone, Debug)]
-pub enum Found {
+pub enum LookupResult {
     /// A tool.
     Tool(Arc<Tool>),
-    /// The name does not lead to one tool.
+    /// An ambiguous name.
     Several {
-        /// Why not, as one clause.
+        /// The reason, as one clause.
         reason: String,
-        /// Names that lead to one each.
+        /// Names that are unambiguous.
         names: Vec<String>,
     },
-    /// There is none.
+    /// An unknown name.
     Unknown {
-        /// The name, as it was asked for.
+        /// The name as given.
         name: String,
-        /// The name that was probably meant.
+        /// The most similar name.
         nearest: Option<String>,
     },
 }
 
-/// What each of `names` leads to, in their order; a name that is asked for twice is told once.
-pub fn look_up<'n>(catalog: &Catalog, names: impl IntoIterator<Item = &'n str>) -> Vec<Found> {
+/// Looks up each name in order; a duplicate name has one result.
+pub fn look_up<'n>(
+    catalog: &Catalog,
+    names: impl IntoIterator<Item = &'n str>,
+) -> Vec<LookupResult> {
     let mut seen: Vec<&str> = Vec::new();
     let mut found = Vec::new();
     for name in names {
@@ -42,8 +45,8 @@ pub fn look_up<'n>(catalog: &Catalog, names: impl IntoIterator<Item = &'n str>) 
     found
 }
 
-impl Found {
-    /// The tool, where there is one.
+impl LookupResult {
+    /// Returns the tool if there is one.
     pub fn tool(&self) -> Option<&Arc<Tool>> {
         match self {
             Self::Tool(tool) => Some(tool),
@@ -52,7 +55,7 @@ impl Found {
     }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for LookupResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tool(tool) => f.write_str(&details(tool)),
@@ -76,26 +79,26 @@ impl fmt::Display for Found {
     }
 }
 
-fn find(catalog: &Catalog, name: &str) -> Found {
+fn find(catalog: &Catalog, name: &str) -> LookupResult {
     match catalog.find(name) {
-        Lookup::Found(tool) => Found::Tool(tool),
-        Lookup::Ambiguous(tools) => Found::Several {
+        Lookup::Found(tool) => LookupResult::Tool(tool),
+        Lookup::Ambiguous(tools) => LookupResult::Several {
             reason: catalog.ambiguity(name, &tools),
             names: tools
                 .iter()
                 .map(|tool| catalog.certain_name(tool))
                 .collect(),
         },
-        Lookup::Unknown => Found::Unknown {
+        Lookup::Unknown => LookupResult::Unknown {
             name: name.to_owned(),
-            nearest: meant(catalog, name),
+            nearest: nearest_name(catalog, name),
         },
     }
 }
 
-/// The tool that was probably meant: one of that name of another server, else the one whose name differs least. None if the name
-/// belongs to a server of which no tool is known.
-fn meant(catalog: &Catalog, name: &str) -> Option<String> {
+/// Returns the tool that was probably meant: one of the same bare name on another server, else the one with the most similar
+/// name. `None` if the name belongs to a server without known tools.
+fn nearest_name(catalog: &Catalog, name: &str) -> Option<String> {
     let owner = catalog.servers().owner(name);
     if owner.is_some_and(|owner| catalog.tools().all(|tool| tool.server != *owner)) {
         return None;
@@ -104,8 +107,8 @@ fn meant(catalog: &Catalog, name: &str) -> Option<String> {
         let tools = catalog.tools();
         tools.filter(|tool| catalog.servers().leave_free(&tool.name, &tool.server))
     };
-    let behind = |sign: &str| name.split_once(sign).map(|(_, bare)| bare);
-    for bare in [behind("."), behind("__")].into_iter().flatten() {
+    let after = |sign: &str| name.split_once(sign).map(|(_, bare)| bare);
+    for bare in [after("."), after("__")].into_iter().flatten() {
         if let Some(tool) = known().find(|tool| *tool.name == *bare) {
             return Some(catalog.certain_name(tool));
         }

@@ -1,16 +1,14 @@
-//! Tools in few words, as a model reads them: signatures, details, whole catalogs within a budget.
+//! Short descriptions of tools for models: signatures, details, and catalog listings within a token budget.
 
 mod details;
-mod listing;
 mod lookup;
+mod prose;
 mod shape;
 mod signature;
-mod wording;
 
 pub use details::details;
-pub use listing::{Listing, estimated_tokens, listing};
-pub use lookup::{Found, look_up};
-pub use signature::signature;
+pub use lookup::{LookupResult, look_up};
+pub use signature::{ToolListing, estimated_tokens, listing, signature};
 
 #[cfg(test)]
 mod tests;

@@ -1,44 +1,45 @@
-//! A JSON Schema in few letters: `{id: integer, tags?: [string]}`.
+//! A JSON Schema in compact form: `{id: integer, tags?: [string]}`.
 //!
-//! Made of the schema's text rather than of its structural type, since a model should see values, defaults and names as the server
-//! wrote them. It is for reading: what it leaves out, the schema still says.
+//! The text is derived from the schema's JSON rather than from its structural type, because a model should see values, defaults,
+//! and names as the server wrote them. It is for reading and leaves details out.
 
 use planwright_core::text::{is_visible, visible_json};
 use planwright_core::{Object, Value};
 
-/// How many values of an `enum`, or kinds of a union, are shown.
-const CHOICES: usize = 16;
+/// The number of enum values, or of members of a union, that are shown.
+const MAX_CHOICES: usize = 16;
 
-/// How many fields of an object are shown.
-const FIELDS: usize = 40;
+/// The number of fields of an object that are shown.
+const MAX_FIELDS: usize = 40;
 
-/// How many schemas are looked at for one text. References make trees out of little text.
-const WORK: usize = 2000;
+/// The number of schemas that are visited per text. References can expand a short schema into a large tree.
+const MAX_SCHEMAS: usize = 2000;
 
-/// How many schemas may stand in each other, unions included, which make nothing deeper.
-const NESTED: usize = 40;
+/// The depth of nested schemas, including unions, which do not count towards [`ShapeLimits::depth`].
+const MAX_NESTING: usize = 40;
 
-/// The longest value that is shown, in bytes.
-const LITERAL: usize = 60;
+/// The length of a value that is shown, in bytes.
+const MAX_LITERAL_LENGTH: usize = 60;
 
-/// What a value may come to that is written at all: no more than a dozen parts.
-const LITERAL_PARTS: usize = LITERAL + 12 * 64;
+/// The size of a value that is serialized at all: about a dozen parts.
+const MAX_LITERAL_SIZE: usize = MAX_LITERAL_LENGTH + 12 * 64;
 
-/// How far a text may go.
+/// The limits of a shape.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    /// How many objects and lists may stand in each other.
+pub(super) struct ShapeLimits {
+    /// The depth of nested objects and lists.
     pub(super) depth: usize,
-    /// How many bytes the text may take. It is made with less depth until it does, and without any it is as long as it is.
+    /// The length of the text. Shapes that are longer are written again with less depth; at depth zero the limit is ignored.
     pub(super) bytes: usize,
 }
 
-/// `schema` in few letters. References are looked up in `root`.
-pub(super) fn shape(schema: &Value, root: &Value, limits: Limits) -> String {
+/// Writes the shape of `schema`. References are resolved in `root`.
+pub(super) fn shape(schema: &Value, root: &Value, limits: ShapeLimits) -> String {
+    // Each attempt starts with the full number of schemas.
     let at = |depth| {
-        let mut reader = Reader {
+        let mut reader = ShapeWriter {
             root,
-            left: WORK,
+            left: MAX_SCHEMAS,
             nested: 0,
         };
         reader.shape(schema, depth)
@@ -50,17 +51,17 @@ pub(super) fn shape(schema: &Value, root: &Value, limits: Limits) -> String {
         .unwrap_or_else(|| at(0))
 }
 
-/// What a reference leads to; the schema itself where it is none.
+/// Follows references in `root`; returns the schema itself if it is not a reference.
 pub(super) fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     let mut schema = schema;
-    // References that lead to each other end somewhere, too.
+    // The bound ends cycles of references.
     for _ in 0..8 {
         let Some(reference) = schema.get("$ref").and_then(Value::as_text) else {
             break;
         };
         let Some(target) = reference
             .strip_prefix('#')
-            .and_then(|pointer| walk(root, pointer))
+            .and_then(|pointer| resolve_pointer(root, pointer))
         else {
             break;
         };
@@ -69,7 +70,7 @@ pub(super) fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     schema
 }
 
-/// The fields that `schema` describes by name, and the names of those that must be there.
+/// Returns the properties of `schema`, and the names of those that are required.
 pub(super) fn fields<'a>(schema: &'a Value, root: &'a Value) -> (Option<&'a Object>, Vec<&'a str>) {
     let schema = resolved(schema, root);
     let required = schema
@@ -82,7 +83,7 @@ pub(super) fn fields<'a>(schema: &'a Value, root: &'a Value) -> (Option<&'a Obje
     )
 }
 
-/// A name as it may stand before a colon.
+/// Writes a field name, quoted if necessary.
 pub(super) fn field_name(name: &str) -> String {
     let is_plain =
         |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '$' | '.');
@@ -93,17 +94,17 @@ pub(super) fn field_name(name: &str) -> String {
     }
 }
 
-/// A short value as JSON; nothing where it is long.
+/// Returns a value as JSON; `None` if it is long.
 pub(super) fn literal(value: &Value) -> Option<String> {
-    // Measured before it is written: a default may be large.
-    if value.exceeds(4, LITERAL_PARTS) {
+    // The size is measured before serialization, because a default may be large.
+    if value.exceeds(4, MAX_LITERAL_SIZE) {
         return None;
     }
     let json = value.to_json();
-    (json.len() <= LITERAL).then(|| visible_json(&json).into_owned())
+    (json.len() <= MAX_LITERAL_LENGTH).then(|| visible_json(&json).into_owned())
 }
 
-fn walk<'a>(root: &'a Value, pointer: &str) -> Option<&'a Value> {
+fn resolve_pointer<'a>(root: &'a Value, pointer: &str) -> Option<&'a Value> {
     let mut value = root;
     for segment in pointer.split('/').skip(1) {
         let segment = segment.replace("~1", "/").replace("~0", "~");
@@ -115,20 +116,24 @@ fn walk<'a>(root: &'a Value, pointer: &str) -> Option<&'a Value> {
     Some(value)
 }
 
-struct Reader<'a> {
+struct ShapeWriter<'a> {
     root: &'a Value,
     left: usize,
     nested: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ShapeWriter<'a> {
     fn shape(&mut self, schema: &'a Value, depth: usize) -> String {
         union(self.choices(schema, depth))
     }
 
-    /// The kinds and values of which `schema` is the union, unions within it taken apart.
+    /// Returns the shapes of the members of a union, nested unions flattened; a schema that is no union is its only member.
     fn choices(&mut self, schema: &'a Value, depth: usize) -> Vec<String> {
-        let Some(left) = self.left.checked_sub(1).filter(|_| self.nested < NESTED) else {
+        let Some(left) = self
+            .left
+            .checked_sub(1)
+            .filter(|_| self.nested < MAX_NESTING)
+        else {
             return vec!["…".to_owned()];
         };
         self.left = left;
@@ -139,6 +144,7 @@ impl<'a> Reader<'a> {
     }
 
     fn described(&mut self, schema: &'a Value, depth: usize) -> Vec<String> {
+        // `false` accepts no value, and adds nothing to a union.
         if *schema == Value::Bool(false) {
             return Vec::new();
         }
@@ -148,14 +154,16 @@ impl<'a> Reader<'a> {
         }
         if let Some(values) = schema.get("enum").and_then(Value::as_list) {
             let shown = |value| literal(value).unwrap_or_else(|| "…".to_owned());
-            return values.iter().take(CHOICES + 1).map(shown).collect();
+            // One more than is shown, so that `union` appends an ellipsis.
+            return values.iter().take(MAX_CHOICES + 1).map(shown).collect();
         }
+        // Beside `type` or `properties`, a union only narrows the value, and is not shown.
         let is_described = schema.get("properties").is_some() || schema.get("type").is_some();
         for word in ["anyOf", "oneOf"] {
             if let Some(members) = schema.get(word).and_then(Value::as_list)
                 && !is_described
             {
-                let members = members.iter().take(CHOICES + 1);
+                let members = members.iter().take(MAX_CHOICES + 1);
                 return members
                     .flat_map(|member| self.choices(member, depth))
                     .collect();
@@ -184,7 +192,7 @@ impl<'a> Reader<'a> {
         match kind {
             "object" => self.object(schema, depth),
             "array" => self.list(schema, depth),
-            other => super::wording::one_line(other).into_owned(),
+            other => super::prose::one_line(other).into_owned(),
         }
     }
 
@@ -198,7 +206,7 @@ impl<'a> Reader<'a> {
         };
         let mut texts: Vec<String> = Vec::new();
         for (name, property) in described.into_iter().flatten() {
-            if texts.len() == FIELDS {
+            if texts.len() == MAX_FIELDS {
                 texts.push("…".to_owned());
                 break;
             }
@@ -224,18 +232,18 @@ impl<'a> Reader<'a> {
         {
             let items = first
                 .iter()
-                .take(FIELDS)
+                .take(MAX_FIELDS)
                 .map(|item| self.shape(item, deeper));
             return format!("[{}]", items.collect::<Vec<_>>().join(", "));
         }
         match (schema.get("items"), depth.checked_sub(1)) {
             (Some(items), Some(deeper)) => format!("[{}]", self.shape(items, deeper)),
-            // The kind of the items costs next to nothing.
+            // The type of the items costs few tokens, even at depth zero.
             (Some(items), None) => match resolved(items, self.root)
                 .get("type")
                 .and_then(Value::as_text)
             {
-                Some(kind) => format!("[{}]", super::wording::one_line(kind)),
+                Some(kind) => format!("[{}]", super::prose::one_line(kind)),
                 None => "array".to_owned(),
             },
             (None, _) => "array".to_owned(),
@@ -243,26 +251,26 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Each once, in their order; `null` last.
+/// Joins distinct shapes in order, with `null` last.
 fn union(texts: Vec<String>) -> String {
-    let mut kept: Vec<String> = Vec::new();
+    let mut distinct: Vec<String> = Vec::new();
     for text in texts {
-        if !kept.contains(&text) {
-            kept.push(text);
+        if !distinct.contains(&text) {
+            distinct.push(text);
         }
     }
-    kept.sort_by_key(|text| text == "null");
-    if kept.len() > CHOICES {
-        kept.truncate(CHOICES);
-        kept.push("…".to_owned());
+    distinct.sort_by_key(|text| text == "null");
+    if distinct.len() > MAX_CHOICES {
+        distinct.truncate(MAX_CHOICES);
+        distinct.push("…".to_owned());
     }
-    if kept.is_empty() {
+    if distinct.is_empty() {
         return "never".to_owned();
     }
-    kept.join("|")
+    distinct.join("|")
 }
 
-/// What JSON Schema calls the kind of `value`.
+/// Returns the JSON Schema type of `value`.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

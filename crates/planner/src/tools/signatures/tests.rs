@@ -1,4 +1,4 @@
-//! What a model reads of a tool.
+//! Signatures, details, and listings of tools.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ fn search() -> Tool {
 }
 
 #[test]
-fn a_signature_says_what_a_call_takes() {
+fn a_signature_shows_the_parameters() {
     assert_eq!(
         signature(&search()),
         "github.search_issues(query: string, limit?: integer, state?: \"open\"|\"closed\" = \"open\") -> {items: [{number: integer, title: \
@@ -49,7 +49,7 @@ fn a_signature_says_what_a_call_takes() {
     assert_eq!(signature(&asking), "bank.pay()  -- Pay a bill [asks first]");
 }
 
-/// How one optional parameter `p` with this schema looks.
+/// Checks the signature of an optional parameter `p` with this schema.
 #[track_caller]
 fn check(property: &str, expected: &str) {
     let definitions = r##""$defs": {"point": {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]},
@@ -109,7 +109,7 @@ fn shapes_are_short() {
         r#"{"type": "object", "properties": {"a b": {"type": "boolean"}}}"#,
         r#"p?: {"a b"?: boolean}"#,
     );
-    // As deep as there is room for.
+    // The depth is reduced until the text fits.
     check(
         r##"{"$ref": "#/$defs/tree"}"##,
         "p?: {children?: [{children?: [object]}]}",
@@ -157,7 +157,7 @@ fn sentences_are_short() {
 }
 
 #[test]
-fn details_tell_all() {
+fn details_describe_parameters_and_effects() {
     let mut tool = search();
     tool.title = Some("Issues".into());
     let found = look_up(
@@ -187,7 +187,7 @@ fn details_tell_all() {
 }
 
 #[test]
-fn names_that_lead_nowhere() {
+fn unknown_names_have_suggestions() {
     let tools = [
         ("mail", "send"),
         ("mail", "search"),
@@ -255,7 +255,7 @@ fn a_catalog_takes_no_more_than_its_budget() {
         "many (30 tools): tool_0, tool_1, tool_2, tool_3, tool_4, tool_5, … 24 more\nfew (10 tools): tool_30, tool_31, tool_32, tool_33, \
          tool_34, tool_35, … 4 more\n",
     );
-    // Less than this there is not.
+    // The smallest listing exceeds the budget.
     check(0, "many (30 tools)\nfew (10 tools)\n");
     for budget in 40..400 {
         assert!(estimated_tokens(&listing(&tools, budget).text) <= budget);
@@ -263,7 +263,7 @@ fn a_catalog_takes_no_more_than_its_budget() {
     assert_eq!(listing([], 0).text, "");
 }
 
-/// JSON Schemas, and texts that are almost some.
+/// JSON Schemas, valid and malformed.
 fn schemas() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just(r#"{"type": "string"}"#.to_owned()),
@@ -285,7 +285,7 @@ fn schemas() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_schema_can_be_told(input in schemas(), output in schemas(), said in ".{0,300}") {
+    fn any_schema_has_a_signature(input in schemas(), output in schemas(), said in ".{0,300}") {
         let tool = Tool { input: schema(&input), output: schema(&output), description: Some(said.into()), ..Tool::new("s", "t") };
         let text = signature(&tool);
         prop_assert!(!text.contains('\n') && text.len() < 2000, "{text}");
@@ -296,7 +296,7 @@ proptest! {
 }
 
 #[test]
-fn what_cannot_be_seen_is_not_told() {
+fn invisible_characters_are_removed() {
     let tool = Tool {
         title: Some("Re\u{200b}ad".into()),
         description: Some("Reads\u{e0049}\u{e0067}.\n\u{202e}More.".into()),

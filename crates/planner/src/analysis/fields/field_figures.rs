@@ -1,0 +1,265 @@
+//! The figures of all fields of a table.
+
+use std::collections::{HashMap, HashSet};
+
+use planwright_core::Value;
+
+use super::day_values::{DayReading, parse_days};
+use super::field_name::{is_id, unit_kind_for};
+use super::groups::{add_group_figures, groups};
+use super::statistics::number_statistics;
+use super::timeline::{add_trends, date_statistics};
+use super::total_rows::find_totals;
+use crate::analysis::analyze::clip_value;
+use crate::analysis::numbers::{Amount, Decimal, Quantities, UnitGroup};
+use crate::analysis::report::{
+    BooleanCounts, DuplicateId, DuplicateIds, FieldAnalysis, NumberStatistics, ParsedExample,
+    TotalRow, UnparsedValues,
+};
+use crate::analysis::tables::{Column, Columns};
+
+/// The number of duplicate ids that are listed.
+const MAX_DUPLICATES: usize = 5;
+
+/// Texts that are booleans.
+const FLAG_TEXTS: &[(&str, bool)] = &[
+    ("true", true),
+    ("false", false),
+    ("yes", true),
+    ("no", false),
+];
+
+/// A scalar value as a key of a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum ValueKey<'a> {
+    Bool(bool),
+    Number(Decimal),
+    Real(u64),
+    Text(&'a str),
+}
+
+impl<'a> ValueKey<'a> {
+    pub(crate) fn of(value: &'a Value) -> Option<Self> {
+        Some(match value {
+            Value::Bool(value) => Self::Bool(*value),
+            Value::Text(text) => Self::Text(text),
+            Value::Number(_) => match Amount::from_value(value)? {
+                Amount::Exact(number) | Amount::Rounded(number) => Self::Number(number),
+                Amount::Real(value) => Self::Real(value.to_bits()),
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// A column with its values parsed as numbers, days, and flags.
+pub(crate) struct FieldSeries<'c, 'a> {
+    pub(crate) column: &'c Column<'a>,
+    pub(crate) quantities: Option<Quantities>,
+    pub(crate) day_values: Option<DayReading>,
+    /// The boolean of each row that has one.
+    pub(crate) flags: Vec<(usize, bool)>,
+}
+
+impl<'c, 'a> FieldSeries<'c, 'a> {
+    fn of(column: &'c Column<'a>) -> Self {
+        let day_values = parse_days(column);
+        // Timestamps are numbers, too, but must not be added.
+        let quantities = if day_values.is_some() {
+            None
+        } else {
+            Quantities::of(column)
+        };
+        Self {
+            quantities,
+            day_values,
+            flags: flags(column),
+            column,
+        }
+    }
+}
+
+/// Analyzes all fields of a table, and returns the total rows that were excluded.
+pub(crate) fn analyze_fields(mut columns: Columns<'_>) -> (Vec<FieldAnalysis>, Vec<TotalRow>) {
+    let mut series: Vec<FieldSeries<'_, '_>> = columns.iter().map(FieldSeries::of).collect();
+    let totals = find_totals(&columns, &series);
+    if !totals.is_empty() {
+        // The series borrow the columns, and are parsed again without the total rows.
+        drop(series);
+        columns.remove(&totals.iter().map(|(row, _)| *row).collect::<HashSet<_>>());
+        series = columns.iter().map(FieldSeries::of).collect();
+    }
+    for one in &mut series {
+        let Some(quantities) = &mut one.quantities else {
+            continue;
+        };
+        // A currency or unit in a field of its own applies to the numbers of the same record.
+        let beside = columns
+            .iter()
+            .find(|beside| unit_kind_for(&beside.name, &one.column.name).is_some());
+        if let Some(beside) = beside {
+            quantities.assign_units(beside);
+        }
+        if unit_kind_for("currency", one.column.role()).is_some() {
+            quantities.assign_currencies(columns.table);
+        }
+        // With that many distinct values, the other field is not a unit.
+        if quantities.has_too_many_units() {
+            one.quantities = None;
+        }
+    }
+    let mut fields: Vec<FieldAnalysis> = series
+        .iter()
+        .map(|series| analyze_field(series, &columns))
+        .collect();
+    add_trends(&series, &mut fields);
+    add_group_figures(&series, &mut fields);
+    (fields, totals.into_iter().map(|(_, total)| total).collect())
+}
+
+fn analyze_field(series: &FieldSeries<'_, '_>, columns: &Columns<'_>) -> FieldAnalysis {
+    let column = series.column;
+    let mut counts: HashMap<ValueKey<'_>, usize> = HashMap::new();
+    let mut lengths = Vec::new();
+    for (number, value) in &column.entries {
+        if let Some(key) = ValueKey::of(value) {
+            *counts.entry(key).or_default() += 1;
+        }
+        if let Value::List(items) = value {
+            lengths.push((*number, Amount::from_count(items.len())));
+        }
+    }
+    let locate = |item: usize| {
+        let pointer = format!("{}{}", columns.table.pointer(item), column.pointer);
+        (pointer, columns.name_of(item))
+    };
+    let dates = date_statistics(series);
+    let numeric_texts = series.quantities.as_ref().map_or(0, |read| read.texts);
+    // Days, numbers in texts, flags, and ids have figures of their own.
+    let is_grouped = series.day_values.is_none()
+        && numeric_texts == 0
+        && series.flags.is_empty()
+        && !is_id(&column.name);
+    let true_count = series.flags.iter().filter(|(_, flag)| *flag).count();
+    let mut field = FieldAnalysis {
+        at: format!("{}{}", columns.table.at, column.pointer),
+        name: column.name.clone(),
+        present: column.entries.len(),
+        null: column.null.len(),
+        missing: columns.records - column.entries.len() - column.null.len(),
+        distinct: counts.len(),
+        numbers: None,
+        by_unit: Vec::new(),
+        numeric_texts,
+        read_as: None,
+        unread: UnparsedValues::default(),
+        unclear: UnparsedValues::default(),
+        lengths: number_statistics(None, true, &lengths, &locate),
+        booleans: (!series.flags.is_empty()).then_some(BooleanCounts {
+            r#true: true_count,
+            r#false: series.flags.len() - true_count,
+        }),
+        dates,
+        groups: is_grouped.then(|| groups(column, &counts)).flatten(),
+        duplicates: is_id(&column.name)
+            .then(|| duplicates(column, &counts, &|row| locate(row).0))
+            .flatten(),
+    };
+    match &series.day_values {
+        Some(DayReading::Days(day_values)) => field.unread = day_values.unread.clone(),
+        Some(DayReading::Ambiguous(unclear)) => field.unclear = unclear.clone(),
+        None => {}
+    }
+    if let Some(quantities) = &series.quantities {
+        add_numbers(quantities, &mut field, &locate);
+    }
+    field
+}
+
+fn add_numbers(
+    quantities: &Quantities,
+    field: &mut FieldAnalysis,
+    locate: &dyn Fn(usize) -> (String, Option<String>),
+) {
+    let mut by_unit: Vec<NumberStatistics> = quantities
+        .by_unit()
+        .into_iter()
+        .filter_map(|UnitGroup { unit, amounts }| {
+            number_statistics(unit, quantities.is_summed(unit), &amounts, locate)
+        })
+        .collect();
+    if by_unit.len() == 1 {
+        field.numbers = by_unit.pop();
+    } else {
+        field.by_unit = by_unit;
+    }
+    field.read_as = quantities
+        .example
+        .as_ref()
+        .map(|(text, number)| ParsedExample {
+            text: text.clone(),
+            number: Amount::Exact(*number),
+        });
+    field.unread = quantities.unread.clone();
+    field.unclear = quantities.unclear.clone();
+}
+
+/// Returns the booleans of a column; texts such as `yes` and `no` count only if all values are flags.
+fn flags(column: &Column<'_>) -> Vec<(usize, bool)> {
+    let of_text = |text: &str| {
+        let found = FLAG_TEXTS
+            .iter()
+            .find(|(written, _)| written.eq_ignore_ascii_case(text.trim()));
+        found.map(|(_, flag)| *flag)
+    };
+    let is_flag = |value: &Value| match value {
+        Value::Bool(_) => true,
+        other => other.as_text().and_then(of_text).is_some(),
+    };
+    let mut are_texts_flags = column.entries.iter().map(|(_, value)| is_flag(value));
+    // A single other text, such as `maybe`, makes the column an enumeration.
+    let takes_texts = are_texts_flags.all(|is_flag| is_flag);
+    let flags = column
+        .entries
+        .iter()
+        .filter_map(|(row, value)| match value {
+            Value::Bool(flag) => Some((*row, *flag)),
+            other if takes_texts => Some((*row, of_text(other.as_text()?)?)),
+            _ => None,
+        });
+    flags.collect()
+}
+
+fn duplicates(
+    column: &Column<'_>,
+    counts: &HashMap<ValueKey<'_>, usize>,
+    locate: &dyn Fn(usize) -> String,
+) -> Option<DuplicateIds> {
+    let mut several: Vec<(ValueKey<'_>, usize)> = counts
+        .iter()
+        .filter(|(_, times)| 1 < **times)
+        .map(|(key, times)| (*key, *times))
+        .collect();
+    if several.is_empty() {
+        return None;
+    }
+    several.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+    let examples = several
+        .iter()
+        .take(MAX_DUPLICATES)
+        .filter_map(|(key, times)| {
+            let same = || {
+                let entries = column.entries.iter();
+                entries.filter(|(_, value)| ValueKey::of(value) == Some(*key))
+            };
+            Some(DuplicateId {
+                value: clip_value(same().next()?.1),
+                times: *times,
+                at: same().take(2).map(|(item, _)| locate(*item)).collect(),
+            })
+        });
+    Some(DuplicateIds {
+        count: several.len(),
+        examples: examples.collect(),
+    })
+}

@@ -1,0 +1,265 @@
+//! Statistics of numbers: sum, mean, median, deviation, extremes, and outliers.
+
+use crate::analysis::numbers::{Amount, Decimal};
+use crate::analysis::report::{LocatedNumber, NumberStatistics, Outlier, OutlierMethod, Outliers};
+
+/// A function that returns the pointer to a row, and the name of its record.
+pub(crate) type RowLocator<'p> = &'p dyn Fn(usize) -> (String, Option<String>);
+
+/// Computes the statistics of numbers, each with its row; `None` if there are none. `is_summed` is true if their sum has a
+/// meaning.
+pub(crate) fn number_statistics(
+    unit: Option<&str>,
+    is_summed: bool,
+    amounts: &[(usize, Amount)],
+    locate: RowLocator<'_>,
+) -> Option<NumberStatistics> {
+    let mut sorted: Vec<Amount> = amounts.iter().map(|(_, amount)| *amount).collect();
+    // Rounded sums do not depend on the order of the records if the numbers are sorted.
+    sorted.sort_by(Amount::compare);
+    let mark = |wanted: &Amount| {
+        let (item, value) = amounts.iter().find(|(_, amount)| amount == wanted)?;
+        let (at, name) = locate(*item);
+        let value = *value;
+        Some(LocatedNumber { at, name, value })
+    };
+    let sum = Amount::sum(&sorted);
+    let mean = mean(&sorted, sum);
+    let deviation = deviation(&sorted, sum, mean);
+    Some(NumberStatistics {
+        unit: unit.map(str::to_owned),
+        count: sorted.len(),
+        sum: sum.filter(|_| is_summed),
+        mean,
+        median: median(&sorted)?,
+        deviation: deviation.and_then(Amount::from_f64),
+        min: mark(sorted.first()?)?,
+        max: mark(sorted.last()?)?,
+        outliers: outliers(amounts, &sorted, mean, deviation, locate),
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+pub(super) fn mean(sorted: &[Amount], sum: Option<Amount>) -> Option<Amount> {
+    let count = sorted.len() as f64;
+    match sum {
+        Some(Amount::Exact(sum)) => Amount::quotient(sum, sorted.len()),
+        Some(sum) => Amount::from_f64(sum.to_f64() / count),
+        // The sum overflows, but its parts do not.
+        None => Amount::from_f64(sorted.iter().map(|amount| amount.to_f64() / count).sum()),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+fn deviation(sorted: &[Amount], sum: Option<Amount>, mean: Option<Amount>) -> Option<f64> {
+    let count = sorted.len();
+    let binary = mean?.to_f64();
+    // Large numbers with small differences cancel out in `f64`, so that the difference is computed exactly.
+    let distance = |amount: &Amount| {
+        let exact = || {
+            let times = amount.exact()?.times(count)?;
+            let distance: Decimal = times.minus(sum?.exact()?)?;
+            Some(distance.to_f64() / count as f64)
+        };
+        exact().unwrap_or_else(|| amount.to_f64() - binary)
+    };
+    let squares: f64 = sorted.iter().map(|amount| distance(amount).powi(2)).sum();
+    let variance = squares / (count.checked_sub(1).filter(|more| 0 < *more)? as f64);
+    variance.is_finite().then(|| variance.sqrt())
+}
+
+fn median(sorted: &[Amount]) -> Option<Amount> {
+    let upper = *sorted.get(sorted.len() / 2)?;
+    if sorted.len() % 2 == 1 {
+        return Some(upper);
+    }
+    let lower = *sorted.get(sorted.len() / 2 - 1)?;
+    match Amount::sum(&[lower, upper]) {
+        Some(Amount::Exact(sum)) => Amount::quotient(sum, 2),
+        _ => Amount::from_f64(f64::midpoint(lower.to_f64(), upper.to_f64())),
+    }
+}
+
+/// The fewest numbers among which outliers are searched.
+const MIN_NUMBERS: usize = 8;
+
+/// The number of outliers that are listed.
+const MAX_LISTED: usize = 5;
+
+/// The scores above which a number is an outlier, by either method.
+const MAX_MODIFIED_Z: f64 = 3.5;
+const MAX_Z: f64 = 3.0;
+
+/// The factor that makes the median absolute deviation comparable with a standard deviation, for normally distributed numbers.
+const NORMAL_SCALE: f64 = 0.6745;
+
+/// The largest share of outliers; with more, the distribution has long tails.
+const MAX_OUTLIER_SHARE: f64 = 0.1;
+
+/// The count from which the octile skewness alone decides.
+const LARGE_SAMPLE: usize = 1000;
+
+/// The smallest relevant octile skewness; in small samples, the factor of the root of the count that it must also exceed.
+const MIN_SKEWNESS: f64 = 0.1;
+const CHANCE_SKEWNESS: f64 = 2.5;
+
+/// The ratio by which the nearest outlier must be farther than all other numbers, if most numbers are equal.
+const MIN_GAP: f64 = 2.0;
+
+/// A row, its number, and its score.
+type ScoredRow = (usize, Amount, f64);
+
+/// Finds the outliers; `None` if there are none, or if the distribution does not permit a conclusion.
+fn outliers(
+    amounts: &[(usize, Amount)],
+    sorted: &[Amount],
+    mean: Option<Amount>,
+    deviation: Option<f64>,
+    locate: RowLocator<'_>,
+) -> Option<Outliers> {
+    if sorted.len() < MIN_NUMBERS {
+        return None;
+    }
+    let values: Vec<f64> = sorted.iter().map(|amount| amount.to_f64()).collect();
+    // The median absolute deviation is zero if at least half of the numbers are equal.
+    let (method, mut found) = match RobustScale::of(&values) {
+        Some(scale) => (
+            OutlierMethod::ModifiedZ,
+            outliers_by_median(amounts, &values, scale)?,
+        ),
+        None => (
+            OutlierMethod::Z,
+            outliers_by_mean(amounts, mean?.to_f64(), deviation?)?,
+        ),
+    };
+    if found.is_empty() || are_too_many(found.len(), sorted.len()) {
+        return None;
+    }
+    found.sort_by(|one, other| {
+        let farther = other.2.abs().total_cmp(&one.2.abs());
+        farther.then_with(|| one.0.cmp(&other.0))
+    });
+    let farthest = found
+        .iter()
+        .take(MAX_LISTED)
+        .filter_map(|(row, value, score)| {
+            let (at, name) = locate(*row);
+            let value = *value;
+            Some(Outlier {
+                mark: LocatedNumber { at, name, value },
+                score: Amount::from_f64(*score)?,
+            })
+        });
+    Some(Outliers {
+        method,
+        count: found.len(),
+        farthest: farthest.collect(),
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+fn are_too_many(found: usize, all: usize) -> bool {
+    1 < found && MAX_OUTLIER_SHARE * (all as f64) < found as f64
+}
+
+/// The median, and the median absolute deviation.
+#[derive(Clone, Copy)]
+struct RobustScale {
+    median: f64,
+    deviation: f64,
+}
+
+impl RobustScale {
+    /// Returns `None` if half of the numbers are equal.
+    fn of(sorted: &[f64]) -> Option<Self> {
+        let median = quantile(sorted, 0.5);
+        let mut distances: Vec<f64> = sorted.iter().map(|value| (value - median).abs()).collect();
+        distances.sort_by(f64::total_cmp);
+        let deviation = quantile(&distances, 0.5) / NORMAL_SCALE;
+        (0.0 < deviation).then_some(Self { median, deviation })
+    }
+
+    fn score(self, value: f64) -> f64 {
+        (value - self.median) / self.deviation
+    }
+}
+
+/// Finds outliers by distance from the median. Skewed distributions have none; numbers must also be outliers on a logarithmic
+/// scale.
+fn outliers_by_median(
+    amounts: &[(usize, Amount)],
+    sorted: &[f64],
+    scale: RobustScale,
+) -> Option<Vec<ScoredRow>> {
+    if is_skewed(sorted) {
+        return None;
+    }
+    let logarithms: Option<Vec<f64>> = sorted
+        .iter()
+        .map(|value| (0.0 < *value).then(|| value.ln()))
+        .collect();
+    // Large samples have enough values for the octiles alone to exclude a skewed distribution.
+    let logarithmic = logarithms
+        .filter(|_| sorted.len() < LARGE_SAMPLE)
+        .and_then(|sorted| RobustScale::of(&sorted));
+    let is_far = |score: f64| score.is_finite() && MAX_MODIFIED_Z < score.abs();
+    let scored = amounts
+        .iter()
+        .map(|(row, amount)| (*row, *amount, scale.score(amount.to_f64())));
+    let far = scored.filter(|(_, amount, score)| {
+        let is_far_in_logarithms =
+            || logarithmic.is_none_or(|scale| is_far(scale.score(amount.to_f64().ln())));
+        is_far(*score) && is_far_in_logarithms()
+    });
+    Some(far.collect())
+}
+
+/// Returns true if one side of the median is longer than the other by more than chance.
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+fn is_skewed(sorted: &[f64]) -> bool {
+    let (low, median, high) = (
+        quantile(sorted, 0.125),
+        quantile(sorted, 0.5),
+        quantile(sorted, 0.875),
+    );
+    let skewness = (high + low - 2.0 * median) / (high - low);
+    let chance = CHANCE_SKEWNESS / (sorted.len() as f64).sqrt();
+    skewness.is_finite() && chance.max(MIN_SKEWNESS) < skewness.abs()
+}
+
+/// Finds outliers by distance from the mean, if a gap separates them from all other numbers.
+fn outliers_by_mean(
+    amounts: &[(usize, Amount)],
+    mean: f64,
+    deviation: f64,
+) -> Option<Vec<ScoredRow>> {
+    let scored = amounts
+        .iter()
+        .map(|(row, amount)| (*row, *amount, (amount.to_f64() - mean) / deviation));
+    let (far, near): (Vec<ScoredRow>, Vec<ScoredRow>) = scored
+        .filter(|(.., score)| score.is_finite())
+        .partition(|(.., score)| MAX_Z < score.abs());
+    let nearest = far
+        .iter()
+        .map(|(.., score)| score.abs())
+        .fold(f64::INFINITY, f64::min);
+    let farthest = near
+        .iter()
+        .map(|(.., score)| score.abs())
+        .fold(0.0, f64::max);
+    (farthest * MIN_GAP <= nearest).then_some(far)
+}
+
+/// Returns a quantile of sorted numbers, with linear interpolation.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts stay far below 2^53"
+)]
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let position = share * sorted.len().saturating_sub(1) as f64;
+    let at = |index: f64| sorted.get(index as usize).copied().unwrap_or(f64::NAN);
+    let (lower, upper) = (at(position.floor()), at(position.ceil()));
+    lower + (upper - lower) * position.fract()
+}

@@ -1,0 +1,281 @@
+//! Detects lists that are one page of a longer list, by the fields beside them.
+
+use planwright_core::{Object, Value};
+
+use super::table::join_pointer;
+use crate::analysis::fields::field_name::words;
+use crate::analysis::report::PageInfo;
+
+/// Names of counts of all items, of this and other pages.
+const TOTAL_COUNTS: &[&str] = &[
+    "total",
+    "total count",
+    "total items",
+    "total results",
+    "total records",
+    "total rows",
+    "total hits",
+    "total elements",
+    "total matches",
+    "total size",
+    "count",
+    "count total",
+    "result count",
+    "results count",
+    "record count",
+    "item count",
+    "row count",
+    "num results",
+    "num found",
+    "number of results",
+    "nb hits",
+    "hits",
+    "matches",
+    "available",
+    "estimated total hits",
+    "found",
+    "size all",
+    "odata count",
+    "total available",
+    "total value",
+    "result size estimate",
+    "x total count",
+    "of",
+];
+
+/// Names of values that lead to the next page.
+const NEXT_PAGE: &[&str] = &[
+    "next",
+    "next page",
+    "next page token",
+    "next cursor",
+    "next token",
+    "next link",
+    "next url",
+    "next offset",
+    "next href",
+    "has more",
+    "has next",
+    "has next page",
+    "more",
+    "more results",
+    "more available",
+    "is truncated",
+    "truncated",
+    "incomplete results",
+    "continuation token",
+    "continuation",
+    "last evaluated key",
+    "next marker",
+    "next page url",
+    "next key",
+    "next start",
+    "odata next link",
+];
+
+/// Names of the number of this page, and of the last page.
+const PAGE_NUMBERS: &[&str] = &["page", "page number", "current page", "page index"];
+const LAST_PAGES: &[&str] = &[
+    "pages",
+    "total pages",
+    "page count",
+    "last page",
+    "num pages",
+    "page total",
+];
+
+/// Names of the number of items before this page, and of the page size.
+const OFFSETS: &[&str] = &["from", "offset", "skip", "start", "start index"];
+const LIMITS: &[&str] = &["limit", "max results", "page size", "per page", "size"];
+
+/// Names of fields beside a list of line items, which is not a page.
+const BILL_FIELDS: &[&str] = &[
+    "amount", "currency", "discount", "invoice", "price", "shipping", "subtotal", "tax", "vat",
+];
+
+/// Names of objects that contain such fields.
+const METADATA_OBJECTS: &[&str] = &[
+    "meta",
+    "metadata",
+    "pagination",
+    "paging",
+    "page",
+    "page info",
+    "paginator",
+    "links",
+    "hits",
+    "result",
+    "results",
+    "summary",
+    "cursor",
+    "cursors",
+    "response metadata",
+    "info",
+    "total",
+];
+
+/// The pagination fields in the objects around a list.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PaginationHints {
+    counts: Vec<(String, u64)>,
+    /// The pointer to a value that leads to the next page.
+    next: Option<String>,
+    /// True if any pagination field exists, whatever its value.
+    is_paged: bool,
+    /// True if the list has fields of a bill beside it.
+    is_bill: bool,
+}
+
+impl PaginationHints {
+    /// Adds the fields of an object to the hints of the objects around it.
+    pub(crate) fn of(fields: &Object, at: &str, outer: &Self) -> Self {
+        let mut hints = outer.clone();
+        hints.collect(fields, at, true);
+        hints
+    }
+
+    /// Collects the hints in a row about the list at `pointer`; the locations are relative to the row.
+    pub(crate) fn of_row(row: &Object, pointer: &str) -> Self {
+        let mut names = pointer.split('/').skip(1).peekable();
+        let mut hints = Self::of(row, "", &Self::default());
+        let mut fields = row;
+        let mut at = String::new();
+        while let Some(name) = names.next() {
+            let name = name.replace("~1", "/").replace("~0", "~");
+            at = join_pointer(&at, &name);
+            let Some(inner) = fields.get(&*name).and_then(Value::as_object) else {
+                break;
+            };
+            if names.peek().is_some() {
+                hints = Self::of(inner, &at, &hints);
+                fields = inner;
+            }
+        }
+        hints
+    }
+
+    fn collect(&mut self, fields: &Object, at: &str, is_outer: bool) {
+        let mut page = None;
+        let mut last_page = None;
+        let mut skipped = None;
+        let mut has_limit = false;
+        for (name, value) in fields {
+            let pointer = join_pointer(at, name);
+            let words = words(name);
+            let name = words.join(" ");
+            let is = |names: &[&str]| names.contains(&name.as_str());
+            self.is_bill |= is_outer
+                && words
+                    .iter()
+                    .any(|word| BILL_FIELDS.contains(&word.as_str()));
+            match value {
+                Value::Object(inner) if is(METADATA_OBJECTS) => {
+                    self.collect(inner, &pointer, false);
+                }
+                Value::Number(number) => {
+                    if let Some(count) = number.as_u64() {
+                        if is(TOTAL_COUNTS) || !is_outer && is(&["value"]) && at.ends_with("/total")
+                        {
+                            self.counts.push((pointer.clone(), count));
+                        }
+                        if is(OFFSETS) && 0 < count {
+                            skipped = Some(pointer.clone());
+                        }
+                        if is(PAGE_NUMBERS) {
+                            page = Some((pointer.clone(), count));
+                        }
+                        if is(LAST_PAGES) {
+                            last_page = Some(count);
+                        }
+                    }
+                    if is(&["next offset", "next page", "next start", "next"]) {
+                        self.next.get_or_insert(pointer);
+                    }
+                }
+                Value::Bool(true) if is(NEXT_PAGE) => {
+                    self.next.get_or_insert(pointer);
+                }
+                Value::Text(text) if is(NEXT_PAGE) && !text.is_empty() => {
+                    self.next.get_or_insert(pointer);
+                }
+                Value::Object(inner) if is(NEXT_PAGE) && !inner.is_empty() => {
+                    self.next.get_or_insert(pointer);
+                }
+                _ => {}
+            }
+            has_limit |= is(LIMITS);
+            self.is_paged |= has_limit || is(&["cursor", "offset", "skip"]);
+            self.is_paged |= is(NEXT_PAGE) || is(PAGE_NUMBERS) || is(LAST_PAGES);
+        }
+        // A page after the first one is a part of the list even if it is the last one.
+        let is_part = |page: u64| last_page.is_some_and(|last| page < last) || 1 < page;
+        if let Some((pointer, _)) = page.filter(|(_, page)| is_part(*page)) {
+            self.next.get_or_insert(pointer);
+        }
+        if let Some(pointer) = skipped.filter(|_| has_limit) {
+            self.next.get_or_insert(pointer);
+        }
+    }
+
+    /// Returns the evidence that a list of `count` items is one page. `sums` are the sums of its fields: an equal total is a sum,
+    /// not a count.
+    pub(crate) fn page(&self, count: usize, sums: &[f64]) -> Option<PageInfo> {
+        #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+        let is_sum = |total: u64| sums.iter().any(|sum| (sum - total as f64).abs() < 0.5);
+        let is_more = |total: u64| usize::try_from(total).map_or(true, |total| count < total);
+        // A total beside a bill counts money, unless the object is clearly a page.
+        let mut longer = self.counts.iter().filter(|(_, total)| {
+            is_more(*total) && !is_sum(*total) && (self.is_paged || !self.is_bill)
+        });
+        // The last count is from the object nearest to the list.
+        let counted = longer.next_back().map(|(pointer, total)| PageInfo {
+            of: Some(*total),
+            said_by: pointer.clone(),
+        });
+        // A total that equals the count proves that the list is complete.
+        let is_whole = self
+            .counts
+            .iter()
+            .any(|(_, total)| usize::try_from(*total) == Ok(count));
+        let next = self
+            .next
+            .as_ref()
+            .filter(|_| !is_whole)
+            .map(|pointer| PageInfo {
+                of: None,
+                said_by: pointer.clone(),
+            });
+        counted.or(next)
+    }
+}
+
+/// Returns the evidence that joined lists are pages, from the hints of each row and the length of its list. A total that all rows
+/// share counts all lists together.
+pub(crate) fn page_of_joined(rows: &[(PaginationHints, usize)], at: &str) -> Option<PageInfo> {
+    let shown: usize = rows.iter().map(|(_, count)| count).sum();
+    let pages: Vec<Option<PageInfo>> = rows
+        .iter()
+        .map(|(hints, count)| hints.page(*count, &[]))
+        .collect();
+    let said_by = format!("{at}{}", pages.iter().flatten().next_back()?.said_by);
+    let totals: Vec<u64> = rows
+        .iter()
+        .filter_map(|(hints, _)| Some(hints.counts.last()?.1))
+        .collect();
+    // The same total in every row is the total of all pages.
+    let is_one = 1 < rows.len()
+        && totals.len() == rows.len()
+        && totals.windows(2).all(|pair| pair[0] == pair[1]);
+    if is_one {
+        let total = totals[0];
+        return (usize::try_from(total) != Ok(shown)).then_some(PageInfo { of: None, said_by });
+    }
+    // The pages of one list end with a page without a successor.
+    let is_last_whole =
+        totals.is_empty() && 1 < rows.len() && pages.last().is_some_and(Option::is_none);
+    if is_last_whole {
+        return None;
+    }
+    let of = (totals.len() == rows.len()).then(|| totals.iter().sum());
+    Some(PageInfo { of, said_by })
+}

@@ -1,0 +1,209 @@
+//! Third step of resolution: the days of a parsed phrase, relative to today.
+
+use jiff::civil::Date;
+
+use super::Now;
+use super::calendar::{
+    Anchor, calendar_units, iso_week, months, shifted, weekday_in, weekly, yearly,
+};
+use super::phrase::{DatePhrase, Occurrence, Period, YearReference};
+use super::vocabulary::weekday_name;
+
+/// The first and the last day.
+pub(super) type Days = (Date, Date);
+
+/// The reason why a parsed phrase has no range of days.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EvaluationError {
+    NoSuchDay,
+    Ambiguous { day_first: Date, month_first: Date },
+    MissingStart { to: Date },
+    StartsInFuture { from: Date },
+    EndsBeforeStart { from: Date, to: Date },
+    WeekdayMismatch(&'static str),
+    OutOfRange,
+}
+
+/// Evaluates a phrase.
+pub(super) fn evaluate(phrase: &DatePhrase, now: &Now) -> Result<Days, EvaluationError> {
+    let today = now.today().date();
+    let latest = Anchor::StartedBy(today);
+    match phrase {
+        DatePhrase::Single(period) => evaluate_period(period, now, latest),
+        DatePhrase::Between(first, last) => between(first, last, now),
+        DatePhrase::Since(period) => {
+            let (from, _) = evaluate_period(period, now, latest)?;
+            until_today(from, today)
+        }
+        DatePhrase::After(period) => {
+            let (_, to) = evaluate_period(period, now, latest)?;
+            until_today(
+                to.tomorrow().map_err(|_| EvaluationError::OutOfRange)?,
+                today,
+            )
+        }
+        DatePhrase::Until(period) => {
+            let (_, to) = evaluate_period(period, now, latest)?;
+            Err(EvaluationError::MissingStart { to })
+        }
+        DatePhrase::Before(period) => {
+            let (from, _) = evaluate_period(period, now, latest)?;
+            let to = from.yesterday().map_err(|_| EvaluationError::OutOfRange)?;
+            Err(EvaluationError::MissingStart { to })
+        }
+    }
+}
+
+fn until_today(from: Date, today: Date) -> Result<Days, EvaluationError> {
+    if from <= today {
+        Ok((from, today))
+    } else {
+        Err(EvaluationError::StartsInFuture { from })
+    }
+}
+
+/// Evaluates a range from the first day of one period to the last day of another. An end without a year is the first one after
+/// the start; a start without a year is the latest one before an end with a year.
+fn between(first: &Period, last: &Period, now: &Now) -> Result<Days, EvaluationError> {
+    let today = now.today().date();
+    let (from, to) = if is_unstated(first) && !is_unstated(last) {
+        let (_, to) = evaluate_period(last, now, Anchor::StartedBy(today))?;
+        // The start is in the past, unless the end has a year and may be in the future itself.
+        let limit = if has_year(last) { to } else { to.min(today) };
+        let (from, _) = evaluate_period(first, now, Anchor::StartedBy(limit))?;
+        (from, to)
+    } else {
+        let (from, _) = evaluate_period(first, now, Anchor::StartedBy(today))?;
+        let (_, to) = evaluate_period(last, now, Anchor::EndingFrom(from))?;
+        (from, to)
+    };
+    if to < from {
+        return Err(EvaluationError::EndsBeforeStart { from, to });
+    }
+    Ok((from, to))
+}
+
+/// Returns true for a recurring period without any detail about the occurrence.
+fn is_unstated(period: &Period) -> bool {
+    match period {
+        Period::Weekday(_, which) | Period::Weekend(which) => *which == Occurrence::Latest,
+        _ => period.year() == Some(YearReference::Unstated(Occurrence::Latest)),
+    }
+}
+
+fn has_year(period: &Period) -> bool {
+    match period {
+        Period::Year(_) | Period::NumericDate { .. } => true,
+        _ => period
+            .year()
+            .is_some_and(|year| !matches!(year, YearReference::Unstated(_))),
+    }
+}
+
+/// Evaluates a period that is independent of today; `None` for any other.
+pub(super) fn evaluate_fixed(period: &Period) -> Option<Days> {
+    match *period {
+        Period::MonthDays {
+            month,
+            first,
+            last,
+            year: YearReference::Fixed(year),
+            ..
+        } => {
+            let day = |day| Date::new(year, month, day).ok();
+            day(first).zip(day(last)).filter(|(from, to)| from <= to)
+        }
+        Period::Month {
+            month,
+            year: YearReference::Fixed(year),
+        } => months(year, month, 1),
+        Period::Week {
+            week,
+            year: YearReference::Fixed(year),
+        } => iso_week(year, week),
+        _ => None,
+    }
+}
+
+fn evaluate_period(period: &Period, now: &Now, anchor: Anchor) -> Result<Days, EvaluationError> {
+    let today = now.today().date();
+    match *period {
+        Period::MonthDays {
+            month,
+            first,
+            last,
+            year,
+            weekday,
+        } => {
+            let dates = |year| {
+                let day = |day| Date::new(year, month, day).ok();
+                Some((day(first)?, day(last)?))
+            };
+            // The order of the days is checked in a leap year, which has all days.
+            if let (Some((from, to)), true) = (dates(2024), last < first) {
+                return Err(EvaluationError::EndsBeforeStart { from, to });
+            }
+            let (from, to) = yearly(dates, year, today, anchor)?;
+            match weekday {
+                Some(weekday) if from.weekday() != weekday => Err(
+                    EvaluationError::WeekdayMismatch(weekday_name(from.weekday())),
+                ),
+                _ => Ok((from, to)),
+            }
+        }
+        Period::NumericDate { numbers, year } => numeric_date(numbers, year),
+        Period::Month { month, year } => yearly(|year| months(year, month, 1), year, today, anchor),
+        Period::Quarter { quarter, year } => {
+            let first = quarter * 3 - 2;
+            yearly(|year| months(year, first, 3), year, today, anchor)
+        }
+        Period::Half { half, year } => {
+            let first = half * 6 - 5;
+            yearly(|year| months(year, first, 6), year, today, anchor)
+        }
+        Period::Week { week, year } => yearly(|year| iso_week(year, week), year, today, anchor),
+        Period::WeekdayOfWeek(weekday, week) => {
+            let day = weekday_in(today, weekday, week).ok_or(EvaluationError::OutOfRange)?;
+            Ok((day, day))
+        }
+        Period::Year(year) => months(year, 1, 12).ok_or(EvaluationError::OutOfRange),
+        Period::Weekday(weekday, which) => {
+            weekly(weekday, 1, which, today, anchor).ok_or(EvaluationError::OutOfRange)
+        }
+        Period::Weekend(which) => {
+            let saturday = jiff::civil::Weekday::Saturday;
+            weekly(saturday, 2, which, today, anchor).ok_or(EvaluationError::OutOfRange)
+        }
+        Period::Offset(count, unit) => {
+            let day = shifted(now, count, unit).ok_or(EvaluationError::OutOfRange)?;
+            Ok((day, day))
+        }
+        Period::Rolling(count, unit) => {
+            let other = shifted(now, count, unit).ok_or(EvaluationError::OutOfRange)?;
+            Ok((other.min(today), other.max(today)))
+        }
+        Period::CalendarUnits(first, last, unit) => {
+            calendar_units(today, first, last, unit).ok_or(EvaluationError::OutOfRange)
+        }
+        Period::ToDate(unit) => {
+            let (from, _) = calendar_units(today, 0, 0, unit).ok_or(EvaluationError::OutOfRange)?;
+            Ok((from, today))
+        }
+    }
+}
+
+fn numeric_date((first, second): (i8, i8), year: i16) -> Result<Days, EvaluationError> {
+    let day_first = Date::new(year, second, first).ok();
+    let month_first = Date::new(year, first, second).ok();
+    match (day_first, month_first) {
+        // Both orders are valid days, and a guess would be wrong half of the time.
+        (Some(day_first), Some(month_first)) if day_first != month_first => {
+            Err(EvaluationError::Ambiguous {
+                day_first,
+                month_first,
+            })
+        }
+        (Some(day), _) | (None, Some(day)) => Ok((day, day)),
+        (None, None) => Err(EvaluationError::NoSuchDay),
+    }
+}

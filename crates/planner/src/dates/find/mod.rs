@@ -1,0 +1,10 @@
+//! Finds date phrases within a longer text, such as a question.
+
+mod context;
+mod lists;
+mod mention;
+
+#[cfg(test)]
+mod tests;
+
+pub use mention::{DateMention, find};
