@@ -1,71 +1,71 @@
-//! Plans that were saved: by name, all versions.
+//! Stored plans: all versions, by name.
 
 use std::time::SystemTime;
 
 use planwright_core::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::error::{Fault, StoreError};
+use crate::error::{QueryError, StoreError};
 use crate::format::{Digest, parse_value, value_json};
 use crate::names;
+use crate::numbers::{from_nanos, to_nanos};
 use crate::store::Store;
-use crate::times::{from_nanos, to_nanos};
 
-/// How many ids are named where several would do.
-const CANDIDATES: usize = 8;
+/// The maximum number of ids that an error for an ambiguous selector names.
+const MAX_CANDIDATES: usize = 8;
 
-/// A plan that is to be saved.
+/// A plan to store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewPlan {
-    /// Its name: letters, digits, `_`, `-` and `.`.
+    /// The name: letters, digits, `_`, `-` and `.`.
     pub name: String,
-    /// The plan as it is written.
+    /// The source text of the plan.
     pub text: String,
     /// The dialect that it is written in.
     pub dialect: Option<String>,
-    /// What it needs to be given. It is up to the caller how that is described.
+    /// The declaration of its inputs, in a form that is up to the caller.
     pub inputs: Value,
-    /// When it is saved.
+    /// The time of storing.
     pub saved: SystemTime,
 }
 
-/// A version of a plan that was saved.
+/// A version of a stored plan.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StoredPlan {
     /// The id of this version.
     pub id: String,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Which version, from 1.
+    /// The number of this version, beginning with 1.
     pub version: u32,
-    /// The plan as it is written.
+    /// The source text of the plan.
     pub text: String,
     /// The dialect that it is written in.
     pub dialect: Option<String>,
-    /// What it needs to be given.
+    /// The declaration of its inputs.
     pub inputs: Value,
-    /// When it was saved.
+    /// The time of storing.
     pub saved: SystemTime,
 }
 
-/// What came of saving a plan.
+/// The result of [`Store::save_plan`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saved {
     /// The id of the version.
     pub id: String,
-    /// Which version it is.
+    /// The number of the version.
     pub version: u32,
-    /// Whether there is one more now; the newest version may have been the same already.
+    /// Whether the version is new; false if the newest version had the same text and dialect.
     pub is_new: bool,
 }
 
 impl Store {
-    /// Saves a plan as the newest version of its name, unless that is what the newest version is.
+    /// Stores a plan as the newest version of its name, unless the newest version is equal.
     ///
     /// # Errors
     ///
-    /// [`StoreError::BadName`] where the name is none, [`StoreError::File`].
+    /// [`StoreError::BadName`] if the name is invalid, [`StoreError::File`].
     pub fn save_plan(&self, new: NewPlan) -> Result<Saved, StoreError> {
         names::check("name of a plan", &new.name)?;
         let inputs = value_json(&new.inputs).map_err(StoreError::Format)?;
@@ -82,8 +82,8 @@ impl Store {
                 });
             }
             let version = newest.map_or(1, |newest| newest.version + 1);
-            let whole = Digest::of(&format!("{}\n{version}\n{}", new.name, new.text)).to_string();
-            let id = whole.chars().take(16).collect::<String>();
+            let digest = Digest::of(&format!("{}\n{version}\n{}", new.name, new.text)).to_string();
+            let id = digest.chars().take(16).collect::<String>();
             connection
                 .prepare_cached(
                     "INSERT INTO plans (id, name, version, dialect, inputs, saved_ns, text)
@@ -106,7 +106,7 @@ impl Store {
         })
     }
 
-    /// The newest version of every plan that was saved, by name.
+    /// Returns the newest version of every stored plan, sorted by name.
     ///
     /// # Errors
     ///
@@ -120,7 +120,7 @@ impl Store {
         })
     }
 
-    /// All versions of a plan, the oldest first.
+    /// Returns all versions of a plan, the oldest first.
     ///
     /// # Errors
     ///
@@ -132,17 +132,17 @@ impl Store {
         })
     }
 
-    /// The plan whose name is `selector`, in the newest version or the one that is named; or the version whose id
-    /// begins with `selector`, where it is the only one.
+    /// Returns the given version, or else the newest one, of the plan with the name `selector`. If no plan has this name, returns the
+    /// only version whose id begins with `selector`.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Missing`] and [`StoreError::Ambiguous`] where it is not just one.
+    /// [`StoreError::Missing`] if nothing matches, [`StoreError::Ambiguous`] if several versions do.
     pub fn plan(&self, selector: &str, version: Option<u32>) -> Result<StoredPlan, StoreError> {
         self.read(|connection| find(connection, selector, version))
     }
 
-    /// Forgets one version of a plan, or all of them, and says which those were. Runs of it keep what they need.
+    /// Deletes one version of a plan, or all of them, and returns the deleted ones. Runs of the plan do not need them.
     ///
     /// # Errors
     ///
@@ -168,7 +168,7 @@ impl Store {
     }
 }
 
-fn newest(connection: &Connection, name: &str) -> Result<Option<StoredPlan>, Fault> {
+fn newest(connection: &Connection, name: &str) -> Result<Option<StoredPlan>, QueryError> {
     let found = select(
         connection,
         "name = ?1 ORDER BY version DESC LIMIT 1",
@@ -181,7 +181,7 @@ fn find(
     connection: &Connection,
     selector: &str,
     version: Option<u32>,
-) -> Result<StoredPlan, Fault> {
+) -> Result<StoredPlan, QueryError> {
     let missing = || {
         let version = version.map_or(String::new(), |version| format!(", version {version}"));
         StoreError::Missing {
@@ -213,12 +213,12 @@ fn find(
         }
     };
     if 1 < found.len() {
-        return Err(Fault::Store(StoreError::Ambiguous {
+        return Err(QueryError::Store(StoreError::Ambiguous {
             what: "plan",
             selector: selector.to_owned(),
             candidates: found
                 .iter()
-                .take(CANDIDATES)
+                .take(MAX_CANDIDATES)
                 .map(|plan| format!("{} ({}, version {})", plan.id, plan.name, plan.version))
                 .collect(),
         }));
@@ -230,7 +230,7 @@ fn select(
     connection: &Connection,
     condition: &str,
     params: &[&dyn rusqlite::ToSql],
-) -> Result<Vec<StoredPlan>, Fault> {
+) -> Result<Vec<StoredPlan>, QueryError> {
     let mut statement = connection.prepare_cached(&format!(
         "SELECT id, name, version, text, dialect, saved_ns, inputs FROM plans WHERE {condition}"
     ))?;

@@ -1,79 +1,78 @@
-//! Forgetting runs, and what nothing speaks of any more.
+//! Pruning: deletion of runs, and of large values that no other run refers to.
 
 use std::time::SystemTime;
 use std::{fs, io};
 
 use rusqlite::{Connection, params};
 
-use crate::error::{Fault, StoreError};
-use crate::lease::Holder;
+use super::lease::Holder;
+use crate::error::{QueryError, StoreError};
+use crate::numbers::{to_i64, to_nanos};
 use crate::store::Store;
-use crate::times::to_nanos;
 
-/// How many pages are given back in one go, so that runs under way need not wait for all of them.
-const PAGES: i64 = 512;
+/// The number of pages that one vacuum step frees, so that runs in progress do not wait for all of them.
+const PAGES_PER_VACUUM: i64 = 512;
 
-/// How many runs are forgotten until the size is looked at again.
-const AT_A_TIME: usize = 64;
+/// The number of runs that are deleted before the size is measured again.
+const RUNS_PER_BATCH: usize = 64;
 
-/// Which runs are to be forgotten.
+/// The runs to delete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prune {
-    /// Those that began before this time.
+    /// Only runs that were created before this time are deleted.
     pub before: SystemTime,
-    /// But for this many, the newest.
+    /// The number of newest runs that are retained in any case.
     pub keep: usize,
-    /// Those, too, that wait for a person or were interrupted. No run that somebody has is ever forgotten.
+    /// Whether runs that wait for a person or were interrupted are deleted as well. A leased run is never deleted.
     pub unfinished: bool,
-    /// Nothing is forgotten; it is only said what would be.
+    /// Whether to report the runs without deleting them.
     pub dry_run: bool,
 }
 
-/// What was forgotten, or would be.
+/// The result of pruning, or of a dry run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// The ids of the runs, the newest first.
+    /// The ids of the deleted runs, the newest first.
     pub runs: Vec<String>,
-    /// Runs that somebody has.
+    /// The ids of the runs that were skipped because they are leased.
     pub held: Vec<String>,
-    /// How many large values. What several of the runs speak of does not count in a dry run.
+    /// The number of deleted large values. A dry run does not count those that several of the runs share.
     pub values: usize,
-    /// How many bytes are given back, roughly.
+    /// The approximate number of freed bytes.
     pub bytes: u64,
 }
 
 impl Store {
-    /// Forgets runs, with their decisions, and gives back the room that they had. `holder` has each of them in the
-    /// meantime.
+    /// Deletes runs and their decisions, and returns the space to the disk. `holder` leases each run meanwhile.
     ///
     /// # Errors
     ///
-    /// [`StoreError::File`]. What was forgotten before stays forgotten.
+    /// [`StoreError::File`]. Runs that were deleted before the error stay deleted.
     pub fn prune(&self, prune: &Prune, holder: &Holder) -> Result<Pruned, StoreError> {
         let ids = self.read(|connection| candidates(connection, prune))?;
-        self.forget(ids, prune, holder)
+        self.delete_runs(ids, prune, holder)
     }
 
-    /// Forgets the oldest of the runs that [`Store::prune`] would forget, until the store has `most` bytes or none of them is left.
+    /// Deletes the oldest of the runs that [`Store::prune`] would delete, until the store has at most `max_bytes` or none is left.
     ///
     /// # Errors
     ///
-    /// As those of [`Store::prune`].
+    /// Those of [`Store::prune`].
     pub fn prune_to(
         &self,
-        most: u64,
+        max_bytes: u64,
         prune: &Prune,
         holder: &Holder,
     ) -> Result<Pruned, StoreError> {
         let mut all = Pruned::default();
-        if self.read(used_bytes)? <= most {
+        if self.read(used_bytes)? <= max_bytes {
             return Ok(all);
         }
         let mut ids = self.read(|connection| candidates(connection, prune))?;
-        while !ids.is_empty() && most < self.read(used_bytes)? {
-            // The oldest stand at the end.
-            let some = ids.split_off(ids.len().saturating_sub(AT_A_TIME));
-            let pruned = self.forget(some, prune, holder)?;
+        while !ids.is_empty() && max_bytes < self.read(used_bytes)? {
+            // The oldest are at the end.
+            let oldest = ids.split_off(ids.len().saturating_sub(RUNS_PER_BATCH));
+            let pruned = self.delete_runs(oldest, prune, holder)?;
             all.runs.splice(..0, pruned.runs);
             all.held.splice(..0, pruned.held);
             all.values += pruned.values;
@@ -82,7 +81,7 @@ impl Store {
         Ok(all)
     }
 
-    fn forget(
+    fn delete_runs(
         &self,
         ids: Vec<String>,
         prune: &Prune,
@@ -126,13 +125,13 @@ impl Store {
             }
         }
         if !prune.dry_run && !pruned.runs.is_empty() {
-            self.give_back()?;
+            self.free_space()?;
         }
         Ok(pruned)
     }
 
-    /// Gives the room that nothing needs back to the disk, bit by bit.
-    fn give_back(&self) -> Result<(), StoreError> {
+    /// Returns unused space to the disk, in steps, so that other jobs of the writer run in between.
+    fn free_space(&self) -> Result<(), StoreError> {
         while 0 < self
             .writer()
             .with_connection(|connection| vacuum(connection))?
@@ -141,17 +140,13 @@ impl Store {
     }
 }
 
-/// The ids of the runs that may be forgotten.
-fn candidates(connection: &Connection, prune: &Prune) -> Result<Vec<String>, Fault> {
+/// Returns the ids of the runs that may be deleted, the newest first.
+fn candidates(connection: &Connection, prune: &Prune) -> Result<Vec<String>, QueryError> {
     let mut statement = connection.prepare(&format!(
-        "SELECT id, created_ns < ?1 FROM runs WHERE {OVER} ORDER BY created_ns DESC, key DESC LIMIT -1 OFFSET ?3"
+        "SELECT id, created_ns < ?1 FROM runs WHERE {IS_PRUNABLE} ORDER BY created_ns DESC, key DESC LIMIT -1 OFFSET ?3"
     ))?;
     let rows = statement.query_map(
-        params![
-            to_nanos(prune.before),
-            prune.unfinished,
-            i64::try_from(prune.keep).unwrap_or(i64::MAX)
-        ],
+        params![to_nanos(prune.before), prune.unfinished, to_i64(prune.keep)],
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
     let rows = rows.collect::<Result<Vec<(String, bool)>, _>>()?;
@@ -161,18 +156,19 @@ fn candidates(connection: &Connection, prune: &Prune) -> Result<Vec<String>, Fau
         .collect())
 }
 
-/// Runs that nobody will go on with, unless all are meant.
-const OVER: &str = "(?2 OR status IN ('succeeded', 'failed', 'cancelled'))";
+/// The condition for finished runs, or for all runs if `?2` is true.
+const IS_PRUNABLE: &str = "(?2 OR status IN ('succeeded', 'failed', 'cancelled'))";
 
-/// Removes a run, and says how many large values and bytes went with it; nothing where it is gone, or has been gone
-/// on with, in the meantime.
+/// Deletes a run, and returns the number of deleted large values and freed bytes; `None` if the run was deleted or resumed in the
+/// meantime.
 fn remove(
     connection: &Connection,
     id: &str,
     unfinished: bool,
-) -> Result<Option<(usize, u64)>, Fault> {
-    let mut statement =
-        connection.prepare_cached(&format!("SELECT key FROM runs WHERE id = ?1 AND {OVER}"))?;
+) -> Result<Option<(usize, u64)>, QueryError> {
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT key FROM runs WHERE id = ?1 AND {IS_PRUNABLE}"
+    ))?;
     let keys = statement
         .query_map(params![id, unfinished], |row| row.get(0))?
         .collect::<Result<Vec<i64>, _>>()?;
@@ -180,7 +176,7 @@ fn remove(
         return Ok(None);
     };
     let before = free_pages(connection)?;
-    let delete = |sql: &str| Ok::<_, Fault>(connection.prepare_cached(sql)?.execute([run])?);
+    let delete = |sql: &str| Ok::<_, QueryError>(connection.prepare_cached(sql)?.execute([run])?);
     delete("DELETE FROM entries WHERE run = ?1")?;
     let values = delete(
         "DELETE FROM blobs WHERE digest IN (SELECT digest FROM uses WHERE run = ?1)
@@ -194,32 +190,33 @@ fn remove(
     Ok(Some((values, pages.unsigned_abs() * size.unsigned_abs())))
 }
 
-/// Gives back some pages, and says how many are left to be given back.
-fn vacuum(connection: &Connection) -> Result<i64, Fault> {
+/// Frees some pages, and returns the number of pages that are left to free.
+fn vacuum(connection: &Connection) -> Result<i64, QueryError> {
     let before = free_pages(connection)?;
     if 0 < before {
-        let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
+        let mut statement =
+            connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES_PER_VACUUM})"))?;
         let mut rows = statement.query([])?;
-        // Each step gives back one page.
+        // Each step frees one page.
         while rows.next()?.is_some() {}
     }
     let left = free_pages(connection)?;
     if 0 < left && left < before {
         return Ok(left);
     }
-    // Until then the file is as long as before. Where a reader is in the way, the next commit of somebody does it.
+    // Only the checkpoint truncates the file. If a reader blocks it, a later commit of any process does it.
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     Ok(0)
 }
 
-/// The bytes of the store that something needs.
-fn used_bytes(connection: &Connection) -> Result<u64, Fault> {
+/// Returns the number of bytes in use.
+fn used_bytes(connection: &Connection) -> Result<u64, QueryError> {
     let pages: i64 = connection.pragma_query_value(None, "page_count", |row| row.get(0))?;
     let size: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
     let used = pages.saturating_sub(free_pages(connection)?);
     Ok(used.unsigned_abs().saturating_mul(size.unsigned_abs()))
 }
 
-fn free_pages(connection: &Connection) -> Result<i64, Fault> {
+fn free_pages(connection: &Connection) -> Result<i64, QueryError> {
     Ok(connection.pragma_query_value(None, "freelist_count", |row| row.get(0))?)
 }

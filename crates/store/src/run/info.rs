@@ -1,4 +1,4 @@
-//! Runs: what is known of each as a whole.
+//! Metadata of runs: the table `runs`.
 
 use std::time::{Duration, SystemTime};
 
@@ -6,79 +6,78 @@ use planwright_core::Value;
 use planwright_engine::RunStatus;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::error::{Fault, StoreError};
+use super::lease::{Holder, Lease};
+use crate::error::{QueryError, StoreError};
 use crate::format::{JOURNAL_FORMAT, parse_value, run_status, value_json};
-use crate::lease::{Holder, Lease};
 use crate::names;
+use crate::numbers::{from_nanos, to_i64, to_nanos, to_usize};
 use crate::store::Store;
-use crate::times::{from_nanos, to_nanos};
 
-/// How many ids are named where several would do.
-const CANDIDATES: i64 = 8;
+/// The maximum number of ids that an error for an ambiguous selector names.
+const MAX_CANDIDATES: i64 = 8;
 
-/// A run that is about to begin.
+/// A run to create.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewRun {
-    /// Its id: letters, digits, `_`, `-` and `.`.
+    /// The id: letters, digits, `_`, `-` and `.`.
     pub id: String,
-    /// The plan's name.
+    /// The name of the plan.
     pub plan: Option<String>,
-    /// The plan's digest.
+    /// The digest of the plan.
     pub digest: String,
     /// The dialect that the plan is written in.
     pub dialect: Option<String>,
-    /// How many steps the plan has.
+    /// The number of steps of the plan.
     pub steps: usize,
-    /// When it begins.
+    /// The time of creation.
     pub created: SystemTime,
-    /// What else whoever resumes or shows it needs to know. It is theirs to give it a version.
+    /// Data for those who resume or show the run. The store does not interpret it; the caller versions it.
     pub header: Value,
 }
 
-/// What is known of a run as a whole.
+/// The metadata of a run.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RunInfo {
-    /// Its id.
+    /// The id.
     pub id: String,
-    /// The plan's name.
+    /// The name of the plan.
     pub plan: Option<String>,
-    /// The plan's digest, as the run began.
+    /// The digest of the plan that the run began with.
     pub digest: String,
     /// The dialect that the plan is written in.
     pub dialect: Option<String>,
-    /// When it began.
+    /// The time of creation.
     pub created: SystemTime,
-    /// How it stands.
+    /// The state of the run.
     pub standing: Standing,
-    /// How many steps the plan has.
+    /// The number of steps of the plan.
     pub steps: usize,
-    /// How many of them have succeeded, failed or been skipped. A step that was tried anew after a resumption counts
-    /// each time.
+    /// The number of steps that succeeded, failed or were skipped. A step that was retried after a resume counts each time.
     pub done: usize,
-    /// How many calls were sent.
+    /// The number of calls that were sent.
     pub calls: usize,
-    /// How long it took, without the time between two processes.
+    /// The duration, without the time between two processes.
     pub duration: Duration,
-    /// The process that has it.
+    /// The process that has leased the run.
     pub holder: Option<Holder>,
-    /// How many of its entries came with the file that it was [imported](Store::import) from; `None` for a run that began in
-    /// this store. Consent and tool sources in these entries are a stranger's word.
+    /// The number of entries that were [imported](Store::import); `None` for a run that began in this store. Consent and tool
+    /// sources in imported entries are unverified.
     pub imported: Option<usize>,
 }
 
-/// How a run stands.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Standing {
-    /// No process has brought it to an end. Where none has it, either, it was interrupted.
+    /// The run is in progress, or, if no process has leased it, was interrupted.
     Open,
-    /// The last process that had it has brought it to this end.
+    /// The last process that drove the run ended it with this status.
     Ended(RunStatus),
 }
 
 impl Standing {
-    /// The word in the table.
-    pub(crate) fn word(self) -> Option<&'static str> {
+    /// Returns the keyword in the column `status`.
+    pub(crate) fn keyword(self) -> Option<&'static str> {
         match self {
             Self::Open => None,
             Self::Ended(status) => Some(status.as_str()),
@@ -86,35 +85,35 @@ impl Standing {
     }
 }
 
-/// Which runs are of interest.
+/// A filter for [`Store::runs`]. The default selects all runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
-    /// Those that stand like this.
+    /// Selects the runs in this state.
     pub standing: Option<Standing>,
-    /// Those of plans of this name.
+    /// Selects the runs of plans of this name.
     pub plan: Option<String>,
-    /// Those that began at this time or later.
+    /// Selects the runs that were created at this time or later.
     pub since: Option<SystemTime>,
-    /// No more than this many, the newest.
+    /// The maximum number of runs. The newest ones are selected.
     pub limit: Option<usize>,
 }
 
 impl Store {
-    /// What is known of the run whose id is `selector`, or begins with it and is the only one that does.
+    /// Returns the metadata of the run with the id `selector`, or of the only run whose id begins with it.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Missing`] and [`StoreError::Ambiguous`] where it is not just one.
+    /// [`StoreError::Missing`] if no run matches, [`StoreError::Ambiguous`] if several do.
     pub fn run(&self, selector: &str) -> Result<RunInfo, StoreError> {
         let found = self.read(|connection| {
             let (key, _) = find(connection, selector)?;
-            let row = connection.query_row(&format!("{COLUMNS} WHERE key = ?1"), [key], columns)?;
+            let row = connection.query_row(&format!("{COLUMNS} WHERE key = ?1"), [key], run_row)?;
             row.read(connection)
         })?;
         self.with_holder(found)
     }
 
-    /// What the run was created with for those who resume or show it.
+    /// Returns the header that the run was [created](NewRun::header) with.
     ///
     /// # Errors
     ///
@@ -130,7 +129,7 @@ impl Store {
         })
     }
 
-    /// The runs that `filter` lets through, the newest first.
+    /// Returns the runs that `filter` selects, the newest first.
     ///
     /// # Errors
     ///
@@ -145,14 +144,14 @@ impl Store {
             let rows = statement.query_map(
                 params![
                     filter.standing.map(|_| true),
-                    filter.standing.and_then(Standing::word),
+                    filter.standing.and_then(Standing::keyword),
                     filter.plan,
                     filter.since.map(to_nanos),
-                    filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(-1)),
+                    filter.limit.map_or(-1, |limit| to_i64(limit)),
                 ],
-                columns,
+                run_row,
             )?;
-            rows.map(|row| row?.read(connection)).collect::<Result<Vec<_>, Fault>>()
+            rows.map(|row| row?.read(connection)).collect::<Result<Vec<_>, QueryError>>()
         })?;
         found
             .into_iter()
@@ -167,8 +166,8 @@ impl Store {
     }
 }
 
-/// The run's key and id.
-pub(crate) fn find(connection: &Connection, selector: &str) -> Result<(i64, String), Fault> {
+/// Returns the key and id of the run that `selector` names.
+pub(crate) fn find(connection: &Connection, selector: &str) -> Result<(i64, String), QueryError> {
     let missing = || StoreError::Missing {
         what: "run",
         selector: selector.to_owned(),
@@ -183,19 +182,19 @@ pub(crate) fn find(connection: &Connection, selector: &str) -> Result<(i64, Stri
     if let Some(found) = exact {
         return Ok(found);
     }
-    // No letter of an id comes after the last one of ASCII.
+    // Ids are ASCII, so `char(127)` sorts after all characters of an id.
     let mut statement = connection.prepare_cached(
         "SELECT key, id FROM runs WHERE ?1 <= id AND id < ?1 || char(127) ORDER BY id LIMIT ?2",
     )?;
     let found = statement
-        .query_map(params![selector, CANDIDATES], |row| {
+        .query_map(params![selector, MAX_CANDIDATES], |row| {
             Ok((row.get(0)?, row.get(1)?))
         })?
         .collect::<Result<Vec<(i64, String)>, _>>()?;
     match <[_; 1]>::try_from(found) {
         Ok([only]) => Ok(only),
         Err(none) if none.is_empty() => Err(missing().into()),
-        Err(several) => Err(Fault::Store(StoreError::Ambiguous {
+        Err(several) => Err(QueryError::Store(StoreError::Ambiguous {
             what: "run",
             selector: selector.to_owned(),
             candidates: several.into_iter().map(|(_, id)| id).collect(),
@@ -203,8 +202,8 @@ pub(crate) fn find(connection: &Connection, selector: &str) -> Result<(i64, Stri
     }
 }
 
-/// Adds a run, and gives its key.
-pub(crate) fn insert(connection: &Connection, new: &NewRun) -> Result<i64, Fault> {
+/// Inserts a run, and returns its key.
+pub(crate) fn insert(connection: &Connection, new: &NewRun) -> Result<i64, QueryError> {
     names::check("id of a run", &new.id)?;
     let header = value_json(&new.header).map_err(|reason| unreadable(&new.id, &reason))?;
     let added = connection
@@ -219,11 +218,11 @@ pub(crate) fn insert(connection: &Connection, new: &NewRun) -> Result<i64, Fault
             new.digest,
             new.dialect,
             to_nanos(new.created),
-            i64::try_from(new.steps).unwrap_or(i64::MAX),
+            to_i64(new.steps),
             header,
         ])?;
     if added == 0 {
-        return Err(Fault::Store(StoreError::Exists {
+        return Err(QueryError::Store(StoreError::Exists {
             what: "run",
             id: new.id.clone(),
         }));
@@ -231,57 +230,55 @@ pub(crate) fn insert(connection: &Connection, new: &NewRun) -> Result<i64, Fault
     Ok(connection.last_insert_rowid())
 }
 
-/// Marks a run as one that came from a file with this many entries.
+/// Marks a run as imported with this many entries.
 pub(crate) fn mark_imported(
     connection: &Connection,
     key: i64,
     entries: usize,
-) -> Result<(), Fault> {
+) -> Result<(), QueryError> {
     connection
         .prepare_cached("UPDATE runs SET imported = ?2 WHERE key = ?1")?
-        .execute(params![key, i64::try_from(entries).unwrap_or(i64::MAX)])?;
+        .execute(params![key, to_i64(entries)])?;
     Ok(())
 }
 
-/// Whether a run came from a file.
-pub(crate) fn is_imported(connection: &Connection, key: i64) -> Result<bool, Fault> {
+/// Returns true if the run was imported.
+pub(crate) fn is_imported(connection: &Connection, key: i64) -> Result<bool, QueryError> {
     Ok(connection
         .prepare_cached("SELECT imported IS NOT NULL FROM runs WHERE key = ?1")?
         .query_row([key], |row| row.get(0))?)
 }
 
-/// The format of a run, which must be known, or nothing of it can be read.
-pub(crate) fn check_format(connection: &Connection, key: i64, id: &str) -> Result<(), Fault> {
+/// Fails if the journal of the run has an unknown format.
+pub(crate) fn check_format(connection: &Connection, key: i64, id: &str) -> Result<(), QueryError> {
     let format: String =
         connection.query_row("SELECT format FROM runs WHERE key = ?1", [key], |row| {
             row.get(0)
         })?;
     if format != JOURNAL_FORMAT {
-        let reason = format!("it is kept as `{format}`, which is not known here");
+        let reason = format!("its journal has the unknown format `{format}`");
         return Err(unreadable(id, &reason).into());
     }
     Ok(())
 }
 
-/// A run of which something cannot be understood.
+/// Creates the error for a run with invalid data.
 pub(crate) fn unreadable(id: &str, reason: &str) -> StoreError {
     StoreError::Format(format!("the run `{id}` cannot be read: {reason}"))
 }
 
 const COLUMNS: &str = "SELECT key, id, plan, digest, dialect, created_ns, status, steps, done, calls, duration_ns, imported FROM runs";
 
-/// A row as it is.
-struct Columns {
+/// A row of the table, not yet interpreted.
+struct RunRow {
     key: i64,
     status: Option<String>,
     info: RunInfo,
 }
 
-fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
-    let count = |index: usize| -> rusqlite::Result<usize> {
-        Ok(usize::try_from(row.get::<_, i64>(index)?).unwrap_or(0))
-    };
-    Ok(Columns {
+fn run_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
+    let count = |index: usize| -> rusqlite::Result<usize> { Ok(to_usize(row.get(index)?)) };
+    Ok(RunRow {
         key: row.get(0)?,
         status: row.get(6)?,
         info: RunInfo {
@@ -296,22 +293,20 @@ fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
             calls: count(9)?,
             duration: Duration::from_nanos(row.get::<_, i64>(10)?.unsigned_abs()),
             holder: None,
-            imported: row
-                .get::<_, Option<i64>>(11)?
-                .map(|entries| usize::try_from(entries).unwrap_or(0)),
+            imported: row.get::<_, Option<i64>>(11)?.map(to_usize),
         },
     })
 }
 
-impl Columns {
-    fn read(self, connection: &Connection) -> Result<RunInfo, Fault> {
+impl RunRow {
+    fn read(self, connection: &Connection) -> Result<RunInfo, QueryError> {
         let mut info = self.info;
         match self.status {
             Some(word) => {
                 let status = run_status(&word).map_err(|reason| unreadable(&info.id, &reason))?;
                 info.standing = Standing::Ended(status);
             }
-            // What is known of a run as a whole is written when it ends; until then it is counted.
+            // The writer updates the row only when the run begins, grows or ends; in between, the entries are counted.
             None => {
                 let counts = count(connection, self.key)?;
                 info.done = counts.done;
@@ -323,16 +318,16 @@ impl Columns {
     }
 }
 
-/// What the entries of a run come to.
-pub(crate) struct Counts {
+/// The totals of a run's entries, computed from the table.
+pub(super) struct JournalCounts {
     pub(crate) entries: i64,
     pub(crate) done: usize,
     pub(crate) calls: usize,
     pub(crate) duration: Duration,
 }
 
-/// Counts what a run has come to so far.
-pub(crate) fn count(connection: &Connection, key: i64) -> Result<Counts, Fault> {
+/// Computes the totals of a run.
+pub(super) fn count(connection: &Connection, key: i64) -> Result<JournalCounts, QueryError> {
     let mut statement = connection.prepare_cached(
         "SELECT count(*),
              count(*) FILTER (WHERE kind = 'sent'),
@@ -342,13 +337,12 @@ pub(crate) fn count(connection: &Connection, key: i64) -> Result<Counts, Fault> 
              (SELECT at_ns FROM entries WHERE run = ?1 ORDER BY number DESC LIMIT 1)
          FROM entries WHERE run = ?1",
     )?;
-    let size = |number: i64| usize::try_from(number).unwrap_or(0);
     Ok(statement.query_row([key], |row| {
         let last: Option<i64> = row.get(3)?;
-        Ok(Counts {
+        Ok(JournalCounts {
             entries: row.get(0)?,
-            calls: size(row.get(1)?),
-            done: size(row.get(2)?),
+            calls: to_usize(row.get(1)?),
+            done: to_usize(row.get(2)?),
             duration: Duration::from_nanos(last.unwrap_or(0).unsigned_abs()),
         })
     })?)

@@ -1,10 +1,10 @@
-//! Files and folders that their owner alone can read.
+//! Files and folders with access for their owner only.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Creates a folder and those that it lies in, where they are not there.
+/// Creates a folder and its parents if they do not exist.
 pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     if path.as_os_str().is_empty() {
         return Ok(());
@@ -16,8 +16,7 @@ pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// The paths among these that others than their owner may write, as far as mode bits tell. A folder with the sticky bit lets
-/// nobody replace a file of another owner.
+/// Returns the paths that users other than their owner may write, according to the mode bits.
 pub(crate) fn writable_by_others<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Vec<PathBuf> {
     let is_writable = |path: &&Path| std::fs::metadata(path).is_ok_and(|found| is_open(&found));
     let writable = paths.into_iter().filter(is_writable);
@@ -28,10 +27,11 @@ pub(crate) fn writable_by_others<'a>(paths: impl IntoIterator<Item = &'a Path>) 
 fn is_open(found: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     let mode = found.mode();
+    // The sticky bit of a folder keeps users from replacing files of other owners.
     if found.is_dir() && mode & 0o1000 != 0 {
         return false;
     }
-    // Where each user has a group of their own, with the same number, folders are often writable for the group.
+    // On systems with one group for each user, of the same number, folders are often group-writable.
     let is_own_group = found.is_dir() && found.gid() == found.uid();
     let others = if is_own_group { 0o002 } else { 0o022 };
     mode & others != 0
@@ -42,7 +42,7 @@ fn is_open(_: &Metadata) -> bool {
     false
 }
 
-/// Opens a file for reading and writing, and creates it where it is not there.
+/// Opens a file for reading and writing, and creates it if it does not exist.
 pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);

@@ -1,4 +1,4 @@
-//! Entries, read back in order.
+//! Reading of journals.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -7,27 +7,27 @@ use planwright_core::Value;
 use planwright_engine::journal::{Entry, Record};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::error::{Fault, StoreError};
-use crate::format::{Digest, Reference, Row, decode, parse_value, resolve};
-use crate::run;
+use super::info;
+use crate::error::{QueryError, StoreError};
+use crate::format::{BlobRef, Digest, EntryRow, decode, parse_value, resolve};
 use crate::store::Store;
 
-/// How many entries are read at a time.
-const CHUNK: i64 = 512;
-/// How many large values are kept at hand, so that what several entries speak of is in memory once.
-const SHARED: usize = 1024;
+/// The number of entries that one query reads.
+const ENTRIES_PER_READ: i64 = 512;
+/// The maximum number of cached large values, so that entries that refer to the same value share it in memory.
+const MAX_CACHED_VALUES: usize = 1024;
 
 impl Store {
-    /// What a run remembers, in order.
+    /// Returns the journal entries of a run, in order.
     ///
     /// # Errors
     ///
-    /// Those of [`Store::run`]; [`StoreError::Format`] where a newer version has written it. While entries are read:
-    /// [`StoreError::File`] and [`StoreError::Format`], after which there are none.
+    /// Those of [`Store::run`]; [`StoreError::Format`] if a newer version has written it. The iterator yields
+    /// [`StoreError::File`] and [`StoreError::Format`], and ends after an error.
     pub fn entries(&self, selector: &str) -> Result<Entries, StoreError> {
         let (run, id) = self.read(|connection| {
-            let (key, id) = run::find(connection, selector)?;
-            run::check_format(connection, key, &id)?;
+            let (key, id) = info::find(connection, selector)?;
+            info::check_format(connection, key, &id)?;
             Ok((key, id))
         })?;
         Ok(Entries {
@@ -43,7 +43,7 @@ impl Store {
     }
 }
 
-/// The entries of a run, in order. Those that join while it is read are read as well.
+/// An iterator over the entries of a run. It includes entries that are appended during the iteration.
 #[derive(Debug)]
 pub struct Entries {
     store: Store,
@@ -51,8 +51,8 @@ pub struct Entries {
     run: i64,
     id: String,
     next: i64,
-    chunk: VecDeque<Row>,
-    values: HashMap<Reference, Value>,
+    chunk: VecDeque<EntryRow>,
+    values: HashMap<BlobRef, Value>,
     is_over: bool,
 }
 
@@ -63,16 +63,22 @@ impl Iterator for Entries {
         if self.is_over {
             return None;
         }
-        let entry = self.read().map_err(|fault| fault.of(self.store.path()));
+        let entry = self.read().map_err(|error| error.at(self.store.path()));
         self.is_over = !matches!(entry, Ok(Some(_)));
         entry.transpose()
     }
 }
 
 impl Entries {
-    fn read(&mut self) -> Result<Option<Entry>, Fault> {
+    fn read(&mut self) -> Result<Option<Entry>, QueryError> {
         if self.chunk.is_empty() {
-            self.chunk = rows(&self.connection, self.run, &self.id, self.next, CHUNK)?;
+            self.chunk = rows(
+                &self.connection,
+                self.run,
+                &self.id,
+                self.next,
+                ENTRIES_PER_READ,
+            )?;
         }
         let Some(row) = self.chunk.pop_front() else {
             return Ok(None);
@@ -82,10 +88,7 @@ impl Entries {
         let (connection, values) = (&self.connection, &mut self.values);
         let entry = decode(&row, &mut |reference| find(connection, values, reference));
         let mut entry = entry.map_err(|reason| {
-            run::unreadable(
-                &self.id,
-                &format!("entry {number} makes no sense: {reason}"),
-            )
+            info::unreadable(&self.id, &format!("entry {number} is invalid: {reason}"))
         })?;
         if let Record::Opened { run, .. } = &mut entry.record {
             *run = Some(Arc::from(self.id.as_str()));
@@ -94,20 +97,20 @@ impl Entries {
     }
 }
 
-/// The rows of a run from number `from` on, each as it was written.
+/// Reads at most `limit` rows of a run, beginning with the number `from`, and verifies their checksums.
 pub(crate) fn rows(
     connection: &Connection,
     run: i64,
     id: &str,
     from: i64,
     limit: i64,
-) -> Result<VecDeque<Row>, Fault> {
+) -> Result<VecDeque<EntryRow>, QueryError> {
     let mut statement = connection.prepare_cached(
         "SELECT at_ns, turn, kind, body, number, checksum FROM entries
          WHERE run = ?1 AND ?2 <= number ORDER BY number LIMIT ?3",
     )?;
     let found = statement.query_map(params![run, from, limit], |row| {
-        let entry = Row {
+        let entry = EntryRow {
             at_ns: row.get(0)?,
             turn: row.get(1)?,
             kind: row.get(2)?,
@@ -117,10 +120,10 @@ pub(crate) fn rows(
     })?;
     let mut rows = VecDeque::new();
     for found in found {
-        let (row, number, checksum): (Row, i64, Option<i64>) = found?;
+        let (row, number, checksum): (EntryRow, i64, Option<i64>) = found?;
         if checksum.is_some_and(|checksum| checksum != row.checksum(run, number)) {
             let reason = format!("entry {number} was changed after it was stored");
-            return Err(Fault::Store(run::unreadable(id, &reason)));
+            return Err(QueryError::Store(info::unreadable(id, &reason)));
         }
         rows.push_back(row);
     }
@@ -129,10 +132,10 @@ pub(crate) fn rows(
 
 fn find(
     connection: &Connection,
-    values: &mut HashMap<Reference, Value>,
-    reference: Reference,
+    values: &mut HashMap<BlobRef, Value>,
+    reference: BlobRef,
 ) -> Result<Value, String> {
-    if SHARED <= values.len() {
+    if MAX_CACHED_VALUES <= values.len() {
         values.clear();
     }
     resolve(reference, values, &mut |digest| read(connection, digest))
@@ -143,7 +146,7 @@ fn read(connection: &Connection, digest: &Digest) -> Result<Value, String> {
         .prepare_cached("SELECT json FROM blobs WHERE digest = ?1")
         .and_then(|mut statement| statement.query_row([digest.0], |row| row.get(0)).optional())
         .map_err(|error| error.to_string())?;
-    let json = json.ok_or_else(|| format!("the value `{digest}` is not there"))?;
+    let json = json.ok_or_else(|| format!("the value `{digest}` is missing"))?;
     digest.check(&json)?;
     parse_value(&json)
 }

@@ -1,4 +1,4 @@
-//! A run that this process has, and its journal.
+//! Runs that this process has leased: each is the engine's `Journal`.
 
 use std::io;
 use std::sync::Arc;
@@ -9,33 +9,34 @@ use futures::{FutureExt, TryFutureExt};
 use planwright_engine::History;
 use planwright_engine::journal::{Entry, Journal, JournalError, check_history};
 
+use super::info::{self, NewRun};
+use super::lease::{Holder, Lease, LeaseOutcome, UNKNOWN};
+use super::server_processes::{self, ProcessFile, ServerProcess};
 use crate::error::{FileTrouble, StoreError};
-use crate::format::{Tally, encode};
-use crate::lease::{Holder, Lease, Taken, UNKNOWN};
+use crate::format::{RunTotals, encode};
 use crate::names;
-use crate::processes::{self, Record, ServerProcess};
-use crate::run::{self, NewRun};
+use crate::numbers::{to_i64, to_usize};
 use crate::store::Store;
-use crate::writer::{Append, Progress, State};
+use crate::writer::{AppendRequest, JournalProgress, JournalState};
 
-/// A run that this process alone has, and its journal. It is given back when this is dropped and everything that was
-/// handed over has been written.
+/// A run that this process has leased, as a journal for the engine. The lease ends once this is dropped and all appended entries are
+/// written.
 #[derive(Debug)]
 pub struct HeldRun {
     store: Store,
-    // Given back before the lease is.
-    processes: Arc<Record>,
-    progress: Arc<Progress>,
+    // Before `progress`, which has the lease: the file must be removed while the run is leased.
+    processes: Arc<ProcessFile>,
+    progress: Arc<JournalProgress>,
     entries: i64,
 }
 
 impl Store {
-    /// Begins a run, which `holder` has from then on. It is on the disk with its first entries: before them there is nothing to
-    /// go on with.
+    /// Creates a run and leases it for `holder`. The run is durable with its first entries: without entries there is nothing to
+    /// resume.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Exists`] where there is a run of this id, [`StoreError::BadName`] where the id is none.
+    /// [`StoreError::Exists`] if the id is in use, [`StoreError::BadName`] if it is invalid.
     pub fn create_run(&self, new: NewRun, holder: &Holder) -> Result<HeldRun, StoreError> {
         names::check("id of a run", &new.id)?;
         let id = new.id.clone();
@@ -43,32 +44,31 @@ impl Store {
         let processes = self.processes(&id)?;
         let key = self
             .writer()
-            .change_soon(move |connection| run::insert(connection, &new))?;
-        Ok(self.held(key, id, processes, lease, State::default()))
+            .change_unsynced(move |connection| info::insert(connection, &new))?;
+        Ok(self.held(key, id, processes, lease, JournalState::default()))
     }
 
-    /// Takes a run that was begun earlier, for `holder` to go on with.
+    /// Leases an existing run for `holder`, which resumes it.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Held`] where another process, or another part of this one, has it; those of [`Store::run`];
-    /// [`StoreError::Format`] where a newer version has written it.
+    /// [`StoreError::Held`] if another process, or another part of this one, has leased it; those of [`Store::run`];
+    /// [`StoreError::Format`] if a newer version has written it.
     pub fn hold(&self, selector: &str, holder: &Holder) -> Result<HeldRun, StoreError> {
-        let (_, id) = self.read(|connection| run::find(connection, selector))?;
+        let (_, id) = self.read(|connection| info::find(connection, selector))?;
         let lease = self.lease(&id, holder)?;
         let processes = self.processes(&id)?;
-        // Only now does it stay as it is.
+        // Read after leasing: before, another process could still append.
         let (key, state) = self.read(|connection| {
-            let (key, _) = run::find(connection, &id)?;
-            run::check_format(connection, key, &id)?;
-            let counts = run::count(connection, key)?;
-            let size = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
-            let state = State {
+            let (key, _) = info::find(connection, &id)?;
+            info::check_format(connection, key, &id)?;
+            let counts = info::count(connection, key)?;
+            let state = JournalState {
                 next: counts.entries,
-                tally: Tally {
-                    done: size(counts.done),
-                    calls: size(counts.calls),
-                    ..Tally::default()
+                totals: RunTotals {
+                    done: to_i64(counts.done),
+                    calls: to_i64(counts.calls),
+                    ..RunTotals::default()
                 },
                 failure: None,
             };
@@ -81,15 +81,15 @@ impl Store {
         &self,
         key: i64,
         id: String,
-        processes: Arc<Record>,
+        processes: Arc<ProcessFile>,
         lease: Lease,
-        state: State,
+        state: JournalState,
     ) -> HeldRun {
         HeldRun {
             entries: state.next,
             store: self.clone(),
             processes,
-            progress: Arc::new(Progress::new(key, id, lease, state)),
+            progress: Arc::new(JournalProgress::new(key, id, lease, state)),
         }
     }
 
@@ -97,25 +97,25 @@ impl Store {
         let taken = Lease::take(self.file(), id, &self.lease_path(id), holder)
             .map_err(|error| self.io(&error))?;
         match taken {
-            Taken::Now(lease) => Ok(lease),
-            Taken::Already(other) => Err(StoreError::Held {
+            LeaseOutcome::Acquired(lease) => Ok(lease),
+            LeaseOutcome::HeldBy(other) => Err(StoreError::Held {
                 run: id.to_owned(),
                 holder: other.unwrap_or(UNKNOWN),
             }),
         }
     }
 
-    /// The processes of servers that earlier processes of a run had started when they died.
+    /// Returns the server processes that earlier processes of a run had started and not stopped.
     ///
     /// # Errors
     ///
     /// [`StoreError::File`] if they cannot be read.
     pub fn earlier_server_processes(&self, id: &str) -> Result<Vec<ServerProcess>, StoreError> {
-        processes::earlier(&self.processes_path(id)).map_err(|error| self.io(&error))
+        server_processes::earlier(&self.processes_path(id)).map_err(|error| self.io(&error))
     }
 
-    fn processes(&self, id: &str) -> Result<Arc<Record>, StoreError> {
-        Record::open(self.processes_path(id)).map_err(|error| self.io(&error))
+    fn processes(&self, id: &str) -> Result<Arc<ProcessFile>, StoreError> {
+        ProcessFile::open(self.processes_path(id)).map_err(|error| self.io(&error))
     }
 
     pub(crate) fn io(&self, error: &io::Error) -> StoreError {
@@ -127,44 +127,43 @@ impl Store {
 }
 
 impl HeldRun {
-    /// The run's id.
+    /// Returns the id of the run.
     pub fn id(&self) -> &str {
         &self.progress.id
     }
 
-    /// How many entries its journal had when this process took it. A reader that has seen fewer has read an earlier stand.
+    /// Returns the number of journal entries when this process leased the run. A history with fewer entries is outdated.
     pub fn entries(&self) -> usize {
-        usize::try_from(self.entries).unwrap_or_default()
+        to_usize(self.entries)
     }
 
-    /// The store that it is in.
+    /// Returns the store of the run.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// The processes of servers that earlier processes of the run had started when they died. Whether they still run is
-    /// not known here.
+    /// Returns the server processes that earlier processes of the run had started and not stopped. They may have ended.
     pub fn earlier_server_processes(&self) -> Vec<ServerProcess> {
         self.processes.earlier().clone()
     }
 
-    /// Says which of those still run: the others need not be remembered for whoever resumes the run next.
+    /// Replaces the list of [earlier server processes](Self::earlier_server_processes) by those that are still running.
     pub fn keep_server_processes(&self, running: Vec<ServerProcess>) {
         *self.processes.earlier() = running;
     }
 }
 
 impl Journal for HeldRun {
-    /// Refuses another run, and a history that is not what the store has of this one. Forgets the decisions that the history has
-    /// taken in.
+    /// Fails for another run, or if the history differs from the journal in the store. Deletes the decisions that the history has
+    /// consumed.
     fn open(&self, run: &str, history: Option<&History>) -> Result<(), JournalError> {
         let id = self.id();
         if run != id {
             let message = format!("the journal belongs to the run `{id}`, not to `{run}`");
             return Err(JournalError::new(message));
         }
-        let held = usize::try_from(self.progress.state().next).unwrap_or(usize::MAX);
-        check_history(held, history)?;
+        let stored = to_usize(self.progress.state().next);
+        check_history(stored, history)?;
         match history {
             Some(history) => self
                 .store
@@ -176,9 +175,9 @@ impl Journal for HeldRun {
 
     fn append(&self, entries: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>> {
         let (done, result) = oneshot::channel();
-        // Written down here, so that the one thread that writes for all has little to do for each.
+        // DecisionRow down here, so that the one thread that writes for all has little to do for each.
         let batch = encode(&entries);
-        self.store.writer().append(Append {
+        self.store.writer().append(AppendRequest {
             progress: Arc::clone(&self.progress),
             batch,
             done,

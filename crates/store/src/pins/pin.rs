@@ -1,42 +1,35 @@
-//! Pinned tools: the definition by which each tool of each server is known, and the latest one where it differs.
-
-mod accept;
-mod changed;
+//! Pinning of tool definitions as servers list them.
 
 use std::collections::HashMap;
 use std::time::SystemTime;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::error::{Fault, StoreError};
+use super::accept::AcceptanceLog;
+use crate::error::{QueryError, StoreError};
+use crate::numbers::to_nanos;
 use crate::store::Store;
-use crate::times::to_nanos;
 
-use accept::Log;
-
-pub use accept::{Acceptance, AcceptedTool, tools_digest};
-pub use changed::{ChangedServer, ChangedTool, StoredDefinition};
-
-/// The identity of a server: its name in the configuration, and how it is reached.
+/// The identity of a server: its name in the configuration and its origin.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ServerIdentity {
-    /// Its name in the configuration.
+    /// The name in the configuration.
     pub server: String,
-    /// How it is reached, as one line.
+    /// The origin: the command or address of the server, as one line.
     pub origin: String,
 }
 
-/// A server whose tools are pinned.
+/// A server with pinned tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KnownServer {
-    /// Whether its identity is accepted: it is the first one of its name, or a person accepted it.
+    /// Whether the identity is accepted: it was the first one of its name, or a person accepted it.
     pub is_accepted: bool,
-    /// Its tools, by name.
+    /// The tools, by name.
     pub tools: HashMap<String, KnownTool>,
 }
 
-/// A tool that is pinned.
+/// A pinned tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KnownTool {
@@ -44,34 +37,34 @@ pub struct KnownTool {
     pub digest: String,
     /// The digest of the latest definition, if it differs.
     pub seen: Option<String>,
-    /// Whether a known server added the tool and no person has accepted it yet.
+    /// Whether the server added the tool later and no person has accepted it yet.
     pub is_new: bool,
 }
 
 /// A tool as its server lists it now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenTool {
-    /// Its name.
+    /// The name.
     pub tool: String,
-    /// The digest of its definition.
+    /// The digest of the definition.
     pub digest: String,
-    /// The definition as JSON. The store does not read it.
+    /// The definition as JSON, which the store does not parse.
     pub definition: String,
 }
 
-/// Tools of one server as it lists them now.
+/// The tools of a server as it lists them now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenServer {
     /// The server.
     pub identity: ServerIdentity,
-    /// Whether a person has looked at how it is reached, so that its identity needs no further acceptance.
+    /// Whether a person has reviewed the origin, so that the identity needs no further acceptance.
     pub is_accepted: bool,
-    /// Its tools; those that are pinned with the same digest may be left out.
+    /// The tools. Those that are pinned with the same digest may be omitted.
     pub tools: Vec<SeenTool>,
 }
 
 impl Store {
-    /// What is pinned of these servers; those that are not known are left out.
+    /// Returns the pinned tools of these servers, except unknown ones.
     ///
     /// # Errors
     ///
@@ -91,7 +84,7 @@ impl Store {
         })
     }
 
-    /// The definitions with these digests, as JSON; those that are not in the store are left out.
+    /// Returns the stored definitions with these digests, as JSON.
     ///
     /// # Errors
     ///
@@ -112,11 +105,11 @@ impl Store {
         })
     }
 
-    /// Stores tools as their servers list them now, all in one transaction.
+    /// Stores tools as their servers list them now, in one transaction.
     ///
-    /// The first identity of a name is accepted, each further one waits for a person, unless one has looked at it. A tool that is not known is pinned as it
-    /// is; of one that is known the definition is stored beside the pinned one, unless it is the pinned one again. What another
-    /// process has pinned meanwhile stays: read it again with [`known_tools`](Self::known_tools).
+    /// The first identity of a name is accepted; each further one waits for a person, unless one has reviewed it. An unknown tool is
+    /// pinned. If the definition of a pinned tool differs, it is stored as the latest one beside the pinned one. Tools that another
+    /// process has pinned meanwhile stay pinned: read them again with [`known_tools`](Self::known_tools).
     ///
     /// # Errors
     ///
@@ -134,7 +127,7 @@ impl Store {
 fn read_server(
     connection: &Connection,
     identity: &ServerIdentity,
-) -> Result<Option<KnownServer>, Fault> {
+) -> Result<Option<KnownServer>, QueryError> {
     let row = connection
         .prepare_cached("SELECT key, accepted FROM tool_servers WHERE server = ?1 AND origin = ?2")?
         .query_row([&identity.server, &identity.origin], |row| {
@@ -160,7 +153,7 @@ fn read_server(
     }))
 }
 
-fn pin_server(connection: &Connection, seen: &SeenServer, now: i64) -> Result<(), Fault> {
+fn pin_server(connection: &Connection, seen: &SeenServer, now: i64) -> Result<(), QueryError> {
     let identity = &seen.identity;
     let is_first = connection
         .prepare_cached(
@@ -184,7 +177,7 @@ fn pin_server(connection: &Connection, seen: &SeenServer, now: i64) -> Result<()
         connection
             .prepare_cached("UPDATE tool_servers SET accepted = 1 WHERE key = ?1")?
             .execute([key])?;
-        let log = Log {
+        let log = AcceptanceLog {
             connection,
             by: None,
             now,
@@ -204,7 +197,7 @@ fn pin_server(connection: &Connection, seen: &SeenServer, now: i64) -> Result<()
     for tool in &seen.tools {
         let is_added = insert.execute(params![key, tool.tool, tool.digest, now, !is_first])? == 1;
         if is_added {
-            define(connection, tool)?;
+            insert_definition(connection, tool)?;
             continue;
         }
         let (pinned, latest): (String, Option<String>) = before
@@ -216,16 +209,16 @@ fn pin_server(connection: &Connection, seen: &SeenServer, now: i64) -> Result<()
         }
         update.execute(params![key, tool.tool, tool.digest, now])?;
         if let Some(latest) = latest {
-            forget(connection, &latest)?;
+            delete_definition(connection, &latest)?;
         }
         if pinned != tool.digest {
-            define(connection, tool)?;
+            insert_definition(connection, tool)?;
         }
     }
     Ok(())
 }
 
-fn define(connection: &Connection, tool: &SeenTool) -> Result<(), Fault> {
+fn insert_definition(connection: &Connection, tool: &SeenTool) -> Result<(), QueryError> {
     connection
         .prepare_cached(
             "INSERT INTO tool_definitions (digest, json) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
@@ -234,8 +227,8 @@ fn define(connection: &Connection, tool: &SeenTool) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Deletes a definition that no row refers to any more. A digest covers server, identity and name, so no other tool has it.
-fn forget(connection: &Connection, digest: &str) -> Result<(), Fault> {
+/// Deletes a definition that no row refers to. A digest covers server, identity and name, so no other tool has it.
+pub(super) fn delete_definition(connection: &Connection, digest: &str) -> Result<(), QueryError> {
     connection
         .prepare_cached("DELETE FROM tool_definitions WHERE digest = ?1")?
         .execute([digest])?;

@@ -1,4 +1,4 @@
-//! Decisions of people, from whichever process, about calls of runs.
+//! Approval decisions about calls of runs, made by people through any process.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,66 +9,66 @@ use planwright_engine::journal::{Entry, Record};
 use planwright_engine::{Decision, History};
 use rusqlite::{Connection, Row, params};
 
-use crate::error::{Fault, StoreError};
+use crate::error::{QueryError, StoreError};
 use crate::format::{AddressV1, parse_value, value_json};
+use crate::numbers::{from_nanos, to_nanos};
 use crate::run::{find, unreadable};
 use crate::store::Store;
-use crate::times::{from_nanos, to_nanos};
 
-/// A decision about a call.
+/// A decision to store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewDecision {
-    /// Who wants to call.
+    /// The address of the step.
     pub at: Arc<Address>,
-    /// The [digest](planwright_engine::approval::ApprovalRequest::digest) of the call that was shown. The decision is about this call and no other.
+    /// The [digest](planwright_engine::approval::ApprovalRequest::digest) of the call that the person saw. The decision applies to this call only.
     pub digest: String,
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
-    /// Who decided, in words.
+    /// The person who decided, as free text.
     pub by: Option<String>,
-    /// When.
+    /// The time of the decision.
     pub decided: SystemTime,
 }
 
-/// A decision, as the store has it.
+/// A stored decision.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StoredDecision {
-    /// Later decisions of a store have higher numbers.
+    /// The sequence number in the store: later decisions have higher ones.
     pub number: i64,
-    /// Who wants to call.
+    /// The address of the step.
     pub at: Arc<Address>,
-    /// The [digest](planwright_engine::approval::ApprovalRequest::digest) of the call that it is about.
+    /// The [digest](planwright_engine::approval::ApprovalRequest::digest) of the call that it applies to.
     pub digest: String,
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
-    /// Who decided, in words.
+    /// The person who decided, as free text.
     pub by: Option<String>,
-    /// When.
+    /// The time of the decision.
     pub decided: SystemTime,
 }
 
 impl Store {
-    /// Keeps a decision for whichever process has the run.
+    /// Stores a decision for the process that drives the run.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Decided`] where the same call has been decided about before; [`StoreError::ChangedSecret`] if changed arguments have something
-    /// else in place of a secret, or a secret in another place; those of [`Store::run`].
+    /// [`StoreError::Decided`] if the same call has a decision already; [`StoreError::ChangedSecret`] if the changed arguments
+    /// replace a secret or contain one in another place; those of [`Store::run`].
     pub fn decide(&self, selector: &str, new: &NewDecision) -> Result<(), StoreError> {
-        self.keep_decision(selector, new, Earlier::Stands)
+        self.store_decision(selector, new, ExistingDecision::Keep)
     }
 
-    /// Keeps a decision in the place of an earlier one about the same call, where there is one.
+    /// Stores a decision, and replaces an existing one about the same call.
     ///
     /// # Errors
     ///
     /// Those of [`Store::run`].
     pub fn decide_anew(&self, selector: &str, new: &NewDecision) -> Result<(), StoreError> {
-        self.keep_decision(selector, new, Earlier::Falls)
+        self.store_decision(selector, new, ExistingDecision::Replace)
     }
 
-    /// All decisions about calls of a run, the oldest first.
+    /// Returns all decisions about calls of a run, the oldest first.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl Store {
         })
     }
 
-    /// Checks that no secret would be stored with the arguments of a decision.
+    /// Checks that the changed arguments of a decision would store no secret.
     fn check_args(&self, selector: &str, new: &NewDecision) -> Result<(), StoreError> {
         let Decision::Approve { args: Some(args) } = &new.decision else {
             return Ok(());
@@ -104,7 +104,7 @@ impl Store {
         }
     }
 
-    /// Forgets a decision that the run has taken in, so that the same question can be asked once more.
+    /// Deletes a decision that the run has consumed, so that the same call can be submitted for approval again.
     ///
     /// # Errors
     ///
@@ -120,8 +120,8 @@ impl Store {
         })
     }
 
-    /// Forgets the decisions that the journal of the run with the id `run` has taken in, as `history` was read from it: each decision
-    /// counts once. A [held run](crate::HeldRun) does so when it is opened as a journal.
+    /// Deletes the decisions that the run with the id `run` has consumed, according to `history`: each decision is used once. A
+    /// [leased run](crate::HeldRun) does so when it is opened as a journal.
     ///
     /// # Errors
     ///
@@ -138,39 +138,39 @@ impl Store {
         Ok(())
     }
 
-    fn keep_decision(
+    fn store_decision(
         &self,
         selector: &str,
         new: &NewDecision,
-        earlier: Earlier,
+        existing: ExistingDecision,
     ) -> Result<(), StoreError> {
         self.check_args(selector, new)?;
-        let written = Written::of(new).map_err(StoreError::Format)?;
+        let row = DecisionRow::encode(new).map_err(StoreError::Format)?;
         let (selector, at) = (selector.to_owned(), new.at.to_string());
         self.writer().change(move |connection| {
             let (run, id) = find(connection, &selector)?;
-            if let Earlier::Falls = earlier {
-                written.remove_earlier(connection, run)?;
+            if let ExistingDecision::Replace = existing {
+                row.delete_existing(connection, run)?;
             }
-            if written.insert(connection, run)? {
+            if row.insert(connection, run)? {
                 return Ok(());
             }
-            let by = written.by_whom(connection, run)?;
-            Err(Fault::Store(StoreError::Decided { run: id, at, by }))
+            let by = row.existing_by(connection, run)?;
+            Err(QueryError::Store(StoreError::Decided { run: id, at, by }))
         })
     }
 }
 
-/// What becomes of an earlier decision about the same call.
+/// The treatment of an existing decision about the same call.
 #[derive(Clone, Copy)]
-enum Earlier {
-    Stands,
-    Falls,
+enum ExistingDecision {
+    Keep,
+    Replace,
 }
 
-/// A decision as a row has it.
+/// A row of the table `decisions`.
 #[derive(Clone)]
-pub(crate) struct Written {
+pub(crate) struct DecisionRow {
     pub(crate) address: String,
     pub(crate) digest: String,
     pub(crate) approved: bool,
@@ -180,14 +180,14 @@ pub(crate) struct Written {
     pub(crate) decided_ns: i64,
 }
 
-impl Written {
-    fn of(new: &NewDecision) -> Result<Self, String> {
+impl DecisionRow {
+    fn encode(new: &NewDecision) -> Result<Self, String> {
         let (approved, args, because) = match &new.decision {
             Decision::Approve { args } => (true, args.as_ref().map(value_json).transpose()?, None),
             Decision::Reject { because } => (false, None, because.clone()),
-            Decision::Later => return Err("to put a call off is no decision".to_owned()),
+            Decision::Later => return Err("a deferred call has no decision".to_owned()),
         };
-        let address = serde_json::to_string(&AddressV1::of(&new.at));
+        let address = serde_json::to_string(&AddressV1::encode(&new.at));
         Ok(Self {
             address: address.map_err(|error| error.to_string())?,
             digest: new.digest.clone(),
@@ -199,8 +199,8 @@ impl Written {
         })
     }
 
-    /// Who made the earlier decision about the same call.
-    fn by_whom(&self, connection: &Connection, run: i64) -> Result<Option<String>, Fault> {
+    /// Returns the person who made the existing decision about the same call.
+    fn existing_by(&self, connection: &Connection, run: i64) -> Result<Option<String>, QueryError> {
         let row = connection
             .prepare_cached(
                 "SELECT decided_by FROM decisions WHERE run = ?1 AND address = ?2 AND call_digest = ?3",
@@ -209,7 +209,7 @@ impl Written {
         Ok(row)
     }
 
-    fn remove_earlier(&self, connection: &Connection, run: i64) -> Result<(), Fault> {
+    fn delete_existing(&self, connection: &Connection, run: i64) -> Result<(), QueryError> {
         connection
             .prepare_cached(
                 "DELETE FROM decisions WHERE run = ?1 AND address = ?2 AND call_digest = ?3",
@@ -218,8 +218,8 @@ impl Written {
         Ok(())
     }
 
-    /// Adds the row, unless there is one about the same call.
-    pub(crate) fn insert(&self, connection: &Connection, run: i64) -> Result<bool, Fault> {
+    /// Inserts the row, and returns false if one about the same call exists.
+    pub(crate) fn insert(&self, connection: &Connection, run: i64) -> Result<bool, QueryError> {
         let added = connection
             .prepare_cached(
                 "INSERT INTO decisions (run, address, call_digest, approved, args, because, decided_by, decided_ns)
@@ -238,18 +238,18 @@ impl Written {
         Ok(added == 1)
     }
 
-    /// Whether it makes sense.
+    /// Fails if the row cannot be decoded.
     pub(crate) fn check(&self) -> Result<(), String> {
-        self.clone().read(0).map(drop)
+        self.clone().decode(0).map(drop)
     }
 
-    fn read(self, number: i64) -> Result<StoredDecision, String> {
+    fn decode(self, number: i64) -> Result<StoredDecision, String> {
         let address: AddressV1 =
             serde_json::from_str(&self.address).map_err(|error| error.to_string())?;
         let args = self.args.as_deref().map(parse_value).transpose()?;
         Ok(StoredDecision {
             number,
-            at: address.read()?,
+            at: address.decode()?,
             digest: self.digest,
             decision: if self.approved {
                 Decision::Approve { args }
@@ -264,35 +264,35 @@ impl Written {
     }
 }
 
-/// The decisions about calls of a run that have a higher number than `number`, in order.
+/// Returns the decisions about calls of a run with a number above `number`, in order.
 pub(crate) fn decisions_after(
     connection: &Connection,
     run: i64,
     id: &str,
     number: i64,
-) -> Result<Vec<StoredDecision>, Fault> {
+) -> Result<Vec<StoredDecision>, QueryError> {
     let rows = rows_after(connection, run, number)?;
-    let read = rows.into_iter().map(|(number, written)| {
-        written.read(number).map_err(|reason| {
-            let reason = format!("a decision about it makes no sense: {reason}");
+    let decisions = rows.into_iter().map(|(number, row)| {
+        row.decode(number).map_err(|reason| {
+            let reason = format!("a decision about it is invalid: {reason}");
             unreadable(id, &reason).into()
         })
     });
-    read.collect()
+    decisions.collect()
 }
 
-/// The rows of decisions about calls of a run that have a higher number than `number`.
+/// Returns the rows of decisions about calls of a run with a number above `number`, in order.
 pub(crate) fn rows_after(
     connection: &Connection,
     run: i64,
     number: i64,
-) -> Result<Vec<(i64, Written)>, Fault> {
+) -> Result<Vec<(i64, DecisionRow)>, QueryError> {
     let mut statement = connection.prepare_cached(
         "SELECT number, address, call_digest, approved, args, because, decided_by, decided_ns
          FROM decisions WHERE run = ?1 AND ?2 < number ORDER BY number",
     )?;
     let rows = statement.query_map([run, number], |row: &Row<'_>| {
-        let written = Written {
+        let decision = DecisionRow {
             address: row.get(1)?,
             digest: row.get(2)?,
             approved: row.get(3)?,
@@ -301,7 +301,7 @@ pub(crate) fn rows_after(
             by: row.get(6)?,
             decided_ns: row.get(7)?,
         };
-        Ok((row.get(0)?, written))
+        Ok((row.get(0)?, decision))
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

@@ -1,11 +1,12 @@
-//! The tables, and how they came to be: step by step, each step once.
+//! Migrations of the tables, each applied once.
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::error::{Fault, FileTrouble, StoreError};
+use crate::error::{FileTrouble, QueryError, StoreError};
+use crate::numbers::to_i64;
 
-/// From an empty file to the newest layout. A step that has been published is never changed.
-pub(super) const STEPS: &[&str] = &[
+/// The migrations from an empty file to the newest layout. A published one is never changed.
+pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("layout_1.sql"),
     include_str!("layout_2.sql"),
     include_str!("layout_3.sql"),
@@ -13,28 +14,33 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("layout_5.sql"),
 ];
 
-/// Whether nothing is left to be done.
-pub(super) fn is_current(connection: &Connection) -> Result<bool, Fault> {
-    check(connection, STEPS.len()).map(|found| found == newest(STEPS.len()))
+/// Returns true if the file has the newest layout.
+pub(super) fn is_current(connection: &Connection) -> Result<bool, QueryError> {
+    check(connection, MIGRATIONS.len()).map(|found| found == to_i64(MIGRATIONS.len()))
 }
 
-/// Takes the steps that have not been taken yet, all or none of them, and marks the file.
-pub(super) fn migrate(connection: &Connection, steps: &[&str], mark: i32) -> Result<(), Fault> {
+/// Applies the missing migrations in one transaction, and sets the `application_id` of the file.
+pub(super) fn migrate(
+    connection: &Connection,
+    migrations: &[&str],
+    application_id: i32,
+) -> Result<(), QueryError> {
     connection.execute_batch("BEGIN IMMEDIATE")?;
-    let result = take(connection, steps)
-        .and_then(|()| Ok(connection.pragma_update(None, "application_id", mark)?));
+    let result = apply(connection, migrations)
+        .and_then(|()| Ok(connection.pragma_update(None, "application_id", application_id)?));
     let end = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
     connection.execute_batch(end)?;
     result
 }
 
-fn take(connection: &Connection, steps: &[&str]) -> Result<(), Fault> {
+fn apply(connection: &Connection, migrations: &[&str]) -> Result<(), QueryError> {
     connection.execute_batch(
         "CREATE TABLE IF NOT EXISTS layouts (version INTEGER PRIMARY KEY, taken_at INTEGER NOT NULL) STRICT;",
     )?;
-    let found = check(connection, steps.len())?;
-    for (version, step) in (1_i64..).zip(steps).filter(|(version, _)| found < *version) {
-        connection.execute_batch(step)?;
+    let found = check(connection, migrations.len())?;
+    let numbered = (1_i64..).zip(migrations);
+    for (version, migration) in numbered.filter(|(version, _)| found < *version) {
+        connection.execute_batch(migration)?;
         connection.execute(
             "INSERT INTO layouts (version, taken_at) VALUES (?1, unixepoch())",
             [version],
@@ -43,8 +49,8 @@ fn take(connection: &Connection, steps: &[&str]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The layout that the file has, which must be one of those that are known; 0 where it has none yet.
-fn check(connection: &Connection, known: usize) -> Result<i64, Fault> {
+/// Returns the layout of the file, 0 for an empty one. Refuses a layout above `known`.
+fn check(connection: &Connection, known: usize) -> Result<i64, QueryError> {
     let table: Option<String> = connection
         .query_row(
             "SELECT name FROM sqlite_schema WHERE name = 'layouts'",
@@ -59,18 +65,14 @@ fn check(connection: &Connection, known: usize) -> Result<i64, Fault> {
         connection.query_row("SELECT coalesce(max(version), 0) FROM layouts", [], |row| {
             row.get(0)
         })?;
-    let known = newest(known);
+    let known = to_i64(known);
     if known < found {
-        return Err(Fault::Store(StoreError::File {
+        return Err(QueryError::Store(StoreError::File {
             path: connection.path().unwrap_or_default().into(),
             trouble: FileTrouble::Newer { found, known },
         }));
     }
     Ok(found)
-}
-
-fn newest(steps: usize) -> i64 {
-    i64::try_from(steps).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -84,7 +86,7 @@ mod tests {
     ];
 
     #[test]
-    fn each_step_is_taken_once() {
+    fn each_migration_is_applied_once() {
         let connection = Connection::open_in_memory().unwrap();
         migrate(&connection, OLD, 1).unwrap();
         connection
@@ -103,15 +105,15 @@ mod tests {
     fn a_newer_layout_is_refused() {
         let connection = Connection::open_in_memory().unwrap();
         migrate(&connection, NEW, 1).unwrap();
-        let fault = migrate(&connection, OLD, 1).unwrap_err();
-        let Fault::Store(StoreError::File { trouble, .. }) = fault else {
-            panic!("{fault:?}");
+        let error = migrate(&connection, OLD, 1).unwrap_err();
+        let QueryError::Store(StoreError::File { trouble, .. }) = error else {
+            panic!("{error:?}");
         };
         assert_eq!(trouble, FileTrouble::Newer { found: 2, known: 1 });
     }
 
     #[test]
-    fn a_step_that_fails_leaves_nothing_behind() {
+    fn a_failed_migration_is_rolled_back() {
         let connection = Connection::open_in_memory().unwrap();
         migrate(&connection, OLD, 1).unwrap();
         let broken = [

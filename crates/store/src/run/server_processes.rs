@@ -1,8 +1,8 @@
-//! The processes of servers that a run's process has started: beside its lease, so that whoever resumes the run after that
-//! process has died knows what may still work for it.
+//! Lists of the server processes that a run's process has started, so that the next process that resumes the run after a kill can
+//! find servers that are still working for it.
 //!
-//! Each run that is held has a file of lines, one for each process. It is there as long as the run is held, and longer if
-//! its process was killed. What is written there need not survive a crash of the machine, which ends the servers, too.
+//! Each leased run has a file in the lock folder with one line for each process. The file exists as long as the run is leased, and
+//! longer if its process was killed. It is not synced: a crash of the machine ends the servers, too.
 
 use std::fs;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -13,73 +13,73 @@ use serde::{Deserialize, Serialize};
 
 use crate::file::private_file;
 
-/// A process that a server was started as.
+/// A process of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerProcess {
-    /// The server's name.
+    /// The name of the server.
     pub server: String,
-    /// The number of the process.
+    /// The process id.
     pub pid: u32,
-    /// When it started, in a form that tells it from others of the same number.
+    /// The start time in a system-specific form, which distinguishes processes that got the same id one after the other.
     pub started: String,
 }
 
-/// The processes that this process has started, and the runs that it holds.
-static OWN: Mutex<Own> = Mutex::new(Own {
+/// The server processes that this process has started, and the files of the runs that it has leased.
+static OWN: Mutex<OwnProcesses> = Mutex::new(OwnProcesses {
     running: Vec::new(),
-    records: Vec::new(),
+    files: Vec::new(),
 });
 
-struct Own {
+struct OwnProcesses {
     running: Vec<ServerProcess>,
-    records: Vec<Weak<Record>>,
+    files: Vec<Weak<ProcessFile>>,
 }
 
-/// Records a process of a server that this process has started, for all runs that it holds and will hold.
+/// Registers a server process that this process has started, for all runs that it has leased or will lease.
 ///
 /// # Errors
 ///
-/// That it could not be written for one of them.
+/// The file of one of the runs cannot be written.
 pub fn record_server_process(process: ServerProcess) -> io::Result<()> {
     let mut own = own();
-    own.records.retain(|record| record.strong_count() > 0);
-    let records: Vec<Arc<Record>> = own.records.iter().filter_map(Weak::upgrade).collect();
-    let appended = records
+    own.files.retain(|file| file.strong_count() > 0);
+    let files: Vec<Arc<ProcessFile>> = own.files.iter().filter_map(Weak::upgrade).collect();
+    let appended = files
         .iter()
-        .try_for_each(|record| record.append(std::slice::from_ref(&process)));
+        .try_for_each(|file| file.append(std::slice::from_ref(&process)));
     own.running.push(process);
     drop(own);
     appended
 }
 
-/// Records that the process `pid`, which this process has started, has ended.
+/// Removes a server process of this process that has ended.
 pub fn forget_server_process(pid: u32) {
     own().running.retain(|process| process.pid != pid);
 }
 
-fn own() -> MutexGuard<'static, Own> {
+fn own() -> MutexGuard<'static, OwnProcesses> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The file of one run that this process holds.
+/// The file of a run that this process has leased.
 #[derive(Debug)]
-pub(crate) struct Record {
+pub(crate) struct ProcessFile {
     path: PathBuf,
-    /// What earlier processes have started and may still run.
+    /// The server processes that earlier processes have started and that may still be running.
     earlier: Mutex<Vec<ServerProcess>>,
 }
 
-impl Record {
-    /// Takes over the file at `path`, if there is one.
+impl ProcessFile {
+    /// Opens the file at `path` and reads the processes in it, if it exists.
     pub(crate) fn open(path: PathBuf) -> io::Result<Arc<Self>> {
-        let record = Arc::new(Self {
+        let file = Arc::new(Self {
             earlier: Mutex::new(read(&path)?),
             path,
         });
         let mut own = own();
-        record.append(&own.running)?;
-        own.records.push(Arc::downgrade(&record));
-        Ok(record)
+        file.append(&own.running)?;
+        own.files.push(Arc::downgrade(&file));
+        Ok(file)
     }
 
     pub(crate) fn earlier(&self) -> MutexGuard<'_, Vec<ServerProcess>> {
@@ -92,20 +92,20 @@ impl Record {
         }
         let mut file = private_file(&self.path)?;
         file.seek(SeekFrom::End(0))?;
-        // The last line may be half written.
+        // A killed process may have left an incomplete last line.
         let mut text = vec![b'\n'];
         text.extend(lines(processes)?);
         file.write_all(&text)
     }
 }
 
-impl Drop for Record {
-    /// The servers of this process end with it; those of earlier ones may not have ended.
+impl Drop for ProcessFile {
+    /// Keeps only the server processes of earlier processes in the file: those of this process end with it.
     fn drop(&mut self) {
         let earlier = self.earlier();
-        let kept = match lines(&earlier) {
+        let result = match lines(&earlier) {
             Ok(lines) if !lines.is_empty() => {
-                // In one step, so that a kill leaves the one or the other.
+                // The rename is atomic, so that a kill leaves either the old list or the new one.
                 let new = self.path.with_extension("new");
                 let written = private_file(&new).and_then(|mut file| {
                     file.set_len(0)?;
@@ -115,8 +115,8 @@ impl Drop for Record {
             }
             _ => fs::remove_file(&self.path),
         };
-        // There is nobody left to tell. What stays behind in vain is found to be so by the next process.
-        drop(kept);
+        // A destructor cannot report an error, and the next process checks whether the listed processes are still running.
+        drop(result);
     }
 }
 
@@ -129,7 +129,7 @@ fn lines(processes: &[ServerProcess]) -> io::Result<Vec<u8>> {
     Ok(lines)
 }
 
-/// What the file at `path` names and this process has not started.
+/// Returns the processes in the file at `path` that this process has not started.
 pub(crate) fn earlier(path: &Path) -> io::Result<Vec<ServerProcess>> {
     let mut processes = read(path)?;
     let own = own();
@@ -143,7 +143,7 @@ fn read(path: &Path) -> io::Result<Vec<ServerProcess>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
-    // A line that is empty or half written is none.
+    // Skips empty and incomplete lines.
     let lines = text.lines().map(serde_json::from_str);
     Ok(lines.filter_map(Result::ok).collect())
 }
@@ -152,7 +152,9 @@ fn read(path: &Path) -> io::Result<Vec<ServerProcess>> {
 mod tests {
     use std::fs;
 
-    use super::{Record, ServerProcess, earlier, forget_server_process, record_server_process};
+    use super::{
+        ProcessFile, ServerProcess, earlier, forget_server_process, record_server_process,
+    };
 
     fn process(server: &str, pid: u32) -> ServerProcess {
         ServerProcess {
@@ -163,14 +165,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_has_started_is_found_until_it_has_ended() {
+    fn servers_of_a_killed_process_are_listed_until_they_have_ended() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run-a.servers");
-        let first = Record::open(path.clone()).unwrap();
+        let first = ProcessFile::open(path.clone()).unwrap();
         assert!(!path.exists());
         record_server_process(process("a", 1_000_001)).unwrap();
         record_server_process(process("b", 1_000_002)).unwrap();
-        // The process is killed: it does not remove the file, and what it was writing is cut off.
+        // A kill leaves the file, with an incomplete last line.
         let mut text = fs::read_to_string(&path).unwrap();
         text.push_str("{\"server\":\"c\",\"pi");
         drop(first);
@@ -180,7 +182,7 @@ mod tests {
         }
         fs::write(&path, text).unwrap();
 
-        let second = Record::open(path.clone()).unwrap();
+        let second = ProcessFile::open(path.clone()).unwrap();
         let left = [process("a", 1_000_001), process("b", 1_000_002)];
         assert_eq!(*second.earlier(), left);
         record_server_process(process("d", 1_000_003)).unwrap();
@@ -195,7 +197,7 @@ mod tests {
         drop(second);
         forget_server_process(1_000_003);
         assert_eq!(of_earlier(), left[1..]);
-        let third = Record::open(path.clone()).unwrap();
+        let third = ProcessFile::open(path.clone()).unwrap();
         third.earlier().clear();
         drop(third);
         assert!(!path.exists());

@@ -1,4 +1,4 @@
-//! How long calls take, learned by many runs in many processes.
+//! Learned durations of calls, shared by runs of all processes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,11 +7,12 @@ use planwright_engine::Durations;
 use planwright_engine::durations::{HALF_LIFE, Learned};
 use rusqlite::{Connection, params};
 
-use crate::error::{Fault, StoreError};
+use crate::error::{QueryError, StoreError};
+use crate::numbers::to_i64;
 use crate::store::Store;
 
 impl Store {
-    /// What is known about how long calls take.
+    /// Returns the learned durations of calls.
     ///
     /// # Errors
     ///
@@ -20,9 +21,9 @@ impl Store {
         self.read(durations)
     }
 
-    /// Adds what a run has learned: `before` is what it was given, `after` what it came to. What other runs have
-    /// learned in the meantime is not lost: each side counts as many calls as it saw, up to those that still matter.
-    /// Nothing waits for the disk here: a machine that crashes may have learned a little less.
+    /// Merges the durations that a run has learned: `before` is the state that it began with, `after` the one that it ended with.
+    /// Updates of other runs in between are preserved: both sides are weighted by their calls, up to those that still matter in a
+    /// decaying mean. The write is not synced: a crash of the machine may lose it.
     ///
     /// # Errors
     ///
@@ -32,48 +33,48 @@ impl Store {
             .tools()
             .into_iter()
             .filter_map(|(server, tool, learned)| {
-                let given = before.of(server, tool).unwrap_or_default();
-                let is_new = given != learned && 0 < learned.calls;
-                is_new.then(|| (Arc::clone(server), Arc::clone(tool), given, learned))
+                let before = before.of(server, tool).unwrap_or_default();
+                let is_new = before != learned && 0 < learned.calls;
+                is_new.then(|| (Arc::clone(server), Arc::clone(tool), before, learned))
             })
             .collect();
         if learned.is_empty() {
             return Ok(());
         }
-        self.writer().change_soon(move |connection| {
-            let known = durations(connection)?;
-            for (server, tool, given, learned) in learned {
-                let known = known.of(&server, &tool).unwrap_or_default();
-                insert(connection, &server, &tool, merge(known, given, learned))?;
+        self.writer().change_unsynced(move |connection| {
+            let stored = durations(connection)?;
+            for (server, tool, before, learned) in learned {
+                let stored = stored.of(&server, &tool).unwrap_or_default();
+                insert(connection, &server, &tool, merge(stored, before, learned))?;
             }
             Ok(())
         })
     }
 }
 
-/// What is known after a run that began with `given` came to `learned`, while others came to `known`.
-fn merge(known: Learned, given: Learned, learned: Learned) -> Learned {
-    if known == given || known.calls == 0 {
+/// Merges the durations of a run that began with `before` and ended with `learned` into `stored`, which other runs may have changed.
+fn merge(stored: Learned, before: Learned, learned: Learned) -> Learned {
+    if stored == before || stored.calls == 0 {
         return learned;
     }
-    let seen = learned.calls.saturating_sub(given.calls).max(1);
-    let most = u64::from(HALF_LIFE) * 2;
+    let new_calls = learned.calls.saturating_sub(before.calls).max(1);
+    let max_weight = u64::from(HALF_LIFE) * 2;
     let (ours, theirs) = (
-        u128::from(seen.min(most)),
-        u128::from(known.calls.min(most)),
+        u128::from(new_calls.min(max_weight)),
+        u128::from(stored.calls.min(max_weight)),
     );
-    let mean = |learned: Duration, known: Duration| {
-        let sum = learned.as_nanos() * ours + known.as_nanos() * theirs;
+    let mean = |learned: Duration, stored: Duration| {
+        let sum = learned.as_nanos() * ours + stored.as_nanos() * theirs;
         Duration::from_nanos(u64::try_from(sum / (ours + theirs)).unwrap_or(u64::MAX))
     };
     Learned {
-        mean: mean(learned.mean, known.mean),
-        spread: mean(learned.spread, known.spread),
-        calls: known.calls.saturating_add(seen),
+        mean: mean(learned.mean, stored.mean),
+        spread: mean(learned.spread, stored.spread),
+        calls: stored.calls.saturating_add(new_calls),
     }
 }
 
-fn durations(connection: &Connection) -> Result<Durations, Fault> {
+fn durations(connection: &Connection) -> Result<Durations, QueryError> {
     let mut durations = Durations::new();
     let mut statement = connection
         .prepare_cached("SELECT server, tool, mean_ns, spread_ns, calls FROM durations")?;
@@ -100,8 +101,8 @@ fn insert(
     server: &str,
     tool: &str,
     learned: Learned,
-) -> Result<(), Fault> {
-    let nanos = |time: Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
+) -> Result<(), QueryError> {
+    let nanos = |time: Duration| to_i64(time.as_nanos());
     connection
         .prepare_cached(
             "INSERT OR REPLACE INTO durations (server, tool, mean_ns, spread_ns, calls) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -111,7 +112,7 @@ fn insert(
             tool,
             nanos(learned.mean),
             nanos(learned.spread),
-            i64::try_from(learned.calls).unwrap_or(i64::MAX),
+            to_i64(learned.calls),
         ])?;
     Ok(())
 }

@@ -1,8 +1,7 @@
-//! Who has a run: one process at a time, and a process that dies has it no more.
+//! Leases of runs: at most one process drives a run, and the lease of a dead process ends.
 //!
-//! The lease is a lock of the operating system on a file beside the store, and one on the store's own inode, which holds
-//! whatever becomes of that file. Nothing has to be renewed, and nothing has to expire: when a process dies, however it dies, the
-//! system takes its locks away.
+//! A lease consists of two locks of the operating system: one on a file in the lock folder, one on the inode of the database, which
+//! holds even if that file is removed. Neither needs renewal or expiry: the system releases the locks of a process that dies.
 
 use std::fmt;
 use std::fs::{self, File, TryLockError};
@@ -15,28 +14,28 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use crate::file::{InodeLease, StoreFile, create_folder, private_file};
-use crate::times::{from_nanos, to_nanos};
+use crate::numbers::{from_nanos, to_nanos};
 
-/// How often a lock is tried before it counts as held: whoever only asks who has a run has it for a moment, too.
-const TRIES: u32 = 8;
-/// How often, where its holder has not yet said who it is: a busy machine may stop it in between.
-const PATIENT_TRIES: u32 = 500;
-/// The pause between two tries.
-const PAUSE: Duration = Duration::from_millis(2);
+/// The number of attempts before a lock counts as held: a reader that looks up the holder locks the file for a moment, too.
+const MAX_ATTEMPTS: u32 = 8;
+/// The number of attempts if the holder has not yet written its identity, which can take long on a busy machine.
+const MAX_ATTEMPTS_UNNAMED: u32 = 500;
+/// The pause between two attempts.
+const RETRY_INTERVAL: Duration = Duration::from_millis(2);
 
-/// A process that has a run, as it describes itself.
+/// The self-description of a process that has leased a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// Its number.
+    /// The process id; 0 if unknown.
     pub pid: u32,
-    /// The machine that it is on; empty where that is not known.
+    /// The host name; empty if unknown.
     pub host: String,
-    /// Since when it has the run.
+    /// The start of the lease.
     pub since: SystemTime,
 }
 
 impl Holder {
-    /// This process.
+    /// Describes this process.
     pub fn this_process(host: impl Into<String>, since: SystemTime) -> Self {
         Self {
             pid: std::process::id(),
@@ -56,7 +55,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// What stands in the file.
+/// The content of a lock file.
 #[derive(Serialize, Deserialize)]
 struct HolderV1 {
     pid: u32,
@@ -64,7 +63,7 @@ struct HolderV1 {
     since_ns: i64,
 }
 
-/// A run that this process has. It gives it back when it is dropped.
+/// A lease of a run. It ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Lease {
     file: File,
@@ -72,12 +71,12 @@ pub(crate) struct Lease {
     inode: Option<InodeLease>,
 }
 
-/// What came of trying to take a lease.
+/// The outcome of [`Lease::take`].
 #[derive(Debug)]
-pub(crate) enum Taken {
-    Now(Lease),
-    /// Somebody else has it; nobody knows who where that process has not said so yet.
-    Already(Option<Holder>),
+pub(crate) enum LeaseOutcome {
+    Acquired(Lease),
+    /// Another process has the lease, and may not have written its identity.
+    HeldBy(Option<Holder>),
 }
 
 impl Lease {
@@ -87,7 +86,7 @@ impl Lease {
         id: &str,
         path: &Path,
         holder: &Holder,
-    ) -> io::Result<Taken> {
+    ) -> io::Result<LeaseOutcome> {
         for tried in 1.. {
             let mut file = lock_file(path)?;
             match file.try_lock() {
@@ -98,23 +97,24 @@ impl Lease {
                         inode: store.lease(id)?,
                     };
                     if lease.inode.is_some() {
-                        return write(&mut lease.file, holder).map(|()| Taken::Now(lease));
+                        return write(&mut lease.file, holder)
+                            .map(|()| LeaseOutcome::Acquired(lease));
                     }
                     drop(lease);
-                    // The lock file of its holder was removed, so it cannot be told who that is.
-                    if TRIES <= tried {
-                        return Ok(Taken::Already(None));
+                    // The holder's lock file was removed, so its identity is unknown.
+                    if MAX_ATTEMPTS <= tried {
+                        return Ok(LeaseOutcome::HeldBy(None));
                     }
-                    thread::sleep(PAUSE);
+                    thread::sleep(RETRY_INTERVAL);
                 }
-                // Its last holder has removed it in the meantime: the next try finds another file.
+                // The last holder has removed the file since it was opened: the next attempt opens another one.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
-                    let holder = read(&mut file).filter(|_| TRIES <= tried);
-                    if holder.is_some() || PATIENT_TRIES <= tried {
-                        return Ok(Taken::Already(holder));
+                    let holder = read(&mut file).filter(|_| MAX_ATTEMPTS <= tried);
+                    if holder.is_some() || MAX_ATTEMPTS_UNNAMED <= tried {
+                        return Ok(LeaseOutcome::HeldBy(holder));
                     }
-                    thread::sleep(PAUSE);
+                    thread::sleep(RETRY_INTERVAL);
                 }
                 Err(TryLockError::Error(error)) => return Err(error),
             }
@@ -122,7 +122,7 @@ impl Lease {
         unreachable!("the loop has no end of its own")
     }
 
-    /// Who has the lease of the run `id` in a store; `path` is its lock file.
+    /// Returns the holder of the lease of the run `id` in a store; `path` is its lock file.
     pub(crate) fn holder(store: &StoreFile, id: &str, path: &Path) -> io::Result<Option<Holder>> {
         let unnamed = || Ok(store.is_leased(id)?.then_some(UNKNOWN));
         let mut file = match File::open(path) {
@@ -138,7 +138,7 @@ impl Lease {
     }
 }
 
-/// A process that has not said who it is.
+/// A holder of unknown identity.
 pub(crate) const UNKNOWN: Holder = Holder {
     pid: 0,
     host: String::new(),
@@ -148,11 +148,11 @@ pub(crate) const UNKNOWN: Holder = Holder {
 impl Drop for Lease {
     fn drop(&mut self) {
         drop(self.inode.take());
-        // The name may be that of another file: somebody removed ours.
+        // Our file may have been removed, and the path may name the file of another holder.
         if !is_still_there(&self.file, &self.path) {
             return;
         }
-        // First the name, then the lock: whoever waits for the lock finds that its file has lost its name.
+        // The name goes before the lock: a process that waits for the lock then detects that its file has lost its name.
         if cfg!(unix) {
             let _ = fs::remove_file(&self.path);
         } else {
@@ -162,7 +162,7 @@ impl Drop for Lease {
     }
 }
 
-/// Opens the lock file at `path`, and creates it with its folder where they are missing.
+/// Opens the lock file at `path`. Creates it and its folder if they do not exist.
 fn lock_file(path: &Path) -> io::Result<File> {
     match private_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -197,7 +197,7 @@ fn read(file: &mut File) -> Option<Holder> {
     })
 }
 
-/// Whether the file is the one that `path` names.
+/// Returns true if `path` still names the file.
 #[cfg(unix)]
 fn is_still_there(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -207,7 +207,7 @@ fn is_still_there(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Whether the file is the one that `path` names. Nobody removes it here.
+/// Returns true: on these systems lock files are never removed.
 #[cfg(not(unix))]
 fn is_still_there(_file: &File, _path: &Path) -> bool {
     true

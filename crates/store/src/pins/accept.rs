@@ -1,4 +1,4 @@
-//! Definitions of tools and identities of servers that a person accepts.
+//! Acceptance of tool definitions and server identities by a person.
 
 use std::fmt::Write as _;
 use std::time::SystemTime;
@@ -6,47 +6,47 @@ use std::time::SystemTime;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::changed::digest_of_tools;
-use super::{ServerIdentity, forget};
-use crate::error::{Fault, StoreError};
+use super::pin::{ServerIdentity, delete_definition};
+use crate::error::{QueryError, StoreError};
 use crate::format::Digest;
+use crate::numbers::to_nanos;
 use crate::store::Store;
-use crate::times::to_nanos;
 
-/// What a person accepts of one server, exactly as it was shown.
+/// The acceptance of tools of one server, exactly as a person saw them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Acceptance {
     /// The server.
     pub identity: ServerIdentity,
-    /// The digest over all its tools, if its identity is accepted as well.
+    /// The digest of all its tools, if the identity is accepted as well.
     pub tools_digest: Option<String>,
-    /// The tools.
+    /// The accepted tools.
     pub tools: Vec<AcceptedTool>,
 }
 
-/// A tool whose latest definition a person accepts.
+/// The acceptance of the latest definition of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcceptedTool {
-    /// Its name.
+    /// The name.
     pub tool: String,
-    /// The digest of the definition that was shown.
+    /// The digest of the definition that the person saw.
     pub digest: String,
 }
 
-/// The digest of a set of tools: the SHA-256 over their names and the digests of their definitions, in the order of the names.
+/// Returns the digest of a set of tools: the SHA-256 over their names and the digests of their definitions, sorted by name.
 pub fn tools_digest<'a>(tools: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let mut tools: Vec<(&str, &str)> = tools.into_iter().collect();
     tools.sort_unstable();
     let mut text = String::new();
     for (tool, digest) in tools {
-        // The length keeps a name from passing for a name and a digest. Writing to a text cannot fail.
+        // The length prevents ambiguity: a name may contain colons and line breaks. Writing to a `String` cannot fail.
         let _ = writeln!(text, "{}:{tool}:{digest}", tool.len());
     }
     Digest::of(&text).to_string()
 }
 
 impl Store {
-    /// Pins the latest definitions of these tools, and accepts identities of servers: all of it, or nothing if any of it is not
-    /// what was shown.
+    /// Pins the latest definitions of these tools and accepts server identities, in one transaction, which fails if any of them
+    /// differs from what the person saw.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl Store {
         now: SystemTime,
     ) -> Result<(), StoreError> {
         self.writer().change(move |connection| {
-            let log = Log {
+            let log = AcceptanceLog {
                 connection,
                 by: by.as_deref(),
                 now: to_nanos(now),
@@ -67,7 +67,7 @@ impl Store {
         })
     }
 
-    /// The number of the latest acceptance, by whichever process; 0 if there is none.
+    /// Returns the sequence number of the latest acceptance by any process; 0 if there is none.
     ///
     /// # Errors
     ///
@@ -82,20 +82,20 @@ impl Store {
     }
 }
 
-/// Where acceptances are recorded.
-pub(super) struct Log<'a> {
+/// A writer for the table `acceptances`.
+pub(super) struct AcceptanceLog<'a> {
     pub(super) connection: &'a Connection,
     pub(super) by: Option<&'a str>,
     pub(super) now: i64,
 }
 
-impl Log<'_> {
+impl AcceptanceLog<'_> {
     pub(super) fn write(
         &self,
         identity: &ServerIdentity,
         tool: Option<&str>,
         digest: &str,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), QueryError> {
         self.connection
             .prepare_cached(
                 "INSERT INTO acceptances (server, origin, tool, digest, accepted_by, accepted_ns)
@@ -113,7 +113,7 @@ impl Log<'_> {
     }
 }
 
-fn accept(log: &Log<'_>, accepted: &Acceptance) -> Result<(), Fault> {
+fn accept(log: &AcceptanceLog<'_>, accepted: &Acceptance) -> Result<(), QueryError> {
     let (connection, identity) = (log.connection, &accepted.identity);
     let changed = |tool: Option<&str>| StoreError::ToolChanged {
         server: identity.server.clone(),
@@ -153,7 +153,7 @@ fn accept(log: &Log<'_>, accepted: &Acceptance) -> Result<(), Fault> {
             )?
             .execute(params![key, tool.tool, tool.digest, log.now])?;
         if seen.is_some() {
-            forget(connection, &pinned)?;
+            delete_definition(connection, &pinned)?;
         }
         log.write(identity, Some(&tool.tool), &tool.digest)?;
     }

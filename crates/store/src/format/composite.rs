@@ -1,7 +1,7 @@
-//! Large values whose parts are shared: each shared part is stored once, by its digest, as it is in memory once.
+//! Blobs of large values with shared parts: each part that is in memory once is stored once as well.
 //!
-//! In the JSON of such a value, `{"$blob": DIGEST}` stands for a part that is stored as it is, `{"$woven": DIGEST}` for one that
-//! has such references itself. An object of the value that looks like one of them is the only field of `{"$plain": …}`.
+//! In the JSON of such a value, `{"$blob": DIGEST}` refers to a part without further references, `{"$woven": DIGEST}` to a composite
+//! part, which has references itself. An object that looks like a reference is escaped as `{"$plain": OBJECT}`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,80 +11,84 @@ use planwright_core::{Object, Value};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 
+use super::blob::{Blob, MAX_INLINE_BYTES};
 use super::digest::Digest;
-use super::held::{Blob, LARGE};
-use super::json::DEEPEST;
+use super::json::MAX_DEPTH;
 
-/// The smallest part that is set apart because it stands in many places.
-const SMALL: u64 = 256;
+/// The minimum length of the JSON of a part that is stored separately because it occurs in many places, in bytes.
+const MIN_SHARED_BYTES: u64 = 256;
 
-/// The most references on the way from a value to one of its parts. It bounds the stack of readers.
+/// The maximum number of references between a value and one of its parts. It bounds the stack of readers.
 const MAX_REFERENCES: usize = 32;
 
 const BLOB: &str = "$blob";
-const WOVEN: &str = "$woven";
-const PLAIN: &str = "$plain";
+const COMPOSITE: &str = "$woven";
+const ESCAPED: &str = "$plain";
 
-/// A stored value: its digest, and whether its JSON has references to others.
+/// A reference to a stored value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Reference {
+pub(crate) struct BlobRef {
     pub(crate) digest: Digest,
-    pub(crate) is_woven: bool,
+    /// Whether its JSON has references to other stored values.
+    pub(crate) is_composite: bool,
 }
 
-/// What is known of a part that others hold as well.
+/// The statistics of a part that is shared in memory.
 #[derive(Clone, Copy)]
-struct Part {
+struct PartUse {
     bytes: u64,
     places: u64,
-    /// The references on the way to the deepest part that is set apart.
+    /// The references between it and its deepest part that is stored separately.
     references: usize,
 }
 
-impl Part {
-    fn is_apart(&self) -> bool {
+impl PartUse {
+    fn is_separate(&self) -> bool {
         let all = self.bytes.saturating_mul(self.places);
-        let is_large = self.bytes > LARGE as u64 || (self.bytes >= SMALL && all > LARGE as u64);
+        let is_large = self.bytes > MAX_INLINE_BYTES as u64
+            || (self.bytes >= MIN_SHARED_BYTES && all > MAX_INLINE_BYTES as u64);
         is_large && self.references < MAX_REFERENCES
     }
 }
 
-type Parts = HashMap<SharedPart, Part>;
-
-/// Sets `value` apart, and with it its shared parts.
-pub(super) fn weave(value: &Value, blobs: &mut Vec<Blob>) -> Result<Reference, String> {
-    if value.written_size(DEEPEST).is_none() {
-        return Err(format!("a value is nested deeper than {DEEPEST} levels"));
+/// Encodes `value` and its shared parts as blobs.
+pub(super) fn encode_blob(value: &Value, blobs: &mut Vec<Blob>) -> Result<BlobRef, String> {
+    if value.written_size(MAX_DEPTH).is_none() {
+        return Err(format!("a value is nested deeper than {MAX_DEPTH} levels"));
     }
-    let mut weaver = Weaver {
-        parts: Parts::new(),
+    let mut encoder = CompositeEncoder {
+        parts: HashMap::new(),
         references: HashMap::new(),
         blobs,
     };
-    weaver.survey(value);
-    weaver.store(value)
+    encoder.measure(value);
+    encoder.store(value)
 }
 
-struct Weaver<'a> {
-    parts: Parts,
-    /// The parts that are set apart already.
-    references: HashMap<SharedPart, Reference>,
+struct CompositeEncoder<'a> {
+    parts: HashMap<SharedPart, PartUse>,
+    /// The parts that are encoded already.
+    references: HashMap<SharedPart, BlobRef>,
     blobs: &'a mut Vec<Blob>,
 }
 
-impl Weaver<'_> {
-    /// Finds the parts that are shared; gives the bytes of the whole and the references on the way to its deepest part.
-    fn survey(&mut self, value: &Value) -> (u64, usize) {
+impl CompositeEncoder<'_> {
+    /// Collects the shared parts. Returns the length of the value's JSON and the references to its deepest part.
+    fn measure(&mut self, value: &Value) -> (u64, usize) {
         let address = value.shared_part();
         if let Some(part) = address.and_then(|address| self.parts.get_mut(&address)) {
+            // A part is visited once: written out, shared parts of shared parts may be exponentially many.
             part.places = part.places.saturating_add(1);
-            return (part.bytes, part.references + usize::from(part.is_apart()));
+            return (
+                part.bytes,
+                part.references + usize::from(part.is_separate()),
+            );
         }
         let (bytes, references) = match value {
-            Value::List(items) => self.survey_all(items.iter()),
+            Value::List(items) => self.measure_all(items.iter()),
             Value::Object(fields) => {
                 let names: u64 = fields.keys().map(|name| name.len() as u64 + 3).sum();
-                let (bytes, references) = self.survey_all(fields.values());
+                let (bytes, references) = self.measure_all(fields.values());
                 (bytes.saturating_add(names), references)
             }
             Value::Text(text) => (text.len() as u64 + 2, 0),
@@ -93,18 +97,18 @@ impl Weaver<'_> {
         let Some(address) = address else {
             return (bytes, references);
         };
-        let part = Part {
+        let part = PartUse {
             bytes,
             places: 1,
             references,
         };
         self.parts.insert(address, part);
-        (bytes, references + usize::from(part.is_apart()))
+        (bytes, references + usize::from(part.is_separate()))
     }
 
-    fn survey_all<'a>(&mut self, parts: impl Iterator<Item = &'a Value>) -> (u64, usize) {
+    fn measure_all<'a>(&mut self, parts: impl Iterator<Item = &'a Value>) -> (u64, usize) {
         parts.fold((2, 0), |(bytes, references), part| {
-            let (more, deeper) = self.survey(part);
+            let (more, deeper) = self.measure(part);
             (
                 bytes.saturating_add(more).saturating_add(1),
                 references.max(deeper),
@@ -112,28 +116,31 @@ impl Weaver<'_> {
         })
     }
 
-    /// Stores a part as a value of its own, after those that it refers to.
-    fn store(&mut self, value: &Value) -> Result<Reference, String> {
-        let mut is_woven = false;
+    /// Encodes a part as a blob of its own, after those that it refers to.
+    fn store(&mut self, value: &Value) -> Result<BlobRef, String> {
+        let mut is_composite = false;
         for part in parts_of(value) {
-            is_woven |= self.store_inside(part)?;
+            is_composite |= self.store_inside(part)?;
         }
-        let json = if is_woven {
-            let woven = Woven {
+        let json = if is_composite {
+            let composite = Composite {
                 value,
                 references: &self.references,
-                is_whole: true,
+                is_root: true,
             };
-            serde_json::to_string(&woven).map_err(|error| error.to_string())?
+            serde_json::to_string(&composite).map_err(|error| error.to_string())?
         } else {
             value.to_json()
         };
         let digest = Digest::of(&json);
         self.blobs.push(Blob { digest, json });
-        Ok(Reference { digest, is_woven })
+        Ok(BlobRef {
+            digest,
+            is_composite,
+        })
     }
 
-    /// Stores what is set apart within a part; whether there is any.
+    /// Encodes the separate parts within a part. Returns true if there are any.
     fn store_inside(&mut self, value: &Value) -> Result<bool, String> {
         if let Some(address) = value.shared_part()
             && let Some(part) = self.parts.get(&address)
@@ -141,17 +148,17 @@ impl Weaver<'_> {
             if self.references.contains_key(&address) {
                 return Ok(true);
             }
-            if part.is_apart() {
+            if part.is_separate() {
                 let reference = self.store(value)?;
                 self.references.insert(address, reference);
                 return Ok(true);
             }
         }
-        let mut is_woven = false;
+        let mut is_composite = false;
         for part in parts_of(value) {
-            is_woven |= self.store_inside(part)?;
+            is_composite |= self.store_inside(part)?;
         }
-        Ok(is_woven)
+        Ok(is_composite)
     }
 }
 
@@ -165,20 +172,20 @@ fn parts_of(value: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
     }
 }
 
-/// A value as JSON in which references stand for the parts that are set apart.
-struct Woven<'a> {
+/// A value that serializes with references in place of the parts that are stored separately.
+struct Composite<'a> {
     value: &'a Value,
-    references: &'a HashMap<SharedPart, Reference>,
-    /// Whether this is the value itself, which is no reference to itself.
-    is_whole: bool,
+    references: &'a HashMap<SharedPart, BlobRef>,
+    /// Whether this is the root, which must not become a reference to itself.
+    is_root: bool,
 }
 
-impl Woven<'_> {
-    fn part<'a>(&'a self, value: &'a Value) -> Woven<'a> {
-        Woven {
+impl Composite<'_> {
+    fn part<'a>(&'a self, value: &'a Value) -> Composite<'a> {
+        Composite {
             value,
             references: self.references,
-            is_whole: false,
+            is_root: false,
         }
     }
 
@@ -187,12 +194,16 @@ impl Woven<'_> {
     }
 }
 
-impl Serialize for Woven<'_> {
+impl Serialize for Composite<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let address = self.value.shared_part().filter(|_| !self.is_whole);
+        let address = self.value.shared_part().filter(|_| !self.is_root);
         if let Some(reference) = address.and_then(|address| self.references.get(&address)) {
             let mut map = serializer.serialize_map(Some(1))?;
-            let name = if reference.is_woven { WOVEN } else { BLOB };
+            let name = if reference.is_composite {
+                COMPOSITE
+            } else {
+                BLOB
+            };
             map.serialize_entry(name, &reference.digest)?;
             return map.end();
         }
@@ -201,9 +212,9 @@ impl Serialize for Woven<'_> {
             Value::Object(fields) if is_special(fields) => {
                 let mut map = serializer.serialize_map(Some(1))?;
                 map.serialize_entry(
-                    PLAIN,
+                    ESCAPED,
                     &Escaped {
-                        whole: self,
+                        composite: self,
                         fields,
                     },
                 )?;
@@ -215,73 +226,74 @@ impl Serialize for Woven<'_> {
     }
 }
 
-/// An object that looks like a reference and is none.
+/// An object that looks like a reference but is data.
 struct Escaped<'a> {
-    whole: &'a Woven<'a>,
+    composite: &'a Composite<'a>,
     fields: &'a Object,
 }
 
 impl Serialize for Escaped<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.whole.fields(self.fields, serializer)
+        self.composite.fields(self.fields, serializer)
     }
 }
 
-/// Whether an object looks like what stands for something else.
+/// Returns true if an object looks like a reference or an escape.
 fn is_special(fields: &Object) -> bool {
     let only = fields.first().filter(|_| fields.len() == 1);
-    only.is_some_and(|(name, _)| [BLOB, WOVEN, PLAIN].contains(&&**name))
+    only.is_some_and(|(name, _)| [BLOB, COMPOSITE, ESCAPED].contains(&&**name))
 }
 
-/// The value whose JSON had references; `find` knows what they stand for. A part is shared by all places that refer to it.
-pub(crate) fn unweave(
+/// Replaces the references in a composite value by the values that `load` provides.
+fn expand(
     value: &Value,
-    find: &mut dyn FnMut(Reference) -> Result<Value, String>,
+    load: &mut dyn FnMut(BlobRef) -> Result<Value, String>,
 ) -> Result<Value, String> {
     match value {
         Value::List(items) => {
-            let items = items.iter().map(|item| unweave(item, find));
+            let items = items.iter().map(|item| expand(item, load));
             Ok(Value::from(items.collect::<Result<Vec<_>, _>>()?))
         }
         Value::Object(fields) if is_special(fields) => match fields.first() {
-            Some((name, Value::Object(plain))) if &**name == PLAIN => unweave_fields(plain, find),
-            Some((name, digest)) if &**name != PLAIN => {
+            Some((name, Value::Object(plain))) if &**name == ESCAPED => expand_fields(plain, load),
+            Some((name, digest)) if &**name != ESCAPED => {
                 let digest = digest.as_text().unwrap_or_default();
-                let digest = Digest::read(digest).ok_or("a reference has no digest")?;
-                find(Reference {
+                let digest = Digest::parse(digest).ok_or("a reference has no digest")?;
+                load(BlobRef {
                     digest,
-                    is_woven: &**name == WOVEN,
+                    is_composite: &**name == COMPOSITE,
                 })
             }
-            _ => Err("a reference makes no sense".to_owned()),
+            _ => Err("a reference is malformed".to_owned()),
         },
-        Value::Object(fields) => unweave_fields(fields, find),
+        Value::Object(fields) => expand_fields(fields, load),
         scalar => Ok(scalar.clone()),
     }
 }
 
-fn unweave_fields(
+fn expand_fields(
     fields: &Object,
-    find: &mut dyn FnMut(Reference) -> Result<Value, String>,
+    load: &mut dyn FnMut(BlobRef) -> Result<Value, String>,
 ) -> Result<Value, String> {
     let fields = fields
         .iter()
-        .map(|(name, value)| Ok((Arc::clone(name), unweave(value, find)?)));
+        .map(|(name, value)| Ok((Arc::clone(name), expand(value, load)?)));
     Ok(fields.collect::<Result<Object, String>>()?.into())
 }
 
-/// Finds stored values, each of them once, and the parts that they refer to.
+/// Loads a stored value with the parts that it refers to. `values` caches all of them, so that places that share a part share it
+/// in memory again.
 pub(crate) fn resolve(
-    reference: Reference,
-    values: &mut HashMap<Reference, Value>,
+    reference: BlobRef,
+    values: &mut HashMap<BlobRef, Value>,
     read: &mut dyn FnMut(&Digest) -> Result<Value, String>,
 ) -> Result<Value, String> {
     resolve_within(reference, values, read, MAX_REFERENCES + 1)
 }
 
 fn resolve_within(
-    reference: Reference,
-    values: &mut HashMap<Reference, Value>,
+    reference: BlobRef,
+    values: &mut HashMap<BlobRef, Value>,
     read: &mut dyn FnMut(&Digest) -> Result<Value, String>,
     left: usize,
 ) -> Result<Value, String> {
@@ -289,27 +301,28 @@ fn resolve_within(
         return Ok(value.clone());
     }
     let mut value = read(&reference.digest)?;
-    if reference.is_woven {
+    if reference.is_composite {
+        // An import may contain a cycle of references.
         let left = left
             .checked_sub(1)
             .ok_or("a value refers to others that refer to others without end")?;
-        value = unweave(&value, &mut |part| resolve_within(part, values, read, left))?;
+        value = expand(&value, &mut |part| resolve_within(part, values, read, left))?;
     }
     values.insert(reference, value.clone());
     Ok(value)
 }
 
-impl Serialize for Reference {
+impl Serialize for BlobRef {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.digest.serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Reference {
+impl<'de> Deserialize<'de> for BlobRef {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Self {
             digest: Digest::deserialize(deserializer)?,
-            is_woven: true,
+            is_composite: true,
         })
     }
 }
@@ -319,19 +332,19 @@ mod tests {
     use super::*;
     use crate::format::json::parse_value;
 
-    /// Stores a value, compares the number of values that are stored for it and the bytes of all, and reads it back.
-    fn check(value: &Value, stored: usize, most: usize) -> Value {
+    /// Encodes a value, compares the number and length of its blobs, and reads it back.
+    fn check(value: &Value, stored: usize, max_bytes: usize) -> Value {
         let mut blobs = Vec::new();
-        let reference = weave(value, &mut blobs).unwrap();
+        let reference = encode_blob(value, &mut blobs).unwrap();
         let known: HashMap<Digest, String> = blobs
             .into_iter()
             .map(|blob| (blob.digest, blob.json))
             .collect();
         let bytes: usize = known.values().map(String::len).sum();
-        assert_eq!((known.len(), bytes <= most), (stored, true), "{bytes}");
+        assert_eq!((known.len(), bytes <= max_bytes), (stored, true), "{bytes}");
         let mut read = |digest: &Digest| parse_value(&known[digest]);
         let found = resolve(reference, &mut HashMap::new(), &mut read).unwrap();
-        assert_eq!(found.written_size(DEEPEST), value.written_size(DEEPEST));
+        assert_eq!(found.written_size(MAX_DEPTH), value.written_size(MAX_DEPTH));
         found
     }
 
@@ -340,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_once_is_stored_as_it_is() {
+    fn values_without_shared_parts_are_one_blob() {
         let value = Value::list((0..2000_u64).map(Value::from));
         assert_eq!(check(&value, 1, 10_000), value);
     }
@@ -352,7 +365,7 @@ mod tests {
         assert_eq!(check(&value, 4, 6000), value);
         let pair = Value::list([Value::from(1), value.clone()]);
         assert_eq!(check(&pair, 5, 6000), pair);
-        // As many places as there are: it is never written out.
+        // Written out, it would have a billion places.
         check(&doubled(text, 30), 31, 12_000);
     }
 
@@ -377,11 +390,11 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_a_reference_stays_what_it_is() {
+    fn objects_that_look_like_references_are_escaped() {
         let large = Value::text("c".repeat(5000));
         let digest = Value::from("0".repeat(64));
-        let odd = [BLOB, WOVEN, PLAIN].map(|name| Value::object([(name, digest.clone())]));
-        let nested = Value::object([(PLAIN, odd[2].clone())]);
+        let odd = [BLOB, COMPOSITE, ESCAPED].map(|name| Value::object([(name, digest.clone())]));
+        let nested = Value::object([(ESCAPED, odd[2].clone())]);
         let all = odd.into_iter().chain([nested, large.clone(), large]);
         let value = Value::list(all);
         assert_eq!(check(&value, 2, 6000), value);
@@ -390,26 +403,29 @@ mod tests {
     #[test]
     fn references_are_bounded_in_depth() {
         let base = Value::text("d".repeat(5000));
-        let mut held = vec![base];
+        let mut values = vec![base];
         for number in 0..400_u64 {
-            let last = held.last().unwrap().clone();
-            held.push(Value::list([last, Value::from(number)]));
+            let last = values.last().unwrap().clone();
+            values.push(Value::list([last, Value::from(number)]));
         }
-        let value = held.last().unwrap();
+        let value = values.last().unwrap();
         let mut blobs = Vec::new();
-        weave(value, &mut blobs).unwrap();
+        encode_blob(value, &mut blobs).unwrap();
         assert_eq!(blobs.len(), MAX_REFERENCES + 1);
     }
 
     #[test]
-    fn a_circle_of_references_is_an_error() {
+    fn a_cycle_of_references_is_an_error() {
         let digest = Digest::of("x");
-        let circle = Value::list([Value::object([(WOVEN, Value::from(digest.to_string()))])]);
-        let reference = Reference {
+        let cycle = Value::list([Value::object([(
+            COMPOSITE,
+            Value::from(digest.to_string()),
+        )])]);
+        let reference = BlobRef {
             digest,
-            is_woven: true,
+            is_composite: true,
         };
-        let found = resolve(reference, &mut HashMap::new(), &mut |_| Ok(circle.clone()));
+        let found = resolve(reference, &mut HashMap::new(), &mut |_| Ok(cycle.clone()));
         assert!(found.unwrap_err().contains("without end"));
     }
 }

@@ -1,57 +1,58 @@
-//! Tools that are not what was pinned, as people are shown them.
+//! Changed and new tools, for review by people.
 
 use std::time::SystemTime;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{ServerIdentity, tools_digest};
-use crate::error::{Fault, StoreError};
+use super::accept::tools_digest;
+use super::pin::ServerIdentity;
+use crate::error::{QueryError, StoreError};
+use crate::numbers::from_nanos;
 use crate::store::Store;
-use crate::times::from_nanos;
 
-/// A definition of a tool, as the store has it.
+/// A stored definition of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoredDefinition {
-    /// Its digest.
+    /// The digest.
     pub digest: String,
-    /// The definition as JSON, as whoever pinned it wrote it.
+    /// The definition as JSON, as it was passed to [`Store::pin_tools`].
     pub json: String,
-    /// When it was seen first.
+    /// The time when the definition was first listed.
     pub since: SystemTime,
 }
 
-/// A tool that is new or not what was pinned, or any tool of a server whose identity waits for a person.
+/// A new or changed tool, or any tool of a server whose identity is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChangedTool {
-    /// Its name.
+    /// The name.
     pub tool: String,
-    /// The pinned definition: of this server, or of an accepted server of the same name where the identity waits. `None` for a
-    /// tool that is new.
+    /// The pinned definition, from an accepted server of the same name if the identity of this one is not accepted. `None` for a
+    /// new tool.
     pub before: Option<StoredDefinition>,
     /// The latest definition.
     pub now: StoredDefinition,
 }
 
-/// A server with tools that wait for a person.
+/// A server with tools that wait for acceptance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChangedServer {
     /// The server.
     pub identity: ServerIdentity,
-    /// Whether its identity is accepted.
+    /// Whether the identity is accepted.
     pub is_accepted: bool,
-    /// The accepted identities of the same name, if its own is not accepted; the latest one first.
+    /// The accepted origins of the same name, the latest one first; empty if the identity is accepted.
     pub accepted_origins: Vec<String>,
-    /// What [`tools_digest`] gives for the latest definitions of all its tools.
+    /// The [`tools_digest`] of the latest definitions of all tools.
     pub tools_digest: String,
-    /// The tools that wait: all of them, if the identity is not accepted.
+    /// The tools that wait for acceptance: all of them if the identity is not accepted.
     pub tools: Vec<ChangedTool>,
 }
 
 impl Store {
-    /// The servers with tools that changed, or are new, and that no person has accepted yet.
+    /// Returns the servers with changed or new tools that no person has accepted yet.
     ///
     /// # Errors
     ///
@@ -78,7 +79,7 @@ impl Store {
         })
     }
 
-    /// How many tools and identities of servers wait for a person: those that are not what was pinned, then those that are new.
+    /// Counts what waits for acceptance. Returns the number of changed tools and server identities, and the number of new tools.
     ///
     /// # Errors
     ///
@@ -102,13 +103,13 @@ fn server(
     key: i64,
     identity: ServerIdentity,
     is_accepted: bool,
-) -> Result<ChangedServer, Fault> {
+) -> Result<ChangedServer, QueryError> {
     let mut statement = connection.prepare_cached(
         "SELECT tool, digest, pinned_ns, is_new, seen_digest, seen_ns FROM tools
          WHERE server = ?1 AND (?2 = 0 OR is_new = 1 OR seen_digest IS NOT NULL) ORDER BY tool",
     )?;
-    let rows = statement.query_map(params![key, is_accepted], TableRow::read)?;
-    let rows: Vec<TableRow> = rows.collect::<Result<_, _>>()?;
+    let rows = statement.query_map(params![key, is_accepted], ToolRow::read)?;
+    let rows: Vec<ToolRow> = rows.collect::<Result<_, _>>()?;
     let mut tools = Vec::with_capacity(rows.len());
     for row in rows {
         let pinned = definition(connection, row.digest, row.pinned_ns)?;
@@ -118,7 +119,7 @@ fn server(
             earlier(connection, &identity, &row.tool)?
         };
         let (before, now) = match row.seen {
-            // A tool that is new has no definition that anything vouches for.
+            // The pinned definition of a new tool was never accepted, so it is not shown as the earlier one.
             Some((seen, at)) => {
                 let own = (is_accepted && !row.is_new).then_some(pinned);
                 (before.or(own), definition(connection, seen, at)?)
@@ -144,7 +145,7 @@ fn server(
     })
 }
 
-struct TableRow {
+struct ToolRow {
     tool: String,
     digest: String,
     pinned_ns: i64,
@@ -152,7 +153,7 @@ struct TableRow {
     seen: Option<(String, i64)>,
 }
 
-impl TableRow {
+impl ToolRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let seen: Option<String> = row.get(4)?;
         let at: Option<i64> = row.get(5)?;
@@ -166,8 +167,8 @@ impl TableRow {
     }
 }
 
-/// The digest of the latest definitions of all tools of a server.
-pub(super) fn digest_of_tools(connection: &Connection, key: i64) -> Result<String, Fault> {
+/// Returns the digest of the latest definitions of all tools of a server.
+pub(super) fn digest_of_tools(connection: &Connection, key: i64) -> Result<String, QueryError> {
     let mut statement = connection.prepare_cached(
         "SELECT tool, coalesce(seen_digest, digest) FROM tools WHERE server = ?1",
     )?;
@@ -178,7 +179,7 @@ pub(super) fn digest_of_tools(connection: &Connection, key: i64) -> Result<Strin
     ))
 }
 
-fn accepted_origins(connection: &Connection, server: &str) -> Result<Vec<String>, Fault> {
+fn accepted_origins(connection: &Connection, server: &str) -> Result<Vec<String>, QueryError> {
     let mut statement = connection.prepare_cached(
         "SELECT origin FROM tool_servers WHERE server = ?1 AND accepted = 1 ORDER BY key DESC",
     )?;
@@ -186,12 +187,12 @@ fn accepted_origins(connection: &Connection, server: &str) -> Result<Vec<String>
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// The pinned definition of a tool at the latest accepted server of the same name.
+/// Returns the pinned definition of a tool of the latest accepted server of the same name.
 fn earlier(
     connection: &Connection,
     identity: &ServerIdentity,
     tool: &str,
-) -> Result<Option<StoredDefinition>, Fault> {
+) -> Result<Option<StoredDefinition>, QueryError> {
     let row: Option<(String, i64)> = connection
         .prepare_cached(
             "SELECT digest, pinned_ns FROM tools JOIN tool_servers ON tools.server = tool_servers.key
@@ -207,7 +208,7 @@ fn definition(
     connection: &Connection,
     digest: String,
     since: i64,
-) -> Result<StoredDefinition, Fault> {
+) -> Result<StoredDefinition, QueryError> {
     let json: Option<String> = connection
         .prepare_cached("SELECT json FROM tool_definitions WHERE digest = ?1")?
         .query_row([&digest], |row| row.get(0))
