@@ -118,7 +118,7 @@ fn decode_run(text: &str) -> Result<DecodedRun, String> {
         }
         match parse(line).map_err(with_line)? {
             ExportLineV1::Value(value) => {
-                add_value(value, &mut decoded, &mut values).map_err(with_line)?
+                add_value(value, &mut decoded, &mut values).map_err(with_line)?;
             }
             ExportLineV1::Entry(entry) => {
                 let row = EntryRow {

@@ -147,7 +147,7 @@ impl Store {
                     filter.standing.and_then(Standing::keyword),
                     filter.plan,
                     filter.since.map(to_nanos),
-                    filter.limit.map_or(-1, |limit| to_i64(limit)),
+                    filter.limit.map_or(-1, to_i64),
                 ],
                 run_row,
             )?;

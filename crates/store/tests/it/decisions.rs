@@ -1,4 +1,4 @@
-//! Decisions: which call they are about, who hears of them.
+//! Stored decisions and their watchers.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use planwright_store::{NewDecision, Store, StoreError, StoredDecision};
 
 use crate::support::{append, at, create, entries, opened, scene, time};
 
-/// The approval of a call of `step`, which `call` stands for.
+/// Approves the call of `step` whose digest is that of `call`.
 fn approve(step: &str, call: impl Into<Value>) -> NewDecision {
     NewDecision {
         at: at(step),
@@ -60,7 +60,7 @@ fn decisions_come_back_as_they_were() {
 }
 
 #[test]
-fn a_call_is_decided_about_once_unless_said_otherwise() {
+fn a_decision_is_replaced_only_on_request() {
     let scene = scene();
     drop(create(&scene.store, "r"));
     scene.store.decide("r", &approve("a", 1)).unwrap();

@@ -1,6 +1,6 @@
-//! The real MCP servers that the tests talk to, in the versions that they were written against.
+//! The real MCP servers that tests talk to, in pinned versions.
 
-use crate::environment::{self, Environment, Registry};
+use super::environment::{Environment, Registry, install_all};
 use crate::project::Project;
 
 const SERVERS: &[Environment] = &[
@@ -24,13 +24,13 @@ const SERVERS: &[Environment] = &[
     },
 ];
 
-/// Installs the servers into `servers` in cargo's target folder, unless they are there.
+/// Installs the missing servers into `servers` in cargo's target folder.
 ///
 /// # Errors
 ///
-/// Why one of them could not be installed.
+/// An installation fails.
 pub(crate) fn run(project: &Project) -> Result<(), String> {
-    environment::install_all(&project.target().join("servers"), SERVERS)?;
+    install_all(&project.target().join("servers"), SERVERS)?;
     println!("the servers are there");
     Ok(())
 }

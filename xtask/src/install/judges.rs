@@ -1,28 +1,28 @@
-//! Judges from outside: the official conformance suite, the clients that others use, and the systems that plans are converted for.
+//! External judges: the official conformance suite, clients of others, and the systems that plans are converted for.
 
-use crate::environment::{self, Environment, Registry};
+use super::environment::{Environment, Registry, install_all};
 use crate::peers;
 use crate::project::Project;
 
 const JUDGES: &[Environment] = &[
-    // Their own executors run converted plans.
+    // The executors of these systems run converted plans.
     peers::MCP_CLI,
     peers::CONCIERGE,
-    // The suite wants a newer Node.js than many machines have.
+    // The suite requires a newer Node.js than many machines have.
     Environment {
         folder: "node",
         registry: Registry::Npm,
         packages: &["node@24.21.0"],
         programs: &["node_modules/.bin/node"],
     },
-    // For the revisions 2025-06-18 and 2025-11-25.
+    // For the protocol versions 2025-06-18 and 2025-11-25.
     Environment {
         folder: "suite",
         registry: Registry::Npm,
         packages: &["@modelcontextprotocol/conformance@0.1.16"],
         programs: &["node_modules/.bin/conformance"],
     },
-    // For all revisions up to 2026-07-28.
+    // For all protocol versions up to 2026-07-28.
     Environment {
         folder: "suite-next",
         registry: Registry::Npm,
@@ -38,7 +38,7 @@ const JUDGES: &[Environment] = &[
         ],
         programs: &["node_modules/@modelcontextprotocol/sdk/package.json"],
     },
-    // What servers are made with.
+    // The library that servers are written with.
     Environment {
         folder: "typescript-server",
         registry: Registry::Npm,
@@ -56,7 +56,7 @@ const JUDGES: &[Environment] = &[
         packages: &["mcp==2.3.0"],
         programs: &["bin/python"],
     },
-    // Most servers and clients in Python stand on the first major version.
+    // Most Python servers and clients use the first major version.
     Environment {
         folder: "python-1",
         registry: Registry::PyPi,
@@ -71,13 +71,13 @@ const JUDGES: &[Environment] = &[
     },
 ];
 
-/// Installs the judges into `judges` in cargo's target folder, unless they are there.
+/// Installs the missing judges into `judges` in cargo's target folder.
 ///
 /// # Errors
 ///
-/// Why one of them could not be installed.
+/// An installation fails.
 pub(crate) fn run(project: &Project) -> Result<(), String> {
-    environment::install_all(&project.target().join("judges"), JUDGES)?;
+    install_all(&project.target().join("judges"), JUDGES)?;
     println!("the judges are there");
     Ok(())
 }

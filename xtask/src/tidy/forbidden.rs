@@ -1,24 +1,24 @@
-//! What must not stand in any file: paths of one machine, unfinished work, tests that do not run.
+//! Forbidden text: paths of one machine, marks of unfinished work, ignored tests.
 
-use super::Finding;
+use super::Violation;
 use super::rust_text::RustText;
 use crate::project::ProjectFile;
 
-/// Beginnings of paths that exist on one machine only.
+/// Prefixes of paths that exist on one machine only.
 const MACHINE_PATHS: &[&str] = &["/home/", "/Users/", "/tmp/", "/root/"];
 /// Marks of unfinished work in comments.
 const MARKS: &[&str] = &["TODO", "FIXME"];
-/// Unfinished work and idle tests in code.
+/// Unfinished work and ignored tests in code.
 const CODE: &[&str] = &["todo!(", "unimplemented!(", "#[ignore"];
-/// Files whose content is quoted: plans and results as others wrote them, and the lists above.
-const QUOTED: &[&str] = &["/tests/golden/", "xtask/src/tidy/words.rs"];
+/// Files with quoted content: golden cases, and this one.
+const QUOTED: &[&str] = &["/tests/golden/", "xtask/src/tidy/forbidden.rs"];
 
-/// Checks the words of one file.
-pub(super) fn check(file: &ProjectFile) -> Vec<Finding> {
+/// Checks the text of one file.
+pub(super) fn check(file: &ProjectFile) -> Vec<Violation> {
     if QUOTED.iter().any(|folder| file.path.contains(folder)) {
         return Vec::new();
     }
-    let mut findings = find(
+    let mut violations = find(
         file,
         &file.text,
         MACHINE_PATHS,
@@ -26,20 +26,20 @@ pub(super) fn check(file: &ProjectFile) -> Vec<Finding> {
     );
     if file.is_rust() {
         let views = RustText::new(&file.text);
-        findings.extend(find(file, &views.comments, MARKS, "leaves work undone"));
-        findings.extend(find(file, &views.code, CODE, "leaves work undone"));
+        violations.extend(find(file, &views.comments, MARKS, "leaves work undone"));
+        violations.extend(find(file, &views.code, CODE, "leaves work undone"));
     }
-    findings
+    violations
 }
 
-fn find(file: &ProjectFile, view: &str, words: &[&str], what: &str) -> Vec<Finding> {
-    let mut findings = Vec::new();
+fn find(file: &ProjectFile, view: &str, words: &[&str], what: &str) -> Vec<Violation> {
+    let mut violations = Vec::new();
     for (index, line) in view.lines().enumerate() {
         for word in words.iter().filter(|word| line.contains(**word)) {
-            findings.push(format!("{}:{}: `{word}` {what}", file.path, index + 1));
+            violations.push(format!("{}:{}: `{word}` {what}", file.path, index + 1));
         }
     }
-    findings
+    violations
 }
 
 #[cfg(test)]
@@ -51,7 +51,7 @@ mod tests {
             path: path.to_owned(),
             text: text.to_owned(),
         };
-        assert_eq!(check(&file), expected, "the findings for {text}");
+        assert_eq!(check(&file), expected, "violations of {text}");
     }
 
     #[test]

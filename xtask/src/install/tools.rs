@@ -1,16 +1,20 @@
-//! Programs from the registry that chores need, each in the version that it was written against.
+//! Installation of the cargo programs that chores need, in pinned versions.
 
 use std::path::PathBuf;
 
 use crate::command::{self, command};
 use crate::project::Project;
 
-/// The program `name`, installed below cargo's target folder unless it is there.
+/// Returns the path of the program `name`, and installs it below cargo's target folder if it is missing.
 ///
 /// # Errors
 ///
-/// Why it could not be installed.
-pub(crate) fn install(project: &Project, name: &str, version: &str) -> Result<PathBuf, String> {
+/// The installation fails.
+pub(crate) fn install_tool(
+    project: &Project,
+    name: &str,
+    version: &str,
+) -> Result<PathBuf, String> {
     let folder = project
         .target()
         .join("tools")

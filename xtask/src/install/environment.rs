@@ -1,4 +1,4 @@
-//! Packages of npm and of PyPI, in folders of their own below cargo's target folder.
+//! Installation of packages from npm and PyPI, in folders below cargo's target folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,29 +6,29 @@ use std::thread;
 
 use crate::command;
 
-/// What to install into one folder.
+/// A set of packages that is installed into one folder.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Environment {
     pub(crate) folder: &'static str,
     pub(crate) registry: Registry,
-    /// Each in the version that our side was written against.
+    /// The packages, in pinned versions.
     pub(crate) packages: &'static [&'static str],
-    /// What the packages must have brought, below the folder.
+    /// The paths below the folder that must exist after the installation.
     pub(crate) programs: &'static [&'static str],
 }
 
-/// Where packages come from.
+/// A package registry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Registry {
     Npm,
     PyPi,
 }
 
-/// Installs all that is missing below `parent`, side by side.
+/// Installs all missing environments below `parent`, in parallel.
 ///
 /// # Errors
 ///
-/// All that could not be installed.
+/// All installations that failed.
 pub(crate) fn install_all(parent: &Path, environments: &[Environment]) -> Result<(), String> {
     let results: Vec<_> = thread::scope(|scope| {
         let installations: Vec<_> = environments
@@ -55,15 +55,15 @@ pub(crate) fn install_all(parent: &Path, environments: &[Environment]) -> Result
 }
 
 impl Environment {
-    /// Installs it below `parent`, unless it is there, and gives its folder.
+    /// Installs the environment below `parent` if it is missing, and returns its folder.
     ///
     /// # Errors
     ///
-    /// Why it could not be installed.
+    /// The installation fails.
     pub(crate) fn install(&self, parent: &Path) -> Result<PathBuf, String> {
         let folder = parent.join(self.folder);
         let stamp = folder.join("versions.txt");
-        // A Python environment works only where it was made, so the folder counts as much as the versions.
+        // A Python environment contains absolute paths, so a moved one is installed again, like one with other versions.
         let wanted = format!("{}\n{}\n", folder.display(), self.packages.join("\n"));
         let is_current = fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted);
         if is_current && self.missing(&folder).is_none() {

@@ -1,10 +1,10 @@
-//! Every foreign technology has one room, and some rooms must never know certain things.
+//! Boundaries of modules: each foreign crate is used in one place, and pure modules use neither IO nor clocks.
 
-use super::Finding;
+use super::Violation;
 use super::rust_text::RustText;
 use crate::project::ProjectFile;
 
-/// Paths that code may begin with only in the files below certain folders.
+/// Crates and paths with the only folders that may use them.
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("anstream", &["crates/planwright/"]),
     ("bm25", &["crates/planner/src/tools/search/"]),
@@ -74,13 +74,13 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("tokio::runtime::Runtime", RUNTIMES),
 ];
 
-/// Where the program speaks HTTP as a server.
+/// The HTTP server.
 const EDGE: &[&str] = &["crates/planwright/src/cli/serve/edge/"];
 
-/// Where models of providers are asked.
+/// The clients of model providers.
 const PROVIDERS: &[&str] = &["crates/planner/src/model/providers/"];
 
-/// Where runtimes are started: a library lives in that of whoever embeds it.
+/// The folders that may start a runtime. The library runs in the runtime of its embedder.
 const RUNTIMES: &[&str] = &[
     "bench/",
     "crates/engine/tests/",
@@ -90,14 +90,14 @@ const RUNTIMES: &[&str] = &[
     "crates/testkit/src/conformance_server/",
 ];
 
-/// Where Rust types describe themselves as JSON Schema.
+/// The folders that derive JSON Schema from Rust types.
 const SCHEMAS: &[&str] = &[
     "crates/dialects/src/native/schema.rs",
     "crates/engine/src/backend/functions/",
     "crates/planwright/",
 ];
 
-/// Paths that code must never begin with in the files below certain folders.
+/// Paths with the folders that must not use them.
 const NEVER_IN: &[(&str, &[&str])] = &[
     ("std::env", PURE),
     ("std::fs", PURE),
@@ -110,10 +110,10 @@ const NEVER_IN: &[(&str, &[&str])] = &[
     ("tokio", PURE),
 ];
 
-/// Words that must never stand in the files below certain folders.
+/// Keywords with the folders that must not use them.
 const NO_WORD_IN: &[(&str, &[&str])] = &[("async", PURE), ("await", PURE)];
 
-/// Where nothing happens but thinking.
+/// Pure modules: no IO, no clock, no environment, no concurrency.
 const PURE: &[&str] = &[
     "crates/core/src/",
     "crates/dialects/src/",
@@ -130,18 +130,18 @@ const PURE: &[&str] = &[
     "crates/engine/src/schedule/",
 ];
 
-/// Checks what one file knows.
-pub(super) fn check(file: &ProjectFile) -> Vec<Finding> {
+/// Checks the paths and keywords that one file uses.
+pub(super) fn check(file: &ProjectFile) -> Vec<Violation> {
     if !file.is_rust() {
         return Vec::new();
     }
     let code = RustText::new(&file.text).code;
     let is_below = |folders: &[&str]| folders.iter().any(|folder| file.path.starts_with(folder));
-    let must_not_know = |folders: &[&str]| is_below(folders) && !is_test(&file.path);
-    let mut findings = Vec::new();
+    let is_restricted = |folders: &[&str]| is_below(folders) && !is_test(&file.path);
+    let mut violations = Vec::new();
     let mut say = |at: usize, what: String| {
         let line = code[..at].matches('\n').count() + 1;
-        findings.push(format!("{}:{line}: {what}", file.path));
+        violations.push(format!("{}:{line}: {what}", file.path));
     };
     for (path, folders) in ONLY_IN {
         if let Some(at) = find_path(&code, path).filter(|_| !is_below(folders)) {
@@ -149,24 +149,24 @@ pub(super) fn check(file: &ProjectFile) -> Vec<Finding> {
         }
     }
     for (path, folders) in NEVER_IN {
-        if let Some(at) = find_path(&code, path).filter(|_| must_not_know(folders)) {
+        if let Some(at) = find_path(&code, path).filter(|_| is_restricted(folders)) {
             say(at, format!("`{path}` does not belong here"));
         }
     }
     for (word, folders) in NO_WORD_IN {
-        if let Some(at) = find_word(&code, word).filter(|_| must_not_know(folders)) {
+        if let Some(at) = find_word(&code, word).filter(|_| is_restricted(folders)) {
             say(at, format!("`{word}` does not belong here"));
         }
     }
-    findings
+    violations
 }
 
-/// Whether a file of a crate's sources holds tests, which may measure time and start threads.
+/// Returns true for the unit tests of a crate, which may measure time and start threads.
 fn is_test(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.contains("/tests/")
 }
 
-/// The first spot where code names `path` from the root of all crates: in a `use`, or with something behind it.
+/// Finds the first use of the absolute `path`: in a `use`, or with a further segment.
 fn find_path(code: &str, path: &str) -> Option<usize> {
     words(code, path).find(|at| {
         let before = code[..*at].trim_end();
@@ -184,7 +184,7 @@ fn find_word(code: &str, word: &str) -> Option<usize> {
     words(code, word).next()
 }
 
-/// Every spot where `word` stands with no letter of a word on either side.
+/// Finds all occurrences of `word` as a whole word.
 fn words<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     code.match_indices(word)
         .map(|(at, _)| at)
@@ -206,11 +206,11 @@ mod tests {
             path: path.to_owned(),
             text: text.to_owned(),
         };
-        assert_eq!(check(&file), expected, "the findings for {text}");
+        assert_eq!(check(&file), expected, "violations of {text}");
     }
 
     #[test]
-    fn rooms_stay_closed() {
+    fn boundaries_are_checked() {
         let core = "crates/core/src/a.rs";
         check_code("crates/mcp/src/a.rs", "use rmcp::model;", &[]);
         check_code(

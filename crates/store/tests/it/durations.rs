@@ -1,4 +1,4 @@
-//! How long calls take, learned by several runs.
+//! Durations of calls that several runs have learned.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ fn observe(durations: &Durations, tool: &str, seconds: &[u64]) -> Durations {
 }
 
 #[test]
-fn what_one_run_learned_the_next_one_knows() {
+fn learned_durations_are_stored() {
     let scene = scene();
     let nothing = scene.store.durations().unwrap();
     assert!(nothing.is_empty());
@@ -35,7 +35,7 @@ fn what_one_run_learned_the_next_one_knows() {
 }
 
 #[test]
-fn what_others_learned_meanwhile_is_not_lost() {
+fn concurrent_updates_are_merged() {
     let scene = scene();
     let nothing = Durations::new();
     let ours = observe(&nothing, "a", &[2; 4]);
