@@ -64,7 +64,7 @@ impl Store {
     /// # Errors
     ///
     /// Those of [`Store::run`].
-    pub fn decide_anew(&self, selector: &str, new: &NewDecision) -> Result<(), StoreError> {
+    pub fn replace_decision(&self, selector: &str, new: &NewDecision) -> Result<(), StoreError> {
         self.store_decision(selector, new, ExistingDecision::Replace)
     }
 
@@ -109,7 +109,7 @@ impl Store {
     /// # Errors
     ///
     /// Those of [`Store::run`].
-    pub fn forget_decision(&self, selector: &str, digest: &str) -> Result<(), StoreError> {
+    pub fn delete_decision(&self, selector: &str, digest: &str) -> Result<(), StoreError> {
         let (selector, digest) = (selector.to_owned(), digest.to_owned());
         self.writer().change(move |connection| {
             let (run, _) = find(connection, &selector)?;
@@ -133,7 +133,7 @@ impl Store {
         }
         let used: HashSet<String> = history.used_decisions(run).collect();
         for decision in stored.iter().filter(|stored| used.contains(&stored.digest)) {
-            self.forget_decision(run, &decision.digest)?;
+            self.delete_decision(run, &decision.digest)?;
         }
         Ok(())
     }

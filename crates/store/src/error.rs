@@ -75,7 +75,7 @@ pub enum StoreError {
     },
     /// Another process resumed the run while this process had leased it.
     #[error("the run `{run}` was resumed by another process while it was in progress")]
-    Overtaken {
+    Superseded {
         /// The run.
         run: String,
     },
@@ -133,7 +133,7 @@ pub enum FileTrouble {
     /// The disk is full, or the [limit](crate::Store::limit_size) is reached.
     Full,
     /// The path names a folder, a device or another special file.
-    NoFile,
+    NotAFile,
     /// The file has several names (hard links), and the store is used by another one.
     Linked,
     /// The file was removed or replaced while it was open.
@@ -156,7 +156,7 @@ impl fmt::Display for FileTrouble {
             ),
             Self::Damaged(reason) => write!(f, "is damaged: {reason}"),
             Self::Full => f.write_str("cannot grow: the disk is full"),
-            Self::NoFile => f.write_str("is not a regular file"),
+            Self::NotAFile => f.write_str("is not a regular file"),
             Self::Linked => f.write_str(
                 "is a hard link of a file that has other names, and is not known to be used by this one",
             ),

@@ -53,10 +53,10 @@ pub use pins::{
     Acceptance, AcceptedTool, ChangedServer, ChangedTool, KnownServer, KnownTool, SeenServer,
     SeenTool, ServerIdentity, StoredDefinition, tools_digest,
 };
-pub use plans::{NewPlan, Saved, StoredPlan};
+pub use plans::{NewPlan, SavedPlan, StoredPlan};
 pub use run::{
-    Entries, HeldRun, Holder, NewRun, Prune, Pruned, RunFilter, RunInfo, ServerProcess, Standing,
-    forget_server_process, record_server_process,
+    HeldRun, Holder, JournalEntries, NewRun, Prune, Pruned, RunFilter, RunInfo, ServerProcess,
+    Standing, forget_server_process, record_server_process,
 };
 pub use store::Store;
-pub use watch::Decisions;
+pub use watch::DecisionWatcher;

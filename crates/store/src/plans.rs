@@ -51,12 +51,12 @@ pub struct StoredPlan {
 
 /// The result of [`Store::save_plan`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Saved {
+pub struct SavedPlan {
     /// The id of the version.
     pub id: String,
     /// The number of the version.
     pub version: u32,
-    /// Whether the version is new; false if the newest version had the same text and dialect.
+    /// True if the version is new; false if the newest version had the same text and dialect.
     pub is_new: bool,
 }
 
@@ -66,7 +66,7 @@ impl Store {
     /// # Errors
     ///
     /// [`StoreError::BadName`] if the name is invalid, [`StoreError::File`].
-    pub fn save_plan(&self, new: NewPlan) -> Result<Saved, StoreError> {
+    pub fn save_plan(&self, new: NewPlan) -> Result<SavedPlan, StoreError> {
         names::check("name of a plan", &new.name)?;
         let inputs = value_json(&new.inputs).map_err(StoreError::Format)?;
         self.writer().change(move |connection| {
@@ -75,7 +75,7 @@ impl Store {
                 .as_ref()
                 .filter(|newest| newest.text == new.text && newest.dialect == new.dialect)
             {
-                return Ok(Saved {
+                return Ok(SavedPlan {
                     id: same.id.clone(),
                     version: same.version,
                     is_new: false,
@@ -98,7 +98,7 @@ impl Store {
                     to_nanos(new.saved),
                     new.text,
                 ])?;
-            Ok(Saved {
+            Ok(SavedPlan {
                 id,
                 version,
                 is_new: true,

@@ -14,7 +14,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A watcher for decisions about calls of one run, made by any process.
 #[derive(Debug)]
-pub struct Decisions {
+pub struct DecisionWatcher {
     store: Store,
     connection: Connection,
     run: i64,
@@ -31,10 +31,10 @@ impl Store {
     /// # Errors
     ///
     /// Those of [`Store::run`].
-    pub fn watch_decisions(&self, selector: &str) -> Result<Decisions, StoreError> {
+    pub fn watch_decisions(&self, selector: &str) -> Result<DecisionWatcher, StoreError> {
         let connection = self.connect()?;
         let (run, id) = find(&connection, selector).map_err(|error| error.at(self.path()))?;
-        Ok(Decisions {
+        Ok(DecisionWatcher {
             store: self.clone(),
             connection,
             run,
@@ -45,7 +45,7 @@ impl Store {
     }
 }
 
-impl Decisions {
+impl DecisionWatcher {
     /// Waits for new decisions, and returns at least one, in the order in which they were made. Cancel-safe. It needs the clock of
     /// a tokio runtime.
     ///

@@ -69,7 +69,7 @@ fn seeds(files: &[ProjectFile], target: &str) -> Vec<String> {
         dialect => {
             let named = format!("/{dialect}/");
             let ending = format!(".{dialect}.");
-            let any = dialect == "any-notation";
+            let any = dialect == "any-dialect";
             seeds.extend(
                 golden
                     .filter(|file| any || file.path.contains(&named) || file.path.contains(&ending))

@@ -26,7 +26,7 @@ use crate::writer::{insert_batch, update_run};
 pub struct Imported {
     /// The id of the run.
     pub id: String,
-    /// Whether the run is new; false if the store had the same run already.
+    /// True if the run is new; false if the store had the same run already.
     pub is_new: bool,
     /// The number of decisions in the text, which are not imported.
     pub decisions: usize,

@@ -52,7 +52,7 @@ pub(crate) fn open(path: &Path) -> Result<OpenedFile, StoreError> {
         })
     };
     match fs::metadata(path) {
-        Ok(found) if !found.is_file() => return Err(failed(FileTrouble::NoFile)),
+        Ok(found) if !found.is_file() => return Err(failed(FileTrouble::NotAFile)),
         Ok(found) if found.permissions().readonly() => return Err(failed(FileTrouble::ReadOnly)),
         Ok(_) => {}
         Err(_) => create_folder(path.parent().unwrap_or(Path::new(""))).map_err(io_failed)?,

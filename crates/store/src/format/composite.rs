@@ -29,7 +29,7 @@ const ESCAPED: &str = "$plain";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BlobRef {
     pub(crate) digest: Digest,
-    /// Whether its JSON has references to other stored values.
+    /// True if its JSON has references to other stored values.
     pub(crate) is_composite: bool,
 }
 
@@ -176,7 +176,7 @@ fn parts_of(value: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
 struct Composite<'a> {
     value: &'a Value,
     references: &'a HashMap<SharedPart, BlobRef>,
-    /// Whether this is the root, which must not become a reference to itself.
+    /// True if this is the root, which must not become a reference to itself.
     is_root: bool,
 }
 

@@ -197,7 +197,7 @@ fn decode_record(kind: &str, body: &str, load: BlobLoader<'_>) -> Result<Record,
         "opened" => {
             let OpenedEntryV1 { digest, header } = parse(body)?;
             Record::Opened {
-                // It has a column of its own: `Entries` adds it.
+                // It has a column of its own: `JournalEntries` adds it.
                 run: None,
                 digest,
                 header: header.decode(load)?,

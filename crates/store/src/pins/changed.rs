@@ -41,7 +41,7 @@ pub struct ChangedTool {
 pub struct ChangedServer {
     /// The server.
     pub identity: ServerIdentity,
-    /// Whether the identity is accepted.
+    /// True if the identity is accepted.
     pub is_accepted: bool,
     /// The accepted origins of the same name, the latest one first; empty if the identity is accepted.
     pub accepted_origins: Vec<String>,

@@ -23,7 +23,7 @@ pub struct ServerIdentity {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KnownServer {
-    /// Whether the identity is accepted: it was the first one of its name, or a person accepted it.
+    /// True if the identity is accepted: it was the first one of its name, or a person accepted it.
     pub is_accepted: bool,
     /// The tools, by name.
     pub tools: HashMap<String, KnownTool>,
@@ -37,7 +37,7 @@ pub struct KnownTool {
     pub digest: String,
     /// The digest of the latest definition, if it differs.
     pub seen: Option<String>,
-    /// Whether the server added the tool later and no person has accepted it yet.
+    /// True if the server added the tool later and no person has accepted it yet.
     pub is_new: bool,
 }
 
@@ -57,7 +57,7 @@ pub struct SeenTool {
 pub struct SeenServer {
     /// The server.
     pub identity: ServerIdentity,
-    /// Whether a person has reviewed the origin, so that the identity needs no further acceptance.
+    /// True if a person has reviewed the origin, so that the identity needs no further acceptance.
     pub is_accepted: bool,
     /// The tools. Those that are pinned with the same digest may be omitted.
     pub tools: Vec<SeenTool>,

@@ -24,13 +24,13 @@ impl Store {
     ///
     /// Those of [`Store::run`]; [`StoreError::Format`] if a newer version has written it. The iterator yields
     /// [`StoreError::File`] and [`StoreError::Format`], and ends after an error.
-    pub fn entries(&self, selector: &str) -> Result<Entries, StoreError> {
+    pub fn entries(&self, selector: &str) -> Result<JournalEntries, StoreError> {
         let (run, id) = self.read(|connection| {
             let (key, id) = info::find(connection, selector)?;
             info::check_format(connection, key, &id)?;
             Ok((key, id))
         })?;
-        Ok(Entries {
+        Ok(JournalEntries {
             connection: self.connect()?,
             store: self.clone(),
             run,
@@ -45,7 +45,7 @@ impl Store {
 
 /// An iterator over the entries of a run. It includes entries that are appended during the iteration.
 #[derive(Debug)]
-pub struct Entries {
+pub struct JournalEntries {
     store: Store,
     connection: Connection,
     run: i64,
@@ -56,7 +56,7 @@ pub struct Entries {
     is_over: bool,
 }
 
-impl Iterator for Entries {
+impl Iterator for JournalEntries {
     type Item = Result<Entry, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -69,7 +69,7 @@ impl Iterator for Entries {
     }
 }
 
-impl Entries {
+impl JournalEntries {
     fn read(&mut self) -> Result<Option<Entry>, QueryError> {
         if self.chunk.is_empty() {
             self.chunk = rows(

@@ -7,7 +7,7 @@ mod leased;
 mod prune;
 mod server_processes;
 
-pub use entries::Entries;
+pub use entries::JournalEntries;
 pub use info::{NewRun, RunFilter, RunInfo, Standing};
 pub use lease::Holder;
 pub use leased::HeldRun;

@@ -23,9 +23,9 @@ pub struct Prune {
     pub before: SystemTime,
     /// The number of newest runs that are retained in any case.
     pub keep: usize,
-    /// Whether runs that wait for a person or were interrupted are deleted as well. A leased run is never deleted.
+    /// True if runs that wait for a person or were interrupted are deleted as well. A leased run is never deleted.
     pub unfinished: bool,
-    /// Whether to report the runs without deleting them.
+    /// True to report the runs without deleting them.
     pub dry_run: bool,
 }
 

@@ -183,7 +183,7 @@ fn insert_all(
         }
         insert_batch(connection, run, state.next, batch).map_err(|error| {
             if error.is_conflict() {
-                QueryError::Store(StoreError::Overtaken { run: id() })
+                QueryError::Store(StoreError::Superseded { run: id() })
             } else {
                 error
             }

@@ -83,7 +83,7 @@ fn foreign_files_are_refused() {
         .pragma_update(None, "application_id", 7)
         .unwrap();
     assert_eq!(trouble(&path), FileTrouble::Foreign);
-    assert_eq!(trouble(folder.path()), FileTrouble::NoFile);
+    assert_eq!(trouble(folder.path()), FileTrouble::NotAFile);
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn a_decision_is_replaced_only_on_request() {
         "`a` of the run `r` was decided about before, by ada"
     );
     scene.store.decide("r", &approve("a", 2)).unwrap();
-    scene.store.decide_anew("r", &no).unwrap();
+    scene.store.replace_decision("r", &no).unwrap();
     let found = scene.store.decisions("r").unwrap();
     assert_eq!(found.len(), 2);
     assert_eq!(found[1].decision, Decision::Reject { because: None });
@@ -112,7 +112,7 @@ async fn whoever_waits_hears_of_each_decision_once() {
     elsewhere.decide("r", &approve("b", 1)).unwrap();
     scene.store.decide("r", &approve("c", 1)).unwrap();
     assert_eq!(steps(&decisions.next().await.unwrap()), ["b", "c"]);
-    elsewhere.decide_anew("r", &approve("b", 1)).unwrap();
+    elsewhere.replace_decision("r", &approve("b", 1)).unwrap();
     assert_eq!(steps(&decisions.next().await.unwrap()), ["b"]);
     assert!(
         tokio::time::timeout(patience, decisions.next())

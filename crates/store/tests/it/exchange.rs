@@ -165,7 +165,7 @@ fn incomplete_and_unknown_exports_are_refused() {
         "[{}{{\"step\":\"b\"}}]",
         "{\"step\":\"a\"},".repeat(500_000)
     );
-    check(&changed("[{\"step\":\"b\"}]", &far), "inside of more than");
+    check(&changed("[{\"step\":\"b\"}]", &far), "nested in more than");
     scene.store.import(&text).unwrap();
 }
 

@@ -115,10 +115,10 @@ fn special_files_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     fs::create_dir(&path).unwrap();
-    assert_eq!(trouble(Store::open(&path)), FileTrouble::NoFile);
+    assert_eq!(trouble(Store::open(&path)), FileTrouble::NotAFile);
     assert!(!folder.path().join("store.db.runs").exists());
     if cfg!(unix) {
-        assert_eq!(trouble(Store::open("/dev/null")), FileTrouble::NoFile);
+        assert_eq!(trouble(Store::open("/dev/null")), FileTrouble::NotAFile);
         assert!(!std::path::Path::new("/dev/null.runs").exists());
     }
     // No lock folder is created for the file of another program.

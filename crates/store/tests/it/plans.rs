@@ -1,7 +1,7 @@
 //! Stored plans and their versions.
 
 use planwright_core::Value;
-use planwright_store::{NewPlan, Saved, Store, StoreError, StoredPlan};
+use planwright_store::{NewPlan, SavedPlan, Store, StoreError, StoredPlan};
 
 use crate::support::{scene, time};
 
@@ -15,7 +15,7 @@ fn plan(name: &str, text: &str) -> NewPlan {
     }
 }
 
-fn save(store: &Store, name: &str, text: &str) -> Saved {
+fn save(store: &Store, name: &str, text: &str) -> SavedPlan {
     store.save_plan(plan(name, text)).unwrap()
 }
 
@@ -35,7 +35,7 @@ fn a_version_is_added_when_something_has_changed() {
     let again = save(store, "b", "one");
     assert_eq!(
         again,
-        Saved {
+        SavedPlan {
             is_new: false,
             ..first.clone()
         }

@@ -1,4 +1,4 @@
-//! Texts in every notation, read, printed and read again.
+//! Texts in every dialect, parsed, printed and parsed again.
 
 use planwright_core::check::{CheckContext, check};
 use planwright_core::plan::Action;
@@ -6,12 +6,12 @@ use planwright_core::{Catalog, Code, Diagnostics, Lookup, Plan, Tool};
 use planwright_dialects::document::Limits;
 use planwright_dialects::{ParseResult, ReadOptions, dialects, parse};
 
-/// Reads `input` as a plan in `dialect`.
+/// Parses `input` as a plan in `dialect`.
 ///
 /// # Panics
 ///
-/// Where a finding stands outside of the text; where a text without errors gives no plan; where a sound plan cannot be read
-/// after it was printed, in whichever dialect can say it, or is another one in its own dialect or in the native one.
+/// If a diagnostic lies outside of the text, a text without errors results in no plan, or a valid plan cannot be parsed after it was
+/// printed in a dialect that supports it, or is another plan after that in its own dialect or the native one.
 pub fn in_dialect(dialect: &str, input: &[u8]) {
     survives(&parse(
         input,
@@ -19,11 +19,11 @@ pub fn in_dialect(dialect: &str, input: &[u8]) {
     ));
 }
 
-/// Reads `input` as a plan in whichever dialect it has the shape of.
+/// Parses `input` as a plan in the dialect that is detected.
 ///
 /// # Panics
 ///
-/// As [`in_dialect`] does.
+/// Those of [`in_dialect`].
 pub fn detected(input: &[u8]) {
     survives(&parse(input, &ReadOptions::new("input")));
 }
@@ -40,7 +40,7 @@ fn survives(result: &ParseResult) {
     }
 }
 
-/// That every finding stands within `text`, and has something to say.
+/// Asserts that every diagnostic lies within `text` and has a message.
 pub(crate) fn assert_in_place(diagnostics: &Diagnostics, text: &str) {
     for finding in diagnostics {
         assert!(!finding.message.is_empty(), "{finding:?}");
@@ -54,7 +54,7 @@ pub(crate) fn assert_in_place(diagnostics: &Diagnostics, text: &str) {
     }
 }
 
-/// What the plan means in short, if there are tools over which it is sound.
+/// Returns the digest of the plan, if it is valid with the tools that it names.
 fn digest(plan: &Plan) -> Option<String> {
     let catalog = tools_of(plan);
     let (checked, findings) = check(plan.clone(), &CheckContext::new(&catalog));
@@ -62,7 +62,7 @@ fn digest(plan: &Plan) -> Option<String> {
     checked.map(|checked| checked.digest().to_owned())
 }
 
-/// A catalog with the tools that `plan` names, about which nothing else is known.
+/// Returns a catalog of the tools that `plan` names, without schemas.
 pub(crate) fn tools_of(plan: &Plan) -> Catalog {
     let mut catalog = Catalog::new();
     for step in &plan.steps {
@@ -77,7 +77,7 @@ pub(crate) fn tools_of(plan: &Plan) -> Catalog {
     catalog
 }
 
-/// That whichever dialect can say `plan` says all of it. `own` is the one that it was written in.
+/// Asserts that every dialect that can print `plan` prints all of it. `own` is the dialect that it was written in.
 fn assert_printable(plan: &Plan, meaning: &str, own: Option<&str>) {
     for dialect in dialects() {
         let (printed, findings) = dialect.print(plan);
@@ -94,7 +94,7 @@ fn assert_printable(plan: &Plan, meaning: &str, own: Option<&str>) {
             "{to} of {own:?}: {:#?}\n{printed}",
             again.diagnostics
         );
-        // These state the order that follows from references.
+        // These dialects print the order that follows from references as well.
         let states_order = matches!(to, "mcp-cli" | "clear-ai");
         if findings.is_empty() && (to == "native" || Some(to) == own && !states_order) {
             let again = again.plan.as_ref().and_then(digest);
