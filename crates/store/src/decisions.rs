@@ -89,6 +89,7 @@ impl Store {
         let entries = self
             .entries(&run)?
             .collect::<Result<Vec<Entry>, StoreError>>()?;
+        // The latest request, since a step may have asked several times. Only the journal has the original arguments.
         let asked = entries.iter().rev().find_map(|entry| match &entry.record {
             Record::Asked { at, subject, .. } if **at == *new.at => Some(subject),
             _ => None,

@@ -54,6 +54,7 @@ impl Store {
 
 /// Merges the durations of a run that began with `before` and ended with `learned` into `stored`, which other runs may have changed.
 fn merge(stored: Learned, before: Learned, learned: Learned) -> Learned {
+    // No other run has changed the durations meanwhile, so the new ones replace them.
     if stored == before || stored.calls == 0 {
         return learned;
     }

@@ -82,6 +82,7 @@ impl Store {
                 });
             }
             let version = newest.map_or(1, |newest| newest.version + 1);
+            // The version is a part of the digest, so that a text that returns later gets a new id.
             let digest = Digest::of(&format!("{}\n{version}\n{}", new.name, new.text)).to_string();
             let id = digest.chars().take(16).collect::<String>();
             connection

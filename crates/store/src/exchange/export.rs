@@ -42,6 +42,7 @@ pub(super) fn export(connection: &Connection, run: i64, id: &str) -> Result<Stri
     let mut end = ExportFooterV1::default();
     add(&mut text, id, &head(connection, run, &read)?)?;
     for (digest, json) in values(connection, run)? {
+        // Damage must not spread to other stores.
         let is_intact = digest.check(&json);
         is_intact.map_err(|reason| QueryError::Store(unreadable(id, &reason)))?;
         let json = read(json)?;

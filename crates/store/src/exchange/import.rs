@@ -64,6 +64,7 @@ impl Store {
                 Err(QueryError::Store(StoreError::Exists { what, id })) => {
                     let (key, _) = run::find(connection, &id)?;
                     let exported = export(connection, key, &id)?;
+                    // An imported run is exported without the decisions that its text may have had.
                     let is_same = exported == text
                         || run::is_imported(connection, key)?
                             && exported == without_decisions(&text);
@@ -181,6 +182,7 @@ fn add_value(
     if Digest::of(&json) != digest {
         return Err(format!("the value is not the one of `{digest}`"));
     }
+    // Encoded anew, so the digest also proves that the value survives the round trip.
     values.stored.insert(digest, value);
     decoded.batch.blobs.push(Blob { digest, json });
     Ok(())

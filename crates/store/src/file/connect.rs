@@ -65,6 +65,7 @@ pub(crate) fn open(path: &Path) -> Result<OpenedFile, StoreError> {
     let connection = connect(file.path())?;
     let of = |error: QueryError| error.at(path);
     let is_ready = is_ready(&connection).map_err(of)?;
+    // Before anything is created beside a file that is not ours.
     if !is_ready {
         refuse_foreign(&connection).map_err(of)?;
     }
@@ -75,6 +76,7 @@ pub(crate) fn open(path: &Path) -> Result<OpenedFile, StoreError> {
         lock.lock().map_err(io_failed)?;
         set_up(&connection).map_err(of)?;
     }
+    // Only while the file has a single name is it certain that it is used by this one.
     if file.names() == 1 && !is_own_name(&file, &lock_folder) {
         private_file(&lock_folder.join(IDENTITY_FILE))
             .and_then(|mut identity| {
@@ -137,6 +139,7 @@ fn is_ready(connection: &Connection) -> Result<bool, QueryError> {
 fn set_up(connection: &Connection) -> Result<(), QueryError> {
     refuse_foreign(connection)?;
     if application_id(connection)? != APPLICATION_ID {
+        // `auto_vacuum` cannot be enabled once there are tables.
         connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;")?;
     }
     migrations::migrate(connection, migrations::MIGRATIONS, APPLICATION_ID)

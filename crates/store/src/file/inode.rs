@@ -61,6 +61,7 @@ impl StoreFile {
     /// Opens the file for reading and writing, and creates it if it does not exist.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let mut all = shared();
+        // A file that is open already is not opened again: closing that descriptor would drop SQLite's locks.
         let known = fs::metadata(path).ok().and_then(|metadata| {
             let path = path.canonicalize().ok()?;
             let id = file_id(&metadata, &path);

@@ -4,7 +4,6 @@
 //! part, which has references itself. An object that looks like a reference is escaped as `{"$plain": OBJECT}`.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use planwright_core::value::SharedPart;
 use planwright_core::{Object, Value};
@@ -19,11 +18,11 @@ use super::json::MAX_DEPTH;
 const MIN_SHARED_BYTES: u64 = 256;
 
 /// The maximum number of references between a value and one of its parts. It bounds the stack of readers.
-const MAX_REFERENCES: usize = 32;
+pub(super) const MAX_REFERENCES: usize = 32;
 
 const BLOB: &str = "$blob";
-const COMPOSITE: &str = "$woven";
-const ESCAPED: &str = "$plain";
+pub(super) const COMPOSITE: &str = "$woven";
+pub(super) const ESCAPED: &str = "$plain";
 
 /// A reference to a stored value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -239,77 +238,9 @@ impl Serialize for Escaped<'_> {
 }
 
 /// Returns true if an object looks like a reference or an escape.
-fn is_special(fields: &Object) -> bool {
+pub(super) fn is_special(fields: &Object) -> bool {
     let only = fields.first().filter(|_| fields.len() == 1);
     only.is_some_and(|(name, _)| [BLOB, COMPOSITE, ESCAPED].contains(&&**name))
-}
-
-/// Replaces the references in a composite value by the values that `load` provides.
-fn expand(
-    value: &Value,
-    load: &mut dyn FnMut(BlobRef) -> Result<Value, String>,
-) -> Result<Value, String> {
-    match value {
-        Value::List(items) => {
-            let items = items.iter().map(|item| expand(item, load));
-            Ok(Value::from(items.collect::<Result<Vec<_>, _>>()?))
-        }
-        Value::Object(fields) if is_special(fields) => match fields.first() {
-            Some((name, Value::Object(plain))) if &**name == ESCAPED => expand_fields(plain, load),
-            Some((name, digest)) if &**name != ESCAPED => {
-                let digest = digest.as_text().unwrap_or_default();
-                let digest = Digest::parse(digest).ok_or("a reference has no digest")?;
-                load(BlobRef {
-                    digest,
-                    is_composite: &**name == COMPOSITE,
-                })
-            }
-            _ => Err("a reference is malformed".to_owned()),
-        },
-        Value::Object(fields) => expand_fields(fields, load),
-        scalar => Ok(scalar.clone()),
-    }
-}
-
-fn expand_fields(
-    fields: &Object,
-    load: &mut dyn FnMut(BlobRef) -> Result<Value, String>,
-) -> Result<Value, String> {
-    let fields = fields
-        .iter()
-        .map(|(name, value)| Ok((Arc::clone(name), expand(value, load)?)));
-    Ok(fields.collect::<Result<Object, String>>()?.into())
-}
-
-/// Loads a stored value with the parts that it refers to. `values` caches all of them, so that places that share a part share it
-/// in memory again.
-pub(crate) fn resolve(
-    reference: BlobRef,
-    values: &mut HashMap<BlobRef, Value>,
-    read: &mut dyn FnMut(&Digest) -> Result<Value, String>,
-) -> Result<Value, String> {
-    resolve_within(reference, values, read, MAX_REFERENCES + 1)
-}
-
-fn resolve_within(
-    reference: BlobRef,
-    values: &mut HashMap<BlobRef, Value>,
-    read: &mut dyn FnMut(&Digest) -> Result<Value, String>,
-    left: usize,
-) -> Result<Value, String> {
-    if let Some(value) = values.get(&reference) {
-        return Ok(value.clone());
-    }
-    let mut value = read(&reference.digest)?;
-    if reference.is_composite {
-        // An import may contain a cycle of references.
-        let left = left
-            .checked_sub(1)
-            .ok_or("a value refers to others that refer to others without end")?;
-        value = expand(&value, &mut |part| resolve_within(part, values, read, left))?;
-    }
-    values.insert(reference, value.clone());
-    Ok(value)
 }
 
 impl Serialize for BlobRef {
@@ -330,6 +261,7 @@ impl<'de> Deserialize<'de> for BlobRef {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::expand::resolve;
     use crate::format::json::parse_value;
 
     /// Encodes a value, compares the number and length of its blobs, and reads it back.

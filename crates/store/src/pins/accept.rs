@@ -125,6 +125,7 @@ fn accept(log: &AcceptanceLog<'_>, accepted: &Acceptance) -> Result<(), QueryErr
         .optional()?;
     let key = key.ok_or_else(|| changed(None))?;
     if let Some(digest) = &accepted.tools_digest {
+        // The server may have changed its tools since the person saw them.
         if digest_of_tools(connection, key)? != *digest {
             return Err(changed(None).into());
         }

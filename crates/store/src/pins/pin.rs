@@ -108,7 +108,7 @@ impl Store {
     /// Stores tools as their servers list them now, in one transaction.
     ///
     /// The first identity of a name is accepted; each further one waits for a person, unless one has reviewed it. An unknown tool is
-    /// pinned. If the definition of a pinned tool differs, it is stored as the latest one beside the pinned one. Tools that another
+    /// pinned. If the definition of a pinned tool differs, it is stored in addition, as the latest one. Tools that another
     /// process has pinned meanwhile stay pinned: read them again with [`known_tools`](Self::known_tools).
     ///
     /// # Errors
@@ -204,10 +204,12 @@ fn pin_server(connection: &Connection, seen: &SeenServer, now: i64) -> Result<()
             .query_row(params![key, tool.tool], |row| {
                 Ok((row.get(0)?, row.get(1)?))
             })?;
+        // The change is stored already, and waits for acceptance.
         if latest.as_ref() == Some(&tool.digest) {
             continue;
         }
         update.execute(params![key, tool.tool, tool.digest, now])?;
+        // The latest definition until now was never accepted, so nothing refers to it any more.
         if let Some(latest) = latest {
             delete_definition(connection, &latest)?;
         }

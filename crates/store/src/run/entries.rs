@@ -121,6 +121,7 @@ pub(crate) fn rows(
     let mut rows = VecDeque::new();
     for found in found {
         let (row, number, checksum): (EntryRow, i64, Option<i64>) = found?;
+        // Entries of older versions have no checksum.
         if checksum.is_some_and(|checksum| checksum != row.checksum(run, number)) {
             let reason = format!("entry {number} was changed after it was stored");
             return Err(QueryError::Store(info::unreadable(id, &reason)));
@@ -147,6 +148,7 @@ fn read(connection: &Connection, digest: &Digest) -> Result<Value, String> {
         .and_then(|mut statement| statement.query_row([digest.0], |row| row.get(0)).optional())
         .map_err(|error| error.to_string())?;
     let json = json.ok_or_else(|| format!("the value `{digest}` is missing"))?;
+    // A damaged value must not reach a call.
     digest.check(&json)?;
     parse_value(&json)
 }

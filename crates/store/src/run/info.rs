@@ -147,6 +147,7 @@ impl Store {
                     filter.standing.and_then(Standing::keyword),
                     filter.plan,
                     filter.since.map(to_nanos),
+                    // SQLite takes a negative limit as none.
                     filter.limit.map_or(-1, to_i64),
                 ],
                 run_row,
@@ -160,6 +161,7 @@ impl Store {
     }
 
     fn with_holder(&self, mut info: RunInfo) -> Result<RunInfo, StoreError> {
+        // The locks are asked, since a column would outlive the process that wrote it.
         info.holder = Lease::holder(self.file(), &info.id, &self.lease_path(&info.id))
             .map_err(|error| self.io(&error))?;
         Ok(info)
@@ -175,6 +177,7 @@ pub(crate) fn find(connection: &Connection, selector: &str) -> Result<(i64, Stri
     if !names::is_name(selector) {
         return Err(missing().into());
     }
+    // An exact id wins, even if other ids begin with it.
     let exact = connection
         .prepare_cached("SELECT key, id FROM runs WHERE id = ?1")?
         .query_row([selector], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -329,6 +332,7 @@ pub(super) struct JournalCounts {
 /// Computes the totals of a run.
 pub(super) fn count(connection: &Connection, key: i64) -> Result<JournalCounts, QueryError> {
     let mut statement = connection.prepare_cached(
+        // A step of the plan counts, but not the items and rounds of its loop or the steps of an inner plan.
         "SELECT count(*),
              count(*) FILTER (WHERE kind = 'sent'),
              count(*) FILTER (WHERE kind = 'settled' AND json_array_length(body, '$.at') = 1

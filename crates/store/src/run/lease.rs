@@ -91,6 +91,7 @@ impl Lease {
             let mut file = lock_file(path)?;
             match file.try_lock() {
                 Ok(()) if is_still_there(&file, path) => {
+                    // The lock file names the holder; the lock on the inode holds under every name of the store.
                     let mut lease = Self {
                         file,
                         path: path.to_owned(),
@@ -130,6 +131,7 @@ impl Lease {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return unnamed(),
             Err(error) => return Err(error),
         };
+        // A shared lock, so that concurrent readers do not mistake each other for the holder.
         match file.try_lock_shared() {
             Ok(()) => unnamed(),
             Err(TryLockError::WouldBlock) => Ok(Some(read(&mut file).unwrap_or(UNKNOWN))),
@@ -188,6 +190,7 @@ fn write(file: &mut File, holder: &Holder) -> io::Result<()> {
 fn read(file: &mut File) -> Option<Holder> {
     let mut text = String::new();
     file.rewind().ok()?;
+    // Bounded, since the file may have been replaced by any other.
     file.take(4096).read_to_string(&mut text).ok()?;
     let holder: HolderV1 = serde_json::from_str(&text).ok()?;
     Some(Holder {

@@ -38,14 +38,16 @@ impl Store {
     ///
     /// [`StoreError::Exists`] if the id is in use, [`StoreError::BadName`] if it is invalid.
     pub fn create_run(&self, new: NewRun, holder: &Holder) -> Result<HeldRun, StoreError> {
+        // Before the id becomes a part of file names.
         names::check("id of a run", &new.id)?;
         let id = new.id.clone();
         let lease = self.lease(&id, holder)?;
         let processes = self.processes(&id)?;
+        // After leasing, so that no other process can lease the run between the two.
         let key = self
             .writer()
             .change_unsynced(move |connection| info::insert(connection, &new))?;
-        Ok(self.held(key, id, processes, lease, JournalState::default()))
+        Ok(self.leased_run(key, id, processes, lease, JournalState::default()))
     }
 
     /// Leases an existing run for `holder`, which resumes it.
@@ -74,10 +76,10 @@ impl Store {
             };
             Ok((key, state))
         })?;
-        Ok(self.held(key, id, processes, lease, state))
+        Ok(self.leased_run(key, id, processes, lease, state))
     }
 
-    fn held(
+    fn leased_run(
         &self,
         key: i64,
         id: String,
@@ -163,6 +165,7 @@ impl Journal for HeldRun {
             return Err(JournalError::new(message));
         }
         let stored = to_usize(self.progress.state().next);
+        // A history that was read before another process appended would repeat the calls of that process.
         check_history(stored, history)?;
         match history {
             Some(history) => self

@@ -89,6 +89,7 @@ impl Store {
     ) -> Result<Pruned, StoreError> {
         let mut pruned = Pruned::default();
         for id in ids {
+            // The lease keeps other processes from resuming the run while it is deleted.
             let lease = match self.lease(&id, holder) {
                 Err(StoreError::Held { .. }) => {
                     pruned.held.push(id);
@@ -102,6 +103,7 @@ impl Store {
                 let transaction = connection
                     .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
                 let removed = remove(&transaction, &name, prune.unfinished)?;
+                // A dry run deletes, too, so that it can count what would be freed.
                 if prune.dry_run {
                     transaction.rollback()?;
                 } else {
@@ -110,6 +112,7 @@ impl Store {
                 Ok(removed)
             })?;
             if removed.is_some() && !is_dry {
+                // The list exists only if the process of the run was killed.
                 match fs::remove_file(self.processes_path(&id)) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => {
                         return Err(self.io(&error));
@@ -178,6 +181,7 @@ fn remove(
     let before = free_pages(connection)?;
     let delete = |sql: &str| Ok::<_, QueryError>(connection.prepare_cached(sql)?.execute([run])?);
     delete("DELETE FROM entries WHERE run = ?1")?;
+    // Other runs may refer to the same values.
     let values = delete(
         "DELETE FROM blobs WHERE digest IN (SELECT digest FROM uses WHERE run = ?1)
          AND NOT EXISTS (SELECT 1 FROM uses WHERE uses.digest = blobs.digest AND uses.run <> ?1)",

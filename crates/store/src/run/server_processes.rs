@@ -41,6 +41,7 @@ struct OwnProcesses {
 ///
 /// The file of one of the runs cannot be written.
 pub fn record_server_process(process: ServerProcess) -> io::Result<()> {
+    // Locked until all files are written, so that a run that is leased meanwhile does not miss the process.
     let mut own = own();
     own.files.retain(|file| file.strong_count() > 0);
     let files: Vec<Arc<ProcessFile>> = own.files.iter().filter_map(Weak::upgrade).collect();
@@ -133,6 +134,7 @@ fn lines(processes: &[ServerProcess]) -> io::Result<Vec<u8>> {
 pub(crate) fn earlier(path: &Path) -> io::Result<Vec<ServerProcess>> {
     let mut processes = read(path)?;
     let own = own();
+    // If this process drives the run, the file lists its own servers as well.
     processes.retain(|process| !own.running.contains(process));
     Ok(processes)
 }

@@ -114,6 +114,7 @@ fn commit(to: &WriteTarget<'_>, group: Vec<EncodedAppend>) {
             }
         }
         Err(error) if error.is_local() && 1 < group.len() => {
+            // One run's large output may not fit, for example. The other runs must not fail with it.
             for ready in group {
                 commit(to, vec![ready]);
             }
@@ -145,6 +146,7 @@ fn unless_failed(ready: EncodedAppend) -> Option<EncodedAppend> {
 /// Inserts all entries in one transaction, or none.
 fn insert(to: &WriteTarget<'_>, group: &[EncodedAppend]) -> Result<(), QueryError> {
     let connection = to.connection;
+    // Takes the write lock at once: a transaction that upgrades its lock later can fail halfway.
     connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
     let mut before = Vec::with_capacity(group.len());
     let result = to
@@ -156,6 +158,7 @@ fn insert(to: &WriteTarget<'_>, group: &[EncodedAppend]) -> Result<(), QueryErro
             Ok(())
         });
     if result.is_err() {
+        // In reverse order: a run may have several requests in the group, and its first state must win.
         for (ready, state) in group.iter().zip(before).rev() {
             *ready.progress.state() = state;
         }

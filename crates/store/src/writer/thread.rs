@@ -103,6 +103,7 @@ impl StoreWriter {
         let (sender, receiver) = mpsc::sync_channel(1);
         let file = Arc::clone(&self.file);
         self.send(job(Box::new(move |connection| {
+            // Otherwise a change to a removed file would be lost silently.
             let in_place = file.check_in_place();
             let _ = sender.send(in_place.and_then(|()| work(connection)));
         })));
@@ -124,6 +125,7 @@ impl StoreWriter {
 
 impl Drop for StoreWriter {
     fn drop(&mut self) {
+        // The thread ends when the queue is closed and empty.
         drop(self.jobs.take());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -154,6 +156,7 @@ fn in_transaction<T>(
 fn run(path: &Path, file: &StoreFile, mut connection: Connection, jobs: &Receiver<Job>) {
     let mut group = Vec::new();
     while let Ok(first) = jobs.recv() {
+        // All jobs that were queued while the disk was busy share the next commit: waiting for the disk costs far more than the rows.
         for job in std::iter::once(first).chain(jobs.try_iter().take(MAX_GROUP_SIZE)) {
             match job {
                 Job::Append(append) => group.push(append),
@@ -168,7 +171,7 @@ fn run(path: &Path, file: &StoreFile, mut connection: Connection, jobs: &Receive
                     );
                     change(&mut connection);
                 }
-                // Without flushing the group: it waits for no disk, and the entries go on sharing one commit.
+                // Without flushing the group: it waits for no disk, and the entries still share one commit.
                 Job::Unsynced(change) => change(&mut connection),
             }
         }

@@ -1,4 +1,4 @@
-//! Tests with several processes, some of which are killed. The test binary starts itself as the other process.
+//! Tests with several processes, some killed. The test binary starts itself as the other process.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;

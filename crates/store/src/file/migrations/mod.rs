@@ -26,6 +26,7 @@ pub(super) fn migrate(
     application_id: i32,
 ) -> Result<(), QueryError> {
     connection.execute_batch("BEGIN IMMEDIATE")?;
+    // In the same transaction: another process would take a file with tables but without the id for a foreign one.
     let result = apply(connection, migrations)
         .and_then(|()| Ok(connection.pragma_update(None, "application_id", application_id)?));
     let end = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
