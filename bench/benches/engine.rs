@@ -1,4 +1,4 @@
-//! The whole engine, over tools that do nothing.
+//! Benchmarks of the whole engine, with tools that do nothing.
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use planwright_bench::shape::Shape;

@@ -1,4 +1,4 @@
-//! Looking ahead for plans from 20 to 10,000 steps.
+//! Benchmarks of forecasts for plans from 20 to 10,000 steps.
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use planwright_bench::forecast::{jobs, look_ahead};

@@ -1,4 +1,4 @@
-//! The scheduler alone, from a thousand to a million steps.
+//! Benchmarks of the scheduler alone, from a thousand to a million steps.
 
 use criterion::{
     BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main,

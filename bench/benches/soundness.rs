@@ -1,4 +1,4 @@
-//! Reading and checking plans, small and large.
+//! Benchmarks of reading and checking plans, small and large.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use planwright_bench::plans;

@@ -1,7 +1,7 @@
-//! Calls over stdio: those of a plan, and the same ones made with a bare `rmcp` client.
+//! Benchmarks of calls over stdio: those of a plan, and the same ones made with a bare `rmcp` client.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use planwright_bench::stdio::{Bare, Ours, Peer};
+use planwright_bench::stdio::{PlanClient, RmcpClient, TestServer};
 use tokio::runtime::Runtime;
 
 const CALLS: usize = 1_000;
@@ -9,14 +9,14 @@ const CALLS: usize = 1_000;
 fn stdio(criterion: &mut Criterion) {
     let runtime = Runtime::new().expect("a runtime");
     for (name, peer) in [
-        ("quick server", Peer::quick()),
-        ("real server", Peer::real()),
+        ("quick server", TestServer::quick()),
+        ("real server", TestServer::real()),
     ] {
         let mut group = criterion.benchmark_group(format!("stdio, {name}"));
         group
             .throughput(Throughput::Elements(CALLS as u64))
             .sample_size(20);
-        let ours = runtime.block_on(Ours::connect(&peer));
+        let ours = runtime.block_on(PlanClient::connect(&peer));
         let plan = ours.plan(CALLS);
         group.bench_function("a plan", |bencher| {
             bencher.to_async(&runtime).iter_batched(
@@ -26,7 +26,7 @@ fn stdio(criterion: &mut Criterion) {
             );
         });
         runtime.block_on(ours.close());
-        let bare = runtime.block_on(Bare::connect(&peer));
+        let bare = runtime.block_on(RmcpClient::connect(&peer));
         group.bench_function("bare rmcp", |bencher| {
             bencher.to_async(&runtime).iter(|| bare.call(CALLS));
         });

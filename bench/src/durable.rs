@@ -1,4 +1,4 @@
-//! Runs that are kept, beside what SQLite itself can commit.
+//! Stored runs, compared with plain SQLite commits.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use serde_json::json;
 
 use crate::{engine, plans};
 
-/// A table in `file`, with the settings of the store.
+/// Creates a table in `file`, with the settings of the store.
 ///
 /// # Panics
 ///
-/// Where the file cannot be written to.
+/// If the file cannot be written to.
 pub fn bare(file: &Path) -> Connection {
     let connection = Connection::open(file).expect("a file");
     connection
@@ -31,11 +31,11 @@ pub fn bare(file: &Path) -> Connection {
     connection
 }
 
-/// Commits `count` rows to the table that [`bare`] has made, one at a time.
+/// Commits `count` rows to the table that [`bare`] has created, one at a time.
 ///
 /// # Panics
 ///
-/// Where the file cannot be written to.
+/// If the file cannot be written to.
 pub fn bare_commits(connection: &mut Connection, count: u32) {
     let body = "x".repeat(300);
     for _ in 0..count {
@@ -48,11 +48,11 @@ pub fn bare_commits(connection: &mut Connection, count: u32) {
     }
 }
 
-/// Runs a plan to its end and keeps it in `store`.
+/// Runs a plan to its end, and stores the run in `store`.
 ///
 /// # Panics
 ///
-/// Where it does not succeed, or cannot be kept.
+/// If it does not succeed, or cannot be kept.
 pub async fn run(engine: &Engine, store: &Store, id: &str, plan: CheckedPlan) -> RunSummary {
     let held = store.create_run(new(id, &plan), &holder()).expect("a run");
     let start = Start::new(id, plan).with_journal(Arc::new(held), Value::Null);
@@ -64,11 +64,11 @@ pub async fn run(engine: &Engine, store: &Store, id: &str, plan: CheckedPlan) ->
     summary
 }
 
-/// Reads the journal of a run that has ended and goes on with it, as if it had not: everything is there already.
+/// Reads the journal of a run that has ended, and resumes it. No call is left to make.
 ///
 /// # Panics
 ///
-/// Where something has to be called.
+/// If something has to be called.
 pub async fn resume(engine: &Engine, store: &Store, id: &str, plan: CheckedPlan) -> RunSummary {
     let held = store.hold(id, &holder()).expect("the run");
     let entries = store.entries(id).expect("its entries");
@@ -84,7 +84,7 @@ pub async fn resume(engine: &Engine, store: &Store, id: &str, plan: CheckedPlan)
     summary
 }
 
-/// A plan of one step that calls `noop` for each of `items` items.
+/// Returns a plan of one step that calls `noop` for each of `items` items.
 pub fn for_each(items: usize) -> CheckedPlan {
     let items: Vec<usize> = (0..items).collect();
     let text = json!({"steps": [

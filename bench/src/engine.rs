@@ -1,4 +1,4 @@
-//! The engine with tools that do nothing, or that sleep.
+//! The engine with tools that do nothing or sleep.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,8 +11,7 @@ use serde_json::json;
 
 use crate::plans;
 
-/// The tools of the server `here`: `noop` gives `null`, `big` a list of ten megabytes, `sleep` sleeps as many
-/// milliseconds as its argument `ms` says.
+/// Returns the tools of the server `here`: `noop` returns `null`, `big` a list of ten megabytes, `sleep` sleeps for `ms` milliseconds.
 pub fn functions() -> Functions {
     let big = Value::list((0..100).map(|_| Value::text("x".repeat(100_000))));
     let give = |value: Value| async move { Ok(ToolOutput::value(value)) };
@@ -29,12 +28,12 @@ pub fn functions() -> Functions {
         }))
 }
 
-/// Those tools.
+/// Returns the catalog of [`functions`].
 pub fn catalog() -> Catalog {
     functions().tools().cloned().collect()
 }
 
-/// An engine over those tools.
+/// Creates an engine with [`functions`].
 pub fn engine() -> Engine {
     Engine::new(Backends::new().with("here", functions()))
 }
@@ -43,14 +42,14 @@ pub fn engine() -> Engine {
 ///
 /// # Panics
 ///
-/// Where it does not succeed.
+/// If it does not succeed.
 pub async fn run(engine: &Engine, plan: CheckedPlan) -> RunSummary {
     let summary = engine.run(Arc::from("run"), plan).await;
     assert_eq!(summary.status, RunStatus::Succeeded);
     summary
 }
 
-/// A plan in which `readers` steps are given what the tool `source` gives, as a whole.
+/// Returns a plan in which `readers` steps receive the whole result of the tool `source`.
 pub fn one_to_many(source: &str, readers: usize) -> CheckedPlan {
     let readers = (0..readers).map(
         |number| json!({"id": format!("r{number}"), "tool": "noop", "args": {"all": "${source}", "n": number}}),

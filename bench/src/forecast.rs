@@ -1,4 +1,4 @@
-//! Looking ahead: jobs with the shape of a graph and times of their own, and the order that is foreseen for them.
+//! Forecasts: jobs with the shape of a graph and durations of their own, and the search for an order.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use planwright_engine::schedule::Limits;
 
 use crate::shape::Shape;
 
-/// How many are under way together: the width at which a makespan is promised.
+/// The number of concurrent jobs, for which a makespan is promised.
 const WIDTH: NonZeroUsize = NonZeroUsize::new(8).unwrap();
 
-/// `count` jobs that take from 50 to 500 milliseconds each.
+/// Creates `count` jobs that take from 50 to 500 milliseconds each.
 pub fn jobs(shape: Shape, count: u32) -> Jobs {
     let mut jobs = Jobs::new();
     let lane = jobs.lane(&Arc::from("server"), &Arc::from("tool"));
     for (id, waits) in (0_u64..).zip(shape.waits(count)) {
-        // Multiples of a number near the golden ratio spread evenly, and no two are alike.
+        // Multiples of a number near the golden ratio spread evenly, and no two are equal.
         let takes = 50_000 + id.wrapping_mul(0x9E37_79B9_7F4A_7C15) % 450_000;
         let job = Job {
             takes,
@@ -28,7 +28,7 @@ pub fn jobs(shape: Shape, count: u32) -> Jobs {
     jobs
 }
 
-/// What the engine does before it starts such a plan.
+/// Searches for an order, as the engine does before it starts such a plan.
 pub fn look_ahead(jobs: &Jobs) -> Foresight {
     let limits = Limits {
         total: WIDTH,

@@ -1,43 +1,43 @@
-//! How fast it is: what is measured, and on what.
+//! Benchmarks.
 //!
-//! The programs in `benches` measure each part with criterion. `figures` prints one table of everything that
-//! `docs/performance.md` promises, `peer` takes our turns beside other systems, whose drivers are in `bench/peers`, `tokens` counts what
-//! models read and write, and `streaming` measures the way from a question to the last call.
+//! The programs in `benches` measure each part with criterion. `figures` prints one table of all figures in `docs/performance.md`, `peer`
+//! is our side of the comparison with other systems, whose drivers are in `bench/peers`, `tokens` counts the tokens that models read and
+//! write, and `streaming` measures the time from a question to the last call.
 
 /// Shapes of graphs: chain, wide, layered, random.
 pub mod shape;
 
-/// The scheduler alone: a graph of calls, driven to its end.
+/// The scheduler alone, with graphs of calls.
 pub mod scheduler;
 
-/// Looking ahead: which order is foreseen for a graph of calls.
+/// Forecasts: the search for an order of a graph of calls.
 pub mod forecast;
 
-/// Plans and catalogs of the size that is wanted.
+/// Plans and catalogs of any size.
 pub mod plans;
 
-/// The engine with tools that do nothing, or that sleep.
+/// The engine with tools that do nothing or sleep.
 pub mod engine;
 
-/// Runs that are kept, beside what SQLite itself can commit.
+/// Stored runs, compared with plain SQLite commits.
 pub mod durable;
 
 /// Our side of the comparison with other systems: the shapes, and one measured run.
 pub mod peers;
 
-/// Calls over stdio: a plan's, and those of a bare `rmcp` client.
+/// Calls over stdio: those of a plan, and those of a bare `rmcp` client.
 pub mod stdio;
 
-/// The program that is measured.
+/// The path of the measured program.
 pub mod program;
 
 /// The memory of this process.
 pub mod memory;
 
-/// Plans that are run while they are written, beside other ways.
+/// Plans that run while they are written, compared with other methods.
 pub mod streaming;
 
-/// What models read and write to have tasks done.
+/// Tokens that models read and write to complete tasks.
 pub mod tokens;
 
 /// Recorded workflows in several orders, in virtual time.

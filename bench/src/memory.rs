@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// How many bytes are in memory now, as Linux counts them; nothing elsewhere.
+/// Returns the resident memory of this process in bytes; `None` on other systems than Linux.
 pub fn resident() -> Option<usize> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status

@@ -16,32 +16,32 @@ use serde_json::{Map, json};
 use crate::durable;
 use crate::shape::Shape;
 
-/// The steps of a plan that all systems run, each in its own notation.
+/// A plan that all systems run, each in its own dialect.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    /// What it is called.
+    /// The name.
     pub name: &'static str,
-    /// Its steps, in the order in which every notation lists them.
+    /// The steps, in the order in which every dialect lists them.
     pub steps: Vec<Step>,
-    /// How often it runs in one turn.
+    /// The number of runs in one turn.
     pub runs: usize,
 }
 
-/// A call of the only tool there is.
+/// A call of the only tool.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// The steps whose results it is given.
+    /// The steps whose results it receives.
     pub reads: Vec<u32>,
-    /// How many milliseconds it sleeps; one that does not sleep does nothing at all.
+    /// The time that it sleeps, in milliseconds.
     pub pause: u64,
 }
 
-/// Pauses in the chains of the sleeping shape, in milliseconds.
+/// The pauses in the chains of the sleeping shape, in milliseconds.
 const PAUSES: [u64; 2] = [40, 10];
 const SLEEPERS_IN_A_CHAIN: u32 = 10;
 
 impl Workload {
-    /// All of them.
+    /// Returns all workloads.
     pub fn all() -> [Self; 4] {
         [
             Self::quick("chain of 200", Shape::Chain, 200, 5),
@@ -60,8 +60,8 @@ impl Workload {
         }
     }
 
-    /// Two chains side by side: where one sleeps long, the other sleeps short. Who goes level by level waits for the
-    /// longer one each time.
+    /// Two parallel chains with alternating long and short pauses: one sleeps long while the other sleeps short. A system that runs level by
+    /// level waits for the longer one each time.
     fn sleeping() -> Self {
         let steps = (0..SLEEPERS_IN_A_CHAIN)
             .flat_map(|level| [(level, 0), (level, 1)])
@@ -80,12 +80,12 @@ impl Workload {
         }
     }
 
-    /// What each step gives: one more than the most that it is given.
+    /// Returns the result of each step: the maximum of its arguments plus one.
     pub fn outputs(&self) -> Vec<u64> {
         self.along_the_graph(|_| 1)
     }
 
-    /// How long it takes where nothing but sleeping takes time.
+    /// Returns the duration if only sleeping took time.
     pub fn ideal(&self) -> Duration {
         let ends = self.along_the_graph(|step| step.pause);
         Duration::from_millis(ends.into_iter().max().unwrap_or(0))
@@ -100,7 +100,7 @@ impl Workload {
         totals
     }
 
-    /// What the other systems are told, from which they make plans of their own.
+    /// Returns the description from which the other systems create their plans.
     pub fn description(&self) -> serde_json::Value {
         let steps: Vec<serde_json::Value> = self
             .steps
@@ -112,12 +112,12 @@ impl Workload {
             "name": self.name,
             "runs": self.runs,
             "ideal": self.ideal().as_secs_f64(),
-            "at_once": at_once(),
+            "at_once": concurrent_calls(),
             "steps": steps,
         })
     }
 
-    /// The text of a native plan.
+    /// Returns the text of a native plan.
     pub fn text(&self) -> String {
         let steps: Vec<serde_json::Value> = self
             .steps
@@ -139,11 +139,11 @@ impl Workload {
         json!({"steps": steps, "output": [last]}).to_string()
     }
 
-    /// Whether a run did what it had to.
+    /// Checks the result of a run.
     ///
     /// # Panics
     ///
-    /// Where it did not.
+    /// If it did not.
     pub fn verify(&self, summary: &RunSummary) {
         assert_eq!(summary.status, RunStatus::Succeeded);
         let given: Vec<Option<u64>> = summary
@@ -156,23 +156,23 @@ impl Workload {
     }
 }
 
-/// How many calls may be under way together, in every system that can do more than one.
-fn at_once() -> usize {
+/// Returns the maximum number of concurrent calls, for every system that supports more than one.
+fn concurrent_calls() -> usize {
     RunOptions::default().limits.total.get()
 }
 
-/// Our system, with the tool that all of them have.
+/// Our system, with the tool that all systems have.
 #[derive(Debug)]
 pub struct Contestant {
     catalog: Catalog,
     engine: Engine,
-    /// Where runs are kept, if they are.
+    /// The store of the runs, if any.
     store: Option<Store>,
     runs: AtomicUsize,
 }
 
 impl Contestant {
-    /// It is ready.
+    /// Creates the contestant, without a store.
     pub fn new() -> Self {
         Self {
             catalog: functions().tools().cloned().collect(),
@@ -182,47 +182,47 @@ impl Contestant {
         }
     }
 
-    /// With each run kept in a store at `path`, durably.
+    /// Stores each run durably in a store at `path`.
     ///
     /// # Panics
     ///
-    /// Where there can be no store.
+    /// If there can be no store.
     #[must_use]
-    pub fn keeping(mut self, path: &Path) -> Self {
+    pub fn with_store(mut self, path: &Path) -> Self {
         self.store = Some(Store::open(path).expect("a store"));
         self
     }
 
-    /// From the text of a plan to what its run came to.
+    /// Reads, checks and runs the text of a plan.
     ///
     /// # Panics
     ///
-    /// Where the plan is not sound.
+    /// If the plan is not sound.
     pub async fn run(&self, text: &str) -> RunSummary {
         self.execute(self.check(Self::read(text))).await
     }
 
-    /// The first part of that.
+    /// Reads a plan, the first part of [`Self::run`].
     ///
     /// # Panics
     ///
-    /// Where it is no plan.
+    /// If it is no plan.
     pub fn read(text: &str) -> Plan {
         let read = parse(text.as_bytes(), &ReadOptions::new("measured"));
         read.plan.expect("a plan")
     }
 
-    /// The second part.
+    /// Checks a plan, the second part.
     ///
     /// # Panics
     ///
-    /// Where the plan is not sound.
+    /// If the plan is not sound.
     pub fn check(&self, plan: Plan) -> CheckedPlan {
         let (checked, findings) = check(plan, &CheckContext::new(&self.catalog));
         checked.unwrap_or_else(|| panic!("{findings:#?}"))
     }
 
-    /// The third part.
+    /// Runs a plan, the third part.
     pub async fn execute(&self, plan: CheckedPlan) -> RunSummary {
         match &self.store {
             Some(store) => {
@@ -240,7 +240,7 @@ impl Default for Contestant {
     }
 }
 
-/// The tool `step`: sleeps `ms` milliseconds, if any, and gives one more than `a` and `b`.
+/// Returns the tool `step`, which sleeps `ms` milliseconds, if given, and returns the maximum of `a` and `b` plus one.
 fn functions() -> Functions {
     let number = json!({"type": "integer"});
     let input = Schema::from_value(Value::from(json!({
@@ -273,7 +273,7 @@ mod tests {
             .unwrap();
         let summary = runtime.block_on(Contestant::new().run(&workload.text()));
         workload.verify(&summary);
-        // Where time is wound by hand, nothing but sleeping takes any.
+        // With tokio's paused clock, only sleeping takes time.
         assert_eq!(summary.duration, workload.ideal(), "{}", workload.name);
     }
 

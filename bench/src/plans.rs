@@ -1,4 +1,4 @@
-//! Plans and catalogs of the size that is wanted.
+//! Plans and catalogs of any size.
 
 use planwright_core::check::{CheckContext, CheckedPlan, check};
 use planwright_core::{Catalog, Schema, Tool, Value};
@@ -7,7 +7,7 @@ use serde_json::{Map, json};
 
 use crate::shape::Shape;
 
-/// `tools` tools with schemas as they are in the field: some texts and numbers, a list, an object in an object.
+/// Creates a catalog of `tools` tools with typical schemas: texts, numbers, a list, a nested object.
 pub fn catalog(tools: usize) -> Catalog {
     (0..tools)
         .map(|number| {
@@ -42,17 +42,17 @@ pub fn catalog(tools: usize) -> Catalog {
         .collect()
 }
 
-/// How many references the steps of a plan hold.
+/// The number of references in each step of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Density {
-    /// Two: one inside of text, one as a whole argument, which may fall back.
+    /// Two references: one within text, one as a whole argument with a fallback.
     Usual,
-    /// Six: most of the arguments, in lists and objects too.
+    /// Six references: in most of the arguments, including lists and objects.
     High,
 }
 
-/// The text of a native plan with `steps` steps over the tools of a [`catalog`] of `tools`. Each but the first refers
-/// to earlier ones by paths.
+/// Returns the text of a native plan with `steps` steps over the tools of a [`catalog`] of `tools`. Each step but the first refers to
+/// earlier ones.
 pub fn text(steps: usize, tools: usize, density: Density) -> String {
     let steps: Vec<serde_json::Value> = (0..steps)
         .map(|number| {
@@ -88,7 +88,7 @@ fn args(number: usize, density: Density) -> serde_json::Value {
 ///
 /// # Panics
 ///
-/// Where the plan is not sound.
+/// If the plan is not sound.
 pub fn checked(text: &str, catalog: &Catalog) -> CheckedPlan {
     let result = parse(text.as_bytes(), &ReadOptions::new("measured"));
     let plan = result.plan.expect("a plan");
@@ -96,13 +96,13 @@ pub fn checked(text: &str, catalog: &Catalog) -> CheckedPlan {
     checked.unwrap_or_else(|| panic!("{findings:#?}"))
 }
 
-/// A sound plan of `steps` calls of the tool `noop` of the server `here` in this shape. What a step waits for
-/// are arguments that refer to it.
+/// Returns a checked plan of `steps` calls of the tool `noop` of the server `here` in this shape. Steps depend on each other by
+/// references in their arguments.
 pub fn shaped(shape: Shape, steps: u32, catalog: &Catalog) -> CheckedPlan {
     checked(&shaped_text(shape, steps, "noop"), catalog)
 }
 
-/// The text of that plan, with calls of `tool`.
+/// Returns the text of that plan, with calls of `tool`.
 pub fn shaped_text(shape: Shape, steps: u32, tool: &str) -> String {
     let steps: Vec<serde_json::Value> = (0..)
         .zip(shape.waits(steps))

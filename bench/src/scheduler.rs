@@ -1,4 +1,4 @@
-//! The scheduler alone: a graph of calls, driven to its end.
+//! The scheduler alone, with graphs of calls.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use planwright_engine::schedule::{
     AttemptEnd, CallTerms, Command, Event, LaneId, Limits, Prepared, Scheduler, TaskId, UNIT, ranks,
 };
 
-/// Schedules a call for each entry of `waits`, which lists what it waits for; calls end in the order in which they began.
-/// How many were made.
+/// Schedules a call for each entry of `waits`, which lists its dependencies, and returns the number of calls. Calls end in the order
+/// in which they began.
 ///
 /// # Panics
 ///
-/// Where the scheduler does not come to its end.
+/// If the scheduler does not come to its end.
 pub fn schedule(waits: &[Vec<u32>]) -> usize {
     let (mut scheduler, lane, mut commands) = set_up(waits);
     let mut under_way = VecDeque::new();
@@ -50,7 +50,7 @@ pub fn schedule(waits: &[Vec<u32>]) -> usize {
     calls
 }
 
-/// A scheduler with a task for each entry of `waits`, the lane of their calls, and what it wants to be done first.
+/// Creates a scheduler with a task for each entry of `waits`. Returns it with the lane of the calls and its first commands.
 pub fn set_up(waits: &[Vec<u32>]) -> (Scheduler, LaneId, Vec<Command>) {
     let mut scheduler = Scheduler::new(Limits::default());
     let lane = scheduler.lane(&Arc::from("server"), &Arc::from("tool"));

@@ -2,20 +2,20 @@
 
 use std::ops::Range;
 
-/// A shape.
+/// A shape of a dependency graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Each waits for the one before.
+    /// Each step depends on the one before.
     Chain,
-    /// None waits for any other.
+    /// No step depends on another.
     Wide,
-    /// Layers of ten; each waits for two of the layer before.
+    /// Layers of ten steps; each depends on two of the layer before.
     Layered,
-    /// Layers of ten; each waits for all of the layer before.
+    /// Layers of ten steps; each depends on all of the layer before.
     Dense,
-    /// Each waits for up to three of the thousand before it, drawn by a fixed generator.
+    /// Each step depends on up to three random ones of the thousand before it.
     Random,
-    /// Each waits for up to three of all before it: nothing that belongs together lies together.
+    /// Each step depends on up to three random ones of all before it, so that related data is spread over memory.
     Scattered,
 }
 
@@ -30,7 +30,7 @@ impl Shape {
         Self::Scattered,
     ];
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Chain => "chain",
@@ -42,45 +42,45 @@ impl Shape {
         }
     }
 
-    /// For each of `steps` steps, those that it waits for.
+    /// Returns the dependencies of each of `steps` steps.
     pub fn waits(self, steps: u32) -> Vec<Vec<u32>> {
-        self.drawn(steps, &mut Dice::new())
+        self.drawn(steps, &mut Xorshift64::new())
     }
 
-    /// The same for `count` graphs; those that are drawn differ from each other.
+    /// Returns `count` such graphs; random ones differ from each other.
     pub fn graphs(self, steps: u32, count: u32) -> Vec<Vec<Vec<u32>>> {
-        let mut dice = Dice::new();
-        (0..count).map(|_| self.drawn(steps, &mut dice)).collect()
+        let mut random = Xorshift64::new();
+        (0..count).map(|_| self.drawn(steps, &mut random)).collect()
     }
 
-    fn drawn(self, steps: u32, dice: &mut Dice) -> Vec<Vec<u32>> {
-        (0..steps).map(|step| self.waits_of(step, dice)).collect()
+    fn drawn(self, steps: u32, random: &mut Xorshift64) -> Vec<Vec<u32>> {
+        (0..steps).map(|step| self.waits_of(step, random)).collect()
     }
 
-    fn waits_of(self, step: u32, dice: &mut Dice) -> Vec<u32> {
+    fn waits_of(self, step: u32, random: &mut Xorshift64) -> Vec<u32> {
         let layer = step / 10;
         let before = |column: u32| (layer - 1) * 10 + column % 10;
         match self {
             Self::Chain if step > 0 => vec![step - 1],
             Self::Layered if layer > 0 => vec![before(step), before(step + 3)],
             Self::Dense if layer > 0 => (0..10).map(before).collect(),
-            Self::Random if step > 0 => dice.some_of(step.saturating_sub(1_000)..step),
-            Self::Scattered if step > 0 => dice.some_of(0..step),
+            Self::Random if step > 0 => random.some_of(step.saturating_sub(1_000)..step),
+            Self::Scattered if step > 0 => random.some_of(0..step),
             _ => Vec::new(),
         }
     }
 }
 
-/// A generator of numbers that look random and are the same every time (xorshift64*, Vigna 2016).
+/// A deterministic pseudorandom number generator (xorshift64*, Vigna 2016).
 #[derive(Debug)]
-struct Dice(u64);
+struct Xorshift64(u64);
 
-impl Dice {
+impl Xorshift64 {
     fn new() -> Self {
         Self(0x9E37_79B9_7F4A_7C15)
     }
 
-    /// Up to three of `steps`.
+    /// Returns up to three of `steps`.
     fn some_of(&mut self, steps: Range<u32>) -> Vec<u32> {
         let count = self.below(4);
         let mut some: Vec<u32> = (0..count)

@@ -1,4 +1,4 @@
-//! Calls over stdio: a plan's, and those of a bare `rmcp` client.
+//! Calls over stdio: those of a plan, and those of a bare `rmcp` client.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -18,18 +18,18 @@ use tokio::process::{Child, Command};
 
 use crate::plans;
 
-/// How many calls are under way at the same time, on both sides.
-pub const AT_ONCE: usize = 16;
+/// The number of concurrent calls, on both sides.
+pub const CONCURRENT_CALLS: usize = 16;
 
-/// A server that the calls go to.
+/// An MCP server that receives the calls.
 #[derive(Clone, Debug)]
-pub struct Peer {
+pub struct TestServer {
     program: PathBuf,
     args: Vec<String>,
 }
 
-impl Peer {
-    /// A small server written in Rust, which answers at once: what a call costs is what the clients cost.
+impl TestServer {
+    /// Returns a small server written in Rust, which answers at once, so that the clients dominate the cost of a call.
     pub fn quick() -> Self {
         let script = json!({"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]});
         Self {
@@ -38,7 +38,7 @@ impl Peer {
         }
     }
 
-    /// The reference server for Node.js.
+    /// Returns the reference server for Node.js.
     pub fn real() -> Self {
         Self {
             program: real_servers::program("mcp-server-everything"),
@@ -47,21 +47,21 @@ impl Peer {
     }
 }
 
-/// Our client, and what it needs for a plan.
+/// Our client, with everything that a plan needs.
 #[derive(Debug)]
-pub struct Ours {
+pub struct PlanClient {
     connections: Connections,
     engine: Engine,
     catalog: Catalog,
 }
 
-impl Ours {
+impl PlanClient {
     /// Starts the server and connects to it.
     ///
     /// # Panics
     ///
-    /// Where that fails.
-    pub async fn connect(peer: &Peer) -> Self {
+    /// If that fails.
+    pub async fn connect(peer: &TestServer) -> Self {
         let program = peer.program.to_string_lossy();
         let server = ServerConfig::new("peer", program, peer.args.iter().cloned());
         let config = ServersConfig {
@@ -77,7 +77,7 @@ impl Ours {
         }
     }
 
-    /// A plan of `calls` independent calls.
+    /// Returns a plan of `calls` independent calls.
     pub fn plan(&self, calls: usize) -> CheckedPlan {
         let steps: Vec<serde_json::Value> = (0..calls)
             .map(|number| {
@@ -91,36 +91,36 @@ impl Ours {
         )
     }
 
-    /// Runs it.
+    /// Runs a plan.
     ///
     /// # Panics
     ///
-    /// Where it does not succeed.
+    /// If it does not succeed.
     pub async fn run(&self, plan: CheckedPlan) {
         let summary = self.engine.run(Arc::from("run"), plan).await;
         assert_eq!(summary.status, RunStatus::Succeeded);
     }
 
-    /// Ends the server.
+    /// Stops the server.
     pub async fn close(self) {
         self.connections.shutdown().await;
     }
 }
 
-/// A bare client.
+/// A bare `rmcp` client.
 #[derive(Debug)]
-pub struct Bare {
+pub struct RmcpClient {
     service: RunningService<RoleClient, ()>,
     server: Child,
 }
 
-impl Bare {
+impl RmcpClient {
     /// Starts the server and connects to it.
     ///
     /// # Panics
     ///
-    /// Where that fails.
-    pub async fn connect(peer: &Peer) -> Self {
+    /// If that fails.
+    pub async fn connect(peer: &TestServer) -> Self {
         let mut server = Command::new(&peer.program)
             .args(&peer.args)
             .stdin(Stdio::piped())
@@ -135,11 +135,11 @@ impl Bare {
         Self { service, server }
     }
 
-    /// Makes `calls` calls, [`AT_ONCE`] at a time.
+    /// Makes `calls` calls, [`CONCURRENT_CALLS`] concurrently.
     ///
     /// # Panics
     ///
-    /// Where one fails.
+    /// If one fails.
     pub async fn call(&self, calls: usize) {
         let done = stream::iter(0..calls)
             .map(|number| async move {
@@ -148,17 +148,17 @@ impl Bare {
                     .with_arguments(arguments.as_object().cloned().unwrap_or_default());
                 self.service.call_tool(params).await.expect("an answer")
             })
-            .buffer_unordered(AT_ONCE)
+            .buffer_unordered(CONCURRENT_CALLS)
             .count()
             .await;
         assert_eq!(done, calls);
     }
 
-    /// Ends the server.
+    /// Stops the server.
     ///
     /// # Panics
     ///
-    /// Where the connection's task panicked.
+    /// If the connection's task panicked.
     pub async fn close(mut self) {
         self.service.cancel().await.expect("the task ends");
         self.server.wait().await.expect("the server ends");

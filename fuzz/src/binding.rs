@@ -1,4 +1,4 @@
-//! References in plans, bound to whatever tools answer.
+//! References in plans, bound to arbitrary results of tools.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,18 +11,18 @@ use planwright_engine::run::{Effect, Input, Run};
 use planwright_engine::schedule::{TaskId, Timer};
 use planwright_engine::{Decision, RunOptions};
 
+use crate::dialect::tools_of;
 use crate::halves;
-use crate::notation::tools_of;
 
-/// The most calls of one run: more than any plan of the size of an input makes without a loop.
-const MOST_CALLS: usize = 2_000;
+/// The maximum number of calls of one run, above what a plan of the size of an input makes without a loop.
+const MAX_CALLS: usize = 2_000;
 
-/// Runs a plan, behind the NUL byte of `input`. The tools answer one after the other with the texts of the JSON list before
-/// it, read by the rules for MCP results; `false` makes a call fail.
+/// Runs the plan after the NUL byte of `input`. The tools return the texts of the JSON list before it in turn, parsed by the rules for
+/// MCP results; `false` makes a call fail.
 ///
 /// # Panics
 ///
-/// Where a run is stuck or ends without telling what became of each step.
+/// If a run makes no progress, or ends without an outcome for each step.
 pub fn bind(input: &[u8]) {
     let (answers, plan) = halves(input);
     let Some(plan) = parse(plan, &ReadOptions::new("input")).plan else {
@@ -42,7 +42,7 @@ pub fn bind(input: &[u8]) {
     assert!(summary_steps >= steps.min(1) && summary_steps <= steps * instances + steps);
 }
 
-/// Drives `run` to its end, or until it has made too many calls; how many steps its summary tells of.
+/// Drives `run` to its end, or until it has made too many calls. Returns the number of steps in its summary.
 fn drive(mut run: Run, answers: &[Value]) -> usize {
     let mut effects = Vec::new();
     let mut under_way: VecDeque<(TaskId, Box<ToolCall>)> = VecDeque::new();
@@ -80,7 +80,7 @@ fn drive(mut run: Run, answers: &[Value]) -> usize {
             input
         } else if let Some((task, call)) = under_way.pop_front() {
             calls += 1;
-            if calls > MOST_CALLS {
+            if calls > MAX_CALLS {
                 Input::Cancel
             } else {
                 answered(task, &call, answers, calls)

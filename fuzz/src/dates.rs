@@ -1,15 +1,14 @@
-//! Questions, and the phrases of time in them.
+//! Phrases of time in questions.
 
 use planwright_planner::dates::{Now, Zone, find, resolve};
 
 use crate::halves;
 
-/// Looks for phrases of time in the text behind the NUL byte of `input`, at the moment before it, or at a moment of our
-/// own.
+/// Finds phrases of time in the text after the NUL byte of `input`, relative to the time before it, or to a fixed time.
 ///
 /// # Panics
 ///
-/// Where a phrase ends before it begins, has no place in the text, or means something else when it stands alone.
+/// If a phrase ends before it begins, lies outside of the text, or has another meaning when it stands alone.
 pub fn find_all(input: &[u8]) {
     let (moment, text) = halves(input);
     let Ok(text) = std::str::from_utf8(text) else {
@@ -29,7 +28,7 @@ pub fn find_all(input: &[u8]) {
         assert!(behind <= mention.at.start, "{mention:?}");
         assert_eq!(text.get(mention.at.clone()), Some(mention.phrase.as_str()));
         behind = mention.at.end;
-        // No phrase that `resolve` would find too long is a proof of anything.
+        // A phrase that is too long for `resolve` is not compared.
         if mention.phrase.len() <= 200 {
             assert_eq!(resolve(&mention.phrase, &now), mention.meaning);
         }

@@ -1,4 +1,4 @@
-//! Expressions over values from a stranger.
+//! Expressions over arbitrary values.
 
 use planwright_core::Value;
 use planwright_core::expression::{EvaluationLimits, parse_form, print_form};
@@ -6,13 +6,12 @@ use planwright_core::plan::{Alternative, Form};
 
 use crate::halves;
 
-/// Reads the expression behind the NUL byte of `input` and computes it; what it binds has the values of the JSON list
-/// before that.
+/// Parses and evaluates the expression after the NUL byte of `input`, with the values of the JSON list before it.
 ///
 /// # Panics
 ///
-/// Where a mistake has no place in the text, where the result is another one the second time, or where an expression
-/// means something else after it was printed and read again.
+/// If an error lies outside of the text, a second evaluation has another result, or the expression has another meaning after it was
+/// printed and parsed again.
 pub fn evaluate(input: &[u8]) {
     let (values, text) = halves(input);
     let Ok(text) = std::str::from_utf8(text) else {

@@ -1,6 +1,6 @@
-//! Two texts in one input.
+//! Inputs with two texts.
 
-/// The texts before and behind the first NUL byte, which no JSON text holds. Without one, the first is empty.
+/// Returns the texts before and after the first NUL byte, which no JSON text contains. Without one, the first is empty.
 pub fn halves(input: &[u8]) -> (&[u8], &[u8]) {
     match input.iter().position(|byte| *byte == 0) {
         Some(at) => {

@@ -1,31 +1,30 @@
-//! What hostile input must never do.
+//! Properties that must hold for any input, however hostile.
 //!
-//! Each module holds one property: a function that takes bytes from a stranger and panics where something that must always
-//! hold does not. The fuzz targets in `fuzz/targets` look for such bytes; the tests of this crate try the ones that
-//! were found, see `fuzz/regressions`.
+//! Each module has one property: a function that takes arbitrary bytes and panics if an invariant is violated. The fuzz targets in
+//! `fuzz/targets` search for such bytes; the tests of this crate run those that were found, see `fuzz/regressions`.
 
-/// Texts in every notation, read, printed and read again.
-pub mod notation;
+/// Texts in every dialect, parsed, printed and parsed again.
+pub mod dialect;
 
-/// Plans checked against tools that came from a stranger as well.
+/// Plans checked against arbitrary tools.
 pub mod soundness;
 
-/// References in plans, bound to whatever tools answer.
+/// References in plans, bound to arbitrary results of tools.
 pub mod binding;
 
-/// Expressions over values from a stranger.
+/// Expressions over arbitrary values.
 pub mod expression;
 
-/// Files that set things up: servers and simulated tools.
+/// Configuration files: servers and simulated tools.
 pub mod settings;
 
-/// Questions, and the phrases of time in them.
+/// Phrases of time in questions.
 pub mod dates;
 
-/// Texts changed by their structure.
+/// Structural mutation of inputs.
 pub mod mutation;
 
-/// Two texts in one input.
+/// Inputs with two texts.
 mod halves;
 
 /// The table of all targets.

@@ -1,25 +1,25 @@
-//! Texts changed by their structure: what stands in them is moved, doubled, left out, or becomes something odd.
+//! Structural mutation of inputs: values are moved, duplicated, removed, or replaced by unusual ones.
 //!
-//! A fuzzer that changes bytes seldom meets a value that is nested just as deeply as is read, or a name of just the length that
-//! is taken; these changes do.
+//! A fuzzer that mutates bytes seldom creates a value that is nested exactly as deeply as parsers allow, or a name of exactly the maximum
+//! length; these mutations do.
 
 mod odd;
 
 use fastrand::Rng;
 use serde_json::Value;
 
-/// The most changes of one text.
-const MOST: usize = 4;
+/// The maximum number of changes of one input.
+const MAX_CHANGES: usize = 4;
 
-/// `input` with something changed in the JSON before its NUL byte, or behind it, or where it has none. Nothing where that
-/// is no JSON. The same `seed` changes the same text in the same way.
+/// Mutates the JSON before or after the NUL byte of `input`, or all of it if it has none. Returns `None` if that is no JSON. The same
+/// `seed` changes the same input in the same way.
 pub fn change(input: &[u8], seed: u64) -> Option<Vec<u8>> {
     let mut random = Rng::with_seed(seed);
     let mut texts: Vec<&[u8]> = input.splitn(2, |byte| *byte == 0).collect();
     let at = random.usize(..texts.len());
     let chosen = texts.get_mut(at)?;
     let mut value: Value = serde_json::from_slice(chosen).ok()?;
-    for _ in 0..random.usize(1..=MOST) {
+    for _ in 0..random.usize(1..=MAX_CHANGES) {
         change_once(&mut value, &mut random);
     }
     let changed = serde_json::to_vec(&value).ok()?;
@@ -75,7 +75,7 @@ fn change_list(items: &mut Vec<Value>, new: Value, random: &mut Rng) {
     }
 }
 
-/// Any value in `root`, itself included.
+/// Returns a random value in `root`, which may be `root` itself.
 fn any<'a>(root: &'a Value, random: &mut Rng) -> &'a Value {
     let mut found = vec![root];
     let mut at = 0;
@@ -86,7 +86,7 @@ fn any<'a>(root: &'a Value, random: &mut Rng) -> &'a Value {
     found[random.usize(..at)]
 }
 
-/// As [`any`], to be changed.
+/// Returns a random value in `root` for modification.
 fn any_mut<'a>(root: &'a mut Value, random: &mut Rng) -> &'a mut Value {
     let mut left = random.usize(..count(root));
     // It is one of them.

@@ -1,14 +1,14 @@
-//! Files that set things up: servers and simulated tools.
+//! Configuration files: servers and simulated tools.
 
 use planwright_core::Value;
 use planwright_engine::backend::Simulated;
 use planwright_mcp::ServersConfig;
 
-/// Reads `input` as an `mcp.json`, in an environment in which every variable has its name as its value.
+/// Parses `input` as an `mcp.json`, in an environment in which the value of every variable is its name.
 ///
 /// # Panics
 ///
-/// Where a complaint has nothing to say.
+/// If an error has no message.
 pub fn servers(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else {
         return;
@@ -23,11 +23,11 @@ pub fn servers(input: &[u8]) {
     }
 }
 
-/// Reads `input` as a script of simulated tools.
+/// Parses `input` as a script of simulated tools.
 ///
 /// # Panics
 ///
-/// Where a script is neither accepted nor found faulty.
+/// If a script is neither accepted nor rejected with a diagnostic.
 pub fn simulated(input: &[u8]) {
     let Some(script) = std::str::from_utf8(input)
         .ok()

@@ -1,4 +1,4 @@
-//! Plans checked against tools that came from a stranger as well.
+//! Plans checked against arbitrary tools.
 
 use planwright_core::check::{CheckContext, check};
 use planwright_core::expression::EvaluationLimits;
@@ -7,15 +7,15 @@ use planwright_dialects::{ReadOptions, parse};
 use planwright_engine::backend::Simulated;
 use planwright_engine::run::preview;
 
+use crate::dialect::{assert_in_place, tools_of};
 use crate::halves;
-use crate::notation::{assert_in_place, tools_of};
 
-/// Checks a plan, behind the NUL byte of `input`, against the simulated tools before it.
+/// Checks the plan after the NUL byte of `input` against the simulated tools before it.
 ///
 /// # Panics
 ///
-/// Where a plan is both accepted and found faulty, or neither; where a finding stands outside of the text; where the
-/// same plan is judged differently the second time.
+/// If a plan is both accepted and rejected, or neither, if a diagnostic lies outside of the text, or if a second check has another
+/// result.
 pub fn check_plan(input: &[u8]) {
     let (tools, plan) = halves(input);
     let result = parse(plan, &ReadOptions::new("input"));
@@ -32,7 +32,7 @@ pub fn check_plan(input: &[u8]) {
         again.as_ref().map(|plan| plan.digest().to_owned())
     );
     if let Some(plan) = checked {
-        // A step that is of no instance runs for each of them.
+        // A step outside of all instances runs for each of them.
         let instances = plan.plan().instances.len().max(1);
         let steps = plan.plan().steps.iter();
         let expected: usize = steps
@@ -42,7 +42,7 @@ pub fn check_plan(input: &[u8]) {
     }
 }
 
-/// The tools of a script; none where it is no script.
+/// Returns the tools of a script, or an empty catalog if it is invalid.
 pub(crate) fn catalog(script: &[u8]) -> Option<Catalog> {
     let script = Value::from_json(std::str::from_utf8(script).ok()?).ok()?;
     let simulated = Simulated::from_script(&script).ok()?;

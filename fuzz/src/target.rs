@@ -1,29 +1,29 @@
-//! The table of all targets.
+//! The table of all fuzz targets.
 
 use planwright_dialects::dialects;
 
-use crate::{binding, dates, expression, notation, settings, soundness};
+use crate::{binding, dates, dialect, expression, settings, soundness};
 
-/// A property, by name.
+/// A named property.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// The name of its binary and of its folder of inputs.
     pub name: &'static str,
-    /// Where its input is a text in one notation: which.
+    /// The dialect of its input, if it is a text in one dialect.
     pub dialect: Option<&'static str>,
     property: Property,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Property {
-    Notation,
+    Dialect,
     Bytes(Bytes),
 }
 
 type Bytes = fn(&[u8]);
 
 const OTHERS: &[(&str, Bytes)] = &[
-    ("any-notation", notation::detected),
+    ("any-dialect", dialect::detected),
     ("check", soundness::check_plan),
     ("bind", binding::bind),
     ("expression", expression::evaluate),
@@ -33,31 +33,31 @@ const OTHERS: &[(&str, Bytes)] = &[
 ];
 
 impl Target {
-    /// Tries one input.
+    /// Runs one input.
     ///
     /// # Panics
     ///
-    /// Where the property does not hold.
+    /// If the property does not hold.
     pub fn try_input(&self, input: &[u8]) {
         match (self.property, self.dialect) {
             (Property::Bytes(property), _) => property(input),
-            (Property::Notation, Some(dialect)) => notation::in_dialect(dialect, input),
-            (Property::Notation, None) => notation::detected(input),
+            (Property::Dialect, Some(dialect)) => dialect::in_dialect(dialect, input),
+            (Property::Dialect, None) => dialect::detected(input),
         }
     }
 }
 
-/// All targets: one for each dialect, then the others.
+/// Returns all targets: one for each dialect, then the others.
 pub fn targets() -> Vec<Target> {
-    let notations = dialects().iter().map(|dialect| Target {
+    let by_dialect = dialects().iter().map(|dialect| Target {
         name: dialect.name(),
         dialect: Some(dialect.name()),
-        property: Property::Notation,
+        property: Property::Dialect,
     });
     let others = OTHERS.iter().map(|(name, property)| Target {
         name,
         dialect: None,
         property: Property::Bytes(*property),
     });
-    notations.chain(others).collect()
+    by_dialect.chain(others).collect()
 }

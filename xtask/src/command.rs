@@ -1,9 +1,9 @@
-//! Running other programs.
+//! Execution of other programs.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A program to run in the project's root, without an input.
+/// Creates a command that runs in the project's root, without input.
 pub(crate) fn command(root: &Path, line: &[&str]) -> Command {
     let (program, arguments) = line.split_first().unwrap_or((&"true", &[]));
     let mut command = Command::new(program);
@@ -14,11 +14,11 @@ pub(crate) fn command(root: &Path, line: &[&str]) -> Command {
     command
 }
 
-/// Runs a program to its end and lets it talk to the terminal.
+/// Runs a program to its end. Its output goes to the terminal.
 ///
 /// # Errors
 ///
-/// Why it could not be started, or that it failed.
+/// The program cannot be started, or fails.
 pub(crate) fn run(mut command: Command) -> Result<(), String> {
     let status = command
         .status()
@@ -30,11 +30,11 @@ pub(crate) fn run(mut command: Command) -> Result<(), String> {
     }
 }
 
-/// Runs a program to its end and gives what it wrote to its standard output.
+/// Runs a program to its end, and returns its standard output.
 ///
 /// # Errors
 ///
-/// Why it could not be started, or that it failed, with what it had written.
+/// The program cannot be started, or fails; the message contains its output.
 pub(crate) fn output(mut command: Command) -> Result<String, String> {
     let output = command
         .stderr(Stdio::inherit())

@@ -1,18 +1,17 @@
-//! Which crate may depend on which: the layers of the house, development dependencies included.
+//! The allowed dependencies between crates, including development dependencies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::metadata;
-use crate::project::Project;
+use crate::project::{Project, read_metadata};
 
-/// What one of our crates may depend on.
+/// The allowed dependencies of one of our crates.
 struct Layer {
     name: &'static str,
-    /// Ours, always.
+    /// The crates of ours that it may depend on.
     may_use: &'static [&'static str],
-    /// Ours, in tests and examples only.
+    /// Further ones for tests and examples.
     tests_may_use: &'static [&'static str],
 }
 
@@ -132,7 +131,7 @@ const LAYERS: &[Layer] = &[
     },
 ];
 
-/// The only crates of ours that may depend on a foreign one.
+/// The crates of ours that may depend on a foreign one of this list.
 const FOREIGN: &[(&str, &[&str])] = &[
     ("anstream", &["planwright-cli", "planwright"]),
     ("bm25", &["planwright-planner"]),
@@ -152,8 +151,8 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("opentelemetry-otlp", &["planwright"]),
     ("opentelemetry_sdk", &["planwright"]),
     ("prometheus-client", &["planwright-serve"]),
-    // The measured program is compared with it. The server for the conformance suite stands on it, so that what fails only
-    // through the gateway is the gateway's fault.
+    // The server for the conformance suite is written with it, so that a failure that occurs only through the gateway is the gateway's
+    // fault; the benchmarks compare with it.
     (
         "rmcp",
         &["planwright-mcp", "planwright-bench", "planwright-testkit"],
@@ -197,13 +196,13 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The only crates of ours that may depend on a foreign one for their tests, and no crate otherwise.
+/// The crates of ours that may depend on a foreign one of this list for their tests.
 const FOREIGN_FOR_TESTS: &[(&str, &[&str])] = &[
     ("cel", &["planwright-core"]),
     ("criterion", &["planwright-bench"]),
 ];
 
-/// One line of a crate's manifest.
+/// A dependency in a crate's manifest.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Edge {
     from: String,
@@ -211,26 +210,26 @@ struct Edge {
     for_tests: bool,
 }
 
-/// Looks at the manifests of all our crates.
+/// Checks the manifests of all our crates.
 ///
 /// # Errors
 ///
-/// All edges that are not allowed, and every circle.
+/// All dependencies that are not allowed, and all cycles.
 pub(crate) fn run(project: &Project) -> Result<(), String> {
-    let (crates, edges) = read(&metadata::read(project)?);
-    let findings = check(&crates, &edges);
-    if findings.is_empty() {
+    let (crates, edges) = read(&read_metadata(project)?);
+    let violations = check(&crates, &edges);
+    if violations.is_empty() {
         println!("{} crates keep to their layers", crates.len());
         return Ok(());
     }
     Err(format!(
         "{} dependencies are not allowed\n  {}",
-        findings.len(),
-        findings.join("\n  ")
+        violations.len(),
+        violations.join("\n  ")
     ))
 }
 
-/// Our crates and everything that they depend on.
+/// Returns our crates and all of their dependencies.
 fn read(metadata: &Value) -> (BTreeSet<String>, BTreeSet<Edge>) {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let name = |value: &Value| value["name"].as_str().unwrap_or_default().to_owned();
@@ -250,7 +249,7 @@ fn read(metadata: &Value) -> (BTreeSet<String>, BTreeSet<Edge>) {
 }
 
 fn check(crates: &BTreeSet<String>, edges: &BTreeSet<Edge>) -> Vec<String> {
-    let mut findings: Vec<String> = crates
+    let mut violations: Vec<String> = crates
         .iter()
         .filter(|name| !LAYERS.iter().any(|layer| layer.name == **name))
         .map(|name| format!("`{name}` has no layer"))
@@ -258,11 +257,11 @@ fn check(crates: &BTreeSet<String>, edges: &BTreeSet<Edge>) -> Vec<String> {
     for edge in edges {
         if !is_allowed(edge, crates) {
             let kind = if edge.for_tests { " for its tests" } else { "" };
-            findings.push(format!("`{}` depends on `{}`{kind}", edge.from, edge.to));
+            violations.push(format!("`{}` depends on `{}`{kind}", edge.from, edge.to));
         }
     }
-    findings.extend(circles(crates, edges));
-    findings
+    violations.extend(cycles(crates, edges));
+    violations
 }
 
 fn is_allowed(edge: &Edge, crates: &BTreeSet<String>) -> bool {
@@ -284,13 +283,13 @@ fn is_allowed(edge: &Edge, crates: &BTreeSet<String>) -> bool {
         })
 }
 
-/// Crates that depend on themselves by some way.
-fn circles(crates: &BTreeSet<String>, edges: &BTreeSet<Edge>) -> Vec<String> {
+/// Returns a violation for each crate that depends on itself.
+fn cycles(crates: &BTreeSet<String>, edges: &BTreeSet<Edge>) -> Vec<String> {
     let mut uses: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for edge in edges {
         uses.entry(&edge.from).or_default().push(&edge.to);
     }
-    let is_in_circle = |start: &str| {
+    let is_in_cycle = |start: &str| {
         let mut seen = BTreeSet::new();
         let mut next = uses.get(start).cloned().unwrap_or_default();
         while let Some(name) = next.pop() {
@@ -305,8 +304,8 @@ fn circles(crates: &BTreeSet<String>, edges: &BTreeSet<Edge>) -> Vec<String> {
     };
     crates
         .iter()
-        .filter(|name| is_in_circle(name))
-        .map(|name| format!("`{name}` depends on itself in a circle"))
+        .filter(|name| is_in_cycle(name))
+        .map(|name| format!("`{name}` depends on itself in a cycle"))
         .collect()
 }
 
@@ -376,8 +375,8 @@ mod tests {
             ],
             &[
                 "`planwright-engine` depends on `planwright-testkit` for its tests",
-                "`planwright-engine` depends on itself in a circle",
-                "`planwright-testkit` depends on itself in a circle",
+                "`planwright-engine` depends on itself in a cycle",
+                "`planwright-testkit` depends on itself in a cycle",
             ],
         );
     }
@@ -385,7 +384,7 @@ mod tests {
     #[test]
     fn new_crates_need_a_layer() {
         let crates = BTreeSet::from(["planwright-new".to_owned()]);
-        let findings = check(&crates, &BTreeSet::new());
-        assert_eq!(findings, ["`planwright-new` has no layer"]);
+        let violations = check(&crates, &BTreeSet::new());
+        assert_eq!(violations, ["`planwright-new` has no layer"]);
     }
 }

@@ -1,13 +1,13 @@
-//! Files that a program writes: the tests that find them stale can write them anew.
+//! Regeneration of generated files, by the tests that detect stale ones.
 
 use crate::command;
 use crate::project::Project;
 
-/// Runs the tests of generated files in a mode in which they write what they would compare.
+/// Runs the tests of generated files in the mode that writes the files.
 ///
 /// # Errors
 ///
-/// That one of them failed.
+/// A test fails.
 pub(crate) fn run(project: &Project) -> Result<(), String> {
     let mut command = command::command(
         &project.root,

@@ -1,56 +1,52 @@
-//! The project's own chores, run as `cargo xtask CHORE`.
+//! Development tasks of the project, run as `cargo xtask CHORE`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a chore talks to the person at the terminal"
+    reason = "a chore prints to the terminal"
 )]
 #![expect(
     clippy::disallowed_methods,
-    reason = "a chore measures its own time and looks at its surroundings"
+    reason = "a chore measures time and reads its environment"
 )]
 
 mod book;
 mod command;
 mod deps;
-mod environment;
 mod fuzz;
 mod generate;
-mod judges;
-mod metadata;
+mod install;
 mod mutants;
 mod null_device;
 mod package;
-mod path;
 mod peers;
 mod project;
 mod semver;
-mod servers;
 mod test;
 mod tidy;
-mod tools;
 
 use std::process::ExitCode;
 
+use install::{judges, servers};
 use project::Project;
 
-/// How long each target is fuzzed where nobody says.
-const FUZZING_SECONDS: u32 = 60;
+/// The default time for each fuzz target.
+const DEFAULT_FUZZ_SECONDS: u32 = 60;
 
 const USAGE: &str = "\
 usage: cargo xtask CHORE
 
-  test      everything that must hold before a change is merged
-  tidy      house rules: captions, sizes, codes, rooms, words, links
-  deps      allowed edges between the crates
-  package   whether what would be published is whole and builds
-  semver    whether the library keeps what its last release promised
-  servers   installs the real MCP servers that the tests talk to
-  judges    installs the conformance suite and the clients that judge the gateway
-  generate  writes the generated files anew
-  book      builds the book of docs and follows its links
-  peers     [--json FILE] runs the same plans on other systems and on ours, and prints who took how long
-  fuzz      [SECONDS [TARGET ...]] looks for input that breaks what must always hold (needs a nightly compiler)
-  mutants   [CRATE ...] changes the code and looks whether a test notices";
+  test      run all checks that must pass before a change is merged
+  tidy      check the style rules: captions, sizes, codes, boundaries, words, links
+  deps      check the dependencies between the crates
+  package   check and build the packages to publish
+  semver    compare the crates with their last release
+  servers   install the real MCP servers that the tests talk to
+  judges    install the conformance suite and the clients that test the gateway
+  generate  regenerate the generated files
+  book      build the book from docs and check its links
+  peers     [--json FILE] run the same plans on other systems and on ours, and print the times
+  fuzz      [SECONDS [TARGET ...]] search for inputs that violate an invariant (needs a nightly compiler)
+  mutants   [CRATE ...] change the code and check that a test fails";
 
 fn main() -> ExitCode {
     let chores: Vec<String> = std::env::args().skip(1).collect();
@@ -67,7 +63,7 @@ fn main() -> ExitCode {
         ["generate"] => generate::run(&project),
         ["peers"] => peers::run(&project, None),
         ["peers", "--json", file] => peers::run(&project, Some(file)),
-        ["fuzz"] => fuzz::run(&project, &[], FUZZING_SECONDS),
+        ["fuzz"] => fuzz::run(&project, &[], DEFAULT_FUZZ_SECONDS),
         ["fuzz", seconds, ref names @ ..] => match seconds.parse() {
             Ok(seconds) => fuzz::run(&project, names, seconds),
             Err(_) => Err(format!("`{seconds}` is no number of seconds")),

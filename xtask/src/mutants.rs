@@ -1,32 +1,32 @@
-//! Whether a test notices when the code says something else, with `cargo-mutants`.
+//! Mutation testing with `cargo-mutants`.
 
 use crate::command::{self, command};
+use crate::install::install_tool;
 use crate::project::Project;
-use crate::tools;
 
 const TOOL: &str = "cargo-mutants";
 const VERSION: &str = "27.1.0";
 
-/// The crates of which `.cargo/mutants.toml` names files.
+/// The crates with files in `.cargo/mutants.toml`.
 const CRATES: [&str; 2] = ["core", "engine"];
 
-/// Changes the code of one crate, or of each, in one place after the other, and runs the crate's own tests each time.
+/// Mutates the code of the crates `names`, or of all, and runs the tests of the crate for each mutation.
 ///
 /// # Errors
 ///
-/// What no test noticed, or why that cannot be found out.
+/// Mutations that no test detects, or a failure to run them.
 pub(crate) fn run(project: &Project, names: &[&str]) -> Result<(), String> {
     let mut mutants = Vec::new();
     for name in chosen(names)? {
         mutants.push(format!("--package=planwright-{name}"));
     }
-    let tool = tools::install(project, TOOL, VERSION)?;
+    let tool = install_tool(project, TOOL, VERSION)?;
     let mut run = command(&project.root, &[&tool.to_string_lossy(), "mutants"]);
     run.args(mutants).arg("--output").arg(project.target());
     command::run(run)
 }
 
-/// The crates by these names, or all.
+/// Returns the crates with these names, or all.
 fn chosen<'a>(names: &[&'a str]) -> Result<Vec<&'a str>, String> {
     if let Some(unknown) = names.iter().find(|name| !CRATES.contains(name)) {
         return Err(format!(

@@ -1,8 +1,8 @@
-//! Sees to it that `/dev/null` is what it should be.
+//! Repair of a `/dev/null` that is a file.
 //!
-//! A compiler that runs as root and is told to write to `/dev/null` puts a file in the place of the device. From then on
-//! it keeps what others throw away, and gives it to those who want to read nothing: `cargo metadata`, for one, has such a
-//! text compiled and fails. That is no fault of the project, so its chores mend it, and say so.
+//! If a compiler runs as root with `/dev/null` as its output, it replaces the device by a file. This file then stores all discarded
+//! output, and provides it as input to programs that expect none: `cargo metadata`, for example, compiles it and fails. The project
+//! does not cause this, so the chores repair it and print a message.
 
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -12,18 +12,18 @@ use crate::project::Project;
 
 const PATH: &str = "/dev/null";
 
-/// Puts the device back where something else is in its place.
+/// Restores the device if something else has its path.
 ///
 /// # Errors
 ///
-/// Why it could not: mostly because only root may.
+/// The device cannot be created, usually because only root may.
 pub(crate) fn restore(project: &Project) -> Result<(), String> {
     if is_device(Path::new(PATH)) {
         return Ok(());
     }
     println!("{PATH} is not a device any more: putting it back");
     let made = format!("{PATH}.made");
-    // Made beside it and moved over it, so that there is one at any time.
+    // Created under another name and renamed, so that the path exists at any time.
     for line in [
         &["mknod", "-m", "666", &made, "c", "1", "3"][..],
         &["mv", "-f", &made, PATH],

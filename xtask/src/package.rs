@@ -1,4 +1,4 @@
-//! What would be published: that it is whole, says what it is, and builds without the rest of the project.
+//! Checks of the packages to publish: complete metadata, and a build without the rest of the project.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::command;
-use crate::metadata::{self, Which, name};
-use crate::project::Project;
+use crate::project::{CrateSelection, Project, crate_name, packages, read_metadata};
 
-/// What a registry shows of a crate.
+/// The manifest fields that a registry shows.
 const FIELDS: &[&str] = &[
     "description",
     "license",
@@ -19,19 +18,19 @@ const FIELDS: &[&str] = &[
     "categories",
 ];
 
-/// Packs every crate that is published and builds it from its package, over the packages of the others.
+/// Packs every published crate, and builds it from its package, over the packages of the others.
 ///
 /// # Errors
 ///
-/// What a crate does not say about itself, or that one of them does not build.
+/// Missing manifest fields, or a build that fails.
 pub(crate) fn run(project: &Project) -> Result<(), String> {
-    let metadata = metadata::read(project)?;
-    let findings: Vec<String> = metadata::packages(&metadata, Which::Published)
+    let metadata = read_metadata(project)?;
+    let violations: Vec<String> = packages(&metadata, CrateSelection::Published)
         .into_iter()
         .flat_map(missing)
         .collect();
-    if !findings.is_empty() {
-        return Err(findings.join("\n"));
+    if !violations.is_empty() {
+        return Err(violations.join("\n"));
     }
     forget_earlier_packages(&cargo_home()?)?;
     let line = [
@@ -42,11 +41,11 @@ pub(crate) fn run(project: &Project) -> Result<(), String> {
         "--allow-dirty",
     ];
     let mut command = command::command(&project.root, &line);
-    for package in metadata::packages(&metadata, Which::Unpublished) {
-        command.args(["--exclude", name(package)]);
+    for package in packages(&metadata, CrateSelection::Unpublished) {
+        command.args(["--exclude", crate_name(package)]);
     }
-    // A package knows nothing of the profiles of the workspace. With these settings, what it depends on is built alike,
-    // and so not built again.
+    // A package does not have the profiles of the workspace. With these settings its dependencies are built alike, and so not built
+    // again.
     command
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .env("CARGO_INCREMENTAL", "0");
@@ -57,7 +56,7 @@ pub(crate) fn run(project: &Project) -> Result<(), String> {
     packed
 }
 
-/// Where cargo keeps what it has fetched.
+/// Returns cargo's home folder.
 fn cargo_home() -> Result<PathBuf, String> {
     let named = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     named
@@ -65,14 +64,14 @@ fn cargo_home() -> Result<PathBuf, String> {
         .ok_or_else(|| "neither CARGO_HOME nor HOME is set".to_owned())
 }
 
-/// Removes what cargo unpacked when crates of ours were packed before.
+/// Removes the sources that cargo unpacked from earlier packages of our crates.
 ///
-/// To build a package over the packages of the others, cargo makes a registry for the moment, whose name follows from its path. What
-/// it has unpacked from there it takes again the next time, since a version never changes in a registry; ours do.
+/// To build a package over the packages of the others, cargo creates a temporary registry, whose name depends on its path. It reuses
+/// the sources that it has unpacked from a registry, since a published version never changes; ours do.
 fn forget_earlier_packages(cargo_home: &Path) -> Result<(), String> {
     for part in ["src", "cache"] {
         for registry in entries(&cargo_home.join("registry").join(part))? {
-            // A registry that has a place has a name in front of the dash.
+            // The name of a registry with an address has a prefix before the dash.
             if !file_name(&registry).starts_with('-') {
                 continue;
             }
@@ -92,8 +91,8 @@ fn forget_earlier_packages(cargo_home: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Has cargo build anew what it has built in the folder `built` from packages of ours: it looks at their version alone, and what
-/// was built from the last ones must not be taken for what these hold.
+/// Removes the fingerprints of earlier builds of our packages from the folder `built`. Cargo compares versions only, so it would
+/// reuse these builds for changed sources.
 fn forget_earlier_builds(built: &Path) -> Result<(), String> {
     for unit in entries(&built.join(".fingerprint"))? {
         let name = file_name(&unit);
@@ -102,7 +101,7 @@ fn forget_earlier_builds(built: &Path) -> Result<(), String> {
         };
         let sources = built.join(format!("deps/{}-{hash}.d", package.replace('-', "_")));
         let is_packed = match fs::read_to_string(&sources) {
-            // The registry of the moment, which has no name in front of the dash.
+            // The name of the temporary registry has no prefix before the dash.
             Ok(sources) => sources.contains("/registry/src/-"),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
             Err(error) => return Err(explain(&sources, &error)),
@@ -114,7 +113,7 @@ fn forget_earlier_builds(built: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// What is in a folder; nothing where there is none.
+/// Returns the entries of a folder, or none if it does not exist.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let listed = match fs::read_dir(folder) {
         Ok(listed) => listed,
@@ -137,7 +136,7 @@ fn explain(path: &Path, error: &std::io::Error) -> String {
     format!("`{}`: {error}", path.display())
 }
 
-/// What a crate does not say about itself.
+/// Returns the required fields that a crate lacks.
 fn missing(package: &Value) -> Vec<String> {
     let is_said = |field: &&&str| match &package[**field] {
         Value::Null => false,
@@ -147,7 +146,7 @@ fn missing(package: &Value) -> Vec<String> {
     FIELDS
         .iter()
         .filter(|field| !is_said(field))
-        .map(|field| format!("the crate `{}` has no `{field}`", name(package)))
+        .map(|field| format!("the crate `{}` has no `{field}`", crate_name(package)))
         .collect()
 }
 
@@ -176,7 +175,7 @@ mod tests {
         assert!(kept.iter().all(is_there));
         assert!(!gone.iter().any(is_there));
         fs::remove_dir_all(&home).unwrap();
-        // Nobody has to have packed anything before.
+        // It succeeds if there are no packages yet.
         forget_earlier_packages(&home).unwrap();
     }
 
@@ -215,7 +214,7 @@ mod tests {
             );
         }
         fs::remove_dir_all(&built).unwrap();
-        // Nobody has to have built anything before.
+        // It succeeds if there are no builds yet.
         forget_earlier_builds(&built).unwrap();
     }
 

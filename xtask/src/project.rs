@@ -1,9 +1,13 @@
-//! Where the project lies, and which files it is made of.
+//! The project: its root, its files and its crates.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// A file of the project, by its path from the root, with `/` between the folders.
+use serde_json::Value;
+
+use crate::command;
+
+/// A text file of the project. Its path is relative to the root, with `/` as the separator.
 #[derive(Debug)]
 pub(crate) struct ProjectFile {
     pub(crate) path: String,
@@ -11,30 +15,30 @@ pub(crate) struct ProjectFile {
 }
 
 impl ProjectFile {
-    /// Whether it is Rust.
+    /// Returns true for Rust source.
     pub(crate) fn is_rust(&self) -> bool {
         self.extension() == "rs"
     }
 
-    /// Whether it is Markdown.
+    /// Returns true for Markdown.
     pub(crate) fn is_markdown(&self) -> bool {
         self.extension() == "md"
     }
 
-    /// What stands behind the last dot of its path.
+    /// Returns the part of the path after the last dot.
     pub(crate) fn extension(&self) -> &str {
         self.path.rsplit('.').next().unwrap_or_default()
     }
 }
 
-/// The folder with the workspace's `Cargo.toml`.
+/// The workspace.
 #[derive(Debug)]
 pub(crate) struct Project {
     pub(crate) root: PathBuf,
 }
 
 impl Project {
-    /// The project that this program was built from.
+    /// Returns the project that this program was built from.
     pub(crate) fn here() -> Self {
         let own_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         Self {
@@ -42,7 +46,7 @@ impl Project {
         }
     }
 
-    /// Where cargo puts what it builds.
+    /// Returns cargo's target folder.
     pub(crate) fn target(&self) -> PathBuf {
         match env::var_os("CARGO_TARGET_DIR") {
             Some(folder) => self.root.join(folder),
@@ -50,11 +54,11 @@ impl Project {
         }
     }
 
-    /// Every text file, sorted by path.
+    /// Reads all text files, sorted by path.
     ///
     /// # Errors
     ///
-    /// Which folder or file could not be read.
+    /// A folder or file cannot be read.
     pub(crate) fn files(&self) -> Result<Vec<ProjectFile>, String> {
         let mut files = Vec::new();
         self.collect(&self.root, &mut files)?;
@@ -84,7 +88,7 @@ impl Project {
         Ok(())
     }
 
-    /// Whether a file or folder was made by other programs.
+    /// Returns true for files and folders that other programs create.
     fn is_foreign(&self, parent: &Path, name: &str) -> bool {
         name == ".git"
             || name == "node_modules"
@@ -100,4 +104,59 @@ impl Project {
             .collect();
         parts.join("/")
     }
+}
+
+/// Resolves `target` relative to the file `from`.
+pub(crate) fn resolve(from: &str, target: &str) -> String {
+    let mut parts: Vec<&str> = from.split('/').collect();
+    parts.pop();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            name => parts.push(name),
+        }
+    }
+    parts.join("/")
+}
+
+/// Reads the metadata of our crates, without dependencies.
+///
+/// # Errors
+///
+/// Cargo fails.
+pub(crate) fn read_metadata(project: &Project) -> Result<Value, String> {
+    let line = ["cargo", "metadata", "--no-deps", "--format-version", "1"];
+    let text = command::output(command::command(&project.root, &line))?;
+    serde_json::from_str(&text)
+        .map_err(|error| format!("cannot read the metadata of cargo: {error}"))
+}
+
+/// Returns the crates of the selection.
+pub(crate) fn packages(metadata: &Value, selection: CrateSelection) -> Vec<&Value> {
+    let packages = metadata["packages"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
+    let is_published = |package: &Value| package["publish"].is_null();
+    packages
+        .iter()
+        .filter(|package| match selection {
+            CrateSelection::Published => is_published(package),
+            CrateSelection::Unpublished => !is_published(package),
+        })
+        .collect()
+}
+
+/// A selection of crates.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CrateSelection {
+    Published,
+    Unpublished,
+}
+
+/// Returns the name of a crate.
+pub(crate) fn crate_name(package: &Value) -> &str {
+    package["name"].as_str().unwrap_or_default()
 }

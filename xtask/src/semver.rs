@@ -1,40 +1,39 @@
-//! Whether the library still keeps what its last release promised.
+//! Comparison of the crates with their last release, with `cargo-semver-checks`.
 
 use std::path::PathBuf;
 
 use crate::command::{self, command};
-use crate::metadata::{self, Which};
-use crate::project::Project;
-use crate::tools;
+use crate::install::install_tool;
+use crate::project::{CrateSelection, Project, crate_name, packages, read_metadata};
 
 const TOOL: &str = "cargo-semver-checks";
-/// It reads what rustdoc writes, so that it has to know the compiler in `rust-toolchain.toml`.
+/// The pinned version. It parses the output of rustdoc, so it must support the compiler in `rust-toolchain.toml`.
 const VERSION: &str = "0.51.0";
 
-/// What to do.
+/// The action to take.
 #[derive(Debug, PartialEq, Eq)]
 enum Decision {
-    /// Nothing, for this reason.
+    /// Skips the comparison for this reason.
     Nothing(&'static str),
-    /// Compare these crates with those of the release.
+    /// Compares these crates with those of the release.
     Compare {
         release: String,
         crates: Vec<String>,
     },
 }
 
-/// What git says about the releases.
+/// The releases according to git.
 struct Releases<'a> {
     /// The names of all tags.
     tags: &'a [&'a str],
     is_shallow: bool,
 }
 
-/// Compares every crate with the latest release, where there is one.
+/// Compares every crate with the latest release, if there is one.
 ///
 /// # Errors
 ///
-/// What a crate promises no longer, though its version says that it does, or why that cannot be found out.
+/// An incompatible change without a new major version, or a comparison that fails.
 pub(crate) fn run(project: &Project) -> Result<(), String> {
     match decide_here(project)? {
         Decision::Nothing(reason) => {
@@ -42,7 +41,7 @@ pub(crate) fn run(project: &Project) -> Result<(), String> {
             Ok(())
         }
         Decision::Compare { release, crates } => {
-            let tool = tools::install(project, TOOL, VERSION)?;
+            let tool = install_tool(project, TOOL, VERSION)?;
             let mut compare = command(&project.root, &[&tool.to_string_lossy()]);
             compare.args(["semver-checks", "check-release", "--baseline-rev", &release]);
             for name in &crates {
@@ -67,13 +66,13 @@ fn decide_here(project: &Project) -> Result<Decision, String> {
     };
     let tags = command::output(git(&["tag", "--list"]))?;
     let shallow = command::output(git(&["rev-parse", "--is-shallow-repository"]))?;
-    let metadata = metadata::read(project)?;
-    let crates: Vec<(String, String)> = metadata::packages(&metadata, Which::Published)
+    let metadata = read_metadata(project)?;
+    let crates: Vec<(String, String)> = packages(&metadata, CrateSelection::Published)
         .into_iter()
         .map(|package| {
             let manifest = PathBuf::from(package["manifest_path"].as_str().unwrap_or_default());
             let place = manifest.strip_prefix(&project.root).unwrap_or(&manifest);
-            let name = metadata::name(package).to_owned();
+            let name = crate_name(package).to_owned();
             (name, place.to_string_lossy().into_owned())
         })
         .collect();
@@ -89,7 +88,7 @@ fn decide_here(project: &Project) -> Result<Decision, String> {
     }))
 }
 
-/// Compares the `crates`, by name and manifest, that the latest of the `releases` had.
+/// Selects those of the `crates`, by name and manifest, that the latest of the `releases` contains.
 fn decide(
     releases: &Releases<'_>,
     crates: &[(String, String)],
@@ -120,7 +119,7 @@ fn decide(
     }
 }
 
-/// The version that a tag `v1.2.3` names; those before a release, such as `v1.2.3-rc.1`, promise nothing.
+/// Returns the version that a tag `v1.2.3` names; `None` for a pre-release such as `v1.2.3-rc.1`, which promises nothing.
 fn version(tag: &str) -> Option<[u64; 3]> {
     let parts: Vec<u64> = tag
         .strip_prefix('v')?

@@ -1,4 +1,4 @@
-//! Prints a table of every figure that `docs/performance.md` promises, measured now, beside its bound.
+//! Prints a table of all figures in `docs/performance.md`, measured now, with their bounds.
 //!
 //! ```console
 //! $ cargo run --release -p planwright-bench --bin figures [scheduler] [soundness] [engine] [store] [stdio]
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use planwright_bench::plans::Density;
 use planwright_bench::scheduler::schedule;
 use planwright_bench::shape::Shape;
-use planwright_bench::stdio::{Bare, Ours, Peer};
+use planwright_bench::stdio::{PlanClient, RmcpClient, TestServer};
 use planwright_bench::{durable, engine, memory, plans, program};
 use planwright_core::check::CheckedPlan;
 use planwright_engine::{Engine, RunOptions};
@@ -27,11 +27,11 @@ use planwright_store::Store;
 use planwright_testkit::fake_server;
 use tokio::runtime::{self, Runtime};
 
-/// That of the program, so that figures are those that its users get.
+/// The allocator of the program, so that the figures are those of its users.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What can be measured.
+/// The parts that can be measured.
 const PARTS: [&str; 5] = ["scheduler", "soundness", "engine", "store", "stdio"];
 
 fn main() {
@@ -71,7 +71,7 @@ fn row(what: &str, measured: &str, bound: &str) {
     println!("{what:<52} {measured:>12} {bound:>12}");
 }
 
-/// The median of `rounds` measurements.
+/// Returns the median of `rounds` measurements.
 fn median(rounds: usize, mut measure: impl FnMut() -> Duration) -> Duration {
     middle((0..rounds).map(|_| measure()).collect())
 }
@@ -91,7 +91,7 @@ fn per_step(time: Duration, steps: u32) -> f64 {
     time.as_secs_f64() * 1e6 / f64::from(steps)
 }
 
-/// It comes first: what other measurements leave behind would be used again.
+/// Measures memory. Runs first, since other measurements leave memory behind that would be reused.
 fn memory_of_a_step() {
     let steps = 1_000_000;
     let waits = Shape::Layered.waits(steps);
@@ -106,18 +106,18 @@ fn memory_of_a_step() {
     row("scheduler, memory of a step", &measured, "1024 B");
 }
 
-/// How many steps are scheduled for one figure of the scheduler.
+/// The number of steps that are scheduled for one figure of the scheduler.
 const MILLION: u32 = 1_000_000;
 
-/// The sizes of graphs, the smallest first.
+/// The sizes of graphs, in ascending order.
 const SIZES: [u32; 3] = [1_000, 100_000, MILLION];
 
 fn scheduler() {
     for shape in Shape::ALL {
-        // A million steps at any size: a processor knows a small graph by heart that it meets again and again.
+        // A million steps at any size. The graphs differ, since branch prediction and caches learn a small graph that is repeated.
         let graphs = SIZES.map(|steps| shape.graphs(steps, MILLION / steps));
         let mut times = SIZES.map(|_| Vec::new());
-        // The sizes in turn, so that an hour in which the machine is slow is a slow one for all of them.
+        // The sizes take turns, so that other load on the machine affects all of them.
         for _ in 0..9 {
             for (graphs, times) in graphs.iter().zip(&mut times) {
                 times.push(timed(|| {
@@ -210,7 +210,7 @@ fn one_value(runtime: &Runtime) {
     drop(summary);
 }
 
-/// Runs that are kept. How fast a disk commits differs more than anything else here, so it is measured as well, in turn.
+/// Measures stored runs. Disks differ more in the speed of commits than in anything else here, so plain commits are measured in turn.
 fn kept(runtime: &Runtime) {
     let folder = tempfile::tempdir_in(".").expect("a folder on a real disk");
     let store = Store::open(folder.path().join("store.db")).expect("a store");
@@ -276,9 +276,9 @@ fn kept(runtime: &Runtime) {
 
 fn over_stdio(runtime: &Runtime) {
     let calls = 1_000;
-    for (name, peer) in [("quick", Peer::quick()), ("real", Peer::real())] {
-        let ours = runtime.block_on(Ours::connect(&peer));
-        let bare = runtime.block_on(Bare::connect(&peer));
+    for (name, peer) in [("quick", TestServer::quick()), ("real", TestServer::real())] {
+        let ours = runtime.block_on(PlanClient::connect(&peer));
+        let bare = runtime.block_on(RmcpClient::connect(&peer));
         let plan = ours.plan(calls);
         let mut pairs: Vec<f64> = (0..31)
             .map(|round| {
@@ -287,7 +287,7 @@ fn over_stdio(runtime: &Runtime) {
                     timed(|| runtime.block_on(ours.run(plan)))
                 };
                 let call = || timed(|| runtime.block_on(bare.call(calls)));
-                // Whoever comes second must not be the same one each time.
+                // The two take turns in going first.
                 let (ours, bare) = if round % 2 == 0 {
                     let ours = run();
                     (ours, call())
@@ -311,7 +311,7 @@ fn over_stdio(runtime: &Runtime) {
     }
 }
 
-/// From the start of the program to the first call, as its events tell.
+/// Measures the time from the start of the program to the first call, according to its events.
 fn start() {
     let program = program::beside();
     if !program.exists() {

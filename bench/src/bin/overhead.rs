@@ -1,11 +1,11 @@
-//! Prints what the gateway adds to a call, and what a plan saves of twenty.
+//! Prints the overhead of the gateway for a call, and the time that a plan of twenty calls saves.
 //!
 //! ```console
 //! $ cargo build --release -p planwright && cargo run --release -p planwright-bench --bin overhead [PLANWRIGHT]
 //! ```
 //!
-//! All goes over stdio to a server of ours that answers at once, or after 50 ms. Direct and through the gateway take turns, so that
-//! what else the machine does meets both.
+//! All calls go over stdio to a server of ours that answers at once, or after 50 ms. Direct calls and those through the gateway take
+//! turns, so that other load on the machine affects both.
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 #![expect(clippy::disallowed_methods, reason = "time is what is measured")]
 
@@ -18,16 +18,16 @@ use planwright_bench::tokens::Session;
 use planwright_testkit::fake_server;
 use serde_json::{Value, json};
 
-/// Calls that are measured, one after the other.
+/// The number of measured sequential calls.
 const CALLS: usize = 1000;
 
-/// Calls of one plan.
+/// The number of calls of one plan.
 const STEPS: usize = 20;
 
-/// How often the plan is measured.
+/// The number of measured runs of the plan.
 const ROUNDS: usize = 15;
 
-/// The gateway keeps its runs in a store, as it usually does.
+/// The gateway stores its runs, as it does by default.
 const KEPT: &[&str] = &["--store", "runs.db"];
 
 fn main() {
@@ -45,11 +45,11 @@ fn main() {
     twenty_calls(&planwright, folder.path());
 }
 
-fn gateway(planwright: &Path, folder: &Path, mode: &str, keeping: &[&str]) -> Session {
+fn gateway(planwright: &Path, folder: &Path, mode: &str, store_args: &[&str]) -> Session {
     let mut command = Command::new(planwright);
     command
         .args(["serve", "--mode", mode, "--servers", "mcp.json"])
-        .args(keeping)
+        .args(store_args)
         .env("XDG_CONFIG_HOME", folder)
         .env("XDG_DATA_HOME", folder)
         .current_dir(folder);
@@ -110,7 +110,7 @@ fn twenty_calls(planwright: &Path, folder: &Path) {
     }
 }
 
-/// How long something took, each time.
+/// A series of measured durations.
 #[derive(Default)]
 struct Times(Vec<Duration>);
 

@@ -1,9 +1,9 @@
-//! Our side of the comparison with other systems, one process that is asked for its turns: `cargo xtask peers`.
+//! Our side of the comparison with other systems, a process that `cargo xtask peers` controls.
 //!
-//! `describe` prints the shapes that all systems run. `serve` reads the number of a shape from each line of its input,
-//! runs it once to warm up and then as often as a turn asks for, and answers with the seconds that each run took: from
-//! the text of a plan, over reading and checking it, to what its run came to; `serve FILE` keeps them in a store. What comes out is verified after the time
-//! was taken. `parts` prints how long reading, checking and running take of the whole.
+//! `describe` prints the shapes that all systems run. `serve` reads the number of a shape from each line of its input, runs it once to
+//! warm up and then as often as a turn requires, and prints the seconds of each run, from the text of a plan to the summary of its
+//! run; `serve FILE` stores the runs. The results are verified after the time is taken. `parts` prints the shares of reading, checking
+//! and running.
 #![expect(clippy::print_stdout, reason = "others read what it prints")]
 #![expect(clippy::disallowed_methods, reason = "it measures time")]
 
@@ -16,7 +16,7 @@ use planwright_bench::peers::{Contestant, Workload};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 
-/// That of the program, so that figures are those that its users get.
+/// The allocator of the program, so that the figures are those of its users.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         Some("serve") => {
             let contestant = Contestant::new();
             serve(&match std::env::args().nth(2) {
-                Some(store) => contestant.keeping(Path::new(&store)),
+                Some(store) => contestant.with_store(Path::new(&store)),
                 None => contestant,
             });
             ExitCode::SUCCESS
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// One thread, as the others have.
+/// Runs on a single thread, as the other systems do.
 fn runtime() -> Runtime {
     let runtime = Builder::new_current_thread().enable_time().build();
     runtime.expect("a runtime")

@@ -1,4 +1,4 @@
-//! Many plans at once over HTTP, for a while: whether one fails, memory grows, or a value comes to another client.
+//! Runs many plans concurrently over HTTP, and checks that none fails, memory does not grow, and no value reaches another client.
 //!
 //! ```console
 //! $ cargo build --release && cargo run --release -p planwright-bench --bin soak target/release/planwright [SECONDS]
@@ -16,13 +16,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-/// Clients, each with a token of its own.
+/// The number of clients, each with its own token.
 const CLIENTS: usize = 20;
-/// Plans that each of them has under way.
+/// The number of concurrent plans of each client.
 const PLANS: usize = 10;
-/// How long it is warmed up, before memory is measured for the first time.
+/// The warm-up time before memory is first measured.
 const WARMING: Duration = Duration::from_secs(15);
-/// How long the memory may take to come back.
+/// The maximum time for memory to return to its first value.
 const REST: Duration = Duration::from_secs(30);
 
 const TOOLS: &str = r#"{"tools": {"echo": {"echo": true}}}"#;
@@ -61,7 +61,7 @@ async fn soak(program: &str, time: Duration) -> Result<ExitCode> {
     })
 }
 
-/// The gateway as a process of its own, in a home of its own.
+/// A gateway process with its own home folder.
 struct Server {
     child: Child,
     address: String,
@@ -107,7 +107,7 @@ impl Server {
                 break rest.trim_end_matches("/mcp").to_owned();
             }
         };
-        // What it says from now on is shown.
+        // Its further output is printed.
         std::thread::spawn(move || {
             for line in lines.map_while(std::result::Result::ok) {
                 println!("server: {line}");
@@ -120,14 +120,14 @@ impl Server {
         })
     }
 
-    /// Its memory in KiB, once it is back to what it was, or has had its time.
+    /// Returns the resident memory in KiB, once it has returned to its first value or the time is up.
     async fn rest(&self, wanted: Option<u64>) -> Result<u64> {
         let until = Instant::now() + REST;
         loop {
             let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
             let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
             let kib = line.and_then(|line| line.split_whitespace().next());
-            let kib: u64 = kib.ok_or("its memory is not told")?.parse()?;
+            let kib: u64 = kib.ok_or("its memory is unknown")?.parse()?;
             let is_back = wanted.is_some_and(|wanted| kib <= wanted + wanted / 10);
             if is_back || Instant::now() > until {
                 return Ok(kib);
@@ -144,7 +144,7 @@ impl Drop for Server {
     }
 }
 
-/// Has all clients run plans for a while, and counts them; the first error ends it.
+/// Lets all clients run plans for a while, and returns their number, or the first error.
 async fn load(server: &Server, time: Duration) -> Result<u64> {
     let mut all = JoinSet::new();
     let until = Instant::now() + time;
@@ -166,7 +166,7 @@ async fn load(server: &Server, time: Duration) -> Result<u64> {
     Ok(plans)
 }
 
-/// One session, which has one plan under way at a time.
+/// Runs one session, which has one plan at a time.
 struct Worker {
     address: String,
     token: String,
@@ -215,7 +215,7 @@ impl Worker {
         Ok(count)
     }
 
-    /// Sends a request on a connection of its own, and reads all of the answer.
+    /// Sends a request on its own connection, and reads the whole response.
     async fn send(&self, method: &str, body: &str) -> Result<String> {
         let session = self.session.as_ref().map_or(String::new(), |session| {
             format!("mcp-session-id: {session}\r\nmcp-protocol-version: 2025-06-18\r\n")

@@ -1,12 +1,13 @@
-//! Prints what models read and write with real servers: the lists of tools, then whole tasks, direct, by search and by plan.
+//! Prints the number of tokens that models read and write with real servers: for lists of tools, and for whole tasks with direct calls,
+//! search and plans.
 //!
 //! ```console
 //! $ cargo build -p planwright && cargo xtask servers
 //! $ cargo run -p planwright-bench --bin tokens [PLANWRIGHT]
 //! ```
 //!
-//! The gateway is the program `planwright` beside this one, unless another is named. Nothing is asked of a model: the calls and plans
-//! are written down, as a model would write them that makes no mistake, and really made. Tokens are those of `o200k_base`.
+//! The gateway is the program `planwright` beside this one, unless another is named. No model is involved: the calls and plans are
+//! written down as a model without mistakes would write them, and executed. Tokens are those of `o200k_base`.
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
 use std::collections::BTreeMap;
@@ -16,7 +17,8 @@ use std::time::Duration;
 
 use planwright_bench::program;
 use planwright_bench::tokens::{
-    Bill, Call, Conversation, SERVERS, Session, Task, Way, World, tasks, tokens,
+    AccessMethod, Call, Conversation, SERVERS, Session, Task, TaskFixture, TokenCounts, tasks,
+    tokens,
 };
 use serde_json::{Value, json};
 
@@ -29,61 +31,61 @@ fn main() {
     bills(&planwright, |task| task.servers.clone());
 }
 
-/// What each task costs in each way, with the servers that `servers` says.
+/// Prints the cost of each task with each method, with the servers that `servers` selects.
 fn bills(planwright: &Path, servers: impl Fn(&Task) -> Vec<&'static str>) {
     println!(
         "{:<38} {:<8} {:>6} {:>8} {:>8} {:>8}",
-        "task", "way", "turns", "written", "context", "read"
+        "task", "method", "turns", "written", "context", "read"
     );
     for (index, sketch) in tasks(".").iter().enumerate() {
-        for way in Way::ALL {
-            let world = World::with(&servers(sketch));
-            let task = tasks(world.folder()).swap_remove(index);
-            let bill = Desk::open(way, &world, planwright).bill(&task);
-            let Bill {
+        for method in AccessMethod::ALL {
+            let fixture = TaskFixture::with(&servers(sketch));
+            let task = tasks(fixture.folder()).swap_remove(index);
+            let bill = Desk::open(method, &fixture, planwright).bill(&task);
+            let TokenCounts {
                 turns,
                 written,
                 context,
                 read,
             } = bill;
-            let (name, way) = (task.name, way.name());
-            println!("{name:<38} {way:<8} {turns:>6} {written:>8} {context:>8} {read:>8}");
+            let (name, method) = (task.name, method.name());
+            println!("{name:<38} {method:<8} {turns:>6} {written:>8} {context:>8} {read:>8}");
         }
     }
 }
 
-/// The tokens of the lists of tools: each server's, all together, and the gateway's in each mode.
+/// Prints the tokens of the lists of tools: of each server, of all together, and of the gateway in each mode.
 fn lists(planwright: &Path) {
     println!("{:<38} {:>6} {:>8}", "list of tools", "tools", "tokens");
     let row = |name: &str, tools: &[Value]| {
         let sum: usize = tools.iter().map(|tool| tokens(&tool.to_string())).sum();
         println!("{name:<38} {:>6} {sum:>8}", tools.len());
     };
-    let world = World::with(&SERVERS);
+    let fixture = TaskFixture::with(&SERVERS);
     let mut all = Vec::new();
-    for (name, command, args) in world.servers() {
+    for (name, command, args) in fixture.servers() {
         let tools = Session::start(Command::new(command).args(args)).tools();
         row(name, &tools);
         all.extend(tools);
     }
     row("all, direct", &all);
     for mode in ["plain", "search", "plan"] {
-        let tools = gateway(planwright, mode, &world).tools();
+        let tools = gateway(planwright, mode, &fixture).tools();
         row(&format!("all, through `--mode {mode}`"), &tools);
     }
 }
 
-/// The gateway, once all its servers are there.
-fn gateway(planwright: &Path, mode: &str, world: &World) -> Session {
-    let settings = world.settings();
+/// Starts the gateway, and waits until all of its servers are ready.
+fn gateway(planwright: &Path, mode: &str, fixture: &TaskFixture) -> Session {
+    let settings = fixture.settings();
     let mut command = Command::new(planwright);
     command
         .args(["serve", "--no-store", "--mode", mode, "--servers"])
         .arg(settings.join("mcp.json"))
         .env("XDG_CONFIG_HOME", settings)
-        .current_dir(world.folder());
+        .current_dir(fixture.folder());
     let mut session = Session::start(&mut command);
-    let servers = world.servers();
+    let servers = fixture.servers();
     let is_complete = |tools: &[Value]| {
         let text = Value::from(tools).to_string();
         let is_there = |name: &str| {
@@ -99,18 +101,18 @@ fn gateway(planwright: &Path, mode: &str, world: &World) -> Session {
     session
 }
 
-/// Servers, or the gateway before them, with the tools that a model is shown.
+/// Servers, or the gateway in front of them, with the tools that a model sees.
 struct Desk {
-    way: Way,
+    method: AccessMethod,
     servers: BTreeMap<String, Session>,
     tools: Vec<Value>,
 }
 
 impl Desk {
-    fn open(way: Way, world: &World, planwright: &Path) -> Self {
-        let mut servers: BTreeMap<String, Session> = match way {
-            Way::Direct => {
-                let started = world.servers().into_iter();
+    fn open(method: AccessMethod, fixture: &TaskFixture, planwright: &Path) -> Self {
+        let mut servers: BTreeMap<String, Session> = match method {
+            AccessMethod::Direct => {
+                let started = fixture.servers().into_iter();
                 started
                     .map(|(name, command, args)| {
                         (
@@ -120,26 +122,28 @@ impl Desk {
                     })
                     .collect()
             }
-            Way::Search | Way::Plan => {
-                [("gateway".to_owned(), gateway(planwright, way.name(), world))].into()
-            }
+            AccessMethod::Search | AccessMethod::Plan => [(
+                "gateway".to_owned(),
+                gateway(planwright, method.name(), fixture),
+            )]
+            .into(),
         };
         let tools = servers.values_mut().flat_map(Session::tools).collect();
         Self {
-            way,
+            method,
             servers,
             tools,
         }
     }
 
-    fn bill(mut self, task: &Task) -> Bill {
+    fn bill(mut self, task: &Task) -> TokenCounts {
         let mut conversation = Conversation::new(&self.tools, &task.request);
-        if self.way == Way::Plan {
+        if self.method == AccessMethod::Plan {
             let plan = json!({"plan": task.plan});
             conversation.turn(&[self.make("gateway", "execute_plan", &plan)]);
             return conversation.end();
         }
-        if self.way == Way::Search {
+        if self.method == AccessMethod::Search {
             let queries = task
                 .queries
                 .iter()
@@ -159,7 +163,7 @@ impl Desk {
     }
 
     fn call(&mut self, call: &Call) -> (String, String) {
-        if self.way == Way::Direct {
+        if self.method == AccessMethod::Direct {
             return self.make(call.server, call.tool, &call.arguments);
         }
         let tool = format!("{}.{}", call.server, call.tool);
@@ -167,7 +171,7 @@ impl Desk {
         self.make("gateway", "call_tool", &arguments)
     }
 
-    /// What the model writes, and what it gets.
+    /// Records the tokens that the model writes, and those of the result.
     fn make(&mut self, server: &str, tool: &str, arguments: &Value) -> (String, String) {
         let session = self.servers.get_mut(server).expect("it was started");
         let answer = session.call(tool, arguments);

@@ -1,9 +1,9 @@
-//! The scheme that LLMCompiler has published, in our own words: its planner's words are cut into tasks, which go through a queue to a
-//! loop that starts what may start.
+//! A reimplementation of the published scheme of LLMCompiler: the planner's output is split into tasks, which a queue passes to a loop
+//! that starts those that are ready.
 //!
-//! Two of its traits decide how long it takes, and both are here. While tasks may still come, the loop waits for the next one and for
-//! nothing else: a call that ends meanwhile sets nothing free. And where nothing can start, it looks again after ten milliseconds.
-//! Everything starts as soon as it can, whatever it changes; nothing is checked.
+//! Two properties determine its speed, and both are reproduced. While tasks may still arrive, the loop waits for the next one only: a
+//! call that ends meanwhile releases no task. And if no task is ready, it polls every ten milliseconds. It starts every task as soon as
+//! possible, even one with side effects, and checks nothing.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,31 +16,31 @@ use tokio::sync::mpsc;
 
 use super::scene::{Scene, Server, model};
 
-/// How long the loop sleeps where nothing can start.
+/// The pause between two polls.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// In what the model writes.
+/// The form of the tasks in the model's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notation {
-    /// Lines, as LLMCompiler's planner does.
+pub enum TaskSyntax {
+    /// The lines that LLMCompiler's planner writes.
     Lines,
     /// The plan that ours reads, so that only the schemes differ.
     Plan,
 }
 
-/// Has all calls of `scene` made.
-pub async fn line_wise(scene: &Scene, notation: Notation) {
+/// Makes all calls of `scene`.
+pub async fn line_wise(scene: &Scene, syntax: TaskSyntax) {
     let (sender, mut queue) = mpsc::unbounded_channel();
-    let writing = write(scene, notation, sender);
+    let writing = write(scene, syntax, sender);
     let fetching = fetch(scene, &mut queue);
     futures::join!(writing, fetching);
 }
 
-/// Puts each task into the queue as soon as it is written, and an end behind the last.
-async fn write(scene: &Scene, notation: Notation, queue: mpsc::UnboundedSender<Option<usize>>) {
-    let text = match notation {
-        Notation::Lines => scene.lines(),
-        Notation::Plan => scene.plan(),
+/// Adds each task to the queue as soon as it is written, and an end marker after the last.
+async fn write(scene: &Scene, syntax: TaskSyntax, queue: mpsc::UnboundedSender<Option<usize>>) {
+    let text = match syntax {
+        TaskSyntax::Lines => scene.lines(),
+        TaskSyntax::Plan => scene.plan(),
     };
     let model = model([text]);
     let mut reader = PlanReader::new(usize::MAX);
@@ -53,25 +53,25 @@ async fn write(scene: &Scene, notation: Notation, queue: mpsc::UnboundedSender<O
         let Piece::Text(text) = piece.expect("an answer") else {
             break;
         };
-        let there = match notation {
-            Notation::Lines => {
+        let there = match syntax {
+            TaskSyntax::Lines => {
                 lines += text.matches('\n').count();
                 lines.min(scene.calls.len())
             }
-            Notation::Plan => {
+            TaskSyntax::Plan => {
                 reader.feed(&text);
                 reader.steps()
             }
         };
         for task in put..there {
-            queue.send(Some(task)).expect("somebody listens");
+            queue.send(Some(task)).expect("the loop receives");
         }
         put = there;
     }
-    queue.send(None).expect("somebody listens");
+    queue.send(None).expect("the loop receives");
 }
 
-/// Starts what may start, until there is nothing left.
+/// Starts ready tasks until none is left.
 async fn fetch(scene: &Scene, queue: &mut mpsc::UnboundedReceiver<Option<usize>>) {
     let done: Arc<Mutex<BTreeSet<usize>>> = Arc::default();
     let lock = |done: &Arc<Mutex<BTreeSet<usize>>>| {

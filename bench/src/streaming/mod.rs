@@ -1,12 +1,12 @@
-//! From a question to the end of the last call, with a model that writes at a pace and tools that take their time: a plan that is run
-//! once it is written, one that is run while it is, rounds of tool calls, and the scheme of LLMCompiler.
+//! The time from a question to the end of the last call, with a model and tools of a given speed, for four methods: a plan that runs once
+//! it is written, one that runs while it is written, rounds of tool calls, and the scheme of LLMCompiler.
 
 mod line_wise;
 mod plan;
 mod rounds;
 mod scene;
 
-pub use line_wise::{Notation, line_wise};
-pub use plan::{Planned, streamed, written_first};
-pub use rounds::{Together, rounds};
-pub use scene::{Scene, TOKENS_PER_SECOND, TOOL_TAKES};
+pub use line_wise::{TaskSyntax, line_wise};
+pub use plan::{StreamedOutcome, plan_then_run, streamed};
+pub use rounds::{RoundSize, rounds};
+pub use scene::{CALL_DURATION, Scene, TOKENS_PER_SECOND};

@@ -1,4 +1,4 @@
-//! Ours: a plan that is run once it is written, and one that is run while it is.
+//! Our methods: a plan that runs once it is written, and one that runs while it is written.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use planwright_planner::stream::{Streaming, stream};
 
 use super::scene::{Scene, Server, catalog, model};
 
-/// What a run of ours tells.
+/// The outcome of a run that began while its plan was written.
 #[derive(Clone, Copy, Debug)]
-pub struct Planned {
-    /// How much of the plan was written when the first call was sent, between 0 and 1.
+pub struct StreamedOutcome {
+    /// The share of the plan that was written when the first call was sent, between 0 and 1.
     pub first_call_at: f64,
 }
 
-/// Has the plan written, then runs it.
-pub async fn written_first(scene: &Scene, notation: Notation) {
+/// Waits for the whole plan, then runs it.
+pub async fn plan_then_run(scene: &Scene, notation: Notation) {
     let model = model([text(scene, notation)]);
     let catalog = catalog();
     let settings = settings(notation);
@@ -32,7 +32,7 @@ pub async fn written_first(scene: &Scene, notation: Notation) {
 }
 
 /// Runs the plan while it is written.
-pub async fn streamed(scene: &Scene, notation: Notation) -> Planned {
+pub async fn streamed(scene: &Scene, notation: Notation) -> StreamedOutcome {
     let model = model([text(scene, notation)]);
     let catalog = catalog();
     let settings = settings(notation);
@@ -46,7 +46,7 @@ pub async fn streamed(scene: &Scene, notation: Notation) -> Planned {
     })
     .await;
     check(scene, &streamed.summary.expect("a run"));
-    Planned {
+    StreamedOutcome {
         first_call_at: streamed.first_call_at.expect("a call"),
     }
 }

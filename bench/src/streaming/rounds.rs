@@ -1,5 +1,5 @@
-//! The loop that most agents are: the model writes a call, it is made, the model is asked again. That a model has to read its prompt
-//! again before each round is not counted.
+//! The usual agent loop: the model writes calls, they are made, and the model is asked again. The time to read the prompt again in each
+//! round is not counted.
 
 use futures::StreamExt;
 use futures::future::join_all;
@@ -7,20 +7,20 @@ use planwright_planner::model::{Delivery, Message, Model, ModelRequest};
 
 use super::scene::{Scene, Server, Writer, model};
 
-/// How many calls the model wants at once.
+/// The number of calls in one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Together {
-    /// One.
+pub enum RoundSize {
+    /// A single call.
     One,
-    /// All that need nothing that is not there.
-    AllThatMay,
+    /// All calls whose inputs are available.
+    AllReady,
 }
 
-/// Has all calls of `scene` made, round by round.
-pub async fn rounds(scene: &Scene, together: Together) {
-    let rounds: Vec<Vec<usize>> = match together {
-        Together::One => (0..scene.calls.len()).map(|index| vec![index]).collect(),
-        Together::AllThatMay => scene.levels(),
+/// Makes all calls of `scene`, round by round.
+pub async fn rounds(scene: &Scene, round_size: RoundSize) {
+    let rounds: Vec<Vec<usize>> = match round_size {
+        RoundSize::One => (0..scene.calls.len()).map(|index| vec![index]).collect(),
+        RoundSize::AllReady => scene.levels(),
     };
     let words = |round: &Vec<usize>| -> String {
         round.iter().map(|index| scene.tool_call(*index)).collect()
@@ -33,7 +33,7 @@ pub async fn rounds(scene: &Scene, together: Together) {
     }
 }
 
-/// Waits for the whole answer, at the pace at which it is written.
+/// Waits for the whole answer, at the speed of the model.
 async fn hear(model: &Writer) {
     let mut request = ModelRequest::new("", [Message::User("go on".to_owned())]);
     request.delivery = Delivery::Live;

@@ -1,4 +1,4 @@
-//! What is asked: calls that need each other, in the notations of those who run them; and who answers.
+//! The questions: calls that depend on each other, in the dialects of all methods; and the model and tools that answer.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -14,34 +14,34 @@ use planwright_planner::model::{Delivery, Model, ModelError, ModelRequest, Piece
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-/// How fast the model writes.
+/// The speed of the model.
 pub const TOKENS_PER_SECOND: u32 = 60;
 
-/// How long each call takes.
-pub const TOOL_TAKES: Duration = Duration::from_millis(500);
+/// The duration of each call.
+pub const CALL_DURATION: Duration = Duration::from_millis(500);
 
-/// A server that takes all calls at once.
+/// The concurrency of a server without a limit.
 const ANY: usize = Semaphore::MAX_PERMITS;
 
-/// Calls that need each other.
+/// A question, as calls that depend on each other.
 #[derive(Clone, Debug)]
 pub struct Scene {
-    /// What it is called.
+    /// The name.
     pub name: &'static str,
-    /// The calls, those before which others need.
+    /// The calls, in an order in which dependencies come first.
     pub calls: Vec<Call>,
-    /// How many calls the server takes at the same time.
+    /// The maximum number of concurrent calls of the server.
     pub together: usize,
 }
 
-/// One call.
+/// A call.
 #[derive(Clone, Debug)]
 pub struct Call {
     /// The tool.
     pub tool: &'static str,
-    /// What it is about, in words.
+    /// The topic, as text.
     pub about: &'static str,
-    /// The calls whose results it needs, from 0.
+    /// The indices of the calls whose results it needs.
     pub needs: Vec<usize>,
 }
 
@@ -54,8 +54,8 @@ fn call(tool: &'static str, about: &'static str, needs: &[usize]) -> Call {
 }
 
 impl Scene {
-    /// Eight steps on two levels, and the shapes of LLMCompiler's benchmarks: questions whose parts are computed with, eight searches
-    /// that do not know each other, and two.
+    /// Returns eight steps on two levels, and the shapes of LLMCompiler's benchmarks: questions whose parts are computed with, eight
+    /// independent searches, and two.
     pub fn all() -> Vec<Self> {
         let two_levels = vec![
             call("search", "population of Berlin", &[]),
@@ -131,7 +131,7 @@ impl Scene {
         ]
     }
 
-    /// As a plan in our own dialect, without any more than it takes.
+    /// Returns the scene as a plan in the native dialect, as short as possible.
     pub fn plan(&self) -> String {
         let steps: Vec<serde_json::Value> = (0..self.calls.len())
             .map(|index| {
@@ -145,12 +145,12 @@ impl Scene {
         json!({"steps": steps, "output": last}).to_string()
     }
 
-    /// As the same plan in our lines.
+    /// Returns the same plan in native lines.
     pub fn plan_in_lines(&self) -> String {
         from_json(&Value::from_json(&self.plan()).expect("a plan in JSON"))
     }
 
-    /// As the lines in which LLMCompiler's planner writes.
+    /// Returns the scene as the lines that LLMCompiler's planner writes.
     pub fn lines(&self) -> String {
         let mut text = String::new();
         for (index, call) in self.calls.iter().enumerate() {
@@ -165,7 +165,7 @@ impl Scene {
         text
     }
 
-    /// A call as models write it who want one made.
+    /// Returns a call as models write it in a request for tool calls.
     pub fn tool_call(&self, index: usize) -> String {
         json!({"name": self.calls[index].tool, "arguments": {"q": self.calls[index].about}})
             .to_string()
@@ -184,7 +184,7 @@ impl Scene {
         json!({"q": call.about, "of": of})
     }
 
-    /// The calls in levels: each needs only those of levels before.
+    /// Returns the calls in levels: each call depends on earlier levels only.
     pub fn levels(&self) -> Vec<Vec<usize>> {
         let mut level_of: Vec<usize> = Vec::new();
         for call in &self.calls {
@@ -205,7 +205,7 @@ fn id(index: usize) -> String {
     format!("s{}", index + 1)
 }
 
-/// A model that writes these answers at its pace, whether or not anybody listens.
+/// A model that writes these answers at its own speed, even if its output is not consumed.
 pub(super) fn model<T: Into<String>>(answers: impl IntoIterator<Item = T>) -> Writer {
     let script: Vec<serde_json::Value> = answers
         .into_iter()
@@ -214,7 +214,7 @@ pub(super) fn model<T: Into<String>>(answers: impl IntoIterator<Item = T>) -> Wr
     Writer(Replay::read("replay", &json!(script).to_string()).expect("a script"))
 }
 
-/// A script alone has a whole answer at once; whoever writes one takes as long for it as for its pieces.
+/// A script alone returns a whole answer at once; this one takes as long for it as for its pieces.
 #[derive(Debug)]
 pub(super) struct Writer(Replay);
 
@@ -235,7 +235,7 @@ impl Model for Writer {
     }
 }
 
-/// The tools, all of which merely read.
+/// Returns the tools, which are all read-only.
 pub(super) fn catalog() -> Catalog {
     let reads = Annotations {
         read_only: true,
@@ -252,7 +252,7 @@ pub(super) fn catalog() -> Catalog {
         .collect()
 }
 
-/// A server whose calls take their time.
+/// A server whose calls take time.
 #[derive(Clone, Debug)]
 pub(super) struct Server(Arc<Semaphore>);
 
@@ -261,10 +261,10 @@ impl Server {
         Self(Arc::new(Semaphore::new(scene.together)))
     }
 
-    /// One call.
+    /// Makes one call.
     pub(super) async fn call(&self) {
         let place = self.0.acquire().await.expect("a place");
-        tokio::time::sleep(TOOL_TAKES).await;
+        tokio::time::sleep(CALL_DURATION).await;
         drop(place);
     }
 }

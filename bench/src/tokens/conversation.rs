@@ -1,46 +1,46 @@
-//! What a conversation costs.
+//! The cost of a conversation.
 
 use serde_json::Value;
 
-/// How many tokens `text` is, by the encoding `o200k_base`.
+/// Returns the number of tokens of `text` in the encoding `o200k_base`.
 pub fn tokens(text: &str) -> usize {
     tiktoken_rs::o200k_base_singleton()
         .encode_ordinary(text)
         .len()
 }
 
-/// What was read and written.
+/// The tokens of a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Bill {
-    /// How often the model was asked to go on.
+pub struct TokenCounts {
+    /// The number of requests to the model.
     pub turns: usize,
-    /// What it wrote: calls with their arguments.
+    /// The tokens that the model wrote: calls with their arguments.
     pub written: usize,
-    /// What it had before it in the end.
+    /// The tokens of the context at the end.
     pub context: usize,
-    /// What it read in all turns together: with each, all that came before is read again.
+    /// The tokens that the model read in all requests together: each request contains the whole context.
     pub read: usize,
 }
 
-/// A conversation that goes on.
+/// A conversation in progress.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    bill: Bill,
+    bill: TokenCounts,
 }
 
 impl Conversation {
-    /// It begins with the tools and what is to be done.
+    /// Starts a conversation with the tools and the task.
     pub fn new(tools: &[Value], task: &str) -> Self {
         let tools: usize = tools.iter().map(|tool| tokens(&tool.to_string())).sum();
         Self {
-            bill: Bill {
+            bill: TokenCounts {
                 context: tools + tokens(task),
-                ..Bill::default()
+                ..TokenCounts::default()
             },
         }
     }
 
-    /// The model calls some tools together, and gets what they answer.
+    /// Adds a turn: the model calls some tools together, and receives their results.
     pub fn turn(&mut self, calls: &[(String, String)]) {
         self.bill.turns += 1;
         self.bill.read += self.bill.context;
@@ -51,8 +51,8 @@ impl Conversation {
         }
     }
 
-    /// The model reads the last answers, and says that it is done.
-    pub fn end(mut self) -> Bill {
+    /// Ends the conversation: the model reads the last results and reports success.
+    pub fn end(mut self) -> TokenCounts {
         self.bill.turns += 1;
         self.bill.read += self.bill.context;
         self.bill

@@ -1,11 +1,11 @@
-//! What a model reads and writes to have tasks done: call by call, by search, by plan.
+//! Tokens that models read and write to complete tasks with direct calls, search and plans.
 
 mod conversation;
 mod session;
 mod task;
 mod tasks;
 
-pub use conversation::{Bill, Conversation, tokens};
-pub use session::{Session, Way};
-pub use task::{Call, Found, Task};
-pub use tasks::{SERVERS, World, tasks};
+pub use conversation::{Conversation, TokenCounts, tokens};
+pub use session::{AccessMethod, Session};
+pub use task::{Call, EarlierResults, Task};
+pub use tasks::{SERVERS, TaskFixture, tasks};

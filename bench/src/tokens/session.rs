@@ -1,26 +1,26 @@
-//! A server that is spoken to line by line, as a client does that hands on to a model what it gets.
+//! A session with an MCP server over lines, as a client holds it that passes results on to a model.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-/// How a model reaches the tools of servers.
+/// The method by which a model uses the tools of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// Each tool by itself.
+pub enum AccessMethod {
+    /// Direct calls of each tool.
     Direct,
-    /// Through the gateway's search.
+    /// The gateway's search.
     Search,
-    /// By plans.
+    /// Plans.
     Plan,
 }
 
-impl Way {
-    /// All of them.
+impl AccessMethod {
+    /// All methods.
     pub const ALL: [Self; 3] = [Self::Direct, Self::Search, Self::Plan];
 
-    /// What it is called, in tables; the gateway's mode for all but the first.
+    /// Returns the name for tables, which is the gateway's mode for all but the first.
     pub fn name(self) -> &'static str {
         match self {
             Self::Direct => "direct",
@@ -30,7 +30,7 @@ impl Way {
     }
 }
 
-/// A server that runs, of the revision 2025-11-25.
+/// A running server with the protocol version 2025-11-25.
 #[derive(Debug)]
 pub struct Session {
     process: Child,
@@ -40,11 +40,11 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts the server and shakes hands with it.
+    /// Starts the server and initializes the session.
     ///
     /// # Panics
     ///
-    /// Where that fails.
+    /// If that fails.
     pub fn start(command: &mut Command) -> Self {
         let mut process = command
             .stdin(Stdio::piped())
@@ -68,7 +68,7 @@ impl Session {
         session
     }
 
-    /// The tools, as a client shows them to a model: name, description and schema of the arguments.
+    /// Returns the tools as a client shows them to a model: name, description and input schema.
     pub fn tools(&mut self) -> Vec<Value> {
         let mut tools = Vec::new();
         let mut params = json!({});
@@ -85,11 +85,11 @@ impl Session {
         }
     }
 
-    /// Calls a tool; its answer as a model reads it.
+    /// Calls a tool, and returns the result as a model reads it.
     ///
     /// # Panics
     ///
-    /// Where the call fails: a task that is not done costs nothing that could be compared.
+    /// If the call fails: the cost of a failed task could not be compared.
     pub fn call(&mut self, tool: &str, arguments: &Value) -> String {
         let result = self.request("tools/call", &json!({"name": tool, "arguments": arguments}));
         let blocks = result["content"].as_array().into_iter().flatten();

@@ -1,4 +1,4 @@
-//! A task, and how it is done in each way.
+//! Tasks, with the calls and the plan that complete them.
 
 use serde_json::Value;
 
@@ -7,31 +7,31 @@ use serde_json::Value;
 pub struct Call {
     /// The server.
     pub server: &'static str,
-    /// Its tool.
+    /// The tool.
     pub tool: &'static str,
-    /// What it is given.
+    /// The arguments.
     pub arguments: Value,
 }
 
-/// What the calls so far have given, in their order.
-pub type Found = Vec<String>;
+/// The results of the calls so far, in order.
+pub type EarlierResults = Vec<String>;
 
-/// A turn: the calls that go together, given what was found before.
-pub(super) type Turn = Box<dyn Fn(&Found) -> Vec<Call>>;
+/// A turn: computes the calls that are made together from the earlier results.
+pub(super) type Turn = Box<dyn Fn(&EarlierResults) -> Vec<Call>>;
 
-/// A task, written down as a model would do it.
+/// A task, written down as a model would complete it.
 pub struct Task {
-    /// What it is called, in tables.
+    /// The name for tables.
     pub name: &'static str,
     /// The servers that it needs.
     pub servers: Vec<&'static str>,
-    /// What the model is asked.
+    /// The request to the model.
     pub request: String,
-    /// What it searches for, where it has to.
+    /// The search queries, if the model has to search.
     pub queries: Vec<&'static str>,
-    /// The turns, where it calls tools by themselves. Calls that need nothing of each other are one turn.
+    /// The turns with direct calls. Independent calls share a turn.
     pub turns: Vec<Turn>,
-    /// The plan that does the same.
+    /// An equivalent plan.
     pub plan: Value,
 }
 
@@ -44,7 +44,7 @@ impl std::fmt::Debug for Task {
 }
 
 impl Call {
-    /// A call.
+    /// Creates a call.
     pub fn new(server: &'static str, tool: &'static str, arguments: Value) -> Self {
         Self {
             server,

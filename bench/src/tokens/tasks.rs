@@ -1,4 +1,4 @@
-//! Tasks over real servers, among them some for which a plan is too much.
+//! Tasks over real servers, including some that need no plan.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,54 +11,54 @@ use tempfile::TempDir;
 
 use super::task::{Call, Task, Turn};
 
-/// How many notes there are.
+/// The number of notes.
 const NOTES: usize = 6;
 
 /// A folder with notes and a repository, and the servers that work in it.
 #[derive(Debug)]
-pub struct World {
+pub struct TaskFixture {
     folder: TempDir,
-    /// The servers that there are.
+    /// The selected servers.
     servers: Vec<&'static str>,
 }
 
-/// All servers.
+/// The names of all servers.
 pub const SERVERS: [&str; 4] = ["files", "git", "time", "everything"];
 
-impl World {
-    /// A fresh one with some of the [`SERVERS`]: each way begins with the same.
+impl TaskFixture {
+    /// Creates a new fixture with some of the [`SERVERS`], so that each method starts from the same state.
     ///
     /// # Panics
     ///
-    /// Where it cannot be made.
+    /// If it cannot be created.
     pub fn with(servers: &[&'static str]) -> Self {
-        let world = Self {
+        let fixture = Self {
             folder: tempfile::tempdir().expect("a folder"),
             servers: servers.to_vec(),
         };
-        let folder = world.folder.path();
+        let folder = fixture.folder.path();
         for number in 1..=NOTES {
             fs::write(folder.join(format!("note{number}.md")), note(number)).expect("a note");
         }
-        world.git(&["init", "--quiet", "--initial-branch", "main"]);
-        world.git(&["config", "user.name", "Ada"]);
-        world.git(&["config", "user.email", "ada@example.com"]);
-        world.git(&["add", "."]);
-        world.git(&["commit", "--quiet", "--message", "Write the notes"]);
+        fixture.git(&["init", "--quiet", "--initial-branch", "main"]);
+        fixture.git(&["config", "user.name", "Ada"]);
+        fixture.git(&["config", "user.email", "ada@example.com"]);
+        fixture.git(&["add", "."]);
+        fixture.git(&["commit", "--quiet", "--message", "Write the notes"]);
         fs::write(folder.join("note1.md"), note(7)).expect("a note");
-        world
+        fixture
     }
 
-    /// The folder.
+    /// Returns the path of the folder.
     ///
     /// # Panics
     ///
-    /// Where its path is no text.
+    /// If the path is not UTF-8.
     pub fn folder(&self) -> &str {
         self.folder.path().to_str().expect("a path of letters")
     }
 
-    /// The servers, as their program and its arguments.
+    /// Returns the servers with their programs and arguments.
     pub fn servers(&self) -> Vec<(&'static str, String, Vec<String>)> {
         let server = |name, program_name: &str, args: &[&str]| {
             let program = program(program_name).display().to_string();
@@ -80,11 +80,11 @@ impl World {
         wanted.collect()
     }
 
-    /// A folder for settings, where git does not see it: an `mcp.json` with the servers, and what nobody has to be asked about.
+    /// Returns a settings folder outside of the repository, with an `mcp.json` and rules that approve all calls.
     ///
     /// # Panics
     ///
-    /// Where it cannot be written.
+    /// If it cannot be written.
     pub fn settings(&self) -> PathBuf {
         let servers: serde_json::Map<String, Value> = self
             .servers()
@@ -123,7 +123,7 @@ fn note(number: usize) -> String {
     text
 }
 
-/// The tasks, in the folder `folder`.
+/// Returns the tasks in the folder `folder`.
 pub fn tasks(folder: &str) -> Vec<Task> {
     let path = |name: &str| Path::new(folder).join(name).display().to_string();
     vec![
@@ -137,7 +137,7 @@ pub fn tasks(folder: &str) -> Vec<Task> {
     ]
 }
 
-/// A single call: a plan cannot gain anything.
+/// A task of a single call, for which a plan gains nothing.
 fn one_file(file: &str) -> Task {
     let args = json!({"path": file});
     Task {
@@ -152,7 +152,7 @@ fn one_file(file: &str) -> Task {
     }
 }
 
-/// Calls side by side.
+/// A task of parallel calls.
 fn time_in_cities() -> Task {
     const ZONES: [&str; 5] = [
         "Asia/Tokyo",
@@ -182,7 +182,7 @@ fn time_in_cities() -> Task {
     }
 }
 
-/// Answers that are worked on and handed on.
+/// A task in which results are processed and passed on.
 fn weather(file: &str) -> Task {
     const CITIES: [&str; 3] = ["New York", "Chicago", "Los Angeles"];
     let file = file.to_owned();
@@ -221,7 +221,7 @@ fn weather(file: &str) -> Task {
     }
 }
 
-/// What one call gives is what the next is given.
+/// A task in which the result of one call is the input of the next.
 fn copy_of_a_note(from: &str, to: &str) -> Task {
     let (read, to) = (json!({"path": from}), to.to_owned());
     Task {
@@ -246,7 +246,7 @@ fn copy_of_a_note(from: &str, to: &str) -> Task {
     }
 }
 
-/// Much is read, and only put together.
+/// A task that reads much and only combines it.
 fn all_notes(path: &dyn Fn(&str) -> String) -> Task {
     let notes: Vec<String> = (1..=NOTES)
         .map(|number| path(&format!("note{number}.md")))
@@ -281,7 +281,7 @@ fn all_notes(path: &dyn Fn(&str) -> String) -> Task {
     }
 }
 
-/// Calls that must follow each other, though none needs what another gave.
+/// A task of calls that must run in sequence, though none needs the result of another.
 fn commit(folder: &str) -> Task {
     let add = json!({"repo_path": folder, "files": ["note1.md"]});
     let commit = json!({"repo_path": folder, "message": "Change the first note"});
@@ -306,7 +306,7 @@ fn commit(folder: &str) -> Task {
     }
 }
 
-/// A large answer that nobody reads.
+/// A task with a large result that the model need not read.
 fn last_commit(folder: &str, file: &str) -> Task {
     let (show, file) = (
         json!({"repo_path": folder, "revision": "HEAD"}),

@@ -1,4 +1,4 @@
-//! What can go wrong in the store.
+//! Errors of the store.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,100 +6,100 @@ use std::path::PathBuf;
 use planwright_engine::approval::ChangedSecretError;
 use rusqlite::ErrorCode;
 
-use crate::lease::Holder;
+use crate::run::Holder;
 
-/// Why the store could not do something.
+/// An error of a store operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Something is the matter with the file.
+    /// The file cannot be used.
     #[error("the store `{}` {trouble}", path.display())]
     File {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// What.
+        /// The problem.
         trouble: FileTrouble,
     },
-    /// There is no such thing in the store.
+    /// No run or plan matches the selector.
     #[error("there is no {what} `{selector}`")]
     Missing {
-        /// What kind of thing.
+        /// `run` or `plan`.
         what: &'static str,
-        /// What was looked for.
+        /// The id, name or prefix that was looked up.
         selector: String,
     },
-    /// Several things begin with what was looked for.
+    /// Several ids begin with the selector.
     #[error(
         "`{selector}` is the beginning of several {what}s: {}",
         list(candidates)
     )]
     Ambiguous {
-        /// What kind of thing.
+        /// `run` or `plan`.
         what: &'static str,
-        /// What was looked for.
+        /// The prefix that was looked up.
         selector: String,
-        /// The ids that begin with it, a few of them.
+        /// Some of the ids that begin with it.
         candidates: Vec<String>,
     },
-    /// A thing of this name is there already.
+    /// The id is in use.
     #[error("there is a {what} `{id}` already")]
     Exists {
-        /// What kind of thing.
+        /// `run`.
         what: &'static str,
-        /// Its id.
+        /// The id.
         id: String,
     },
-    /// Something cannot be called this.
+    /// The name or id is invalid.
     #[error(
         "`{name}` cannot be the {what}: only up to 128 letters, digits, `_`, `-` and `.` can, with no `.` or `-` in front"
     )]
     BadName {
-        /// What it was to be.
+        /// Its use, such as `id of a run`.
         what: &'static str,
-        /// The name.
+        /// The name, truncated.
         name: String,
     },
-    /// Another process has the run.
+    /// Another process has leased the run.
     #[error("the run `{run}` is held by {holder}")]
     Held {
         /// The run.
         run: String,
-        /// Who has it, where that is known.
+        /// The process that has the lease.
         holder: Holder,
     },
-    /// The run was removed from the store while this process had it.
+    /// The run was removed from the store while this process had leased it.
     #[error("the run `{run}` was removed from the store while it was in progress")]
     Removed {
         /// The run.
         run: String,
     },
-    /// Another process has resumed the run while this process had it.
+    /// Another process resumed the run while this process had leased it.
     #[error("the run `{run}` was resumed by another process while it was in progress")]
-    Overtaken {
+    Superseded {
         /// The run.
         run: String,
     },
-    /// The same call was decided about before.
+    /// The same call has a decision already.
     #[error("`{at}` of the run `{run}` was decided about before{}", by.as_ref().map_or(String::new(), |by| format!(", by {by}")))]
     Decided {
         /// The run.
         run: String,
-        /// Who wants to call.
+        /// The address of the step.
         at: String,
-        /// Who decided, where that is known.
+        /// The person who decided, if known.
         by: Option<String>,
     },
-    /// A call was to be approved with other arguments, and those do something about a secret that cannot be done.
+    /// The changed arguments of an approval change or move a secret.
     #[error("the arguments for `{at}` of the run `{run}` cannot be stored: {error}")]
     ChangedSecret {
         /// The run.
         run: String,
-        /// Who wants to call.
+        /// The address of the step.
         at: String,
-        /// What.
+        /// The reason.
         error: ChangedSecretError,
     },
-    /// A definition was to be accepted that is not the latest one any more.
+    /// The definition to accept is no longer the latest one.
     #[error("{} changed again since it was shown", match tool {
         Some(tool) => format!("the tool `{server}.{tool}`"),
         None => format!("the server `{server}`"),
@@ -110,39 +110,39 @@ pub enum StoreError {
         /// The tool; `None` if it is the identity of the server or the list of its tools.
         tool: Option<String>,
     },
-    /// Something stands in the store that this version does not understand.
+    /// Stored or imported data is invalid, or written by a newer version.
     #[error("{0}")]
     Format(String),
 }
 
-/// What is the matter with a file.
+/// A problem with the file of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileTrouble {
-    /// It belongs to something else.
+    /// The file belongs to another program.
     Foreign,
-    /// A newer version of this program made it.
+    /// A newer version of this program created the file.
     Newer {
-        /// The layout that it has.
+        /// The layout of the file.
         found: i64,
-        /// The newest layout that is known here.
+        /// The newest layout that this version supports.
         known: i64,
     },
-    /// Its content makes no sense.
+    /// The content is damaged.
     Damaged(String),
-    /// There is no room for more.
+    /// The disk is full, or the [limit](crate::Store::limit_size) is reached.
     Full,
-    /// It is a folder, a device or the like.
-    NoFile,
-    /// It has several names (hard links), and this is not the one that it is used by.
+    /// The path names a folder, a device or another special file.
+    NotAFile,
+    /// The file has several names (hard links), and the store is used by another one.
     Linked,
-    /// It was removed or replaced while it was open.
+    /// The file was removed or replaced while it was open.
     Gone,
-    /// Nobody may write to it.
+    /// The file is not writable.
     ReadOnly,
-    /// Others write to it all the time.
+    /// Other processes locked the file for too long.
     Busy,
-    /// Something else.
+    /// Another operating system or SQLite error.
     Failed(String),
 }
 
@@ -156,7 +156,7 @@ impl fmt::Display for FileTrouble {
             ),
             Self::Damaged(reason) => write!(f, "is damaged: {reason}"),
             Self::Full => f.write_str("cannot grow: the disk is full"),
-            Self::NoFile => f.write_str("is not a regular file"),
+            Self::NotAFile => f.write_str("is not a regular file"),
             Self::Linked => f.write_str(
                 "is a hard link of a file that has other names, and is not known to be used by this one",
             ),
@@ -173,28 +173,28 @@ fn list(candidates: &[String]) -> String {
     quoted.join(", ")
 }
 
-/// What goes wrong between the tables, where the path is of no interest.
+/// An error of a query, which does not know the path of the store.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum QueryError {
     Sqlite(rusqlite::Error),
     Store(StoreError),
 }
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for QueryError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
     }
 }
 
-impl From<StoreError> for Fault {
+impl From<StoreError> for QueryError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
 }
 
-impl Fault {
-    /// The error as others see it.
-    pub(crate) fn of(self, path: &std::path::Path) -> StoreError {
+impl QueryError {
+    /// Converts this into an error of the store at `path`.
+    pub(crate) fn at(self, path: &std::path::Path) -> StoreError {
         match self {
             Self::Store(error) => error,
             Self::Sqlite(error) => StoreError::File {
@@ -204,7 +204,7 @@ impl Fault {
         }
     }
 
-    /// Whether a row is there already that was to be added.
+    /// Returns true if the inserted row exists already.
     pub(crate) fn is_conflict(&self) -> bool {
         match self {
             Self::Store(_) => false,
@@ -215,7 +215,7 @@ impl Fault {
         }
     }
 
-    /// Whether it may be due to what was written, so that something else may well be written.
+    /// Returns true if the written data may be the reason, so that writing other data may succeed.
     pub(crate) fn is_local(&self) -> bool {
         match self {
             Self::Store(_) => true,

@@ -1,82 +1,62 @@
-//! Where plans and runs are *remembered*: one SQLite file.
+//! Storage of plans and runs in one SQLite file.
 //!
-//! The modules are listed in the order in which something that is to be kept passes through them.
+//! The modules are listed in the order in which data passes through them on its way to the disk.
 #![warn(missing_docs)]
 
-/// What can go wrong.
+/// Errors of the store.
 mod error;
 
-/// Points in time as numbers.
-mod times;
+/// Conversion of times and counts to the integers of the tables.
+mod numbers;
 
-/// The file: opening it, its tables, its readers.
+/// The database file: opening, locking, migrations.
 mod file;
 
-/// The store as others see it.
+/// The store handle, with its connections and settings.
 mod store;
 
-/// Names of runs and plans.
+/// Validation of run ids and plan names.
 mod names;
 
-/// Who has a run.
-mod lease;
-
-/// The processes of servers that a run's process has started.
-mod processes;
-
-/// Runs: what is known of each as a whole.
+/// Runs: metadata, leases, journals, pruning.
 mod run;
 
-/// A run that this process has, and its journal.
-mod held;
-
-/// How entries are written down.
+/// The journal format, `planwright.journal/1`.
 mod format;
 
-/// The thread that writes.
+/// The writer thread and its group commit.
 mod writer;
 
-/// Entries, read back.
-mod entries;
+/// Approval decisions of people.
+mod decisions;
 
-/// Decisions of people about calls.
-mod decision;
-
-/// Waiting for decisions of other processes.
+/// Polling for decisions that other processes store.
 mod watch;
 
-/// Plans that were saved.
-mod plan;
+/// Stored plans.
+mod plans;
 
-/// How long calls take.
-mod learned;
+/// Learned durations of calls.
+mod durations;
 
-/// Settings of the store as a whole.
-mod settings;
+/// Pinned tool definitions and their changes.
+mod pins;
 
-/// Tools as they were pinned, and what changed since.
-mod pin;
-
-/// Forgetting runs.
-mod prune;
-
-/// Runs as files that another store can take in.
+/// Export and import of runs.
 mod exchange;
 
-pub use decision::{NewDecision, StoredDecision};
-pub use entries::Entries;
+pub use decisions::{NewDecision, StoredDecision};
 pub use error::{FileTrouble, StoreError};
 pub use exchange::{EXPORT_FORMAT, Imported};
 pub use format::JOURNAL_FORMAT;
-pub use held::HeldRun;
-pub use lease::Holder;
-pub use pin::{
+pub use pins::{
     Acceptance, AcceptedTool, ChangedServer, ChangedTool, KnownServer, KnownTool, SeenServer,
     SeenTool, ServerIdentity, StoredDefinition, tools_digest,
 };
-pub use plan::{NewPlan, Saved, StoredPlan};
-pub use processes::{ServerProcess, forget_server_process, record_server_process};
-pub use prune::{Prune, Pruned};
-pub use run::{NewRun, RunFilter, RunInfo, Standing};
+pub use plans::{NewPlan, SavedPlan, StoredPlan};
+pub use run::{
+    HeldRun, Holder, JournalEntries, NewRun, Prune, Pruned, RunFilter, RunInfo, ServerProcess,
+    Standing, forget_server_process, record_server_process,
+};
 pub use store::Store;
-pub use watch::Decisions;
+pub use watch::DecisionWatcher;

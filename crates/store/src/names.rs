@@ -1,25 +1,25 @@
-//! Ids of runs and names of plans: words that are never mistaken for paths, patterns or each other.
+//! Validation of run ids and plan names: a name can be mistaken for no path, pattern or option.
 
 use planwright_engine::is_run_id;
 
 use crate::error::StoreError;
 
-/// How much of a name that is none is shown, in characters; also the longest name.
-const LONGEST: usize = 128;
+/// The maximum length of a name, and of the part of an invalid one that a message quotes, in characters.
+const MAX_NAME_LENGTH: usize = 128;
 
-/// Whether something may be called `name`.
+/// Checks the name of a new run or plan.
 pub(crate) fn check(what: &'static str, name: &str) -> Result<(), StoreError> {
-    // A command would take it for an option. Names that older versions allowed are still found.
+    // A command would parse a leading `-` as an option. `is_name` accepts it, since older versions created such names.
     if is_name(name) && !name.starts_with('-') {
         return Ok(());
     }
     Err(StoreError::BadName {
         what,
-        name: name.chars().take(LONGEST).collect(),
+        name: name.chars().take(MAX_NAME_LENGTH).collect(),
     })
 }
 
-/// Plans are called as runs are.
+/// Returns true if `name` can be the id of a run or the name of a plan: the same rules hold for both.
 pub(crate) fn is_name(name: &str) -> bool {
     is_run_id(name)
 }
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn names_are_words() {
-        for name in ["a", "A-1_b.c", "0", "-", &"x".repeat(LONGEST)] {
+        for name in ["a", "A-1_b.c", "0", "-", &"x".repeat(MAX_NAME_LENGTH)] {
             assert!(is_name(name), "{name}");
         }
         for name in [
@@ -51,7 +51,7 @@ mod tests {
             "ä",
             "a\0",
             "a*",
-            &"x".repeat(LONGEST + 1),
+            &"x".repeat(MAX_NAME_LENGTH + 1),
         ] {
             assert!(!is_name(name), "{name}");
         }

@@ -1,40 +1,40 @@
-//! Waiting for decisions that other processes make.
+//! Polling for decisions that other processes store.
 
 use std::time::Duration;
 
 use rusqlite::Connection;
 
-use crate::decision::{StoredDecision, decisions_after};
-use crate::error::{Fault, StoreError};
+use crate::decisions::{StoredDecision, decisions_after};
+use crate::error::{QueryError, StoreError};
 use crate::run::find;
 use crate::store::Store;
 
-/// The pause between two looks. It takes a person longer than that to see that nothing has happened yet.
-const PAUSE: Duration = Duration::from_millis(100);
+/// The pause between two polls, below what a person who waits for an effect notices.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Waits for decisions about calls of one run, from whichever process.
+/// A watcher for decisions about calls of one run, made by any process.
 #[derive(Debug)]
-pub struct Decisions {
+pub struct DecisionWatcher {
     store: Store,
     connection: Connection,
     run: i64,
     id: String,
-    /// The version of the file that was looked at last.
+    /// SQLite's `data_version` at the last poll.
     version: Option<i64>,
-    /// The number of the last decision that was told.
+    /// The number of the last decision that was returned.
     last: i64,
 }
 
 impl Store {
-    /// Waits for decisions about calls of a run. Those that are there already are told first.
+    /// Watches for decisions about calls of a run. The existing ones are returned first.
     ///
     /// # Errors
     ///
     /// Those of [`Store::run`].
-    pub fn watch_decisions(&self, selector: &str) -> Result<Decisions, StoreError> {
+    pub fn watch_decisions(&self, selector: &str) -> Result<DecisionWatcher, StoreError> {
         let connection = self.connect()?;
-        let (run, id) = find(&connection, selector).map_err(|fault| fault.of(self.path()))?;
-        Ok(Decisions {
+        let (run, id) = find(&connection, selector).map_err(|error| error.at(self.path()))?;
+        Ok(DecisionWatcher {
             store: self.clone(),
             connection,
             run,
@@ -45,37 +45,37 @@ impl Store {
     }
 }
 
-impl Decisions {
-    /// The decisions that were not told before, at least one, in the order in which they were made. Nothing is lost
-    /// when the future is dropped before it is done. It needs the clock of a tokio runtime.
+impl DecisionWatcher {
+    /// Waits for new decisions, and returns at least one, in the order in which they were made. Cancel-safe. It needs the clock of
+    /// a tokio runtime.
     ///
     /// # Errors
     ///
     /// [`StoreError::File`] and [`StoreError::Format`].
     pub async fn next(&mut self) -> Result<Vec<StoredDecision>, StoreError> {
         loop {
-            let news = self.look().map_err(|fault| fault.of(self.store.path()))?;
-            if !news.is_empty() {
-                return Ok(news);
+            let new = self.poll().map_err(|error| error.at(self.store.path()))?;
+            if !new.is_empty() {
+                return Ok(new);
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// SQLite tells no process what another has done. But it counts, in memory that all share, and to look at the
-    /// count takes some microseconds; only when it has changed are the tables asked.
-    fn look(&mut self) -> Result<Vec<StoredDecision>, Fault> {
+    /// Returns the decisions since the last poll. SQLite notifies no other process of a commit, but it counts commits in shared
+    /// memory. Reading the counter takes microseconds, so the tables are queried only when it has changed.
+    fn poll(&mut self) -> Result<Vec<StoredDecision>, QueryError> {
         let version: i64 = self
             .connection
             .pragma_query_value(None, "data_version", |row| row.get(0))?;
         if self.version == Some(version) {
             return Ok(Vec::new());
         }
-        let news = decisions_after(&self.connection, self.run, &self.id, self.last)?;
+        let new = decisions_after(&self.connection, self.run, &self.id, self.last)?;
         self.version = Some(version);
-        if let Some(newest) = news.last() {
+        if let Some(newest) = new.last() {
             self.last = newest.number;
         }
-        Ok(news)
+        Ok(new)
     }
 }

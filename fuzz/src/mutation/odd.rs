@@ -1,4 +1,4 @@
-//! What readers and writers stumble over: names that mean something, lengths and depths at a bound, numbers at an edge.
+//! Unusual values for parsers and printers: names with a meaning, lengths and depths at a limit, numbers at an edge.
 
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
@@ -169,7 +169,7 @@ const FIELDS: &[&str] = &[
     "a",
 ];
 
-/// Repeated until they are as long, or as nested, as a reader takes.
+/// Texts that are repeated up to a limit of length or nesting, each with what stands before and after it.
 const REPEATED: &[(&str, &str, &str)] = &[
     ("", "x", ""),
     ("", "é", ""),
@@ -181,7 +181,7 @@ const REPEATED: &[(&str, &str, &str)] = &[
     ("vars", ".b", ""),
 ];
 
-/// Any value.
+/// Returns a random value.
 pub(super) fn value(random: &mut Rng) -> Value {
     match random.u8(..8) {
         0..3 => text(random).into(),
@@ -205,7 +205,7 @@ pub(super) fn value(random: &mut Rng) -> Value {
     }
 }
 
-/// Any text.
+/// Returns a random text.
 pub(super) fn text(random: &mut Rng) -> String {
     match random.u8(..12) {
         0 => {
@@ -221,7 +221,7 @@ pub(super) fn text(random: &mut Rng) -> String {
     }
 }
 
-/// The name of a field that means something in some notation, or any text.
+/// Returns the name of a field with a meaning in some dialect, or a random text.
 pub(super) fn field(random: &mut Rng) -> String {
     if random.u8(..5) == 0 {
         return text(random);
@@ -249,7 +249,7 @@ fn number(random: &mut Rng) -> Value {
     }
 }
 
-/// About as deep as a reader takes.
+/// Returns a value that is nested about as deeply as parsers allow.
 fn nested(random: &mut Rng) -> Value {
     let depth = random.u8(90..130);
     let is_list = random.bool();

@@ -1,14 +1,14 @@
-//! One binary for each property of `planwright-fuzz`.
+//! Support for the fuzz binaries, one for each property of `planwright-fuzz`.
 
 #[doc(hidden)]
 pub use libfuzzer_sys;
 pub use planwright_fuzz::Target;
 use planwright_fuzz::{mutation, targets};
 
-/// How many of ten inputs are changed byte by byte, as libFuzzer does it.
+/// The share of inputs that are mutated byte by byte, as libFuzzer does it, in tenths.
 const BY_BYTES: u32 = 5;
 
-/// Makes this binary look for inputs for which the property called `$name` does not hold.
+/// Defines a binary that searches for inputs that violate the property `$name`.
 #[macro_export]
 macro_rules! target {
     ($name:literal) => {
@@ -25,7 +25,7 @@ macro_rules! target {
     };
 }
 
-/// Changes the first `size` bytes of `data`, by their structure where they have one, and gives how many there are now.
+/// Mutates the first `size` bytes of `data`, by their structure if they have one, and returns the new size.
 pub fn change(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let by_structure = (seed % 10 >= BY_BYTES)
         .then(|| mutation::change(&data[..size], seed.into()))
@@ -40,11 +40,11 @@ pub fn change(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize
     }
 }
 
-/// The property called `name`.
+/// Returns the property called `name`.
 ///
 /// # Panics
 ///
-/// Where there is none of that name.
+/// If there is no such property.
 pub fn find(name: &str) -> Target {
     let found = targets().into_iter().find(|target| target.name == name);
     found.unwrap_or_else(|| panic!("no property is called `{name}`"))

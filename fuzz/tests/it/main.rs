@@ -1,4 +1,4 @@
-//! The inputs that were found, tried once more.
+//! Regression tests: all inputs that were found.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -57,7 +57,7 @@ fn every_target_has_a_binary() {
     assert_eq!(manifest.matches("[[bin]]").count(), targets().len());
 }
 
-/// Plans of the tests of all notations, changed by their structure in many ways. What a fuzzer finds so in minutes is found here.
+/// Mutates the plans of the tests of all dialects. Finds quickly what a fuzzer would find within minutes.
 #[test]
 fn changed_plans_survive() {
     const TIMES: u64 = 60;

@@ -1,4 +1,4 @@
-//! What a page of the built book links to, and what can be linked to in it.
+//! Links and anchors of a page of the built book.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -6,36 +6,36 @@ use std::path::Path;
 /// A file of the built book.
 #[derive(Debug)]
 pub(super) struct Page {
-    /// Its path in the book.
+    /// The path in the book.
     pub(super) name: String,
-    /// What it holds; nothing where it is no page.
+    /// The content; empty for other files than pages.
     pub(super) text: String,
 }
 
 impl Page {
-    /// Whether it is a page.
+    /// Returns true for an HTML page.
     pub(super) fn is_html(&self) -> bool {
         is_html(Path::new(&self.name))
     }
 
-    /// The targets of its links and pictures.
+    /// Returns the targets of links and images.
     pub(super) fn targets(&self) -> impl Iterator<Item = String> {
         attributes(&self.text, "href").chain(attributes(&self.text, "src"))
     }
 
-    /// The names of the places that a link can lead to.
+    /// Returns the anchors that a link can name.
     pub(super) fn anchors(&self) -> HashSet<String> {
         attributes(&self.text, "id").collect()
     }
 }
 
-/// Whether a file is a page.
+/// Returns true for the path of an HTML page.
 pub(super) fn is_html(path: &Path) -> bool {
     path.extension()
         .is_some_and(|extension| extension == "html")
 }
 
-/// The values of an attribute. Code and prose have no quotes of their own in the page: they stand there as `&quot;`.
+/// Returns the values of an attribute. Quotes in code and prose are no problem: a page contains them as `&quot;`.
 fn attributes(text: &str, name: &str) -> impl Iterator<Item = String> {
     let opening = format!(" {name}=\"");
     let parts: Vec<&str> = text.split(&opening).skip(1).collect();
@@ -45,7 +45,7 @@ fn attributes(text: &str, name: &str) -> impl Iterator<Item = String> {
         .map(|(value, _)| plain(value))
 }
 
-/// A value with its entities taken for what they stand for.
+/// Decodes the entities in a value.
 fn plain(value: &str) -> String {
     value
         .replace("&quot;", "\"")

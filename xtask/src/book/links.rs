@@ -1,14 +1,14 @@
-//! Links of the built book lead somewhere.
+//! Checks of the links in the built book.
 
 use std::collections::{HashMap, HashSet};
 
 use super::html::Page;
-use crate::path::resolve;
+use crate::project::resolve;
 
-/// The page that stands for whatever a server cannot find: its links are counted from the server's root.
+/// The page for paths that do not exist. Its links are relative to the root of the server.
 const NOT_FOUND: &str = "404.html";
 
-/// Follows every link that stays within the book; of the others, how they are written.
+/// Follows the links within the book, and checks the form of all others.
 pub(super) fn check(pages: &[Page]) -> Vec<String> {
     let anchors: HashMap<&str, HashSet<String>> = pages
         .iter()
@@ -31,7 +31,7 @@ pub(super) fn check(pages: &[Page]) -> Vec<String> {
     findings
 }
 
-/// What is wrong with a link.
+/// Returns the problem of a link, if any.
 fn fault(
     anchors: &HashMap<&str, HashSet<String>>,
     from: &str,

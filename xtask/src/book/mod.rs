@@ -1,4 +1,4 @@
-//! The book: `docs/` as pages to read in a browser, all of whose links lead somewhere.
+//! The book: `docs/` as HTML, with checked links.
 
 mod html;
 mod links;
@@ -10,16 +10,16 @@ use crate::command;
 use crate::project::Project;
 use html::{Page, is_html};
 
-/// The program that makes the book, in the version that it was written against.
+/// The pinned version of mdBook.
 const VERSION: &str = "0.5.4";
-/// What it says about itself.
+/// The output of `mdbook --version` for that version.
 const GREETING: &str = "mdbook v0.5.4";
 
-/// Builds the book into `book` in cargo's target folder, and follows its links.
+/// Builds the book into `book` in cargo's target folder, and checks its links.
 ///
 /// # Errors
 ///
-/// Why it could not be built, or every link that leads nowhere.
+/// The build fails, or a link is broken.
 pub(crate) fn run(project: &Project) -> Result<(), String> {
     let program = install(project)?;
     let book = project.target().join("book");
@@ -45,7 +45,7 @@ pub(crate) fn run(project: &Project) -> Result<(), String> {
     Ok(())
 }
 
-/// The program, installed below cargo's target folder unless it is there.
+/// Returns the path of mdBook, and installs it below cargo's target folder if it is missing.
 fn install(project: &Project) -> Result<PathBuf, String> {
     let folder = project.target().join("tools");
     let program = folder.join("bin").join("mdbook");
@@ -58,7 +58,7 @@ fn install(project: &Project) -> Result<PathBuf, String> {
     }
     let mut install = command::command(&project.root, &["cargo", "install", "mdbook"]);
     install
-        // Without optimising, it is there in half the time; making the book takes it a second.
+        // Without optimization, the installation takes half the time, and building the book a second.
         .args(["--version", VERSION, "--locked", "--debug", "--force"])
         .args(["--no-default-features", "--features", "search"])
         .arg("--root")
@@ -73,7 +73,7 @@ fn install(project: &Project) -> Result<PathBuf, String> {
     Err(format!("`{}` is not {GREETING}", found.trim()))
 }
 
-/// Every file of the built book, with the text of the pages.
+/// Collects all files of the built book, with the content of the pages.
 fn collect(book: &Path, folder: &Path, pages: &mut Vec<Page>) -> Result<(), String> {
     let explain = |error| format!("cannot read `{}`: {error}", folder.display());
     for entry in fs::read_dir(folder).map_err(explain)? {

@@ -1,4 +1,4 @@
-//! Looks for input that breaks what must always hold, with `cargo-fuzz`.
+//! Fuzzing with `cargo-fuzz`.
 
 mod seeds;
 mod turns;
@@ -10,17 +10,17 @@ use std::process::Command;
 use crate::command;
 use crate::project::Project;
 
-/// The version that the targets were written against.
+/// The pinned version of `cargo-fuzz`.
 const CARGO_FUZZ: &str = "0.13.2";
 
-/// Where the targets are, below the project's root.
+/// The folder of the targets, relative to the project's root.
 const TARGETS: &str = "fuzz/targets";
 
-/// Fuzzes the targets called `names`, or all of them, for `seconds` each.
+/// Fuzzes the targets `names`, or all if it is empty, for `seconds` each.
 ///
 /// # Errors
 ///
-/// What could not be prepared, and every target for which an input was found.
+/// The preparation fails, or an input was found for a target.
 pub(crate) fn run(project: &Project, names: &[&str], seconds: u32) -> Result<(), String> {
     let all = targets(project)?;
     if let Some(unknown) = names
@@ -52,7 +52,7 @@ pub(crate) fn run(project: &Project, names: &[&str], seconds: u32) -> Result<(),
     ))
 }
 
-/// The names of all targets, as their manifest lists them.
+/// Returns the names of all targets in their manifest.
 fn targets(project: &Project) -> Result<Vec<String>, String> {
     let manifest = project.root.join(TARGETS).join("Cargo.toml");
     let text = fs::read_to_string(&manifest).map_err(|error| explain(&manifest, &error))?;
@@ -84,7 +84,7 @@ fn install(project: &Project) -> Result<(), String> {
     ))
 }
 
-/// `cargo-fuzz` with the compiler that it needs. Our code has no unsafe block, so no sanitizer slows it down.
+/// Creates a command that runs `cargo-fuzz` with a nightly compiler. Our code has no unsafe block, so no sanitizer slows it down.
 fn cargo_fuzz(project: &Project, arguments: &[&str]) -> Command {
     let program = project.target().join("tools/bin/cargo-fuzz");
     let mut command = command::command(&project.root, &[&program.to_string_lossy()]);

@@ -1,4 +1,4 @@
-//! Inputs to begin with: the plans, tools and expressions that the tests hold.
+//! Seed inputs: the plans, tools and expressions of the tests.
 
 use std::fs;
 use std::path::Path;
@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::explain;
 use crate::project::{Project, ProjectFile};
 
-/// Writes the seeds of `target` into the folder `corpus`, beside what was found there before.
+/// Writes the seeds of `target` into the folder `corpus`, and keeps the inputs that were found before.
 ///
 /// # Errors
 ///
-/// Which file could not be read or written.
+/// A file cannot be read or written.
 pub(super) fn write(project: &Project, target: &str, corpus: &Path) -> Result<(), String> {
     fs::create_dir_all(corpus).map_err(|error| explain(corpus, &error))?;
     for (number, seed) in seeds(&project.files()?, target).iter().enumerate() {
@@ -69,7 +69,7 @@ fn seeds(files: &[ProjectFile], target: &str) -> Vec<String> {
         dialect => {
             let named = format!("/{dialect}/");
             let ending = format!(".{dialect}.");
-            let any = dialect == "any-notation";
+            let any = dialect == "any-dialect";
             seeds.extend(
                 golden
                     .filter(|file| any || file.path.contains(&named) || file.path.contains(&ending))
@@ -86,13 +86,13 @@ fn seeds(files: &[ProjectFile], target: &str) -> Vec<String> {
     seeds
 }
 
-/// What simulated tools answer.
+/// Returns the results of simulated tools.
 fn answers(tools: &Value) -> Value {
     let tools = tools.as_object().into_iter().flatten();
     tools.map(|(_, tool)| tool["returns"].clone()).collect()
 }
 
-/// JSON without layout; a text is a plan that is no JSON, and stays as it is.
+/// Returns a value as JSON without whitespace; a text is a plan that is no JSON and returned unchanged.
 fn json(value: &Value) -> String {
     value
         .as_str()

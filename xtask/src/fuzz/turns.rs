@@ -1,4 +1,4 @@
-//! One target after another, as many at once as there are processors.
+//! Execution of targets, as many at once as there are processors.
 
 use std::fs::{self, File};
 use std::process::{Command, Stdio};
@@ -8,14 +8,14 @@ use std::{slice, thread};
 use super::{artifacts, binary, corpus, explain, home};
 use crate::project::Project;
 
-/// What libFuzzer must not exceed: seconds for one input, megabytes in all, bytes of one input.
+/// The limits for libFuzzer: seconds for one input, megabytes of memory, bytes of one input.
 const BOUNDS: &[&str] = &["-timeout=10", "-rss_limit_mb=2048", "-max_len=16384"];
 
-/// Fuzzes `targets` for `seconds` each, and gives those for which an input was found.
+/// Fuzzes `targets` for `seconds` each, and returns those for which an input was found.
 ///
 /// # Errors
 ///
-/// What could not be written or started.
+/// A file cannot be written, or a process cannot be started.
 pub(super) fn run<'a>(
     project: &Project,
     targets: &[&'a String],
@@ -40,7 +40,7 @@ pub(super) fn run<'a>(
     Ok(found)
 }
 
-/// Fuzzes whatever waits, until nothing does.
+/// Fuzzes targets from the queue until it is empty.
 fn work<'a>(
     project: &Project,
     waiting: &Mutex<slice::Iter<'_, &'a String>>,
@@ -56,7 +56,7 @@ fn work<'a>(
     Ok(found)
 }
 
-/// Whether nothing was found for `target`.
+/// Returns true if no input was found for `target`.
 fn fuzz(project: &Project, target: &str, seconds: u32) -> Result<bool, String> {
     let artifacts = artifacts(project).join(target);
     let log = home(project).join("logs").join(format!("{target}.txt"));
@@ -97,7 +97,7 @@ fn fuzz(project: &Project, target: &str, seconds: u32) -> Result<bool, String> {
     Ok(status.success())
 }
 
-/// A figure of those that libFuzzer prints at its end.
+/// Returns a figure that libFuzzer prints at its end.
 fn figure<'a>(said: &'a str, name: &str) -> Option<&'a str> {
     let after = said.rsplit_once(&format!("stat::{name}:"))?.1;
     after.split_whitespace().next()

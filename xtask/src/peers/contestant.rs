@@ -1,11 +1,11 @@
-//! A process that runs plans when it is its turn.
+//! Processes that run plans in turn.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::Value;
 
-/// One system with its settings, ready and waiting.
+/// A running process of one system with its settings.
 #[derive(Debug)]
 pub(super) struct Contestant {
     pub(super) name: &'static str,
@@ -15,11 +15,11 @@ pub(super) struct Contestant {
 }
 
 impl Contestant {
-    /// Starts it.
+    /// Starts the process.
     ///
     /// # Errors
     ///
-    /// Why it does not start.
+    /// The process does not start.
     pub(super) fn start(name: &'static str, mut command: Command) -> Result<Self, String> {
         let explain = |error| format!("cannot start {name}: {error}");
         let mut process = command
@@ -38,11 +38,11 @@ impl Contestant {
         }
     }
 
-    /// Lets it run the shape of this number, and gives the seconds that each run took.
+    /// Runs the shape with this number, and returns the seconds of each run.
     ///
     /// # Errors
     ///
-    /// That it did not answer, because something came out wrong.
+    /// The process ends without an answer, because a run had a wrong result.
     pub(super) fn turn(&mut self, shape: usize) -> Result<Vec<f64>, String> {
         let explain = |error| format!("{} cannot be asked: {error}", self.name);
         writeln!(self.questions, "{shape}").map_err(explain)?;
@@ -63,8 +63,7 @@ fn seconds(line: &str) -> Option<Vec<f64>> {
 }
 
 impl Drop for Contestant {
-    /// It must not outlive the comparison, however that ended. One that has ended already cannot be killed, which is
-    /// as good.
+    /// Kills the process. A process that has ended already cannot be killed, so errors are ignored.
     fn drop(&mut self) {
         self.process.kill().ok();
         self.process.wait().ok();

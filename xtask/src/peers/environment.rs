@@ -1,6 +1,6 @@
-//! Python environments with the other systems, in the versions that the drivers were written against.
+//! Python environments with the other systems, in pinned versions.
 
-use crate::environment::{Environment, Registry};
+use crate::install::{Environment, Registry};
 
 pub(crate) const MCP_CLI: Environment = Environment {
     folder: "mcp-cli",
@@ -16,10 +16,10 @@ pub(crate) const MCP_CLI: Environment = Environment {
 pub(crate) const CONCIERGE: Environment = Environment {
     folder: "concierge",
     registry: Registry::PyPi,
-    // It does not work with the second major version of the protocol's package, and does not say so.
+    // It fails silently with the second major version of the MCP package.
     packages: &["concierge-sdk==0.8.0", "mcp==1.30.0"],
     programs: &[INTERPRETER],
 };
 
-/// Where an environment has its interpreter.
+/// The path of the interpreter in an environment.
 pub(super) const INTERPRETER: &str = "bin/python";

@@ -1,4 +1,4 @@
-//! The comparison with other systems that run plans: the same shapes on each, in turn, in one table.
+//! Comparison with other systems that run plans: each runs the same shapes in turn.
 
 mod contestant;
 mod environment;
@@ -10,21 +10,21 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::command;
-use crate::environment::Environment;
+use crate::install::Environment;
 use crate::project::Project;
 use contestant::Contestant;
 use environment::INTERPRETER;
 pub(crate) use environment::{CONCIERGE, MCP_CLI};
 use table::{Shape, Table};
 
-/// How often each has its turn with a shape.
+/// The number of turns that each system has with a shape.
 const ROUNDS: usize = 7;
 
-/// Installs the other systems unless they are there, measures, and prints a table; all figures go to `json`, if given.
+/// Installs the missing systems, measures all of them, and prints a table. Writes all figures to `json` if given.
 ///
 /// # Errors
 ///
-/// What could not be installed, built or run, or who came to a wrong result.
+/// An installation, a build or a run fails, or a result is wrong.
 pub(crate) fn run(project: &Project, json: Option<&str>) -> Result<(), String> {
     let folder = project.target().join("peers");
     fs::create_dir_all(&folder)
@@ -46,7 +46,7 @@ pub(crate) fn run(project: &Project, json: Option<&str>) -> Result<(), String> {
     let driver = |python: &str, name: &str, options: &[&str]| {
         let script = drivers.join(name);
         let mut line = command::command(&folder, &[python, &script.to_string_lossy()]);
-        // What the others keep below a person's home folder is neither read nor touched, and nothing is left beside the drivers.
+        // So that nothing in a person's home folder is read or changed, and no bytecode is written beside the drivers.
         line.arg(&shapes_file)
             .args(options)
             .env("HOME", folder.join("home"))
@@ -54,7 +54,7 @@ pub(crate) fn run(project: &Project, json: Option<&str>) -> Result<(), String> {
         line
     };
     for file in ["kept.db", "kept.db-wal", "kept.db-shm"] {
-        // What another comparison kept has run ids that this one wants.
+        // The store of an earlier comparison has runs with the ids of this one.
         let _ = fs::remove_file(folder.join(file));
     }
     let mut contestants = [
@@ -77,7 +77,7 @@ pub(crate) fn run(project: &Project, json: Option<&str>) -> Result<(), String> {
     let names = contestants.each_ref().map(|contestant| contestant.name);
     let mut table = Table::new(shapes, &names);
     for shape in 0..table.shapes() {
-        // The turns of the first round warm up.
+        // The first round warms up.
         for round in 0..=ROUNDS {
             for (number, contestant) in contestants.iter_mut().enumerate() {
                 let seconds = contestant.turn(shape)?;
@@ -94,7 +94,7 @@ pub(crate) fn run(project: &Project, json: Option<&str>) -> Result<(), String> {
     }
 }
 
-/// Builds our side and gives the path of its program.
+/// Builds our side, and returns the path of its program.
 fn build(project: &Project) -> Result<String, String> {
     let line = [
         "cargo",
@@ -110,7 +110,7 @@ fn build(project: &Project) -> Result<String, String> {
     Ok(program.to_string_lossy().into_owned())
 }
 
-/// Which versions of the other systems were measured.
+/// Returns the versions of the other systems.
 fn versions() -> Value {
     let packages = |environment: Environment| Value::from(environment.packages);
     serde_json::json!({"mcp-cli": packages(MCP_CLI), "Concierge": packages(CONCIERGE)})

@@ -1,24 +1,24 @@
-//! What was measured, as medians and ratios.
+//! Measured times, as medians and ratios.
 
 use std::fmt;
 
 use serde_json::{Value, json};
 
-/// What is known of a shape ahead.
+/// The description of a shape.
 #[derive(Debug)]
 pub(super) struct Shape {
     name: String,
     steps: usize,
-    /// The seconds that it takes where nothing but sleeping takes time.
+    /// The duration in seconds if only sleeping took time.
     ideal: f64,
 }
 
 impl Shape {
-    /// The shapes of a description that our side gave.
+    /// Parses the description that our side prints.
     ///
     /// # Errors
     ///
-    /// That it is not one.
+    /// The text is no such description.
     pub(super) fn all(described: &str) -> Result<Vec<Self>, String> {
         let shape = |shape: &Value| {
             Some(Self {
@@ -40,23 +40,23 @@ impl Shape {
 pub(super) struct Table<'a> {
     shapes: Vec<Shape>,
     contestants: &'a [&'static str],
-    /// By shape and contestant: for each round, the median of the turn's runs.
+    /// The median of the runs of each turn, by shape, contestant and round.
     rounds: Vec<Vec<Vec<f64>>>,
 }
 
-/// One line: a contestant with a shape.
+/// A row: one contestant with one shape.
 #[derive(Debug, PartialEq)]
 struct Line {
     median: f64,
     least: f64,
     most: f64,
-    /// The median of what it took against the first contestant in the same round, and the least of that.
+    /// The median and the minimum of the ratios to the first contestant in the same round.
     ratio: f64,
     least_ratio: f64,
 }
 
 impl<'a> Table<'a> {
-    /// Nothing is measured yet; the `contestants` are compared with the first.
+    /// Creates an empty table. The `contestants` are compared with the first one.
     pub(super) fn new(shapes: Vec<Shape>, contestants: &'a [&'static str]) -> Self {
         let rounds = vec![vec![Vec::new(); contestants.len()]; shapes.len()];
         Self {
@@ -66,12 +66,12 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// How many shapes there are.
+    /// Returns the number of shapes.
     pub(super) fn shapes(&self) -> usize {
         self.shapes.len()
     }
 
-    /// A turn of a contestant with a shape took so many `seconds`, run by run.
+    /// Adds a turn of a contestant with a shape, given the `seconds` of each run.
     pub(super) fn add(&mut self, shape: usize, contestant: usize, seconds: Vec<f64>) {
         self.rounds[shape][contestant].push(median(seconds));
     }
@@ -89,7 +89,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// All figures, with every round, in seconds.
+    /// Returns all figures of all rounds, in seconds.
     pub(super) fn to_json(&self, versions: Value) -> Value {
         let mut lines = Vec::new();
         for (shape, of) in self.shapes.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Everything that must hold before a change is merged, with the time that each part took.
+//! All checks that must pass before a change is merged, with their durations.
 
 mod stage;
 mod tally;
@@ -7,15 +7,16 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::command::{command, output, run as run_command};
+use crate::install::{judges, servers};
 use crate::project::Project;
-use crate::{book, deps, judges, null_device, package, semver, servers, tidy};
+use crate::{book, deps, null_device, package, semver, tidy};
 use stage::{Outcome, Summary};
 use tally::Tally;
 
-/// One part of the whole.
+/// A check, which returns its counts.
 type Check = fn(&Project) -> Result<Tally, String>;
 
-/// The quick ones come first. Each runs whatever became of those before, so that one look tells all.
+/// The stages, the quick ones first. Each runs even if earlier ones failed, so that one run reports all failures.
 const STAGES: &[(&str, Check)] = &[
     ("format", format),
     ("tidy", |project| tidy::run(project).map(|()| Tally::NONE)),
@@ -40,7 +41,7 @@ const STAGES: &[(&str, Check)] = &[
     }),
 ];
 
-/// Runs all stages and ends with the line `N passed, N failed`; a failed stage other than the tests counts as one.
+/// Runs all stages, and ends with the line `N passed, N failed`, which counts a failed stage other than the tests as one.
 pub(crate) fn run(project: &Project) -> ExitCode {
     let mut summary = Summary::default();
     for (name, check) in STAGES {
@@ -82,7 +83,7 @@ fn clippy(project: &Project) -> Result<Tally, String> {
     run_command(command(&project.root, &line)).map(|()| Tally::NONE)
 }
 
-/// The library alone, as those who embed it build it.
+/// Checks the library without the features of the program, as embedders build it.
 fn library(project: &Project) -> Result<Tally, String> {
     let line = [
         "cargo",
@@ -116,11 +117,11 @@ fn tests(project: &Project) -> Result<Tally, String> {
         let install = ["cargo", "install", "--locked", "cargo-nextest"];
         run_command(command(&project.root, &install))?;
     }
-    // Nextest keeps its reports below the root, wherever cargo builds.
+    // Nextest writes its reports below the project's root, wherever cargo builds.
     let report = project.root.join("target/nextest/default/junit.xml");
-    // An old report must not speak for a run that never came to write one.
+    // Otherwise the report of an earlier run would count if this run fails before it writes one.
     let _ = std::fs::remove_file(&report);
-    // Tests start programs of other packages, which nextest does not build; a test that had to do so itself would seem slow.
+    // Tests start programs of other packages, which nextest does not build. Built within a test, they would make it seem slow.
     let build = ["cargo", "build", "--quiet", "--workspace", "--bins"];
     run_command(command(&project.root, &build))?;
     let line = ["cargo", "nextest", "run", "--workspace", "--no-fail-fast"];

@@ -1,11 +1,11 @@
-//! What became of the stages, as a table with a last line that counts.
+//! Outcomes of the stages, printed as a table with a last line that counts.
 
 use std::fmt;
 use std::time::Duration;
 
 use super::tally::Tally;
 
-/// What became of one stage.
+/// The outcome of one stage.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) name: &'static str,
@@ -13,7 +13,7 @@ pub(super) struct Outcome {
     pub(super) result: Result<Tally, String>,
 }
 
-/// What became of all stages so far.
+/// The outcomes of all stages so far.
 #[derive(Debug, Default)]
 pub(super) struct Summary(Vec<Outcome>);
 
@@ -23,7 +23,7 @@ impl Summary {
         self.0.push(outcome);
     }
 
-    /// Whether nothing failed.
+    /// Returns true if all stages passed.
     pub(super) fn is_success(&self) -> bool {
         self.0.iter().all(Outcome::is_success)
     }

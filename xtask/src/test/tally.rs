@@ -1,4 +1,4 @@
-//! How many tests passed and failed, read from what the test runners say.
+//! Counts of passed and failed tests, parsed from the output of test runners.
 
 /// Counts of tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -8,13 +8,13 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Of what has no tests.
+    /// The counts of a stage without tests.
     pub(super) const NONE: Self = Self {
         passed: 0,
         failed: 0,
     };
 
-    /// Reads the lines `test result: ok. N passed; N failed; …`.
+    /// Sums the lines `test result: ok. N passed; N failed; …`.
     pub(super) fn of_doctests(text: &str) -> Self {
         let mut tally = Self::NONE;
         for line in text.lines().filter(|line| line.starts_with("test result:")) {
@@ -24,7 +24,7 @@ impl Tally {
         tally
     }
 
-    /// Reads the first element of nextest's report in the JUnit format.
+    /// Parses the first element of nextest's JUnit report.
     pub(super) fn of_nextest(report: &str) -> Self {
         let all = report
             .split_once("<testsuites ")

@@ -1,8 +1,8 @@
-//! Every diagnostic code has a page and a golden case, and every page has a code.
+//! Diagnostic codes: each has a page and a golden case, and each page belongs to a code.
 
 use std::collections::BTreeSet;
 
-use super::Finding;
+use super::Violation;
 use crate::project::ProjectFile;
 
 const TABLE: &str = "crates/core/src/diagnostic/code.rs";
@@ -10,19 +10,19 @@ const PAGES: &str = "docs/codes/";
 const GOLDEN: &str = "/tests/golden/";
 
 /// Compares the table of codes with the pages and the golden cases.
-pub(super) fn check(files: &[ProjectFile]) -> Vec<Finding> {
+pub(super) fn check(files: &[ProjectFile]) -> Vec<Violation> {
     let Some(table) = files.iter().find(|file| file.path == TABLE) else {
         return vec![format!("{TABLE}: the table of codes is not there")];
     };
     let codes = codes_in(&table.text);
-    let mut findings = Vec::new();
+    let mut violations = Vec::new();
     for code in &codes {
         let page = format!("{PAGES}{code}.md");
         if !files.iter().any(|file| file.path == page) {
-            findings.push(format!("{page}: `{code}` has no page"));
+            violations.push(format!("{page}: `{code}` has no page"));
         }
         if !files.iter().any(|file| is_golden_case(&file.path, code)) {
-            findings.push(format!("{TABLE}: `{code}` has no golden case"));
+            violations.push(format!("{TABLE}: `{code}` has no golden case"));
         }
     }
     for file in files {
@@ -31,10 +31,10 @@ pub(super) fn check(files: &[ProjectFile]) -> Vec<Finding> {
         };
         let code = page.trim_end_matches(".md");
         if code.starts_with("PW") && !codes.contains(code) {
-            findings.push(format!("{}: there is no code `{code}`", file.path));
+            violations.push(format!("{}: there is no code `{code}`", file.path));
         }
     }
-    findings
+    violations
 }
 
 fn codes_in(table: &str) -> BTreeSet<&str> {
@@ -71,7 +71,7 @@ mod tests {
             text: String::new(),
         });
         let files: Vec<ProjectFile> = std::iter::once(table).chain(others).collect();
-        assert_eq!(check(&files), expected, "the findings for {paths:?}");
+        assert_eq!(check(&files), expected, "violations of {paths:?}");
     }
 
     #[test]

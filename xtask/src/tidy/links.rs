@@ -1,31 +1,30 @@
-//! Links between the project's Markdown files lead somewhere.
+//! Links between the project's Markdown files.
 
 use std::collections::HashSet;
 
-use super::Finding;
-use crate::path::resolve;
-use crate::project::ProjectFile;
+use super::Violation;
+use crate::project::{ProjectFile, resolve};
 
-/// Where the project's files are on the net: the book cannot link to those outside of `docs` otherwise.
+/// The published location of the project's files, which the book links to for files outside of `docs`.
 const PUBLISHED: &str = "https://github.com/planwright/planwright/blob/main/";
 
-/// Follows every link that stays within the project.
-pub(super) fn check(files: &[ProjectFile]) -> Vec<Finding> {
-    let mut findings = Vec::new();
+/// Checks all links within the project.
+pub(super) fn check(files: &[ProjectFile]) -> Vec<Violation> {
+    let mut violations = Vec::new();
     for file in files.iter().filter(|file| file.is_markdown()) {
         for (line, target) in links(&file.text) {
             if !leads_somewhere(files, file, &target) {
-                findings.push(format!(
+                violations.push(format!(
                     "{}:{line}: the link to `{target}` leads nowhere",
                     file.path
                 ));
             }
         }
     }
-    findings
+    violations
 }
 
-/// The targets of all links, with their lines.
+/// Returns the targets of all links, with line numbers.
 fn links(text: &str) -> Vec<(usize, String)> {
     let mut links = Vec::new();
     for (line, words) in prose(text) {
@@ -39,7 +38,7 @@ fn links(text: &str) -> Vec<(usize, String)> {
     links
 }
 
-/// The lines that are no code, with inline code left out.
+/// Returns the lines outside of code blocks, with line numbers and without inline code.
 fn prose(text: &str) -> Vec<(usize, String)> {
     let mut lines = Vec::new();
     let mut in_code = false;
@@ -76,7 +75,7 @@ fn leads_somewhere(files: &[ProjectFile], from: &ProjectFile, target: &str) -> b
     }
 }
 
-/// The anchors that a reader of Markdown gives to the headings.
+/// Returns the anchors of all headings.
 fn anchors(text: &str) -> HashSet<String> {
     let mut in_code = false;
     let mut anchors = HashSet::new();
@@ -107,7 +106,7 @@ mod tests {
             file("README.md", "# Read me\n\n## Why `this`?\n"),
             file("docs/page.md", text),
         ];
-        assert_eq!(check(&files), expected, "the findings for {text}");
+        assert_eq!(check(&files), expected, "violations of {text}");
     }
 
     #[test]

@@ -1,46 +1,46 @@
-//! House rules that no compiler knows.
+//! Style rules that the compiler does not check.
 
+mod boundaries;
 mod captions;
 mod codes;
+mod forbidden;
 mod links;
-mod rooms;
 mod rust_text;
 mod sizes;
 mod summary;
-mod words;
 
 use crate::project::Project;
 
-/// A rule that is broken somewhere: `path:line: what is the matter`.
-type Finding = String;
+/// A violated rule, as `path:line: message`.
+type Violation = String;
 
-/// Looks at every file of the project.
+/// Checks all files of the project.
 ///
 /// # Errors
 ///
-/// All findings.
+/// All violations.
 pub(crate) fn run(project: &Project) -> Result<(), String> {
     let files = project.files()?;
-    let mut findings: Vec<Finding> = Vec::new();
+    let mut violations: Vec<Violation> = Vec::new();
     for file in &files {
-        findings.extend(captions::check(file));
-        findings.extend(rooms::check(file));
-        findings.extend(words::check(file));
+        violations.extend(captions::check(file));
+        violations.extend(boundaries::check(file));
+        violations.extend(forbidden::check(file));
     }
-    findings.extend(codes::check(&files));
-    findings.extend(links::check(&files));
-    findings.extend(summary::check(&files));
+    violations.extend(codes::check(&files));
+    violations.extend(links::check(&files));
+    violations.extend(summary::check(&files));
 
     let sizes = sizes::measure(&files);
     println!("{sizes}");
-    findings.extend(sizes.findings());
+    violations.extend(sizes.violations());
 
-    if findings.is_empty() {
+    if violations.is_empty() {
         return Ok(());
     }
     Err(format!(
-        "{} house rules are broken\n  {}",
-        findings.len(),
-        findings.join("\n  ")
+        "{} style rules are violated\n  {}",
+        violations.len(),
+        violations.join("\n  ")
     ))
 }

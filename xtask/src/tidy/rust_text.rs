@@ -1,7 +1,6 @@
-//! Tells code, comments and text literals of a Rust file apart, without knowing more of the language.
+//! Separation of Rust source into code, comments and literals, without parsing.
 
-/// A Rust file seen twice. Both views have the lines of the file; what belongs to the other view, and every text
-/// literal, is blank.
+/// Two views of a Rust file with the same lines. In each, the other view and all literals are blank.
 #[derive(Debug)]
 pub(crate) struct RustText {
     pub(crate) code: String,
@@ -16,7 +15,7 @@ enum Part {
 }
 
 impl RustText {
-    /// Splits `text`.
+    /// Creates the views of `text`.
     pub(crate) fn new(text: &str) -> Self {
         let mut views = Self {
             code: String::with_capacity(text.len()),
@@ -51,7 +50,7 @@ impl RustText {
     }
 }
 
-/// What `rest` begins with, and how many bytes of it that is.
+/// Returns the kind and the length of the first part of `rest`.
 fn next_part(rest: &str, in_word: bool) -> (Part, usize) {
     let first = rest.chars().next().map_or(1, char::len_utf8);
     if rest.starts_with("//") {
@@ -106,7 +105,7 @@ fn quoted(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// The length of a character literal; a lifetime is none.
+/// Returns the length of a character literal, or `None` for a lifetime.
 fn character(rest: &str) -> Option<usize> {
     let mut letters = rest.chars().skip(1);
     let inner = letters.next()?;
@@ -116,7 +115,7 @@ fn character(rest: &str) -> Option<usize> {
     None
 }
 
-/// The length of a raw text literal, such as `br##"…"##`.
+/// Returns the length of a raw string literal, such as `br##"…"##`.
 fn raw(rest: &str) -> Option<usize> {
     let after = rest.strip_prefix(['b', 'c']).unwrap_or(rest);
     let after = after.strip_prefix('r')?;

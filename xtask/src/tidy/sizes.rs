@@ -1,21 +1,21 @@
-//! Rooms stay small: how long the files are.
+//! Lengths of the Rust files.
 
 use std::fmt;
 
-use super::Finding;
+use super::Violation;
 use crate::project::ProjectFile;
 
-/// The longest file that is let through.
-const HIGHEST: usize = 800;
-/// Files above this are listed, and at most a tenth of all may be.
-const HIGH: usize = 400;
-/// Half of all files are at most this long.
-const USUAL: usize = 150;
+/// The maximum length of a file.
+const MAX_LINES: usize = 800;
+/// The maximum of the ninetieth percentile. Longer files are listed.
+const MAX_PERCENTILE: usize = 400;
+/// The maximum median.
+const MAX_MEDIAN: usize = 150;
 
 /// The lengths of all Rust files, in lines.
 #[derive(Debug)]
 pub(super) struct Sizes {
-    /// Sorted by length.
+    /// The lengths and paths, sorted by length.
     files: Vec<(usize, String)>,
 }
 
@@ -31,26 +31,29 @@ pub(super) fn measure(files: &[ProjectFile]) -> Sizes {
 }
 
 impl Sizes {
-    /// The limits that are broken.
-    pub(super) fn findings(&self) -> Vec<Finding> {
-        let mut findings: Vec<Finding> = self
+    /// Returns the violated limits.
+    pub(super) fn violations(&self) -> Vec<Violation> {
+        let mut violations: Vec<Violation> = self
             .files
             .iter()
-            .filter(|(lines, _)| *lines > HIGHEST)
-            .map(|(lines, path)| format!("{path}: {lines} lines, more than {HIGHEST}"))
+            .filter(|(lines, _)| *lines > MAX_LINES)
+            .map(|(lines, path)| format!("{path}: {lines} lines, more than {MAX_LINES}"))
             .collect();
-        for (name, part, limit) in [("median", 50, USUAL), ("ninetieth percentile", 90, HIGH)] {
+        for (name, part, limit) in [
+            ("median", 50, MAX_MEDIAN),
+            ("ninetieth percentile", 90, MAX_PERCENTILE),
+        ] {
             let lines = self.percentile(part);
             if lines > limit {
-                findings.push(format!(
+                violations.push(format!(
                     "the {name} of the file lengths is {lines} lines, more than {limit}"
                 ));
             }
         }
-        findings
+        violations
     }
 
-    /// The length that `part` of a hundred files do not exceed.
+    /// Returns the length that `part` percent of the files do not exceed.
     fn percentile(&self, part: usize) -> usize {
         let index = (self.files.len() * part).div_ceil(100).saturating_sub(1);
         self.files.get(index).map_or(0, |(lines, _)| *lines)
@@ -66,7 +69,11 @@ impl fmt::Display for Sizes {
             self.percentile(50),
             self.percentile(90)
         )?;
-        for (lines, path) in self.files.iter().filter(|(lines, _)| *lines > HIGH) {
+        for (lines, path) in self
+            .files
+            .iter()
+            .filter(|(lines, _)| *lines > MAX_PERCENTILE)
+        {
             write!(f, "\n  long: {path}: {lines} lines")?;
         }
         Ok(())
@@ -85,7 +92,7 @@ mod tests {
                 text: "x\n".repeat(*lines),
             })
             .collect();
-        assert_eq!(measure(&files).findings(), expected, "{lengths:?}");
+        assert_eq!(measure(&files).violations(), expected, "{lengths:?}");
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! The book's table of contents lists every page of `docs`.
+//! Completeness of the book's table of contents.
 
-use super::Finding;
+use super::Violation;
 use crate::project::ProjectFile;
 
 const SUMMARY: &str = "docs/SUMMARY.md";
 
-/// Looks for pages that the book would leave out.
-pub(super) fn check(files: &[ProjectFile]) -> Vec<Finding> {
+/// Reports pages of `docs` that the table of contents does not list.
+pub(super) fn check(files: &[ProjectFile]) -> Vec<Violation> {
     let Some(summary) = files.iter().find(|file| file.path == SUMMARY) else {
         return vec![format!("{SUMMARY}: the book has no table of contents")];
     };

@@ -1,26 +1,29 @@
-//! A run as a file.
+//! Export of runs.
 
 use planwright_core::Value;
 use rusqlite::Connection;
 use serde::Serialize;
 
-use super::lines::{DecisionV1, EXPORT_FORMAT, EndV1, EntryV1, HeadV1, LineV1, RunV1, ValueV1};
-use crate::decision;
-use crate::entries;
-use crate::error::{Fault, StoreError};
+use super::lines::{
+    EXPORT_FORMAT, ExportFooterV1, ExportHeaderV1, ExportLineV1, ExportedDecisionV1,
+    ExportedEntryV1, ExportedRunV1, ExportedValueV1,
+};
+use crate::decisions;
+use crate::error::{QueryError, StoreError};
 use crate::format::{Digest, JOURNAL_FORMAT, parse_value};
+use crate::numbers::to_i64;
 use crate::run::{self, unreadable};
 use crate::store::Store;
 
-/// How many entries are read at a time.
-const CHUNK: i64 = 512;
+/// The number of entries that one query reads.
+const ENTRIES_PER_READ: i64 = 512;
 
 impl Store {
-    /// Everything of a run as a text that [`Store::import`] takes in, in this store or another.
+    /// Exports a run as a text for [`Store::import`].
     ///
     /// # Errors
     ///
-    /// Those of [`Store::run`]; [`StoreError::Format`] where a newer version has written it.
+    /// Those of [`Store::run`]; [`StoreError::Format`] if a newer version has written it.
     pub fn export(&self, selector: &str) -> Result<String, StoreError> {
         self.read(|connection| {
             let (run, id) = run::find(connection, selector)?;
@@ -29,65 +32,71 @@ impl Store {
     }
 }
 
-/// The text of a run, all of it as it is at one moment.
-pub(super) fn export(connection: &Connection, run: i64, id: &str) -> Result<String, Fault> {
+/// Returns the text of a run, which the caller's transaction makes consistent.
+pub(super) fn export(connection: &Connection, run: i64, id: &str) -> Result<String, QueryError> {
     run::check_format(connection, run, id)?;
-    let read =
-        |json: String| parse_value(&json).map_err(|reason| Fault::Store(unreadable(id, &reason)));
+    let read = |json: String| {
+        parse_value(&json).map_err(|reason| QueryError::Store(unreadable(id, &reason)))
+    };
     let mut text = String::new();
-    let mut end = EndV1::default();
+    let mut end = ExportFooterV1::default();
     add(&mut text, id, &head(connection, run, &read)?)?;
     for (digest, json) in values(connection, run)? {
+        // Damage must not spread to other stores.
         let is_intact = digest.check(&json);
-        is_intact.map_err(|reason| Fault::Store(unreadable(id, &reason)))?;
+        is_intact.map_err(|reason| QueryError::Store(unreadable(id, &reason)))?;
         let json = read(json)?;
-        add(&mut text, id, &LineV1::Value(ValueV1 { digest, json }))?;
+        add(
+            &mut text,
+            id,
+            &ExportLineV1::Value(ExportedValueV1 { digest, json }),
+        )?;
         end.values += 1;
     }
     loop {
-        let from = i64::try_from(end.entries).unwrap_or(i64::MAX);
-        let rows = entries::rows(connection, run, id, from, CHUNK)?;
+        let from = to_i64(end.entries);
+        let rows = run::rows(connection, run, id, from, ENTRIES_PER_READ)?;
         if rows.is_empty() {
             break;
         }
         for row in rows {
-            let entry = EntryV1 {
+            let entry = ExportedEntryV1 {
                 at_ns: row.at_ns,
                 turn: row.turn,
                 kind: row.kind,
                 body: read(row.body)?,
             };
-            add(&mut text, id, &LineV1::Entry(entry))?;
+            add(&mut text, id, &ExportLineV1::Entry(entry))?;
             end.entries += 1;
         }
     }
-    for (_, written) in decision::rows_after(connection, run, 0)? {
-        let decision = DecisionV1 {
-            at: read(written.address)?,
-            call_digest: written.digest,
-            approved: written.approved,
-            args: written.args.map(&read).transpose()?,
-            because: written.because,
-            by: written.by,
-            decided_ns: written.decided_ns,
+    for (_, row) in decisions::rows_after(connection, run, 0)? {
+        let decision = ExportedDecisionV1 {
+            at: read(row.address)?,
+            call_digest: row.digest,
+            approved: row.approved,
+            args: row.args.map(&read).transpose()?,
+            because: row.because,
+            by: row.by,
+            decided_ns: row.decided_ns,
         };
-        add(&mut text, id, &LineV1::Decision(decision))?;
+        add(&mut text, id, &ExportLineV1::Decision(decision))?;
         end.decisions += 1;
     }
-    add(&mut text, id, &LineV1::End(end))?;
+    add(&mut text, id, &ExportLineV1::End(end))?;
     Ok(text)
 }
 
 fn head(
     connection: &Connection,
     run: i64,
-    read: &impl Fn(String) -> Result<Value, Fault>,
-) -> Result<HeadV1, Fault> {
+    read: &impl Fn(String) -> Result<Value, QueryError>,
+) -> Result<ExportHeaderV1, QueryError> {
     let (known, header) = connection.query_row(
         "SELECT id, plan, digest, dialect, created_ns, steps, header FROM runs WHERE key = ?1",
         [run],
         |row| {
-            let known = RunV1 {
+            let known = ExportedRunV1 {
                 id: row.get(0)?,
                 plan: row.get(1)?,
                 digest: row.get(2)?,
@@ -99,17 +108,17 @@ fn head(
             Ok((known, row.get(6)?))
         },
     )?;
-    Ok(HeadV1 {
+    Ok(ExportHeaderV1 {
         format: EXPORT_FORMAT.to_owned(),
         journal: JOURNAL_FORMAT.to_owned(),
-        run: RunV1 {
+        run: ExportedRunV1 {
             header: read(header)?,
             ..known
         },
     })
 }
 
-fn values(connection: &Connection, run: i64) -> Result<Vec<(Digest, String)>, Fault> {
+fn values(connection: &Connection, run: i64) -> Result<Vec<(Digest, String)>, QueryError> {
     let mut statement = connection.prepare_cached(
         "SELECT digest, json FROM uses JOIN blobs USING (digest) WHERE run = ?1 ORDER BY digest",
     )?;
@@ -117,9 +126,9 @@ fn values(connection: &Connection, run: i64) -> Result<Vec<(Digest, String)>, Fa
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn add(text: &mut String, id: &str, line: &impl Serialize) -> Result<(), Fault> {
+fn add(text: &mut String, id: &str, line: &impl Serialize) -> Result<(), QueryError> {
     let line = serde_json::to_string(line);
-    let line = line.map_err(|error| Fault::Store(unreadable(id, &error.to_string())))?;
+    let line = line.map_err(|error| QueryError::Store(unreadable(id, &error.to_string())))?;
     text.push_str(&line);
     text.push('\n');
     Ok(())

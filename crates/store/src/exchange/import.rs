@@ -1,66 +1,73 @@
-//! Taking in a run from a file.
+//! Import of runs.
 
 use std::collections::HashMap;
 
 use planwright_core::Value;
 
 use super::export::export;
-use super::lines::{AnyHeadV1, DecisionV1, EXPORT_FORMAT, EndV1, HeadV1, LineV1, ValueV1};
-use crate::decision::Written;
-use crate::error::{Fault, StoreError};
+use super::lines::{
+    EXPORT_FORMAT, ExportFooterV1, ExportHeaderV1, ExportLineV1, ExportedDecisionV1,
+    ExportedValueV1, FormatProbe,
+};
+use crate::decisions::DecisionRow;
+use crate::error::{QueryError, StoreError};
 use crate::format::{
-    Batch, Blob, Digest, JOURNAL_FORMAT, Reference, Row, decode, parse, resolve, value_bytes,
+    Blob, BlobRef, Digest, EntryBatch, EntryRow, JOURNAL_FORMAT, decode, parse, resolve,
+    value_bytes,
 };
 use crate::names;
+use crate::numbers::from_nanos;
 use crate::run::{self, NewRun};
 use crate::store::Store;
-use crate::times::from_nanos;
 use crate::writer::{insert_batch, update_run};
 
-/// What came of taking in a run.
+/// The result of [`Store::import`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
-    /// Its id.
+    /// The id of the run.
     pub id: String,
-    /// Whether there is one more now; it may have been there already, just as it is.
+    /// True if the run is new; false if the store had the same run already.
     pub is_new: bool,
-    /// The number of decisions in the file, none of which was taken over.
+    /// The number of decisions in the text, which are not imported.
     pub decisions: usize,
 }
 
-/// The most bytes that the values of a run may come to wherever they are written.
+/// The maximum length of the JSON of all values of a run if each occurrence is written out, in bytes.
 const MAX_WRITTEN: u64 = 4 * 1024 * 1024 * 1024;
 
-/// A run from a file, as it is to be written.
-struct Parcel {
+/// A decoded run, ready to be written.
+struct DecodedRun {
     new: NewRun,
-    batch: Batch,
-    /// The number of its decisions, which are not written.
+    batch: EntryBatch,
+    /// The number of decisions, which are not written.
     decisions: usize,
 }
 
 impl Store {
-    /// Takes in a run that [`Store::export`] gave, all of it or nothing, but for its decisions: people made them in front of
-    /// another store, and anybody can write them into a file. The run is marked as [imported](crate::RunInfo::imported).
+    /// Imports a run that [`Store::export`] wrote, in one transaction, without its decisions: they cannot be verified, since anyone
+    /// can write them into a file. The run is marked as [imported](crate::RunInfo::imported).
     ///
     /// # Errors
     ///
-    /// [`StoreError::Format`] where the text is not whole, not sound, or of a newer version; [`StoreError::Exists`] where
-    /// there is another run of its id.
+    /// [`StoreError::Format`] if the text is incomplete, invalid, or of a newer version; [`StoreError::Exists`] if another run has
+    /// its id.
     pub fn import(&self, text: &str) -> Result<Imported, StoreError> {
-        let parcel = unpack(text)
-            .map_err(|reason| StoreError::Format(format!("that is no run to take in: {reason}")))?;
-        names::check("id of a run", &parcel.new.id)?;
+        let decoded = decode_run(text).map_err(|reason| {
+            StoreError::Format(format!("the text is no exported run: {reason}"))
+        })?;
+        names::check("id of a run", &decoded.new.id)?;
         let text = text.to_owned();
         self.writer().change(move |connection| {
-            let id = parcel.new.id.clone();
-            let decisions = parcel.decisions;
-            let key = match run::insert(connection, &parcel.new) {
-                Err(Fault::Store(StoreError::Exists { what, id })) => {
+            let id = decoded.new.id.clone();
+            let decisions = decoded.decisions;
+            let key = match run::insert(connection, &decoded.new) {
+                Err(QueryError::Store(StoreError::Exists { what, id })) => {
                     let (key, _) = run::find(connection, &id)?;
-                    let known = export(connection, key, &id)?;
-                    let is_same = known == text
-                        || run::is_imported(connection, key)? && known == without_decisions(&text);
+                    let exported = export(connection, key, &id)?;
+                    // An imported run is exported without the decisions that its text may have had.
+                    let is_same = exported == text
+                        || run::is_imported(connection, key)?
+                            && exported == without_decisions(&text);
                     if is_same {
                         return Ok(Imported {
                             id,
@@ -72,9 +79,9 @@ impl Store {
                 }
                 inserted => inserted?,
             };
-            insert_batch(connection, key, 0, &parcel.batch)?;
-            update_run(connection, key, &parcel.batch.tally)?;
-            run::mark_imported(connection, key, parcel.batch.rows.len())?;
+            insert_batch(connection, key, 0, &decoded.batch)?;
+            update_run(connection, key, &decoded.batch.totals)?;
+            run::mark_imported(connection, key, decoded.batch.rows.len())?;
             Ok(Imported {
                 id,
                 is_new: true,
@@ -84,87 +91,90 @@ impl Store {
     }
 }
 
-/// Reads a file, and everything in it.
-fn unpack(text: &str) -> Result<Parcel, String> {
+/// Decodes an exported run, including all of its values, entries and decisions.
+fn decode_run(text: &str) -> Result<DecodedRun, String> {
     let mut lines = (1..).zip(text.lines());
     let (_, first) = lines.next().ok_or("it is empty")?;
     let head = head(first)?;
-    let mut parcel = Parcel {
+    let mut decoded = DecodedRun {
         new: NewRun {
             header: head.run.header,
             id: head.run.id,
             plan: head.run.plan,
             digest: head.run.digest,
             dialect: head.run.dialect,
-            steps: usize::try_from(head.run.steps).map_err(|_| "it has less than no steps")?,
+            steps: usize::try_from(head.run.steps)
+                .map_err(|_| "the number of steps is negative")?,
             created: from_nanos(head.run.created_ns),
         },
-        batch: Batch::default(),
+        batch: EntryBatch::default(),
         decisions: 0,
     };
-    let mut values = Values::default();
+    let mut values = ExportedValues::default();
     let mut end = None;
     for (number, line) in lines {
-        let told = |reason: String| format!("line {number}: {reason}");
+        let with_line = |reason: String| format!("line {number}: {reason}");
         if end.is_some() {
-            return Err(told("there is more behind its end".to_owned()));
+            return Err(with_line("there is a line after the end".to_owned()));
         }
-        match parse(line).map_err(told)? {
-            LineV1::Value(value) => take_value(value, &mut parcel, &mut values).map_err(told)?,
-            LineV1::Entry(entry) => {
-                let row = Row {
+        match parse(line).map_err(with_line)? {
+            ExportLineV1::Value(value) => {
+                add_value(value, &mut decoded, &mut values).map_err(with_line)?;
+            }
+            ExportLineV1::Entry(entry) => {
+                let row = EntryRow {
                     at_ns: entry.at_ns,
                     turn: entry.turn,
                     kind: entry.kind,
                     body: entry.body.to_json(),
                 };
-                take_entry(row, &mut parcel, &mut values).map_err(told)?;
+                add_entry(row, &mut decoded, &mut values).map_err(with_line)?;
             }
-            LineV1::Decision(decision) => {
-                written(decision).check().map_err(told)?;
-                parcel.decisions += 1;
+            ExportLineV1::Decision(decision) => {
+                decision_row(decision).check().map_err(with_line)?;
+                decoded.decisions += 1;
             }
-            LineV1::End(counts) => end = Some(counts),
+            ExportLineV1::End(counts) => end = Some(counts),
         }
     }
-    let found = EndV1 {
-        values: parcel.batch.blobs.len(),
-        entries: parcel.batch.rows.len(),
-        decisions: parcel.decisions,
+    let found = ExportFooterV1 {
+        values: decoded.batch.blobs.len(),
+        entries: decoded.batch.rows.len(),
+        decisions: decoded.decisions,
     };
     match end {
-        Some(end) if end == found => Ok(parcel),
-        Some(_) => Err("it has not as many lines as it says".to_owned()),
+        Some(end) if end == found => Ok(decoded),
+        Some(_) => Err("the number of lines is not the one that it states".to_owned()),
         None => Err("it is cut off".to_owned()),
     }
 }
 
-fn head(line: &str) -> Result<HeadV1, String> {
+fn head(line: &str) -> Result<ExportHeaderV1, String> {
     if !line.trim_start().starts_with('{') {
         return Err("its first line is no object".to_owned());
     }
-    let any: AnyHeadV1 = parse(line)?;
+    let any: FormatProbe = parse(line)?;
     match any.format.as_deref() {
         Some(EXPORT_FORMAT) => {}
         Some(other) => {
-            return Err(format!(
-                "it has the format `{other}`, which is not known here"
-            ));
+            return Err(format!("it has the unknown format `{other}`"));
         }
-        None => return Err("it does not say which format it has".to_owned()),
+        None => return Err("it names no format".to_owned()),
     }
-    let head: HeadV1 = parse(line)?;
+    let head: ExportHeaderV1 = parse(line)?;
     if head.journal != JOURNAL_FORMAT {
         let journal = head.journal;
-        return Err(format!(
-            "its entries have the format `{journal}`, which is not known here"
-        ));
+        return Err(format!("its entries have the unknown format `{journal}`"));
     }
     Ok(head)
 }
 
-fn take_value(value: ValueV1, parcel: &mut Parcel, values: &mut Values) -> Result<(), String> {
-    let ValueV1 {
+fn add_value(
+    value: ExportedValueV1,
+    decoded: &mut DecodedRun,
+    values: &mut ExportedValues,
+) -> Result<(), String> {
+    let ExportedValueV1 {
         digest,
         json: value,
     } = value;
@@ -172,28 +182,29 @@ fn take_value(value: ValueV1, parcel: &mut Parcel, values: &mut Values) -> Resul
     if Digest::of(&json) != digest {
         return Err(format!("the value is not the one of `{digest}`"));
     }
+    // Encoded anew, so the digest also proves that the value survives the round trip.
     values.stored.insert(digest, value);
-    parcel.batch.blobs.push(Blob { digest, json });
+    decoded.batch.blobs.push(Blob { digest, json });
     Ok(())
 }
 
-/// The values of a file, and what entries read of them.
+/// The values of an export, and the parts of them that entries read.
 #[derive(Default)]
-struct Values {
+struct ExportedValues {
     stored: HashMap<Digest, Value>,
-    resolved: HashMap<Reference, Value>,
-    /// The bytes of all that entries read, as it is written.
+    resolved: HashMap<BlobRef, Value>,
+    /// The length of the JSON of all values that entries read.
     written: u64,
 }
 
-impl Values {
-    fn find(&mut self, reference: Reference) -> Result<Value, String> {
+impl ExportedValues {
+    fn find(&mut self, reference: BlobRef) -> Result<Value, String> {
         let stored = &self.stored;
         let value = resolve(reference, &mut self.resolved, &mut |digest| {
             let value = stored.get(digest).cloned();
-            value.ok_or_else(|| format!("the value `{digest}` is not there"))
+            value.ok_or_else(|| format!("the value `{digest}` is missing"))
         })?;
-        // Parts that are shared cost a file little, and whoever writes the run out much.
+        // Shared parts are cheap in the file, but readers that write out each occurrence could run out of memory.
         self.written = self.written.saturating_add(value_bytes(&value)?);
         if self.written > MAX_WRITTEN {
             return Err(format!(
@@ -204,19 +215,23 @@ impl Values {
     }
 }
 
-/// Looks whether the entry can be read, now rather than when the run is to go on.
-fn take_entry(row: Row, parcel: &mut Parcel, values: &mut Values) -> Result<(), String> {
+/// Adds an entry. Decodes it first, so that an invalid one fails the import and not a later resume.
+fn add_entry(
+    row: EntryRow,
+    decoded: &mut DecodedRun,
+    values: &mut ExportedValues,
+) -> Result<(), String> {
     let entry = decode(&row, &mut |reference| values.find(reference))?;
     if row.at_ns < 0 || row.turn < 0 {
         return Err("an entry is older than its run".to_owned());
     }
-    parcel.batch.tally.count(&entry);
-    parcel.batch.rows.push(row);
+    decoded.batch.totals.add(&entry);
+    decoded.batch.rows.push(row);
     Ok(())
 }
 
-fn written(decision: DecisionV1) -> Written {
-    Written {
+fn decision_row(decision: ExportedDecisionV1) -> DecisionRow {
+    DecisionRow {
         address: decision.at.to_json(),
         digest: decision.call_digest,
         approved: decision.approved,
@@ -227,16 +242,16 @@ fn written(decision: DecisionV1) -> Written {
     }
 }
 
-/// The text of a run as [`Store::export`] writes it, if its decisions are left out.
+/// Returns the text that [`Store::export`] would write if the run had no decisions.
 fn without_decisions(text: &str) -> String {
     let lines = text.lines().filter_map(|line| match parse(line) {
-        Ok(LineV1::Decision(_)) => None,
-        Ok(LineV1::End(end)) => {
-            let end = EndV1 {
+        Ok(ExportLineV1::Decision(_)) => None,
+        Ok(ExportLineV1::End(end)) => {
+            let end = ExportFooterV1 {
                 decisions: 0,
                 ..end
             };
-            serde_json::to_string(&LineV1::End(end)).ok()
+            serde_json::to_string(&ExportLineV1::End(end)).ok()
         }
         _ => Some(line.to_owned()),
     });

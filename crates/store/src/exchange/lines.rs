@@ -1,33 +1,33 @@
-//! The lines of a file.
+//! The lines of the export format.
 
 use planwright_core::Value;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::format::Digest;
 
-/// The format of a run as a file.
+/// The format of an exported run.
 pub const EXPORT_FORMAT: &str = "planwright.run-export/1";
 
-/// The first line, as far as every version has it.
+/// The part of the first line that all versions of the format share.
 #[derive(Deserialize)]
-pub(super) struct AnyHeadV1 {
+pub(super) struct FormatProbe {
     pub(super) format: Option<String>,
 }
 
 /// The first line.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct HeadV1 {
+pub(super) struct ExportHeaderV1 {
     /// [`EXPORT_FORMAT`].
     pub(super) format: String,
     /// The format of the entries.
     pub(super) journal: String,
-    pub(super) run: RunV1,
+    pub(super) run: ExportedRunV1,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RunV1 {
+pub(super) struct ExportedRunV1 {
     pub(super) id: String,
     pub(super) plan: Option<String>,
     pub(super) digest: String,
@@ -37,26 +37,26 @@ pub(super) struct RunV1 {
     pub(super) header: Value,
 }
 
-/// Any other line.
+/// A line after the first one.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum LineV1 {
-    Value(ValueV1),
-    Entry(EntryV1),
-    Decision(DecisionV1),
-    End(EndV1),
+pub(super) enum ExportLineV1 {
+    Value(ExportedValueV1),
+    Entry(ExportedEntryV1),
+    Decision(ExportedDecisionV1),
+    End(ExportFooterV1),
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ValueV1 {
+pub(super) struct ExportedValueV1 {
     pub(super) digest: Digest,
     pub(super) json: Value,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct EntryV1 {
+pub(super) struct ExportedEntryV1 {
     pub(super) at_ns: i64,
     pub(super) turn: i64,
     pub(super) kind: String,
@@ -65,13 +65,13 @@ pub(super) struct EntryV1 {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct DecisionV1 {
+pub(super) struct ExportedDecisionV1 {
     pub(super) at: Value,
-    /// `args_digest` in files of versions that bound a decision to the arguments alone.
+    /// The digest of the call. Older versions bound a decision to the arguments alone and wrote `args_digest`.
     #[serde(alias = "args_digest")]
     pub(super) call_digest: String,
     pub(super) approved: bool,
-    /// Missing where there are none; `null` is arguments, too.
+    /// The changed arguments. `null` is a value, not their absence.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -87,13 +87,13 @@ pub(super) struct DecisionV1 {
 
 #[derive(Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct EndV1 {
+pub(super) struct ExportFooterV1 {
     pub(super) values: usize,
     pub(super) entries: usize,
     pub(super) decisions: usize,
 }
 
-/// Whatever stands there, stands there.
+/// Deserializes a present field as `Some`, even if it is `null`.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }

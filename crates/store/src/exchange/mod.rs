@@ -1,7 +1,7 @@
-//! Runs as files: one text that has everything of a run, for another store on another machine.
+//! Export and import of runs as `planwright.run-export/1`, a self-contained text for a store on another machine.
 //!
-//! A file is JSON in lines: what is known of the run as a whole, the large values, the entries, the decisions, and a
-//! last line that counts them, so that a file that was cut off is noticed.
+//! The format is JSON Lines: a header with the run's metadata, the large values, the entries, the decisions, and a footer
+//! that counts them, so that a truncated file is detected.
 
 mod export;
 mod import;

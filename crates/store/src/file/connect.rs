@@ -1,4 +1,4 @@
-//! How the file is opened.
+//! Opening of the database file and of connections to it.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,34 +11,34 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::inode::StoreFile;
-use super::layout;
-use super::private::{create_folder, private_file};
-use crate::error::{Fault, FileTrouble, StoreError};
+use super::migrations;
+use super::permissions::{create_folder, private_file};
+use crate::error::{FileTrouble, QueryError, StoreError};
 
-/// What marks a SQLite file as ours: `PWst`.
-const APPLICATION: i32 = 0x5057_7374;
+/// SQLite's `application_id` of our files: `PWst`.
+const APPLICATION_ID: i32 = 0x5057_7374;
 
-/// The file in the folder of locks that says which file the folder belongs to.
-const RECORD: &str = "inode";
+/// The file in the lock folder that names the inode that the folder belongs to.
+const IDENTITY_FILE: &str = "inode";
 
-/// How many statements a connection keeps ready.
-const STATEMENTS: usize = 64;
+/// The capacity of a connection's cache of prepared statements.
+const STATEMENT_CACHE_SIZE: usize = 64;
 
-/// The longest pause between two looks at whether another process has done its writing.
-const LONGEST_PAUSE: Duration = Duration::from_millis(5);
-/// How often to look before giving up: for about half a minute.
-const LOOKS: i32 = 6_000;
+/// The maximum pause between two attempts to get a lock that another process has.
+const MAX_BUSY_PAUSE: Duration = Duration::from_millis(5);
+/// The maximum number of such attempts, which take about half a minute.
+const MAX_BUSY_RETRIES: i32 = 6_000;
 
-/// A file that is ready.
-pub(crate) struct Opened {
+/// A database file that is ready for use.
+pub(crate) struct OpenedFile {
     pub(crate) connection: Connection,
     pub(crate) file: Arc<StoreFile>,
-    /// The folder for the locks.
-    pub(crate) beside: PathBuf,
+    /// The folder of the lock files.
+    pub(crate) lock_folder: PathBuf,
 }
 
-/// Makes the file ready, whatever state it is in, and opens it.
-pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
+/// Opens the file, and creates or migrates it if necessary.
+pub(crate) fn open(path: &Path) -> Result<OpenedFile, StoreError> {
     let failed = |trouble: FileTrouble| StoreError::File {
         path: path.to_owned(),
         trouble,
@@ -52,110 +52,114 @@ pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
         })
     };
     match fs::metadata(path) {
-        Ok(found) if !found.is_file() => return Err(failed(FileTrouble::NoFile)),
+        Ok(found) if !found.is_file() => return Err(failed(FileTrouble::NotAFile)),
         Ok(found) if found.permissions().readonly() => return Err(failed(FileTrouble::ReadOnly)),
         Ok(_) => {}
         Err(_) => create_folder(path.parent().unwrap_or(Path::new(""))).map_err(io_failed)?,
     }
     let file = Arc::new(StoreFile::open(path).map_err(io_failed)?);
-    let beside = beside(file.path());
-    if 1 < file.names() && !is_own_name(&file, &beside) {
+    let lock_folder = lock_folder(file.path());
+    if 1 < file.names() && !is_own_name(&file, &lock_folder) {
         return Err(failed(FileTrouble::Linked));
     }
     let connection = connect(file.path())?;
-    let of = |fault: Fault| fault.of(path);
+    let of = |error: QueryError| error.at(path);
     let is_ready = is_ready(&connection).map_err(of)?;
+    // Before anything is created beside a file that is not ours.
     if !is_ready {
         refuse_foreign(&connection).map_err(of)?;
     }
-    create_folder(&beside).map_err(io_failed)?;
+    create_folder(&lock_folder).map_err(io_failed)?;
     if !is_ready {
-        // One process at a time, for SQLite does not wait for its turn where the journal changes its mode.
-        let lock = private_file(&beside.join("setup.lock")).map_err(io_failed)?;
+        // One process at a time: the busy handler is not called when the journal mode changes.
+        let lock = private_file(&lock_folder.join("setup.lock")).map_err(io_failed)?;
         lock.lock().map_err(io_failed)?;
         set_up(&connection).map_err(of)?;
     }
-    if file.names() == 1 && !is_own_name(&file, &beside) {
-        private_file(&beside.join(RECORD))
-            .and_then(|mut record| {
-                record.set_len(0)?;
-                record.write_all(file.record().as_bytes())
+    // Only while the file has a single name is it certain that it is used by this one.
+    if file.names() == 1 && !is_own_name(&file, &lock_folder) {
+        private_file(&lock_folder.join(IDENTITY_FILE))
+            .and_then(|mut identity| {
+                identity.set_len(0)?;
+                identity.write_all(file.identity().as_bytes())
             })
             .map_err(io_failed)?;
     }
-    Ok(Opened {
+    Ok(OpenedFile {
         connection,
         file,
-        beside,
+        lock_folder,
     })
 }
 
-/// The folder beside the file: `store.db.runs`.
-fn beside(path: &Path) -> PathBuf {
-    let mut beside = OsString::from(path);
-    beside.push(".runs");
-    PathBuf::from(beside)
+/// Returns the path of the lock folder: `store.db.runs`.
+fn lock_folder(path: &Path) -> PathBuf {
+    let mut folder = OsString::from(path);
+    folder.push(".runs");
+    PathBuf::from(folder)
 }
 
-/// Whether a file with several names (hard links) is opened by the one that it was used by when it had no other.
+/// Returns true if a file with several names (hard links) is opened by the name that it had first.
 ///
-/// SQLite keeps what it has not yet written back in a second file beside the name that it was given, so by another name it would
-/// neither see these commits nor take part in the locks on them. Symbolic links do no such harm: they are resolved.
-fn is_own_name(file: &StoreFile, beside: &Path) -> bool {
-    fs::read_to_string(beside.join(RECORD)).is_ok_and(|record| record == file.record())
+/// SQLite derives the name of its write-ahead log from the name of the file. Under another name it would neither see the commits in
+/// that log nor share the locks on it. Symbolic links are harmless: they are resolved.
+fn is_own_name(file: &StoreFile, lock_folder: &Path) -> bool {
+    fs::read_to_string(lock_folder.join(IDENTITY_FILE))
+        .is_ok_and(|identity| identity == file.identity())
 }
 
-/// Opens the file, which is ready.
+/// Opens a connection to a file that is ready.
 pub(crate) fn connect(path: &Path) -> Result<Connection, StoreError> {
-    let of = |error: rusqlite::Error| Fault::from(error).of(path);
-    // The file is there; what were a URI is a name like any other.
+    let of = |error: rusqlite::Error| QueryError::from(error).at(path);
+    // Without `CREATE`, since the file exists, and without `URI`, since a path that looks like one is a path.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(of)?;
     connection.busy_handler(Some(wait)).map_err(of)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    // A commit is on the disk when it is done; what SQL says about structure is not to be believed blindly.
+    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE_SIZE);
+    // A commit must be on the disk when it returns, and the schema of a file may be hostile.
     connection
         .execute_batch("PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;")
         .map_err(of)?;
     Ok(connection)
 }
 
-/// Waits for another process to do its writing. SQLite's own way pauses up to a tenth of a second, a hundred times as
-/// long as what it waits for takes.
-fn wait(looks: i32) -> bool {
-    let pause = Duration::from_micros(50).saturating_mul(1 << looks.clamp(0, 10));
-    thread::sleep(pause.min(LONGEST_PAUSE));
-    looks < LOOKS
+/// Handles a lock of another process: pauses, and returns true to try again. SQLite's own handler pauses up to a tenth of a second,
+/// a hundred times as long as a typical commit takes.
+fn wait(attempts: i32) -> bool {
+    let pause = Duration::from_micros(50).saturating_mul(1 << attempts.clamp(0, 10));
+    thread::sleep(pause.min(MAX_BUSY_PAUSE));
+    attempts < MAX_BUSY_RETRIES
 }
 
-fn is_ready(connection: &Connection) -> Result<bool, Fault> {
-    Ok(mark(connection)? == APPLICATION && layout::is_current(connection)?)
+fn is_ready(connection: &Connection) -> Result<bool, QueryError> {
+    Ok(application_id(connection)? == APPLICATION_ID && migrations::is_current(connection)?)
 }
 
-/// Makes an empty file ours, and an older one current. Nobody else does so at the same time.
-fn set_up(connection: &Connection) -> Result<(), Fault> {
+/// Initializes an empty file, and migrates an older one. The caller has the setup lock.
+fn set_up(connection: &Connection) -> Result<(), QueryError> {
     refuse_foreign(connection)?;
-    if mark(connection)? != APPLICATION {
+    if application_id(connection)? != APPLICATION_ID {
+        // `auto_vacuum` cannot be enabled once there are tables.
         connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;")?;
     }
-    layout::migrate(connection, layout::STEPS, APPLICATION)
+    migrations::migrate(connection, migrations::MIGRATIONS, APPLICATION_ID)
 }
 
-/// Refuses a file that another program made.
-fn refuse_foreign(connection: &Connection) -> Result<(), Fault> {
-    let mark = mark(connection)?;
+/// Refuses a file that another program created.
+fn refuse_foreign(connection: &Connection) -> Result<(), QueryError> {
+    let id = application_id(connection)?;
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    if mark == APPLICATION || mark == 0 && tables == 0 {
+    if id == APPLICATION_ID || id == 0 && tables == 0 {
         return Ok(());
     }
-    Err(Fault::Store(StoreError::File {
+    Err(QueryError::Store(StoreError::File {
         path: connection.path().unwrap_or_default().into(),
         trouble: FileTrouble::Foreign,
     }))
 }
 
-/// The mark of the program that made the file.
-fn mark(connection: &Connection) -> Result<i32, Fault> {
+/// Returns the `application_id` of the file.
+fn application_id(connection: &Connection) -> Result<i32, QueryError> {
     Ok(connection.pragma_query_value(None, "application_id", |row| row.get(0))?)
 }

@@ -1,15 +1,15 @@
-//! The store's file by its inode, which all names of the file share: links, mounts, and names from before a folder was moved.
+//! Identity and locks of the database file by its inode, which all of its names share: links, mounts, moved folders.
 //!
-//! A run is leased by a lock file beside the store, which also tells who has the run. But a lock file is bound to a name: another
-//! hard link has another folder beside it, and a folder can be removed while a run is in progress. So the lease is a lock on the
-//! store's own inode as well: one byte for each run, far behind any content.
+//! A run is leased by a lock file in the lock folder, which also names the holder. But a lock file is bound to a name: another hard
+//! link has another lock folder, and the folder can be removed while a run is in progress. So the lease is also a lock on the
+//! inode of the database: one byte for each run, far behind any content.
 //!
 //! It is a lock of the open file description (`F_OFD_SETLK`), for three reasons. SQLite's own locks on this file are POSIX locks on
-//! other bytes, so neither kind gets in the way of the other; a lock of the whole file (`flock`) could not tell runs apart; and a
-//! POSIX lock of ours would be shared by the whole process and dropped with any descriptor of the file.
+//! other bytes, so the two kinds do not interfere; a lock of the whole file (`flock`) could not distinguish runs; and a POSIX lock
+//! of ours would be shared by the whole process and dropped with any descriptor of the file.
 //!
-//! The last point holds for SQLite's locks, too: to close *any* descriptor of this file drops all of its locks in this process.
-//! So a process opens the file once besides SQLite, for all of its [`StoreFile`]s, and closes it when no connection is left.
+//! The last point holds for SQLite's locks, too: closing *any* descriptor of this file drops all of its locks in this process.
+//! So a process opens the file once besides SQLite, for all of its [`StoreFile`]s, and closes it after the last connection.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File, Metadata};
@@ -17,10 +17,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::private::private_file;
-use crate::error::{Fault, FileTrouble, StoreError};
+use super::permissions::private_file;
+use crate::error::{FileTrouble, QueryError, StoreError};
 
-/// What tells files apart, whatever they are called.
+/// The identity of a file, independent of its names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct FileId {
     #[cfg(unix)]
@@ -31,7 +31,7 @@ struct FileId {
     path: PathBuf,
 }
 
-/// The file of a store. Its descriptor stays open until the last one for the same inode is dropped, which has to happen after
+/// The database file. Its descriptor stays open until the last `StoreFile` of the same inode is dropped, which must happen after
 /// all connections are closed.
 #[derive(Debug)]
 pub(crate) struct StoreFile {
@@ -40,13 +40,14 @@ pub(crate) struct StoreFile {
     names: u64,
 }
 
-/// What the store files of this process share that are the same file.
+/// The state that all [`StoreFile`]s of one inode share in this process.
 #[derive(Debug, Default)]
 struct Shared {
-    /// The first is locked; the others were opened while the first already was, and may only be closed with it.
+    /// The first one has the locks. Further ones were opened before they were known to be the same file; closing one early would
+    /// drop SQLite's locks.
     descriptors: Vec<File>,
     users: usize,
-    /// Runs that this process has, since one description never excludes itself.
+    /// Runs that this process has leased: a file description does not exclude itself.
     leased: HashSet<String>,
 }
 
@@ -57,9 +58,10 @@ fn shared() -> MutexGuard<'static, BTreeMap<FileId, Shared>> {
 }
 
 impl StoreFile {
-    /// Opens the file for reading and writing, and creates it if it is missing.
+    /// Opens the file for reading and writing, and creates it if it does not exist.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let mut all = shared();
+        // A file that is open already is not opened again: closing that descriptor would drop SQLite's locks.
         let known = fs::metadata(path).ok().and_then(|metadata| {
             let path = path.canonicalize().ok()?;
             let id = file_id(&metadata, &path);
@@ -84,18 +86,18 @@ impl StoreFile {
         })
     }
 
-    /// The path without symbolic links.
+    /// Returns the path without symbolic links.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The number of its names (hard links) when it was opened.
+    /// Returns the number of names (hard links) of the file when it was opened.
     pub(crate) fn names(&self) -> u64 {
         self.names
     }
 
-    /// What a record of the file beside it says.
-    pub(crate) fn record(&self) -> String {
+    /// Returns the content of the identity file in the lock folder.
+    pub(crate) fn identity(&self) -> String {
         #[cfg(unix)]
         let id = self.id.inode;
         #[cfg(not(unix))]
@@ -103,18 +105,18 @@ impl StoreFile {
         format!("{id}\n")
     }
 
-    /// Refuses to write to a file that its path no longer leads to: what is written there is never found again.
-    pub(crate) fn check_in_place(&self) -> Result<(), Fault> {
+    /// Fails if the path no longer leads to the file, so that nothing is written that cannot be found again.
+    pub(crate) fn check_in_place(&self) -> Result<(), QueryError> {
         match fs::metadata(&self.path) {
             Ok(found) if file_id(&found, &self.path) == self.id => Ok(()),
-            _ => Err(Fault::Store(StoreError::File {
+            _ => Err(QueryError::Store(StoreError::File {
                 path: self.path.clone(),
                 trouble: FileTrouble::Gone,
             })),
         }
     }
 
-    /// Leases a run by its id; `None` if it is leased, by this process or another one.
+    /// Leases a run by its id. Returns `None` if this process or another one has leased it.
     pub(crate) fn lease(self: &Arc<Self>, run: &str) -> io::Result<Option<InodeLease>> {
         let mut all = shared();
         let Some(shared) = all.get_mut(&self.id) else {
@@ -137,7 +139,7 @@ impl StoreFile {
         }))
     }
 
-    /// Whether a run is leased, by this process or another one.
+    /// Returns true if this process or another one has leased the run.
     pub(crate) fn is_leased(&self, run: &str) -> io::Result<bool> {
         let all = shared();
         let Some(shared) = all.get(&self.id) else {
@@ -155,7 +157,7 @@ impl StoreFile {
 
 impl Drop for StoreFile {
     fn drop(&mut self) {
-        // Under the lock, so that no descriptor is closed after another store has opened the same file.
+        // Under the mutex, so that no descriptor is closed after another store has opened the same file.
         let mut all = shared();
         if let Some(shared) = all.get_mut(&self.id) {
             shared.users = shared.users.saturating_sub(1);
@@ -166,7 +168,7 @@ impl Drop for StoreFile {
     }
 }
 
-/// The lease of a run on the inode of its store. It ends when this is dropped, or with the process.
+/// A lock on the inode for one run. It ends when this is dropped, or with the process.
 #[derive(Debug)]
 pub(crate) struct InodeLease {
     file: Arc<StoreFile>,
@@ -211,7 +213,7 @@ fn names(_: &Metadata) -> u64 {
     1
 }
 
-/// Locks on a byte for each run.
+/// Locks on one byte for each run.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod range {
     use std::fs::File;
@@ -223,7 +225,7 @@ mod range {
 
     use crate::format::Digest;
 
-    /// The first byte that may be locked. SQLite locks bytes near the first gigabyte, and no file system has files of this size.
+    /// The first byte for locks. SQLite locks bytes near the first gigabyte, and no file is this large.
     const FIRST: i64 = 1 << 62;
 
     pub(super) fn lock(file: &File, run: &str) -> io::Result<bool> {
@@ -236,7 +238,7 @@ mod range {
     }
 
     pub(super) fn unlock(file: &File, run: &str) {
-        // What cannot be unlocked now is unlocked when the descriptor is closed.
+        // If this fails, closing the descriptor unlocks the byte.
         let _ = fcntl(file, FcntlArg::F_OFD_SETLK(&byte(libc::F_UNLCK, run)));
     }
 
@@ -249,7 +251,7 @@ mod range {
         }
     }
 
-    /// Some file systems have no such locks. The lock file beside the store remains.
+    /// Returns true if the file system has no such locks. Then only the lock file protects the run.
     fn is_unsupported(error: Errno) -> bool {
         matches!(error, Errno::EINVAL | Errno::ENOSYS | Errno::EOPNOTSUPP)
     }
@@ -268,7 +270,7 @@ mod range {
     }
 }
 
-/// No locks on ranges of files: the lock files beside the store remain.
+/// Stub for systems without such locks, on which only the lock file protects a run.
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 mod range {
     use std::fs::File;

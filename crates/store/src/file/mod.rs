@@ -1,10 +1,10 @@
-//! The file itself: who may read it, how it is opened, how its tables came to be.
+//! The database file: opening it, its identity, its migrations, and its permissions.
 
 mod connect;
 mod inode;
-mod layout;
-mod private;
+mod migrations;
+mod permissions;
 
-pub(crate) use connect::{Opened, connect, open};
+pub(crate) use connect::{OpenedFile, connect, open};
 pub(crate) use inode::{InodeLease, StoreFile};
-pub(crate) use private::{create_folder, private_file, writable_by_others};
+pub(crate) use permissions::{create_folder, private_file, writable_by_others};

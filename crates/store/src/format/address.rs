@@ -1,4 +1,4 @@
-//! An address, written so that nothing of it is lost: ids of steps may hold any character.
+//! Lossless encoding of addresses: ids of steps may contain any character, so an address is a list, not a text.
 
 use std::sync::Arc;
 
@@ -6,18 +6,17 @@ use planwright_core::StepId;
 use planwright_engine::event::Address;
 use serde::{Deserialize, Serialize};
 
-/// How many plans may be inside of each other, far more than ever are: what is dropped is dropped from the outermost inwards,
-/// one within the other.
-const DEEPEST: usize = 1024;
+/// The maximum nesting of plans, far above what occurs. An address is dropped recursively, so this bounds the stack.
+const MAX_NESTED_PLANS: usize = 1024;
 
-/// From the outermost plan inwards.
+/// The positions, the outermost plan first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct AddressV1(Vec<SpotV1>);
+pub(crate) struct AddressV1(Vec<PositionV1>);
 
-/// One step in one plan.
+/// A step of one plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SpotV1 {
+struct PositionV1 {
     step: Arc<str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     instance: Option<Arc<str>>,
@@ -28,11 +27,11 @@ struct SpotV1 {
 }
 
 impl AddressV1 {
-    pub(crate) fn of(address: &Address) -> Self {
-        let mut spots = Vec::with_capacity(address.depth() + 1);
+    pub(crate) fn encode(address: &Address) -> Self {
+        let mut positions = Vec::with_capacity(address.depth() + 1);
         let mut next = Some(address);
         while let Some(at) = next {
-            spots.push(SpotV1 {
+            positions.push(PositionV1 {
                 step: Arc::clone(at.step.text()),
                 instance: at.instance.clone(),
                 item: at.item,
@@ -40,22 +39,24 @@ impl AddressV1 {
             });
             next = at.inside.as_deref();
         }
-        spots.reverse();
-        Self(spots)
+        positions.reverse();
+        Self(positions)
     }
 
-    pub(crate) fn read(&self) -> Result<Arc<Address>, String> {
-        if DEEPEST < self.0.len() {
-            return Err(format!("an address is inside of more than {DEEPEST} plans"));
+    pub(crate) fn decode(&self) -> Result<Arc<Address>, String> {
+        if MAX_NESTED_PLANS < self.0.len() {
+            return Err(format!(
+                "an address is nested in more than {MAX_NESTED_PLANS} plans"
+            ));
         }
         let mut outer = None;
-        for spot in &self.0 {
+        for position in &self.0 {
             outer = Some(Arc::new(Address {
                 inside: outer.take(),
-                instance: spot.instance.clone(),
-                step: StepId::new(Arc::clone(&spot.step)),
-                item: spot.item,
-                round: spot.round,
+                instance: position.instance.clone(),
+                step: StepId::new(Arc::clone(&position.step)),
+                item: position.item,
+                round: position.round,
             }));
         }
         outer.ok_or_else(|| "an address names no step".to_owned())

@@ -1,11 +1,11 @@
-//! The SHA-256 of a text, which stands for the text.
+//! SHA-256 digests of texts.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
-/// The SHA-256 of a text. Written as 64 small hexadecimal digits.
+/// The SHA-256 of a text. DecisionRow as 64 small hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Digest(pub(crate) [u8; 32]);
 
@@ -14,7 +14,7 @@ impl Digest {
         Self(Sha256::digest(text.as_bytes()).into())
     }
 
-    /// Checks that `text` is what the digest stands for.
+    /// Checks that this is the digest of `text`.
     pub(crate) fn check(self, text: &str) -> Result<(), String> {
         if Self::of(text) == self {
             Ok(())
@@ -25,7 +25,7 @@ impl Digest {
         }
     }
 
-    pub(super) fn read(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         if text.len() != 64 || !text.bytes().all(is_hex) {
             return None;
@@ -54,7 +54,7 @@ impl Serialize for Digest {
 impl<'de> Deserialize<'de> for Digest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::read(&text)
+        Self::parse(&text)
             .ok_or_else(|| serde::de::Error::custom("a digest is 64 hexadecimal digits"))
     }
 }
@@ -68,7 +68,7 @@ mod tests {
         let digest = Digest::of("");
         let hex = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(digest.to_string(), hex);
-        assert_eq!(Digest::read(hex), Some(digest));
+        assert_eq!(Digest::parse(hex), Some(digest));
         for wrong in [
             "",
             "e3",
@@ -76,7 +76,7 @@ mod tests {
             &format!("{hex}0"),
             &hex.replace('e', "+"),
         ] {
-            assert_eq!(Digest::read(wrong), None, "{wrong}");
+            assert_eq!(Digest::parse(wrong), None, "{wrong}");
         }
     }
 }

@@ -1,69 +1,35 @@
-//! Entries as rows, and back.
+//! Encoding of entries as rows, and decoding.
 
 use std::time::Duration;
 
 use planwright_engine::approval::CallSubject;
 use planwright_engine::journal::{Entry, Record};
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 
 use super::address::AddressV1;
-use super::held::{Blob, HeldV1};
+use super::blob::{Blob, StoredValueV1};
 use super::json::parse;
+use super::keywords;
 use super::record::{
-    AnswerV1, AnsweredV1, CallV1, ChoiceV1, ChosenV1, DecidedV1, EmptyV1, EndedV1, ErrorV1,
-    ExtendedV1, Find, GivenUpV1, OpenedV1, OutputV1, PausedV1, ReasonV1, SettledV1, TimerFiredV1,
-    nanos,
+    AnsweredEntryV1, BlobLoader, CallEntryV1, CallResultV1, ChosenEntryV1, DecidedEntryV1,
+    EmptyEntryV1, EndedEntryV1, ExtendedEntryV1, GivenUpEntryV1, OpenedEntryV1, PausedEntryV1,
+    SettledEntryV1, SkipReasonV1, StepChoiceV1, TimerFiredEntryV1, ToolErrorV1, ToolOutputV1,
 };
-use super::tally::Tally;
-use super::words;
+use super::row::{EntryBatch, EntryRow};
+use crate::numbers::{duration_nanos, to_i64};
 
-/// An entry, written down.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Row {
-    pub(crate) at_ns: i64,
-    pub(crate) turn: i64,
-    pub(crate) kind: String,
-    pub(crate) body: String,
-}
-
-impl Row {
-    /// The checksum of the row as the entry `number` of the run with the key `run`: the first eight bytes of the SHA-256 over all columns.
-    /// It tells whether the row is what was written; a program that writes into the store can write checksums as well.
-    pub(crate) fn checksum(&self, run: i64, number: i64) -> i64 {
-        let mut hash = Sha256::new();
-        for number in [run, number, self.at_ns, self.turn] {
-            hash.update(number.to_le_bytes());
-        }
-        hash.update(self.kind.as_bytes());
-        // No kind has a zero byte, so no two rows have the same bytes.
-        hash.update([0]);
-        hash.update(self.body.as_bytes());
-        let digest: [u8; 32] = hash.finalize().into();
-        i64::from_le_bytes(digest.first_chunk().copied().unwrap_or_default())
-    }
-}
-
-/// Entries that are kept together, with the values that were set apart.
-#[derive(Debug, Default)]
-pub(crate) struct Batch {
-    pub(crate) rows: Vec<Row>,
-    pub(crate) blobs: Vec<Blob>,
-    pub(crate) tally: Tally,
-}
-
-/// Writes entries down.
-pub(crate) fn encode(entries: &[Entry]) -> Result<Batch, String> {
-    let mut batch = Batch {
+/// Encodes entries.
+pub(crate) fn encode(entries: &[Entry]) -> Result<EntryBatch, String> {
+    let mut batch = EntryBatch {
         rows: Vec::with_capacity(entries.len()),
-        ..Batch::default()
+        ..EntryBatch::default()
     };
     for entry in entries {
-        batch.tally.count(entry);
-        let (kind, body) = write(&entry.record, &mut batch.blobs)?;
-        batch.rows.push(Row {
-            at_ns: whole(nanos(entry.at)),
-            turn: whole(entry.turn),
+        batch.totals.add(entry);
+        let (kind, body) = encode_record(&entry.record, &mut batch.blobs)?;
+        batch.rows.push(EntryRow {
+            at_ns: to_i64(duration_nanos(entry.at)),
+            turn: to_i64(entry.turn),
             kind: kind.to_owned(),
             body,
         });
@@ -71,9 +37,9 @@ pub(crate) fn encode(entries: &[Entry]) -> Result<Batch, String> {
     Ok(batch)
 }
 
-/// Reads an entry.
-pub(crate) fn decode(row: &Row, find: Find<'_>) -> Result<Entry, String> {
-    let record = read(&row.kind, &row.body, find)?;
+/// Decodes an entry.
+pub(crate) fn decode(row: &EntryRow, load: BlobLoader<'_>) -> Result<Entry, String> {
+    let record = decode_record(&row.kind, &row.body, load)?;
     Ok(Entry {
         at: Duration::from_nanos(row.at_ns.unsigned_abs()),
         turn: row.turn.unsigned_abs(),
@@ -81,13 +47,13 @@ pub(crate) fn decode(row: &Row, find: Find<'_>) -> Result<Entry, String> {
     })
 }
 
-fn write(record: &Record, blobs: &mut Vec<Blob>) -> Result<(&'static str, String), String> {
+fn encode_record(record: &Record, blobs: &mut Vec<Blob>) -> Result<(&'static str, String), String> {
     match record {
         Record::Opened { digest, header, .. } => body(
             "opened",
-            &OpenedV1 {
+            &OpenedEntryV1 {
                 digest: digest.clone(),
-                header: HeldV1::hold(header, blobs)?,
+                header: StoredValueV1::encode(header, blobs)?,
             },
         ),
         Record::Sent {
@@ -99,12 +65,12 @@ fn write(record: &Record, blobs: &mut Vec<Blob>) -> Result<(&'static str, String
             consent,
         } => body(
             "sent",
-            &CallV1 {
-                at: AddressV1::of(at),
+            &CallEntryV1 {
+                at: AddressV1::encode(at),
                 server: server.clone(),
                 tool: tool.clone(),
                 attempt: Some(*attempt),
-                args: HeldV1::hold(args, blobs)?,
+                args: StoredValueV1::encode(args, blobs)?,
                 consent: consent.clone(),
                 origin: None,
                 definition: None,
@@ -118,19 +84,19 @@ fn write(record: &Record, blobs: &mut Vec<Blob>) -> Result<(&'static str, String
             result,
         } => body(
             "answered",
-            &AnsweredV1 {
-                at: AddressV1::of(at),
+            &AnsweredEntryV1 {
+                at: AddressV1::encode(at),
                 attempt: *attempt,
                 result: match result {
-                    Ok(output) => AnswerV1::Output(OutputV1::of(output, blobs)?),
-                    Err(error) => AnswerV1::Error(ErrorV1::of(error, blobs)?),
+                    Ok(output) => CallResultV1::Output(ToolOutputV1::encode(output, blobs)?),
+                    Err(error) => CallResultV1::Error(ToolErrorV1::encode(error, blobs)?),
                 },
             },
         ),
         Record::GivenUp { at, attempt } => body(
             "given_up",
-            &GivenUpV1 {
-                at: AddressV1::of(at),
+            &GivenUpEntryV1 {
+                at: AddressV1::encode(at),
                 attempt: *attempt,
             },
         ),
@@ -140,12 +106,12 @@ fn write(record: &Record, blobs: &mut Vec<Blob>) -> Result<(&'static str, String
             reason,
         } => body(
             "asked",
-            &CallV1 {
-                at: AddressV1::of(at),
+            &CallEntryV1 {
+                at: AddressV1::encode(at),
                 server: subject.server.clone(),
                 tool: subject.tool.clone(),
                 attempt: None,
-                args: HeldV1::hold(&subject.args, blobs)?,
+                args: StoredValueV1::encode(&subject.args, blobs)?,
                 consent: None,
                 origin: subject.origin.clone(),
                 definition: subject.definition.clone(),
@@ -160,39 +126,39 @@ fn write(record: &Record, blobs: &mut Vec<Blob>) -> Result<(&'static str, String
             because,
         } => body(
             "decided",
-            &DecidedV1 {
-                at: AddressV1::of(at),
+            &DecidedEntryV1 {
+                at: AddressV1::encode(at),
                 approved: *approved,
-                changed_args: hold_some(changed_args.as_ref(), blobs)?,
+                changed_args: encode_some(changed_args.as_ref(), blobs)?,
                 because: because.clone(),
             },
         ),
         Record::Chosen { at, choice } => body(
             "chosen",
-            &ChosenV1 {
-                at: AddressV1::of(at),
-                choice: ChoiceV1::of(choice, blobs)?,
+            &ChosenEntryV1 {
+                at: AddressV1::encode(at),
+                choice: StepChoiceV1::encode(choice, blobs)?,
             },
         ),
         Record::TimerFired { at, timer } => body(
             "timer_fired",
-            &TimerFiredV1 {
-                at: AddressV1::of(at),
+            &TimerFiredEntryV1 {
+                at: AddressV1::encode(at),
                 timer: (*timer).into(),
             },
         ),
         Record::Extended { digest, steps } => body(
             "extended",
-            &ExtendedV1 {
+            &ExtendedEntryV1 {
                 digest: digest.clone(),
                 steps: *steps,
             },
         ),
-        Record::Closed => body("closed", &EmptyV1 {}),
-        Record::Cancelled => body("cancelled", &EmptyV1 {}),
-        Record::OutOfTime => body("out_of_time", &EmptyV1 {}),
-        Record::Paused { after } => body("paused", &PausedV1 { after: *after }),
-        Record::WentOn => body("went_on", &EmptyV1 {}),
+        Record::Closed => body("closed", &EmptyEntryV1 {}),
+        Record::Cancelled => body("cancelled", &EmptyEntryV1 {}),
+        Record::OutOfTime => body("out_of_time", &EmptyEntryV1 {}),
+        Record::Paused { after } => body("paused", &PausedEntryV1 { after: *after }),
+        Record::WentOn => body("went_on", &EmptyEntryV1 {}),
         Record::Settled {
             at,
             status,
@@ -203,156 +169,153 @@ fn write(record: &Record, blobs: &mut Vec<Blob>) -> Result<(&'static str, String
             started,
         } => body(
             "settled",
-            &SettledV1 {
-                at: AddressV1::of(at),
+            &SettledEntryV1 {
+                at: AddressV1::encode(at),
                 status: status.as_str().into(),
-                output: hold_some(output.as_ref(), blobs)?,
+                output: encode_some(output.as_ref(), blobs)?,
                 error: error
                     .as_ref()
-                    .map(|error| ErrorV1::of(error, blobs))
+                    .map(|error| ToolErrorV1::encode(error, blobs))
                     .transpose()?,
                 handled: *handled,
-                reason: reason.as_ref().map(ReasonV1::of).transpose()?,
-                started_ns: started.map(nanos),
+                reason: reason.as_ref().map(SkipReasonV1::encode).transpose()?,
+                started_ns: started.map(duration_nanos),
             },
         ),
         Record::Ended { status } => body(
             "ended",
-            &EndedV1 {
+            &EndedEntryV1 {
                 status: status.as_str().into(),
             },
         ),
     }
 }
 
-fn read(kind: &str, body: &str, find: Find<'_>) -> Result<Record, String> {
+fn decode_record(kind: &str, body: &str, load: BlobLoader<'_>) -> Result<Record, String> {
     Ok(match kind {
         "opened" => {
-            let OpenedV1 { digest, header } = parse(body)?;
+            let OpenedEntryV1 { digest, header } = parse(body)?;
             Record::Opened {
-                // The store knows it, see `Entries`.
+                // It has a column of its own: `JournalEntries` adds it.
                 run: None,
                 digest,
-                header: header.whole(find)?,
+                header: header.decode(load)?,
             }
         }
         "sent" => {
-            let call: CallV1 = parse(body)?;
+            let call: CallEntryV1 = parse(body)?;
             Record::Sent {
-                at: call.at.read()?,
+                at: call.at.decode()?,
                 server: call.server,
                 tool: call.tool,
                 attempt: call.attempt.ok_or("a call has no attempt")?,
-                args: call.args.whole(find)?,
+                args: call.args.decode(load)?,
                 consent: call.consent,
             }
         }
         "answered" => {
-            let answered: AnsweredV1 = parse(body)?;
+            let answered: AnsweredEntryV1 = parse(body)?;
             Record::Answered {
-                at: answered.at.read()?,
+                at: answered.at.decode()?,
                 attempt: answered.attempt,
                 result: match answered.result {
-                    AnswerV1::Output(output) => Ok(output.read(find)?),
-                    AnswerV1::Error(error) => Err(error.read(find)?),
+                    CallResultV1::Output(output) => Ok(output.decode(load)?),
+                    CallResultV1::Error(error) => Err(error.decode(load)?),
                 },
             }
         }
         "given_up" => {
-            let GivenUpV1 { at, attempt } = parse(body)?;
+            let GivenUpEntryV1 { at, attempt } = parse(body)?;
             Record::GivenUp {
-                at: at.read()?,
+                at: at.decode()?,
                 attempt,
             }
         }
         "asked" => {
-            let call: CallV1 = parse(body)?;
+            let call: CallEntryV1 = parse(body)?;
             Record::Asked {
-                at: call.at.read()?,
+                at: call.at.decode()?,
                 subject: Box::new(CallSubject {
                     server: call.server,
                     tool: call.tool,
                     origin: call.origin,
                     definition: call.definition,
-                    args: call.args.whole(find)?,
+                    args: call.args.decode(load)?,
                     seal: call.seal,
                 }),
                 reason: call.reason,
             }
         }
         "decided" => {
-            let decided: DecidedV1 = parse(body)?;
+            let decided: DecidedEntryV1 = parse(body)?;
             Record::Decided {
-                at: decided.at.read()?,
+                at: decided.at.decode()?,
                 approved: decided.approved,
                 changed_args: decided
                     .changed_args
-                    .map(|args| args.whole(find))
+                    .map(|args| args.decode(load))
                     .transpose()?,
                 because: decided.because,
             }
         }
         "chosen" => {
-            let ChosenV1 { at, choice } = parse(body)?;
+            let ChosenEntryV1 { at, choice } = parse(body)?;
             Record::Chosen {
-                at: at.read()?,
-                choice: choice.read(find)?,
+                at: at.decode()?,
+                choice: choice.decode(load)?,
             }
         }
         "timer_fired" => {
-            let TimerFiredV1 { at, timer } = parse(body)?;
+            let TimerFiredEntryV1 { at, timer } = parse(body)?;
             Record::TimerFired {
-                at: at.read()?,
+                at: at.decode()?,
                 timer: timer.into(),
             }
         }
         "extended" => {
-            let ExtendedV1 { digest, steps } = parse(body)?;
+            let ExtendedEntryV1 { digest, steps } = parse(body)?;
             Record::Extended { digest, steps }
         }
-        "closed" => parse(body).map(|EmptyV1 {}| Record::Closed)?,
-        "cancelled" => parse(body).map(|EmptyV1 {}| Record::Cancelled)?,
-        "out_of_time" => parse(body).map(|EmptyV1 {}| Record::OutOfTime)?,
-        "paused" => parse(body).map(|PausedV1 { after }| Record::Paused { after })?,
-        "went_on" => parse(body).map(|EmptyV1 {}| Record::WentOn)?,
+        "closed" => parse(body).map(|EmptyEntryV1 {}| Record::Closed)?,
+        "cancelled" => parse(body).map(|EmptyEntryV1 {}| Record::Cancelled)?,
+        "out_of_time" => parse(body).map(|EmptyEntryV1 {}| Record::OutOfTime)?,
+        "paused" => parse(body).map(|PausedEntryV1 { after }| Record::Paused { after })?,
+        "went_on" => parse(body).map(|EmptyEntryV1 {}| Record::WentOn)?,
         "settled" => {
-            let settled: SettledV1 = parse(body)?;
+            let settled: SettledEntryV1 = parse(body)?;
             Record::Settled {
-                at: settled.at.read()?,
-                status: words::step_status(&settled.status)?,
+                at: settled.at.decode()?,
+                status: keywords::step_status(&settled.status)?,
                 output: settled
                     .output
-                    .map(|output| output.whole(find))
+                    .map(|output| output.decode(load))
                     .transpose()?,
-                error: settled.error.map(|error| error.read(find)).transpose()?,
+                error: settled.error.map(|error| error.decode(load)).transpose()?,
                 handled: settled.handled,
-                reason: settled.reason.map(ReasonV1::read).transpose()?,
+                reason: settled.reason.map(SkipReasonV1::decode).transpose()?,
                 started: settled.started_ns.map(Duration::from_nanos),
             }
         }
         "ended" => {
-            let EndedV1 { status } = parse(body)?;
+            let EndedEntryV1 { status } = parse(body)?;
             Record::Ended {
-                status: words::run_status(&status)?,
+                status: keywords::run_status(&status)?,
             }
         }
-        other => return Err(format!("`{other}` is no kind of entry that is known here")),
+        other => return Err(format!("`{other}` is no known kind of entry")),
     })
 }
 
-fn hold_some(
+fn encode_some(
     value: Option<&planwright_core::Value>,
     blobs: &mut Vec<Blob>,
-) -> Result<Option<HeldV1>, String> {
-    value.map(|value| HeldV1::hold(value, blobs)).transpose()
+) -> Result<Option<StoredValueV1>, String> {
+    value
+        .map(|value| StoredValueV1::encode(value, blobs))
+        .transpose()
 }
 
 fn body(kind: &'static str, body: &impl Serialize) -> Result<(&'static str, String), String> {
     let json = serde_json::to_string(body).map_err(|error| error.to_string())?;
     Ok((kind, json))
-}
-
-/// As SQLite counts.
-pub(super) fn whole(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

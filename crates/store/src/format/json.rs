@@ -1,43 +1,44 @@
-//! JSON in both directions: bounded in depth, exact in numbers.
+//! JSON encoding and parsing of values, bounded in depth and exact in numbers.
 
 use planwright_core::Value;
 use serde::de::DeserializeOwned;
 
-/// How deep values may be nested. An output may be half as deep, and arguments put some levels around it.
-pub(super) const DEEPEST: usize = 1024;
-/// What a text may be nested, with what a body has around its values.
-const DEEPEST_TEXT: usize = DEEPEST + 64;
-/// What the JSON reader takes of its own accord.
-const SHALLOW: usize = 127;
+/// The maximum nesting of values. The engine allows outputs half as much, and arguments add some levels.
+pub(super) const MAX_DEPTH: usize = 1024;
+/// The maximum nesting of a text, with the levels that a body adds around its values.
+const MAX_TEXT_DEPTH: usize = MAX_DEPTH + 64;
+/// The maximum nesting that `serde_json` accepts by default.
+const SERDE_MAX_DEPTH: usize = 127;
 
-/// The JSON of a value, which must not be nested too deeply.
+/// Returns the JSON of a value, or an error if it is nested too deeply.
 pub(crate) fn value_json(value: &Value) -> Result<String, String> {
     value_bytes(value).map(|_| value.to_json())
 }
 
-/// The bytes of a value as it is written, which must not be nested too deeply.
+/// Returns the length of the JSON of a value, or an error if it is nested too deeply.
 pub(crate) fn value_bytes(value: &Value) -> Result<u64, String> {
-    let size = value.written_size(DEEPEST);
+    let size = value.written_size(MAX_DEPTH);
     size.map(|size| size.bytes)
-        .ok_or_else(|| format!("a value is nested deeper than {DEEPEST} levels"))
+        .ok_or_else(|| format!("a value is nested deeper than {MAX_DEPTH} levels"))
 }
 
-/// Reads a value.
+/// Parses a value.
 pub(crate) fn parse_value(json: &str) -> Result<Value, String> {
     parse(json)
 }
 
-/// Reads anything.
+/// Parses anything.
 pub(crate) fn parse<T: DeserializeOwned>(json: &str) -> Result<T, String> {
+    // Few texts are deep, so the depth is measured only after the default parser has failed.
     match serde_json::from_str(json) {
         Ok(read) => Ok(read),
         Err(error) => {
             let depth = depth(json);
-            if depth <= SHALLOW {
+            if depth <= SERDE_MAX_DEPTH {
                 return Err(error.to_string());
             }
-            if DEEPEST_TEXT < depth {
-                return Err(format!("it is nested deeper than {DEEPEST_TEXT} levels"));
+            if MAX_TEXT_DEPTH < depth {
+                return Err(format!("it is nested deeper than {MAX_TEXT_DEPTH} levels"));
             }
             parse_deep(json)
         }
@@ -52,7 +53,7 @@ fn parse_deep<T: DeserializeOwned>(json: &str) -> Result<T, String> {
     Ok(read)
 }
 
-/// How deep lists and objects are nested in a text that may be JSON.
+/// Returns the nesting of lists and objects in a text, which need not be valid JSON.
 fn depth(json: &str) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     let (mut in_text, mut escaped) = (false, false);
@@ -97,7 +98,7 @@ mod tests {
             let value = parse_value(json).unwrap();
             assert_eq!(parse_value(&value_json(&value).unwrap()).unwrap(), value);
         }
-        for levels in [127, 128, 129, 512, DEEPEST] {
+        for levels in [127, 128, 129, 512, MAX_DEPTH] {
             let value = nested(levels);
             assert_eq!(parse_value(&value_json(&value).unwrap()).unwrap(), value);
         }
@@ -105,7 +106,7 @@ mod tests {
 
     #[test]
     fn depth_is_bounded_in_both_directions() {
-        assert!(value_json(&nested(DEEPEST + 1)).is_err());
+        assert!(value_json(&nested(MAX_DEPTH + 1)).is_err());
         let hostile = "[".repeat(1_000_000);
         assert!(parse_value(&hostile).unwrap_err().contains("deeper"));
         let brackets = format!("\"\\\"{hostile}\"");

@@ -1,26 +1,29 @@
-//! How entries are written down: `planwright.journal/1`.
+//! The journal format `planwright.journal/1`: how entries are stored in rows.
 //!
-//! An entry has a time, a turn, a kind and a body, which is JSON. The body never has parts that its kind does not know,
-//! so a reader that does not understand something notices. Large values stand in it by the digest of their JSON.
+//! An entry has a time, a turn, a kind and a body, which is JSON. A body has only the fields that its kind defines, and readers
+//! refuse others, so that an older version notices what it does not understand. A body refers to a large value by the digest of
+//! its JSON.
 
 mod address;
+mod blob;
+mod composite;
 mod digest;
 mod entry;
-mod held;
+mod expand;
 mod json;
+mod keywords;
 mod record;
-mod tally;
-mod words;
-mod woven;
+mod row;
 
 pub(crate) use address::AddressV1;
+pub(crate) use blob::Blob;
+pub(crate) use composite::BlobRef;
 pub(crate) use digest::Digest;
-pub(crate) use entry::{Batch, Row, decode, encode};
-pub(crate) use held::Blob;
+pub(crate) use entry::{decode, encode};
+pub(crate) use expand::resolve;
 pub(crate) use json::{parse, parse_value, value_bytes, value_json};
-pub(crate) use tally::Tally;
-pub(crate) use words::run_status;
-pub(crate) use woven::{Reference, resolve};
+pub(crate) use keywords::run_status;
+pub(crate) use row::{EntryBatch, EntryRow, RunTotals};
 
-/// The format of what a run remembers.
+/// The format of the journal of a run.
 pub const JOURNAL_FORMAT: &str = "planwright.journal/1";

@@ -1,4 +1,4 @@
-//! The bodies of entries, kind by kind.
+//! The JSON bodies of entries, one type for each kind.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,81 +11,82 @@ use planwright_engine::{ToolError, ToolOutput};
 use serde::{Deserialize, Serialize};
 
 use super::address::AddressV1;
-use super::held::{Blob, HeldV1};
-use super::words;
-use super::woven::Reference;
+use super::blob::{Blob, StoredValueV1};
+use super::composite::BlobRef;
+use super::keywords;
+use crate::numbers::duration_nanos;
 
-/// Finds a value that was set apart.
-pub(super) type Find<'a> = &'a mut dyn FnMut(Reference) -> Result<Value, String>;
+/// Loads a value that is stored as a blob.
+pub(super) type BlobLoader<'a> = &'a mut dyn FnMut(BlobRef) -> Result<Value, String>;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct OpenedV1 {
+pub(super) struct OpenedEntryV1 {
     pub(super) digest: Arc<str>,
-    pub(super) header: HeldV1,
+    pub(super) header: StoredValueV1,
 }
 
-/// A call that was sent, or that a person was asked about.
+/// A call that was sent, or that needs approval.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct CallV1 {
+pub(super) struct CallEntryV1 {
     pub(super) at: AddressV1,
     pub(super) server: Arc<str>,
     pub(super) tool: Arc<str>,
-    /// Missing where a person was asked.
+    /// `None` if the call needs approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) attempt: Option<u32>,
-    pub(super) args: HeldV1,
-    /// The digest that consent was bound to, of a call that was sent.
+    pub(super) args: StoredValueV1,
+    /// The digest that the consent to a sent call is bound to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) consent: Option<Arc<str>>,
-    /// The identity of the server, if a person was asked.
+    /// The identity of the server, if the call needs approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) origin: Option<Arc<str>>,
-    /// The digest of the tool's definition, if a person was asked.
+    /// The digest of the tool's definition, if the call needs approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) definition: Option<Arc<str>>,
-    /// The keyed digest of arguments with secrets, if a person was asked.
+    /// The keyed digest of arguments with secrets, if the call needs approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) seal: Option<Arc<str>>,
-    /// Why a person was asked.
+    /// The reason why the call needs approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) reason: Option<Arc<str>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct AnsweredV1 {
+pub(super) struct AnsweredEntryV1 {
     pub(super) at: AddressV1,
     pub(super) attempt: u32,
-    pub(super) result: AnswerV1,
+    pub(super) result: CallResultV1,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum AnswerV1 {
-    Output(OutputV1),
-    Error(ErrorV1),
+pub(super) enum CallResultV1 {
+    Output(ToolOutputV1),
+    Error(ToolErrorV1),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct OutputV1 {
-    value: HeldV1,
+pub(super) struct ToolOutputV1 {
+    value: StoredValueV1,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    text: Option<HeldV1>,
+    text: Option<StoredValueV1>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    content: Vec<HeldV1>,
+    content: Vec<StoredValueV1>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     branch: Option<Arc<str>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ErrorV1 {
+pub(super) struct ToolErrorV1 {
     kind: Arc<str>,
     message: String,
-    data: HeldV1,
+    data: StoredValueV1,
     retry: RetryV1,
 }
 
@@ -100,40 +101,40 @@ enum RetryV1 {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct GivenUpV1 {
+pub(super) struct GivenUpEntryV1 {
     pub(super) at: AddressV1,
     pub(super) attempt: u32,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct DecidedV1 {
+pub(super) struct DecidedEntryV1 {
     pub(super) at: AddressV1,
     pub(super) approved: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) changed_args: Option<HeldV1>,
+    pub(super) changed_args: Option<StoredValueV1>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) because: Option<Arc<str>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ChosenV1 {
+pub(super) struct ChosenEntryV1 {
     pub(super) at: AddressV1,
-    pub(super) choice: ChoiceV1,
+    pub(super) choice: StepChoiceV1,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum ChoiceV1 {
+pub(super) enum StepChoiceV1 {
     Retry,
     Skip,
-    Set(HeldV1),
+    Set(StoredValueV1),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct TimerFiredV1 {
+pub(super) struct TimerFiredEntryV1 {
     pub(super) at: AddressV1,
     pub(super) timer: TimerV1,
 }
@@ -149,107 +150,109 @@ pub(super) enum TimerV1 {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ExtendedV1 {
+pub(super) struct ExtendedEntryV1 {
     pub(super) digest: Arc<str>,
     pub(super) steps: usize,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct PausedV1 {
+pub(super) struct PausedEntryV1 {
     pub(super) after: u64,
 }
 
-/// A body with nothing in it.
+/// An empty body.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct EmptyV1 {}
+pub(super) struct EmptyEntryV1 {}
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SettledV1 {
+pub(super) struct SettledEntryV1 {
     pub(super) at: AddressV1,
     pub(super) status: Arc<str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) output: Option<HeldV1>,
+    pub(super) output: Option<StoredValueV1>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) error: Option<ErrorV1>,
+    pub(super) error: Option<ToolErrorV1>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) handled: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) reason: Option<ReasonV1>,
+    pub(super) reason: Option<SkipReasonV1>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) started_ns: Option<u64>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ReasonV1 {
+pub(super) struct SkipReasonV1 {
     because: Arc<str>,
     of: Arc<str>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct EndedV1 {
+pub(super) struct EndedEntryV1 {
     pub(super) status: Arc<str>,
 }
 
-impl OutputV1 {
-    pub(super) fn of(output: &ToolOutput, blobs: &mut Vec<Blob>) -> Result<Self, String> {
+impl ToolOutputV1 {
+    pub(super) fn encode(output: &ToolOutput, blobs: &mut Vec<Blob>) -> Result<Self, String> {
         let text = output
             .text
             .as_ref()
             .map(|text| Value::Text(Arc::clone(text)));
         let content = output.content.iter();
         Ok(Self {
-            value: HeldV1::hold(&output.value, blobs)?,
-            text: text.map(|text| HeldV1::hold(&text, blobs)).transpose()?,
+            value: StoredValueV1::encode(&output.value, blobs)?,
+            text: text
+                .map(|text| StoredValueV1::encode(&text, blobs))
+                .transpose()?,
             content: content
-                .map(|block| HeldV1::hold(block, blobs))
+                .map(|block| StoredValueV1::encode(block, blobs))
                 .collect::<Result<_, _>>()?,
             branch: output.branch.clone(),
         })
     }
 
-    pub(super) fn read(self, find: Find<'_>) -> Result<ToolOutput, String> {
-        let text = match self.text.map(|held| held.whole(find)).transpose()? {
+    pub(super) fn decode(self, load: BlobLoader<'_>) -> Result<ToolOutput, String> {
+        let text = match self.text.map(|stored| stored.decode(load)).transpose()? {
             None => None,
             Some(Value::Text(text)) => Some(text),
             Some(other) => return Err(format!("the text of an output is a {}", other.kind())),
         };
         let content = self.content.into_iter();
         Ok(ToolOutput {
-            value: self.value.whole(find)?,
+            value: self.value.decode(load)?,
             text,
             content: content
-                .map(|held| held.whole(find))
+                .map(|stored| stored.decode(load))
                 .collect::<Result<_, _>>()?,
             branch: self.branch,
         })
     }
 }
 
-impl ErrorV1 {
-    pub(super) fn of(error: &ToolError, blobs: &mut Vec<Blob>) -> Result<Self, String> {
+impl ToolErrorV1 {
+    pub(super) fn encode(error: &ToolError, blobs: &mut Vec<Blob>) -> Result<Self, String> {
         Ok(Self {
             kind: error.kind.as_str().into(),
             message: error.message.clone(),
-            data: HeldV1::hold(&error.data, blobs)?,
+            data: StoredValueV1::encode(&error.data, blobs)?,
             retry: match error.retry {
                 RetryAdvice::Never => RetryV1::Never,
                 RetryAdvice::Uncertain => RetryV1::Uncertain,
                 RetryAdvice::Again => RetryV1::Again,
-                RetryAdvice::After(pause) => RetryV1::AfterNs(nanos(pause)),
+                RetryAdvice::After(pause) => RetryV1::AfterNs(duration_nanos(pause)),
             },
         })
     }
 
-    pub(super) fn read(self, find: Find<'_>) -> Result<ToolError, String> {
+    pub(super) fn decode(self, load: BlobLoader<'_>) -> Result<ToolError, String> {
         Ok(ToolError {
-            kind: words::error_kind(&self.kind)?,
+            kind: keywords::error_kind(&self.kind)?,
             message: self.message,
-            data: self.data.whole(find)?,
+            data: self.data.decode(load)?,
             retry: match self.retry {
                 RetryV1::Never => RetryAdvice::Never,
                 RetryV1::Uncertain => RetryAdvice::Uncertain,
@@ -260,35 +263,35 @@ impl ErrorV1 {
     }
 }
 
-impl ChoiceV1 {
-    pub(super) fn of(choice: &Choice, blobs: &mut Vec<Blob>) -> Result<Self, String> {
+impl StepChoiceV1 {
+    pub(super) fn encode(choice: &Choice, blobs: &mut Vec<Blob>) -> Result<Self, String> {
         Ok(match choice {
             Choice::Retry => Self::Retry,
             Choice::Skip => Self::Skip,
-            Choice::Set(value) => Self::Set(HeldV1::hold(value, blobs)?),
+            Choice::Set(value) => Self::Set(StoredValueV1::encode(value, blobs)?),
         })
     }
 
-    pub(super) fn read(self, find: Find<'_>) -> Result<Choice, String> {
+    pub(super) fn decode(self, load: BlobLoader<'_>) -> Result<Choice, String> {
         Ok(match self {
             Self::Retry => Choice::Retry,
             Self::Skip => Choice::Skip,
-            Self::Set(value) => Choice::Set(value.whole(find)?),
+            Self::Set(value) => Choice::Set(value.decode(load)?),
         })
     }
 }
 
-impl ReasonV1 {
-    pub(super) fn of(reason: &SkipReason) -> Result<Self, String> {
+impl SkipReasonV1 {
+    pub(super) fn encode(reason: &SkipReason) -> Result<Self, String> {
         Ok(Self {
-            because: words::because_word(reason.because)?.into(),
+            because: keywords::because_keyword(reason.because)?.into(),
             of: Arc::clone(&reason.of),
         })
     }
 
-    pub(super) fn read(self) -> Result<SkipReason, String> {
+    pub(super) fn decode(self) -> Result<SkipReason, String> {
         Ok(SkipReason {
-            because: words::because(&self.because)?,
+            because: keywords::because(&self.because)?,
             of: self.of,
         })
     }
@@ -314,9 +317,4 @@ impl From<TimerV1> for Timer {
             TimerV1::Run => Self::Run,
         }
     }
-}
-
-/// Whole nanoseconds; what is longer than half a millennium counts as that long.
-pub(super) fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,11 +1,9 @@
-//! The thread that writes: whatever waits is written in one transaction.
+//! The writer thread: all changes pass through it, and everything that is queued is written in one transaction.
 
-mod group;
-mod progress;
+mod group_commit;
 mod rows;
 mod thread;
 
-pub(crate) use group::Append;
-pub(crate) use progress::{Progress, State};
+pub(crate) use group_commit::{AppendRequest, JournalProgress, JournalState};
 pub(crate) use rows::{insert_batch, update_run};
-pub(crate) use thread::Writer;
+pub(crate) use thread::StoreWriter;

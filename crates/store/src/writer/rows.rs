@@ -1,18 +1,18 @@
-//! What entries come to in the tables.
+//! The statements that write entries and run totals.
 
 use rusqlite::{Connection, params};
 
-use crate::error::Fault;
-use crate::format::{Batch, Tally};
+use crate::error::QueryError;
+use crate::format::{EntryBatch, RunTotals};
 use crate::run::Standing;
 
-/// Adds entries to a run, the first of them with the number `from`, and the large values that they speak of.
+/// Inserts entries of a run, numbered from `from`, and the blobs that they refer to.
 pub(crate) fn insert_batch(
     connection: &Connection,
     run: i64,
     from: i64,
-    batch: &Batch,
-) -> Result<(), Fault> {
+    batch: &EntryBatch,
+) -> Result<(), QueryError> {
     for blob in &batch.blobs {
         connection
             .prepare_cached(
@@ -42,15 +42,19 @@ pub(crate) fn insert_batch(
     Ok(())
 }
 
-/// Whether the run is in the store.
-pub(super) fn is_there(connection: &Connection, run: i64) -> Result<bool, Fault> {
+/// Returns true if the run is in the store.
+pub(super) fn run_exists(connection: &Connection, run: i64) -> Result<bool, QueryError> {
     Ok(connection
         .prepare_cached("SELECT 1 FROM runs WHERE key = ?1")?
         .exists([run])?)
 }
 
-/// Brings up to date what is known of a run as a whole.
-pub(crate) fn update_run(connection: &Connection, run: i64, tally: &Tally) -> Result<(), Fault> {
+/// Updates the totals in the row of a run.
+pub(crate) fn update_run(
+    connection: &Connection,
+    run: i64,
+    totals: &RunTotals,
+) -> Result<(), QueryError> {
     connection
         .prepare_cached(
             "UPDATE runs SET done = ?2, calls = ?3, duration_ns = ?4, status = ?5, steps = coalesce(?6, steps)
@@ -58,11 +62,11 @@ pub(crate) fn update_run(connection: &Connection, run: i64, tally: &Tally) -> Re
         )?
         .execute(params![
             run,
-            tally.done,
-            tally.calls,
-            tally.last_ns,
-            tally.standing.and_then(Standing::word),
-            tally.steps
+            totals.done,
+            totals.calls,
+            totals.last_ns,
+            totals.standing.and_then(Standing::keyword),
+            totals.steps
         ])?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The thread, and how others hand work to it.
+//! The writer thread and its queue.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,33 +8,33 @@ use std::thread::{self, JoinHandle};
 
 use rusqlite::Connection;
 
-use super::group::{Append, Target, write};
-use crate::error::{Fault, FileTrouble, StoreError};
+use super::group_commit::{AppendRequest, WriteTarget, write};
+use crate::error::{FileTrouble, QueryError, StoreError};
 use crate::file::StoreFile;
 
-/// How much is written in one transaction at most, so that whoever waits does not wait for all who came later.
-const LARGEST_GROUP: usize = 4096;
+/// The maximum number of jobs in one transaction, so that a job does not wait for all that were queued later.
+const MAX_GROUP_SIZE: usize = 4096;
 
-/// A change other than entries of a journal.
+/// A change other than an append to a journal.
 type Change = Box<dyn FnOnce(&mut Connection) + Send>;
 
 enum Job {
-    Append(Append),
-    /// After all that was handed over before.
+    Append(AppendRequest),
+    /// A change that is made after all earlier jobs.
     Change(Change),
-    /// Before it, for no entry has anything to do with it that was handed over before.
-    Soon(Change),
+    /// A change that is made before queued appends, since it is independent of them.
+    Unsynced(Change),
 }
 
-/// The thread that writes. It ends when this is dropped, after everything that waits has been written.
-pub(crate) struct Writer {
+/// The handle of the writer thread. When it is dropped, the thread writes everything that is queued and ends.
+pub(crate) struct StoreWriter {
     path: PathBuf,
     file: Arc<StoreFile>,
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Writer {
+impl StoreWriter {
     pub(crate) fn start(
         path: PathBuf,
         file: Arc<StoreFile>,
@@ -59,56 +59,56 @@ impl Writer {
         })
     }
 
-    /// Hands over entries. Their future is never done where the thread has died, but dropped.
-    pub(crate) fn append(&self, append: Append) {
+    /// Queues entries. If the thread has died, the sender for their result is dropped.
+    pub(crate) fn append(&self, append: AppendRequest) {
         self.send(Job::Append(append));
     }
 
-    /// Makes a change, all of it or nothing, and waits until it is on the disk.
+    /// Makes a change in a transaction, and waits until it is on the disk.
     pub(crate) fn change<T: Send + 'static>(
         &self,
-        change: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        change: impl FnOnce(&Connection) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.with_connection(move |connection| make(connection, change))
+        self.with_connection(move |connection| in_transaction(connection, change))
     }
 
-    /// Makes a change, all of it or nothing, and waits until it outlives this process. The machine may forget it until something
-    /// else has been waited for that came later; it is on the disk then as well, and before it. Entries that were handed over
-    /// before may be written after it.
-    pub(crate) fn change_soon<T: Send + 'static>(
+    /// Makes a change in a transaction, and waits until it survives a crash of this process. A crash of the machine may undo it
+    /// until a later synced change, which reaches the disk after it. JournalEntries that were queued before may be written after it.
+    pub(crate) fn change_unsynced<T: Send + 'static>(
         &self,
-        change: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        change: impl FnOnce(&Connection) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.ask(Job::Soon, move |connection| {
+        self.submit(Job::Unsynced, move |connection| {
             connection.execute_batch("PRAGMA synchronous = NORMAL")?;
-            let made = make(connection, change);
-            // Whatever comes next is waited for, and no transaction is open that would keep it from being so.
+            let result = in_transaction(connection, change);
+            // `synchronous` cannot be changed within a transaction; here none is open.
             connection.execute_batch("PRAGMA synchronous = FULL")?;
-            made
+            result
         })
     }
 
-    /// Does something outside of any transaction, and waits until it is done.
+    /// Runs `work` outside of any transaction, and waits for its result.
     pub(crate) fn with_connection<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
+        work: impl FnOnce(&mut Connection) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.ask(Job::Change, work)
+        self.submit(Job::Change, work)
     }
 
-    fn ask<T: Send + 'static>(
+    fn submit<T: Send + 'static>(
         &self,
         job: fn(Change) -> Job,
-        work: impl FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
+        work: impl FnOnce(&mut Connection) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (sender, receiver) = mpsc::sync_channel(1);
         let file = Arc::clone(&self.file);
         self.send(job(Box::new(move |connection| {
+            // Otherwise a change to a removed file would be lost silently.
             let in_place = file.check_in_place();
             let _ = sender.send(in_place.and_then(|()| work(connection)));
         })));
         match receiver.recv() {
-            Ok(result) => result.map_err(|fault| fault.of(&self.path)),
+            Ok(result) => result.map_err(|error| error.at(&self.path)),
             Err(_) => Err(StoreError::File {
                 path: self.path.clone(),
                 trouble: FileTrouble::Failed("its writer has stopped".to_owned()),
@@ -123,8 +123,9 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for StoreWriter {
     fn drop(&mut self) {
+        // The thread ends when the queue is closed and empty.
         drop(self.jobs.take());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -132,35 +133,36 @@ impl Drop for Writer {
     }
 }
 
-impl fmt::Debug for Writer {
+impl fmt::Debug for StoreWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Writer")
+        f.debug_struct("StoreWriter")
             .field("path", &self.path)
             .finish_non_exhaustive()
     }
 }
 
-fn make<T>(
+fn in_transaction<T>(
     connection: &mut Connection,
-    change: impl FnOnce(&Connection) -> Result<T, Fault>,
-) -> Result<T, Fault> {
+    change: impl FnOnce(&Connection) -> Result<T, QueryError>,
+) -> Result<T, QueryError> {
     let transaction =
         connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    let made = change(&transaction)?;
+    let result = change(&transaction)?;
     transaction.commit()?;
-    Ok(made)
+    Ok(result)
 }
 
-/// Writes until nobody can hand over anything any more.
+/// Writes until the queue is closed.
 fn run(path: &Path, file: &StoreFile, mut connection: Connection, jobs: &Receiver<Job>) {
     let mut group = Vec::new();
     while let Ok(first) = jobs.recv() {
-        for job in std::iter::once(first).chain(jobs.try_iter().take(LARGEST_GROUP)) {
+        // All jobs that were queued while the disk was busy share the next commit: waiting for the disk costs far more than the rows.
+        for job in std::iter::once(first).chain(jobs.try_iter().take(MAX_GROUP_SIZE)) {
             match job {
                 Job::Append(append) => group.push(append),
                 Job::Change(change) => {
                     write(
-                        &Target {
+                        &WriteTarget {
                             path,
                             file,
                             connection: &connection,
@@ -169,12 +171,12 @@ fn run(path: &Path, file: &StoreFile, mut connection: Connection, jobs: &Receive
                     );
                     change(&mut connection);
                 }
-                // It waits for no disk, and parts no entries from those that share their commit.
-                Job::Soon(change) => change(&mut connection),
+                // Without flushing the group: it waits for no disk, and the entries still share one commit.
+                Job::Unsynced(change) => change(&mut connection),
             }
         }
         write(
-            &Target {
+            &WriteTarget {
                 path,
                 file,
                 connection: &connection,

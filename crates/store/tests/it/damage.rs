@@ -1,4 +1,4 @@
-//! What the store says when its file is not what it should be.
+//! Errors for damaged, foreign and full files.
 
 use std::fs;
 use std::path::Path;
@@ -47,7 +47,7 @@ fn a_full_disk_ends_a_run_and_no_other() {
 }
 
 #[test]
-fn a_file_that_nobody_may_write_to_is_refused() {
+fn a_read_only_file_is_refused() {
     let scene = scene();
     drop(create(&scene.store, "r"));
     let path = scene.store.path().to_owned();
@@ -62,7 +62,7 @@ fn a_file_that_nobody_may_write_to_is_refused() {
 }
 
 #[test]
-fn what_is_no_store_is_refused() {
+fn foreign_files_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("text");
     fs::write(
@@ -83,7 +83,7 @@ fn what_is_no_store_is_refused() {
         .pragma_update(None, "application_id", 7)
         .unwrap();
     assert_eq!(trouble(&path), FileTrouble::Foreign);
-    assert_eq!(trouble(folder.path()), FileTrouble::NoFile);
+    assert_eq!(trouble(folder.path()), FileTrouble::NotAFile);
 }
 
 #[test]
@@ -125,24 +125,24 @@ fn a_run_of_a_newer_version_is_refused_and_no_other() {
     ] {
         assert_eq!(
             error.to_string(),
-            "the run `new` cannot be read: it is kept as `planwright.journal/2`, which is not known here"
+            "the run `new` cannot be read: its journal has the unknown format `planwright.journal/2`"
         );
     }
     let mut found = scene.store.entries("odd").unwrap();
     assert!(found.next().unwrap().is_ok());
     assert_eq!(
         found.next().unwrap().unwrap_err().to_string(),
-        "the run `odd` cannot be read: entry 1 makes no sense: `dreamt` is no kind of entry that is known here"
+        "the run `odd` cannot be read: entry 1 is invalid: `dreamt` is no known kind of entry"
     );
     assert!(found.next().is_none());
 }
 
 #[test]
-fn what_was_changed_after_it_was_stored_is_not_read() {
+fn changed_rows_are_detected() {
     let large = Value::from("x".repeat(20_000));
     for (change, message) in [
         (
-            // The answer of a step that no other reads.
+            // The result of a step that no other step reads.
             "UPDATE entries SET body = replace(body, 'small', 'smell') WHERE kind = 'answered'",
             "the run `r` cannot be read: entry 4 was changed after it was stored",
         ),

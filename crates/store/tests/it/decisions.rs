@@ -1,4 +1,4 @@
-//! Decisions: which call they are about, who hears of them.
+//! Stored decisions and their watchers.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use planwright_store::{NewDecision, Store, StoreError, StoredDecision};
 
 use crate::support::{append, at, create, entries, opened, scene, time};
 
-/// The approval of a call of `step`, which `call` stands for.
+/// Approves the call of `step` whose digest is that of `call`.
 fn approve(step: &str, call: impl Into<Value>) -> NewDecision {
     NewDecision {
         at: at(step),
@@ -60,7 +60,7 @@ fn decisions_come_back_as_they_were() {
 }
 
 #[test]
-fn a_call_is_decided_about_once_unless_said_otherwise() {
+fn a_decision_is_replaced_only_on_request() {
     let scene = scene();
     drop(create(&scene.store, "r"));
     scene.store.decide("r", &approve("a", 1)).unwrap();
@@ -74,7 +74,7 @@ fn a_call_is_decided_about_once_unless_said_otherwise() {
         "`a` of the run `r` was decided about before, by ada"
     );
     scene.store.decide("r", &approve("a", 2)).unwrap();
-    scene.store.decide_anew("r", &no).unwrap();
+    scene.store.replace_decision("r", &no).unwrap();
     let found = scene.store.decisions("r").unwrap();
     assert_eq!(found.len(), 2);
     assert_eq!(found[1].decision, Decision::Reject { because: None });
@@ -112,7 +112,7 @@ async fn whoever_waits_hears_of_each_decision_once() {
     elsewhere.decide("r", &approve("b", 1)).unwrap();
     scene.store.decide("r", &approve("c", 1)).unwrap();
     assert_eq!(steps(&decisions.next().await.unwrap()), ["b", "c"]);
-    elsewhere.decide_anew("r", &approve("b", 1)).unwrap();
+    elsewhere.replace_decision("r", &approve("b", 1)).unwrap();
     assert_eq!(steps(&decisions.next().await.unwrap()), ["b"]);
     assert!(
         tokio::time::timeout(patience, decisions.next())

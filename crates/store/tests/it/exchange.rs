@@ -1,4 +1,4 @@
-//! Runs as files: whole, sound, and refused where they are neither.
+//! Export and import of runs.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use crate::support::{append, at, create, ended, entries, me, opened, read, scene, step, time};
 
-/// A store with one run that has a bit of everything.
+/// Creates a store with one run that has all kinds of data.
 fn filled() -> (crate::support::Scene, String) {
     let scene = scene();
     let run = create(&scene.store, "r");
@@ -58,7 +58,7 @@ fn a_run_is_the_same_in_another_store() {
 }
 
 #[test]
-fn a_run_that_is_there_already_is_taken_in_only_if_it_is_the_same() {
+fn an_existing_run_is_imported_only_if_it_is_equal() {
     let (scene, text) = filled();
     assert!(!scene.store.import(&text).unwrap().is_new);
     let other = text.replace("\"weather\"", "\"other\"");
@@ -68,7 +68,7 @@ fn a_run_that_is_there_already_is_taken_in_only_if_it_is_the_same() {
 }
 
 #[test]
-fn the_format_is_what_it_was() {
+fn the_format_is_stable() {
     let scene = scene();
     let run = create(&scene.store, "r");
     append(&run, entries(step("a", &Value::from(1)))).unwrap();
@@ -82,7 +82,7 @@ fn the_format_is_what_it_was() {
 }
 
 #[test]
-fn what_is_not_whole_or_not_known_is_refused() {
+fn incomplete_and_unknown_exports_are_refused() {
     let (_, text) = filled();
     let scene = scene();
     let check = |text: &str, expected: &str| {
@@ -104,13 +104,13 @@ fn what_is_not_whole_or_not_known_is_refused() {
     check("", "it is empty");
     check("[]", "its first line is no object");
     check("5", "its first line is no object");
-    check("{}", "does not say which format");
+    check("{}", "it names no format");
     check("what is this", "its first line is no object");
-    let unknown = "it has the format `planwright.run-export/2`, which is not known here";
+    let unknown = "it has the unknown format `planwright.run-export/2`";
     check(&changed("run-export/1", "run-export/2"), unknown);
     check(
         &changed("journal/1", "journal/7"),
-        "`planwright.journal/7`, which is not known",
+        "unknown format `planwright.journal/7`",
     );
     check(
         &changed("\"created_ns\"", "\"mood\":1,\"created_ns\""),
@@ -126,7 +126,7 @@ fn what_is_not_whole_or_not_known_is_refused() {
     );
     check(
         &changed("\"kind\":\"sent\"", "\"kind\":\"felt\""),
-        "`felt` is no kind of entry",
+        "`felt` is no known kind of entry",
     );
     check(
         &changed("{\"decision\"", "{\"opinion\""),
@@ -134,7 +134,7 @@ fn what_is_not_whole_or_not_known_is_refused() {
     );
     check(
         &changed("\"failed\"", "\"bored\""),
-        "`bored` is no status of a run",
+        "`bored` is no known status of a run",
     );
     check(&changed("x\\nx", "y\\nx"), "the value is not the one of");
     check(
@@ -143,9 +143,9 @@ fn what_is_not_whole_or_not_known_is_refused() {
     );
     check(
         &changed("\"values\":1", "\"values\":2"),
-        "not as many lines",
+        "the number of lines",
     );
-    check(&format!("{text}{text}"), "more behind its end");
+    check(&format!("{text}{text}"), "a line after the end");
     let lines: Vec<&str> = text.lines().collect();
     check(&lines[..lines.len() - 1].join("\n"), "it is cut off");
     check(&text[..text.len() / 2], "EOF");
@@ -154,7 +154,7 @@ fn what_is_not_whole_or_not_known_is_refused() {
         .filter(|line| !line.starts_with("{\"value\""))
         .copied()
         .collect();
-    check(&without_value.join("\n"), "is not there");
+    check(&without_value.join("\n"), "is missing");
     let deep = format!(
         "{{\"json\":{}1{}}}",
         "[".repeat(100_000),
@@ -165,19 +165,19 @@ fn what_is_not_whole_or_not_known_is_refused() {
         "[{}{{\"step\":\"b\"}}]",
         "{\"step\":\"a\"},".repeat(500_000)
     );
-    check(&changed("[{\"step\":\"b\"}]", &far), "inside of more than");
+    check(&changed("[{\"step\":\"b\"}]", &far), "nested in more than");
     scene.store.import(&text).unwrap();
 }
 
-/// The file of a run.
+/// An exported run.
 static FILE: LazyLock<String> = LazyLock::new(|| filled().1);
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Lines are left out, doubled and put elsewhere, letters changed: it is refused, or taken in with all that it says.
+    /// Moves lines and changes characters of an export. The import fails, or stores every entry of the text.
     #[test]
-    fn whatever_is_done_to_a_file_it_is_refused_or_taken_in(
+    fn a_changed_export_is_refused_or_imported_completely(
         lines in prop::collection::vec(any::<prop::sample::Index>(), 0..3),
         letters in prop::collection::vec((any::<prop::sample::Index>(), any::<char>()), 0..3),
     ) {

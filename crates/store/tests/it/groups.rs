@@ -1,4 +1,4 @@
-//! Many runs at once: everything is kept, in the order in which each run handed it over.
+//! Concurrent appends of many runs: all entries are written, in the order of each run.
 
 use std::sync::Arc;
 use std::thread;
@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use crate::support::{create, entries, entry, me, read, scene, step};
 
 #[test]
-fn each_run_keeps_its_order_whoever_else_writes() {
+fn concurrent_runs_keep_their_order() {
     let scene = scene();
     let threads: Vec<_> = (0..8)
         .map(|number| {
@@ -56,21 +56,21 @@ fn one_run_may_be_written_to_from_several_threads() {
     });
     let found = read(&scene.store, "r");
     assert_eq!(found.len(), 600);
-    // What was handed over together stays together.
+    // The entries of one append stay together.
     for part in found.chunks(3) {
         assert!(part.iter().all(|entry| entry.turn == part[0].turn));
     }
 }
 
 #[test]
-fn what_was_handed_over_is_kept_although_nobody_waits_for_it() {
+fn an_append_is_written_even_if_its_future_is_dropped() {
     let scene = scene();
     let run = create(&scene.store, "r");
     for _ in 0..20 {
         drop(run.append(entries(step("a", &Value::Null))));
     }
     drop(run);
-    // What is handed over later is done later, so by then the run has been given back.
+    // The writer works in order: once the later job is done, the lease of the run has ended.
     drop(create(&scene.store, "other"));
     let again = scene.store.hold("r", &me()).unwrap();
     drop(again.append(entries([Record::Closed])));
@@ -81,14 +81,14 @@ fn what_was_handed_over_is_kept_although_nobody_waits_for_it() {
 }
 
 #[test]
-fn what_fails_in_a_group_fails_alone_and_nothing_is_kept_behind_it() {
+fn a_failed_append_fails_only_its_own_run() {
     let scene = scene();
     let [a, b, c] = ["a", "b", "c"].map(|id| create(&scene.store, id));
     let elsewhere = Connection::open(scene.store.path()).unwrap();
     let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON entries WHEN NEW.turn = 13
         BEGIN SELECT RAISE(ABORT, 'bad luck'); END;";
     elsewhere.execute_batch(refuse).unwrap();
-    // While another process writes, all of these come to wait together.
+    // While another process writes, these appends are queued and form one group.
     elsewhere.execute_batch("BEGIN IMMEDIATE").unwrap();
     let close = |turn: u64| vec![entry(turn, Record::Closed)];
     let waiting = [

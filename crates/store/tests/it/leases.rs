@@ -1,4 +1,4 @@
-//! Who has a run: one at a time, and nobody who is dead.
+//! Leases of runs.
 
 use std::thread;
 
@@ -7,7 +7,7 @@ use planwright_store::{Holder, StoreError};
 use crate::support::{create, me, scene, time};
 
 #[test]
-fn a_run_belongs_to_one_at_a_time() {
+fn a_run_has_one_lease_at_a_time() {
     let scene = scene();
     let run = create(&scene.store, "r");
     let other = Holder::this_process("elsewhere", time(5));
@@ -30,7 +30,7 @@ fn a_run_belongs_to_one_at_a_time() {
 }
 
 #[test]
-fn of_many_who_want_a_run_at_once_one_gets_it() {
+fn one_of_many_concurrent_requests_gets_the_lease() {
     let scene = scene();
     drop(create(&scene.store, "r"));
     for _ in 0..20 {
@@ -55,7 +55,7 @@ fn of_many_who_want_a_run_at_once_one_gets_it() {
 }
 
 #[test]
-fn no_file_is_left_of_a_run_that_nobody_has() {
+fn the_lock_file_is_removed_with_the_lease() {
     let scene = scene();
     drop(create(&scene.store, "r"));
     let mut left = std::fs::read_dir(scene.folder.path().join("store.db.runs"))

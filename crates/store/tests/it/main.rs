@@ -1,10 +1,10 @@
-//! The store as others use it: what it keeps, what it survives, who may have what.
+//! Tests of the public interface of the store: durability, exclusivity, formats.
 
 mod damage;
 mod decisions;
+mod durations;
 mod exchange;
 mod groups;
-mod learned;
 mod leases;
 mod names;
 mod pins;

@@ -1,4 +1,4 @@
-//! A store by several names, and one that is taken away while it is in use.
+//! Stores with several names, and stores that are removed or replaced while in use.
 
 use std::fs;
 #[cfg(unix)]
@@ -19,7 +19,7 @@ fn everything() -> Prune {
     }
 }
 
-/// Sees to it that a run can neither be taken nor forgotten.
+/// Checks that a run can neither be leased nor deleted.
 #[track_caller]
 pub(crate) fn check_held(store: &Store, by: &Holder) {
     let refused = store.hold("r", &me()).unwrap_err();
@@ -58,7 +58,7 @@ fn a_symbolic_link_leads_to_the_same_locks() {
     append(&run, entries([opened()])).unwrap();
     drop(run);
     drop(by_link.hold("r", &me()).unwrap());
-    // It need not lead anywhere yet.
+    // The target need not exist yet.
     let dangling = folder.join("dangling.db");
     std::os::unix::fs::symlink(folder.join("new.db"), &dangling).unwrap();
     drop(create(&Store::open(&dangling).unwrap(), "r"));
@@ -81,7 +81,7 @@ fn a_store_with_hard_links_is_used_by_its_own_name_alone() {
     drop(run);
     let again = Store::open(scene.store.path()).unwrap();
     assert_eq!(read(&again, "r").len(), 3);
-    // What has become its only name is its own.
+    // A name that is the only one left is accepted.
     let path = scene.store.path().to_owned();
     drop((again, scene.store));
     fs::remove_file(path).unwrap();
@@ -111,17 +111,17 @@ fn a_run_is_held_though_its_lock_file_was_removed() {
 }
 
 #[test]
-fn what_is_no_file_is_no_store() {
+fn special_files_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     fs::create_dir(&path).unwrap();
-    assert_eq!(trouble(Store::open(&path)), FileTrouble::NoFile);
+    assert_eq!(trouble(Store::open(&path)), FileTrouble::NotAFile);
     assert!(!folder.path().join("store.db.runs").exists());
     if cfg!(unix) {
-        assert_eq!(trouble(Store::open("/dev/null")), FileTrouble::NoFile);
+        assert_eq!(trouble(Store::open("/dev/null")), FileTrouble::NotAFile);
         assert!(!std::path::Path::new("/dev/null.runs").exists());
     }
-    // Another program's file gets no folder either.
+    // No lock folder is created for the file of another program.
     let other = folder.path().join("other.db");
     let theirs = "CREATE TABLE theirs (x)";
     Connection::open(&other)
@@ -132,7 +132,7 @@ fn what_is_no_file_is_no_store() {
     assert!(!folder.path().join("other.db.runs").exists());
 }
 
-/// Does something to a run in progress behind its back, and gives why its next entries are refused.
+/// Changes the store of a run in progress, and returns the error of its next append.
 fn refused(behind: impl FnOnce(&Connection, &std::path::Path)) -> String {
     let scene = scene();
     let other = create(&scene.store, "other");
@@ -150,7 +150,7 @@ fn refused(behind: impl FnOnce(&Connection, &std::path::Path)) -> String {
 }
 
 #[test]
-fn nothing_is_written_that_would_not_be_found() {
+fn appends_to_a_removed_or_replaced_store_fail() {
     let sql =
         |sql: &'static str| refused(move |connection, _| connection.execute_batch(sql).unwrap());
     assert_eq!(
@@ -180,7 +180,7 @@ fn nothing_is_written_that_would_not_be_found() {
 
 #[cfg(unix)]
 #[test]
-fn what_others_may_write_is_known() {
+fn paths_that_others_may_write_are_reported() {
     use std::os::unix::fs::PermissionsExt;
     let scene = scene();
     let folder = scene.folder.path().canonicalize().unwrap();

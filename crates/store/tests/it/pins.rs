@@ -1,4 +1,4 @@
-//! Tools that are pinned: what is known of them, what changed, what a person accepts.
+//! Pinned tools, their changes, and acceptance.
 
 use planwright_store::{
     Acceptance, AcceptedTool, ChangedServer, SeenServer, SeenTool, ServerIdentity, Store,
@@ -14,7 +14,7 @@ fn identity(origin: &str) -> ServerIdentity {
     }
 }
 
-/// Tools of the server at `origin`, each with the name of its definition.
+/// Returns tools of the server at `origin`, given by name and definition.
 fn seen(origin: &str, tools: &[(&str, &str)]) -> SeenServer {
     let tools = tools.iter().map(|(tool, definition)| SeenTool {
         tool: (*tool).to_owned(),
@@ -32,7 +32,7 @@ fn pin(store: &Store, origin: &str, tools: &[(&str, &str)]) {
     store.pin_tools(vec![seen(origin, tools)], time(1)).unwrap();
 }
 
-/// What waits: `tool before → now`.
+/// Returns the tools that wait for acceptance, as `tool before → now`.
 fn changed(store: &Store) -> Vec<String> {
     let line = |server: &ChangedServer| {
         let is_accepted = server.is_accepted;
@@ -68,7 +68,7 @@ fn accept(store: &Store, origin: &str, tool: &str, definition: &str) -> Result<(
 }
 
 #[test]
-fn what_is_seen_first_is_pinned() {
+fn the_first_definition_is_pinned() {
     let scene = scene();
     pin(&scene.store, "a", &[("pay", "1"), ("look", "1")]);
     assert_eq!(changed(&scene.store), [""; 0]);
@@ -90,7 +90,7 @@ fn a_change_waits_until_it_is_accepted_or_taken_back() {
     pin(store, "a", &[("pay", "1"), ("look", "1")]);
     pin(store, "a", &[("pay", "2")]);
     assert_eq!(changed(store), ["pay: pay is 1 → pay is 2"]);
-    // The next change is held against the pinned definition, not against the last one.
+    // The next change is compared with the pinned definition, not with the last one.
     pin(store, "a", &[("pay", "3")]);
     assert_eq!(changed(store), ["pay: pay is 1 → pay is 3"]);
     assert_eq!(store.count_changed_tools().unwrap(), (1, 0));
@@ -101,13 +101,13 @@ fn a_change_waits_until_it_is_accepted_or_taken_back() {
     accept(store, "a", "pay", "4").unwrap();
     assert_ne!(store.last_acceptance().unwrap(), before);
     assert_eq!(changed(store), [""; 0]);
-    // What was pinned before is a change now.
+    // The definition that was pinned before is a change now.
     pin(store, "a", &[("pay", "1")]);
     assert_eq!(changed(store), ["pay: pay is 4 → pay is 1"]);
 }
 
 #[test]
-fn only_what_was_shown_is_accepted() {
+fn only_the_definition_that_the_person_saw_is_accepted() {
     let scene = scene();
     let store = &scene.store;
     pin(store, "a", &[("pay", "1")]);
@@ -154,7 +154,7 @@ fn a_second_identity_of_a_name_waits_as_a_whole() {
         tools_digest: Some(shown.tools_digest),
         tools: Vec::new(),
     };
-    // A tool that came since was not shown.
+    // A tool was added after the person saw the list.
     pin(store, "b", &[("late", "1")]);
     let error = store.accept_tools(vec![accepted.clone()], None, time(3));
     assert!(matches!(
@@ -169,7 +169,7 @@ fn a_second_identity_of_a_name_waits_as_a_whole() {
     store.accept_tools(vec![accepted], None, time(3)).unwrap();
     let known = store.known_tools(&[identity("b")]).unwrap();
     assert!(known[&identity("b")].is_accepted);
-    // The first one stays known.
+    // The first identity stays known.
     pin(store, "a", &[("pay", "1")]);
     assert!(
         !changed(store)
@@ -179,7 +179,7 @@ fn a_second_identity_of_a_name_waits_as_a_whole() {
 }
 
 #[test]
-fn a_person_who_looked_at_a_server_accepts_its_identity() {
+fn a_reviewed_identity_is_accepted() {
     let scene = scene();
     let store = &scene.store;
     pin(store, "a", &[("pay", "1")]);
@@ -199,7 +199,7 @@ fn a_person_who_looked_at_a_server_accepts_its_identity() {
 }
 
 #[test]
-fn of_two_that_pin_at_once_one_is_first_and_the_other_differs() {
+fn the_second_of_two_concurrent_pins_is_a_change() {
     let scene = scene();
     let start = std::sync::Barrier::new(2);
     std::thread::scope(|scope| {

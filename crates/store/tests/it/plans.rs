@@ -1,7 +1,7 @@
-//! Plans that are saved.
+//! Stored plans and their versions.
 
 use planwright_core::Value;
-use planwright_store::{NewPlan, Saved, Store, StoreError, StoredPlan};
+use planwright_store::{NewPlan, SavedPlan, Store, StoreError, StoredPlan};
 
 use crate::support::{scene, time};
 
@@ -15,7 +15,7 @@ fn plan(name: &str, text: &str) -> NewPlan {
     }
 }
 
-fn save(store: &Store, name: &str, text: &str) -> Saved {
+fn save(store: &Store, name: &str, text: &str) -> SavedPlan {
     store.save_plan(plan(name, text)).unwrap()
 }
 
@@ -35,7 +35,7 @@ fn a_version_is_added_when_something_has_changed() {
     let again = save(store, "b", "one");
     assert_eq!(
         again,
-        Saved {
+        SavedPlan {
             is_new: false,
             ..first.clone()
         }
@@ -67,13 +67,13 @@ fn a_plan_is_found_by_its_name_or_the_beginning_of_an_id() {
     assert_eq!(store.plan(&ids[3], None).unwrap().version, 4);
     assert_eq!(store.plan(&ids[3][..12], None).unwrap().version, 4);
     assert_eq!(store.plan(&ids[3], Some(4)).unwrap().version, 4);
-    // With 40 ids and 16 digits, some begin alike.
+    // Of 40 ids, some share their first of 16 possible digits.
     let several = ids.iter().find_map(|id| match store.plan(&id[..1], None) {
         Err(StoreError::Ambiguous { candidates, .. }) => Some(candidates),
         _ => None,
     });
     assert!(1 < several.unwrap().len());
-    // A name goes before an id.
+    // A name takes precedence over an id.
     save(store, &ids[3][..12], "named");
     assert_eq!(store.plan(&ids[3][..12], None).unwrap().text, "named");
     for (selector, version) in [
@@ -102,7 +102,7 @@ fn a_name_is_never_a_path() {
 }
 
 #[test]
-fn plans_are_forgotten_one_version_or_all() {
+fn one_version_or_all_are_deleted() {
     let scene = scene();
     let store = &scene.store;
     let ids: Vec<String> = (0..4)

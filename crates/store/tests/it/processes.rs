@@ -1,4 +1,4 @@
-//! Several processes, some of which are killed: this test starts itself as another process.
+//! Tests with several processes, some killed. The test binary starts itself as the other process.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
@@ -11,27 +11,23 @@ use planwright_store::{HeldRun, Store, StoreError};
 use crate::names::check_held;
 use crate::support::{append, create, entry, me, new_run, read, scene, step};
 
-/// What the other process is to do, as `TASK PATH`.
+/// The variable with the task of the other process, as `TASK PATH`.
 const TASK: &str = "PLANWRIGHT_STORE_TEST_TASK";
-/// What begins the lines that the other process has to say; the test harness prints others.
+/// The prefix of the lines of the other process; the test harness prints further ones.
 const MARK: &str = "> ";
 
-/// Another process.
-struct Other {
+/// A process that runs a task.
+struct Worker {
     process: Child,
     input: ChildStdin,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
-impl Other {
+impl Worker {
     fn start(task: &str, path: &Path) -> Self {
         let test = std::env::current_exe().unwrap();
         let mut process = Command::new(test)
-            .args([
-                "--exact",
-                "processes::this_process_does_what_it_is_told",
-                "--nocapture",
-            ])
+            .args(["--exact", "processes::worker", "--nocapture"])
             .env(TASK, format!("{task} {}", path.display()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -48,7 +44,7 @@ impl Other {
         self.input.write_all(b"go\n").unwrap();
     }
 
-    /// The next line that it says; nothing when it has ended.
+    /// Returns the next line of the worker, `None` when it has ended.
     fn line(&mut self) -> Option<String> {
         self.lines
             .by_ref()
@@ -62,22 +58,22 @@ impl Other {
     }
 }
 
-/// The other process. Where nobody has told it anything, it is this one.
+/// Runs the task of a worker. Does nothing in the test process itself, which has no task.
 #[test]
 #[expect(
     clippy::disallowed_methods,
-    reason = "another process is told by its environment what it is"
+    reason = "a worker gets its task from the environment"
 )]
-fn this_process_does_what_it_is_told() {
-    let Ok(told) = std::env::var(TASK) else {
+fn worker() {
+    let Ok(variable) = std::env::var(TASK) else {
         return;
     };
-    let (task, path) = told.split_once(' ').unwrap();
+    let (task, path) = variable.split_once(' ').unwrap();
     match task {
         "write" => write_until_killed(&Store::open(path).unwrap()),
         "hold" => hold(&Store::open(path).unwrap()),
         "begin" => begin(path),
-        other => panic!("nobody knows how to {other}"),
+        other => panic!("unknown task `{other}`"),
     }
 }
 
@@ -141,18 +137,18 @@ fn begin(path: &str) {
 }
 
 #[test]
-fn what_was_acknowledged_outlives_a_killed_process() {
+fn acknowledged_entries_survive_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     let mut kept = 0;
     for patience in [1, 2, 7, 30, 3, 11] {
-        let mut writer = Other::start("write", &path);
+        let mut writer = Worker::start("write", &path);
         let mut acknowledged = kept;
         for _ in 0..patience {
             acknowledged = writer.line().unwrap().parse::<usize>().unwrap() + 1;
         }
         writer.kill();
-        // What it said before it died counts.
+        // The acknowledgements before the kill count.
         while let Some(line) = writer.line() {
             acknowledged = acknowledged.max(line.parse::<usize>().map_or(0, |turn| turn + 1));
         }
@@ -170,16 +166,16 @@ fn what_was_acknowledged_outlives_a_killed_process() {
 }
 
 #[test]
-fn of_ten_processes_one_gets_the_run_and_a_dead_one_has_it_no_more() {
+fn one_of_ten_processes_gets_the_lease_and_loses_it_when_killed() {
     let scene = scene();
     drop(create(&scene.store, "r"));
-    let mut others: Vec<Other> = (0..10)
-        .map(|_| Other::start("hold", scene.store.path()))
+    let mut others: Vec<Worker> = (0..10)
+        .map(|_| Worker::start("hold", scene.store.path()))
         .collect();
     for other in &mut others {
         assert_eq!(other.line().unwrap(), "ready");
     }
-    others.iter_mut().for_each(Other::go);
+    others.iter_mut().for_each(Worker::go);
     let said: Vec<String> = others
         .iter_mut()
         .map(|other| other.line().unwrap())
@@ -217,10 +213,10 @@ fn of_ten_processes_one_gets_the_run_and_a_dead_one_has_it_no_more() {
 
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #[test]
-fn another_process_has_its_run_by_every_name_of_the_store() {
+fn a_lease_holds_under_every_name_of_the_store() {
     let scene = scene();
     drop(create(&scene.store, "r"));
-    let mut other = Other::start("hold", scene.store.path());
+    let mut other = Worker::start("hold", scene.store.path());
     assert_eq!(other.line().unwrap(), "ready");
     other.go();
     assert_eq!(other.line().unwrap(), "held");
@@ -240,14 +236,14 @@ fn another_process_has_its_run_by_every_name_of_the_store() {
 }
 
 #[test]
-fn ten_processes_may_begin_with_a_store_that_is_not_there_yet() {
+fn ten_processes_can_create_one_store_concurrently() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new/store.db");
-    let mut others: Vec<Other> = (0..10).map(|_| Other::start("begin", &path)).collect();
+    let mut others: Vec<Worker> = (0..10).map(|_| Worker::start("begin", &path)).collect();
     for other in &mut others {
         assert_eq!(other.line().unwrap(), "ready");
     }
-    others.iter_mut().for_each(Other::go);
+    others.iter_mut().for_each(Worker::go);
     for other in &mut others {
         assert_eq!(other.line().as_deref(), Some("done"));
         assert!(other.process.wait().unwrap().success());

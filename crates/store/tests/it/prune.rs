@@ -1,4 +1,4 @@
-//! Forgetting runs.
+//! Pruning of runs.
 
 use planwright_core::Value;
 use planwright_engine::RunStatus;
@@ -41,7 +41,7 @@ fn ids(store: &Store) -> Vec<String> {
     runs.into_iter().map(|run| run.id).collect()
 }
 
-/// Runs from the oldest to the newest: the first four have ended, one waits, one was interrupted.
+/// Adds runs, the oldest first: four that have ended, one that waits, one that was interrupted.
 fn fill(store: &Store) {
     drop(run(store, "a", 1, &large("a"), Some(RunStatus::Succeeded)));
     drop(run(store, "b", 2, &large("b"), Some(RunStatus::Failed)));
@@ -83,7 +83,7 @@ fn check(what: Prune, forgotten: &[&str], left: &[&str]) -> Pruned {
 }
 
 #[test]
-fn old_runs_that_have_ended_are_forgotten() {
+fn old_runs_that_have_ended_are_deleted() {
     check(prune(1), &[], &["f", "e", "d", "c", "b", "a"]);
     check(prune(3), &["b", "a"], &["f", "e", "d", "c"]);
     check(prune(100), &["d", "c", "b", "a"], &["f", "e"]);
@@ -100,7 +100,7 @@ fn old_runs_that_have_ended_are_forgotten() {
 }
 
 #[test]
-fn a_value_is_forgotten_with_the_last_run_that_speaks_of_it() {
+fn a_value_is_deleted_with_the_last_run_that_refers_to_it() {
     assert_eq!(
         check(prune(2), &["a"], &["f", "e", "d", "c", "b"]).values,
         1
@@ -116,7 +116,7 @@ fn a_value_is_forgotten_with_the_last_run_that_speaks_of_it() {
 }
 
 #[test]
-fn the_file_gives_back_the_room() {
+fn pruning_shrinks_the_file() {
     let scene = scene();
     fill(&scene.store);
     let size = || std::fs::metadata(scene.store.path()).unwrap().len();
@@ -129,7 +129,7 @@ fn the_file_gives_back_the_room() {
 }
 
 #[test]
-fn a_run_that_somebody_has_is_not_forgotten() {
+fn a_leased_run_is_not_deleted() {
     let scene = scene();
     let held = run(&scene.store, "h", 1, &Value::Null, Some(RunStatus::Failed));
     let pruned = scene.store.prune(&prune(100), &me()).unwrap();
@@ -149,12 +149,12 @@ fn a_store_keeps_to_its_size() {
     assert_eq!(to(1 << 30), Vec::<String>::new());
     assert_eq!(ids(&scene.store).len(), 6);
     assert_eq!(to(0), ["d", "c", "b", "a"]);
-    // Those that somebody goes on with stay, whatever they take.
+    // Leased runs stay, even if the store is too large.
     assert_eq!(ids(&scene.store), ["f", "e"]);
 }
 
 #[test]
-fn the_oldest_are_forgotten_first_to_keep_to_a_size() {
+fn the_oldest_are_deleted_first_to_reach_a_size() {
     let scene = scene();
     for number in 0..200 {
         let text = Value::from(format!("{number}").repeat(20_000));

@@ -1,4 +1,4 @@
-//! Whatever is kept comes back as it was.
+//! Round trips of journal entries.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -285,7 +285,7 @@ proptest! {
 }
 
 #[test]
-fn large_values_are_kept_once_and_shared_when_they_are_read() {
+fn large_values_are_stored_once_and_shared_in_memory() {
     let scene = scene();
     let run = create(&scene.store, "r");
     let large = Value::from("x".repeat(100_000));
@@ -319,7 +319,7 @@ fn large_values_are_kept_once_and_shared_when_they_are_read() {
 }
 
 #[test]
-fn what_is_nested_too_deeply_is_refused_and_nothing_is_kept_behind_it() {
+fn a_value_that_is_nested_too_deeply_fails_its_journal() {
     let scene = scene();
     let run = create(&scene.store, "r");
     append(&run, entries(step("a", &Value::Null))).unwrap();

@@ -1,4 +1,4 @@
-//! Runs as a whole: finding them, and what is known of them.
+//! Metadata of runs, and their selection.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::support::{
 };
 
 #[test]
-fn a_run_is_known_by_what_it_began_with() {
+fn a_new_run_has_its_initial_metadata() {
     let scene = scene();
     let run = create(&scene.store, "r1");
     let info = scene.store.run("r1").unwrap();
@@ -28,7 +28,7 @@ fn a_run_is_known_by_what_it_began_with() {
 }
 
 #[test]
-fn what_is_known_of_a_run_keeps_up_with_its_entries() {
+fn metadata_follow_the_entries() {
     let scene = scene();
     let run = create(&scene.store, "r");
     let known = |store: &Store| {
@@ -84,7 +84,7 @@ fn what_is_known_of_a_run_keeps_up_with_its_entries() {
 }
 
 #[test]
-fn a_run_is_found_by_its_id_or_a_beginning_that_no_other_has() {
+fn a_run_is_found_by_its_id_or_a_unique_prefix() {
     let scene = scene();
     for id in ["abc", "abcd", "abX", "x"] {
         drop(create(&scene.store, id));
@@ -186,7 +186,7 @@ fn runs_are_listed_from_the_newest_on() {
 }
 
 #[test]
-fn a_store_that_is_opened_again_has_what_was_kept() {
+fn a_reopened_store_has_all_entries() {
     let scene = scene();
     let run = create(&scene.store, "r");
     let kept = entries(step("a", &Value::from(1)));
@@ -200,7 +200,7 @@ fn a_store_that_is_opened_again_has_what_was_kept() {
 
 #[cfg(unix)]
 #[test]
-fn only_its_owner_can_read_what_is_created() {
+fn only_the_owner_can_read_created_files() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a/b/store.db");

@@ -1,4 +1,4 @@
-//! A store in a folder of its own, runs and entries to put into it.
+//! Fixtures: a store in a temporary folder, runs and entries for it.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -11,7 +11,7 @@ use planwright_engine::{RunStatus, StepStatus, ToolOutput};
 use planwright_store::{HeldRun, Holder, NewRun, Store};
 use tempfile::TempDir;
 
-/// A store in a folder that is gone afterwards.
+/// A store in a temporary folder.
 pub(crate) struct Scene {
     pub(crate) folder: TempDir,
     pub(crate) store: Store,
@@ -85,7 +85,7 @@ pub(crate) fn ended(status: RunStatus) -> Record {
     Record::Ended { status }
 }
 
-/// A call, its answer and its end.
+/// Returns the records of a step with one call: sent, answered, settled.
 pub(crate) fn step(id: &str, output: &Value) -> [Record; 3] {
     [
         Record::Sent {
@@ -113,7 +113,7 @@ pub(crate) fn step(id: &str, output: &Value) -> [Record; 3] {
     ]
 }
 
-/// `records`, one turn each.
+/// Returns `records` as entries of consecutive turns.
 pub(crate) fn entries(records: impl IntoIterator<Item = Record>) -> Vec<Entry> {
     (0..)
         .zip(records)

@@ -1,0 +1,308 @@
+//! Approval decisions about calls of runs, made by people through any process.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use planwright_engine::event::Address;
+use planwright_engine::journal::{Entry, Record};
+use planwright_engine::{Decision, History};
+use rusqlite::{Connection, Row, params};
+
+use crate::error::{QueryError, StoreError};
+use crate::format::{AddressV1, parse_value, value_json};
+use crate::numbers::{from_nanos, to_nanos};
+use crate::run::{find, unreadable};
+use crate::store::Store;
+
+/// A decision to store.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewDecision {
+    /// The address of the step.
+    pub at: Arc<Address>,
+    /// The [digest](planwright_engine::approval::ApprovalRequest::digest) of the call that the person saw. The decision applies to this call only.
+    pub digest: String,
+    /// The decision.
+    pub decision: Decision,
+    /// The person who decided, as free text.
+    pub by: Option<String>,
+    /// The time of the decision.
+    pub decided: SystemTime,
+}
+
+/// A stored decision.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct StoredDecision {
+    /// The sequence number in the store: later decisions have higher ones.
+    pub number: i64,
+    /// The address of the step.
+    pub at: Arc<Address>,
+    /// The [digest](planwright_engine::approval::ApprovalRequest::digest) of the call that it applies to.
+    pub digest: String,
+    /// The decision.
+    pub decision: Decision,
+    /// The person who decided, as free text.
+    pub by: Option<String>,
+    /// The time of the decision.
+    pub decided: SystemTime,
+}
+
+impl Store {
+    /// Stores a decision for the process that drives the run.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Decided`] if the same call has a decision already; [`StoreError::ChangedSecret`] if the changed arguments
+    /// replace a secret or contain one in another place; those of [`Store::run`].
+    pub fn decide(&self, selector: &str, new: &NewDecision) -> Result<(), StoreError> {
+        self.store_decision(selector, new, ExistingDecision::Keep)
+    }
+
+    /// Stores a decision, and replaces an existing one about the same call.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::run`].
+    pub fn replace_decision(&self, selector: &str, new: &NewDecision) -> Result<(), StoreError> {
+        self.store_decision(selector, new, ExistingDecision::Replace)
+    }
+
+    /// Returns all decisions about calls of a run, the oldest first.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::run`].
+    pub fn decisions(&self, selector: &str) -> Result<Vec<StoredDecision>, StoreError> {
+        self.read(|connection| {
+            let (run, id) = find(connection, selector)?;
+            decisions_after(connection, run, &id, 0)
+        })
+    }
+
+    /// Checks that the changed arguments of a decision would store no secret.
+    fn check_args(&self, selector: &str, new: &NewDecision) -> Result<(), StoreError> {
+        let Decision::Approve { args: Some(args) } = &new.decision else {
+            return Ok(());
+        };
+        let run = self.run(selector)?.id;
+        let entries = self
+            .entries(&run)?
+            .collect::<Result<Vec<Entry>, StoreError>>()?;
+        // The latest request, since a step may have asked several times. Only the journal has the original arguments.
+        let asked = entries.iter().rev().find_map(|entry| match &entry.record {
+            Record::Asked { at, subject, .. } if **at == *new.at => Some(subject),
+            _ => None,
+        });
+        let asked = asked.filter(|subject| subject.digest(&run, &new.at) == new.digest);
+        match asked.map(|subject| subject.check_changed_args(args)) {
+            Some(Err(error)) => Err(StoreError::ChangedSecret {
+                run,
+                at: new.at.to_string(),
+                error,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Deletes a decision that the run has consumed, so that the same call can be submitted for approval again.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::run`].
+    pub fn delete_decision(&self, selector: &str, digest: &str) -> Result<(), StoreError> {
+        let (selector, digest) = (selector.to_owned(), digest.to_owned());
+        self.writer().change(move |connection| {
+            let (run, _) = find(connection, &selector)?;
+            connection
+                .prepare_cached("DELETE FROM decisions WHERE run = ?1 AND call_digest = ?2")?
+                .execute(params![run, digest])?;
+            Ok(())
+        })
+    }
+
+    /// Deletes the decisions that the run with the id `run` has consumed, according to `history`: each decision is used once. A
+    /// [leased run](crate::HeldRun) does so when it is opened as a journal.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::run`].
+    pub fn forget_used_decisions(&self, run: &str, history: &History) -> Result<(), StoreError> {
+        let stored = self.decisions(run)?;
+        if stored.is_empty() {
+            return Ok(());
+        }
+        let used: HashSet<String> = history.used_decisions(run).collect();
+        for decision in stored.iter().filter(|stored| used.contains(&stored.digest)) {
+            self.delete_decision(run, &decision.digest)?;
+        }
+        Ok(())
+    }
+
+    fn store_decision(
+        &self,
+        selector: &str,
+        new: &NewDecision,
+        existing: ExistingDecision,
+    ) -> Result<(), StoreError> {
+        self.check_args(selector, new)?;
+        let row = DecisionRow::encode(new).map_err(StoreError::Format)?;
+        let (selector, at) = (selector.to_owned(), new.at.to_string());
+        self.writer().change(move |connection| {
+            let (run, id) = find(connection, &selector)?;
+            if let ExistingDecision::Replace = existing {
+                row.delete_existing(connection, run)?;
+            }
+            if row.insert(connection, run)? {
+                return Ok(());
+            }
+            let by = row.existing_by(connection, run)?;
+            Err(QueryError::Store(StoreError::Decided { run: id, at, by }))
+        })
+    }
+}
+
+/// The treatment of an existing decision about the same call.
+#[derive(Clone, Copy)]
+enum ExistingDecision {
+    Keep,
+    Replace,
+}
+
+/// A row of the table `decisions`.
+#[derive(Clone)]
+pub(crate) struct DecisionRow {
+    pub(crate) address: String,
+    pub(crate) digest: String,
+    pub(crate) approved: bool,
+    pub(crate) args: Option<String>,
+    pub(crate) because: Option<String>,
+    pub(crate) by: Option<String>,
+    pub(crate) decided_ns: i64,
+}
+
+impl DecisionRow {
+    fn encode(new: &NewDecision) -> Result<Self, String> {
+        let (approved, args, because) = match &new.decision {
+            Decision::Approve { args } => (true, args.as_ref().map(value_json).transpose()?, None),
+            Decision::Reject { because } => (false, None, because.clone()),
+            Decision::Later => return Err("a deferred call has no decision".to_owned()),
+        };
+        let address = serde_json::to_string(&AddressV1::encode(&new.at));
+        Ok(Self {
+            address: address.map_err(|error| error.to_string())?,
+            digest: new.digest.clone(),
+            approved,
+            args,
+            because,
+            by: new.by.clone(),
+            decided_ns: to_nanos(new.decided),
+        })
+    }
+
+    /// Returns the person who made the existing decision about the same call.
+    fn existing_by(&self, connection: &Connection, run: i64) -> Result<Option<String>, QueryError> {
+        let row = connection
+            .prepare_cached(
+                "SELECT decided_by FROM decisions WHERE run = ?1 AND address = ?2 AND call_digest = ?3",
+            )?
+            .query_row(params![run, self.address, self.digest], |row| row.get(0))?;
+        Ok(row)
+    }
+
+    fn delete_existing(&self, connection: &Connection, run: i64) -> Result<(), QueryError> {
+        connection
+            .prepare_cached(
+                "DELETE FROM decisions WHERE run = ?1 AND address = ?2 AND call_digest = ?3",
+            )?
+            .execute(params![run, self.address, self.digest])?;
+        Ok(())
+    }
+
+    /// Inserts the row, and returns false if one about the same call exists.
+    pub(crate) fn insert(&self, connection: &Connection, run: i64) -> Result<bool, QueryError> {
+        let added = connection
+            .prepare_cached(
+                "INSERT INTO decisions (run, address, call_digest, approved, args, because, decided_by, decided_ns)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
+            )?
+            .execute(params![
+                run,
+                self.address,
+                self.digest,
+                self.approved,
+                self.args,
+                self.because,
+                self.by,
+                self.decided_ns,
+            ])?;
+        Ok(added == 1)
+    }
+
+    /// Fails if the row cannot be decoded.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.clone().decode(0).map(drop)
+    }
+
+    fn decode(self, number: i64) -> Result<StoredDecision, String> {
+        let address: AddressV1 =
+            serde_json::from_str(&self.address).map_err(|error| error.to_string())?;
+        let args = self.args.as_deref().map(parse_value).transpose()?;
+        Ok(StoredDecision {
+            number,
+            at: address.decode()?,
+            digest: self.digest,
+            decision: if self.approved {
+                Decision::Approve { args }
+            } else {
+                Decision::Reject {
+                    because: self.because,
+                }
+            },
+            by: self.by,
+            decided: from_nanos(self.decided_ns),
+        })
+    }
+}
+
+/// Returns the decisions about calls of a run with a number above `number`, in order.
+pub(crate) fn decisions_after(
+    connection: &Connection,
+    run: i64,
+    id: &str,
+    number: i64,
+) -> Result<Vec<StoredDecision>, QueryError> {
+    let rows = rows_after(connection, run, number)?;
+    let decisions = rows.into_iter().map(|(number, row)| {
+        row.decode(number).map_err(|reason| {
+            let reason = format!("a decision about it is invalid: {reason}");
+            unreadable(id, &reason).into()
+        })
+    });
+    decisions.collect()
+}
+
+/// Returns the rows of decisions about calls of a run with a number above `number`, in order.
+pub(crate) fn rows_after(
+    connection: &Connection,
+    run: i64,
+    number: i64,
+) -> Result<Vec<(i64, DecisionRow)>, QueryError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT number, address, call_digest, approved, args, because, decided_by, decided_ns
+         FROM decisions WHERE run = ?1 AND ?2 < number ORDER BY number",
+    )?;
+    let rows = statement.query_map([run, number], |row: &Row<'_>| {
+        let decision = DecisionRow {
+            address: row.get(1)?,
+            digest: row.get(2)?,
+            approved: row.get(3)?,
+            args: row.get(4)?,
+            because: row.get(5)?,
+            by: row.get(6)?,
+            decided_ns: row.get(7)?,
+        };
+        Ok((row.get(0)?, decision))
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}

@@ -1,0 +1,226 @@
+//! Changed and new tools, for review by people.
+
+use std::time::SystemTime;
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::accept::tools_digest;
+use super::pin::ServerIdentity;
+use crate::error::{QueryError, StoreError};
+use crate::numbers::from_nanos;
+use crate::store::Store;
+
+/// A stored definition of a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoredDefinition {
+    /// The digest.
+    pub digest: String,
+    /// The definition as JSON, as it was passed to [`Store::pin_tools`].
+    pub json: String,
+    /// The time when the definition was first listed.
+    pub since: SystemTime,
+}
+
+/// A new or changed tool, or any tool of a server whose identity is not accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChangedTool {
+    /// The name.
+    pub tool: String,
+    /// The pinned definition, from an accepted server of the same name if the identity of this one is not accepted. `None` for a
+    /// new tool.
+    pub before: Option<StoredDefinition>,
+    /// The latest definition.
+    pub now: StoredDefinition,
+}
+
+/// A server with tools that wait for acceptance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChangedServer {
+    /// The server.
+    pub identity: ServerIdentity,
+    /// True if the identity is accepted.
+    pub is_accepted: bool,
+    /// The accepted origins of the same name, the latest one first; empty if the identity is accepted.
+    pub accepted_origins: Vec<String>,
+    /// The [`tools_digest`] of the latest definitions of all tools.
+    pub tools_digest: String,
+    /// The tools that wait for acceptance: all of them if the identity is not accepted.
+    pub tools: Vec<ChangedTool>,
+}
+
+impl Store {
+    /// Returns the servers with changed or new tools that no person has accepted yet.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`].
+    pub fn changed_tools(&self) -> Result<Vec<ChangedServer>, StoreError> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT key, server, origin, accepted FROM tool_servers
+                 WHERE accepted = 0 OR key IN (SELECT server FROM tools WHERE is_new = 1 OR seen_digest IS NOT NULL)
+                 ORDER BY server, key",
+            )?;
+            let rows = statement.query_map([], |row| {
+                let identity = ServerIdentity {
+                    server: row.get(1)?,
+                    origin: row.get(2)?,
+                };
+                Ok((row.get::<_, i64>(0)?, identity, row.get::<_, bool>(3)?))
+            })?;
+            let servers: Vec<_> = rows.collect::<Result<_, _>>()?;
+            let changed = servers
+                .into_iter()
+                .map(|(key, identity, is_accepted)| server(connection, key, identity, is_accepted));
+            changed.collect()
+        })
+    }
+
+    /// Counts what waits for acceptance. Returns the number of changed tools and server identities, and the number of new tools.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`].
+    pub fn count_changed_tools(&self) -> Result<(u64, u64), StoreError> {
+        self.read(|connection| {
+            let (changed, new, identities): (i64, i64, i64) = connection.query_row(
+                "SELECT (SELECT count(*) FROM tools WHERE (is_new = 1 OR seen_digest IS NOT NULL) AND seen_digest IS NOT NULL),
+                        (SELECT count(*) FROM tools WHERE (is_new = 1 OR seen_digest IS NOT NULL) AND seen_digest IS NULL),
+                        (SELECT count(*) FROM tool_servers WHERE accepted = 0)",
+                [],
+                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+            )?;
+            Ok(((changed + identities).unsigned_abs(), new.unsigned_abs()))
+        })
+    }
+}
+
+fn server(
+    connection: &Connection,
+    key: i64,
+    identity: ServerIdentity,
+    is_accepted: bool,
+) -> Result<ChangedServer, QueryError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT tool, digest, pinned_ns, is_new, seen_digest, seen_ns FROM tools
+         WHERE server = ?1 AND (?2 = 0 OR is_new = 1 OR seen_digest IS NOT NULL) ORDER BY tool",
+    )?;
+    let rows = statement.query_map(params![key, is_accepted], ToolRow::read)?;
+    let rows: Vec<ToolRow> = rows.collect::<Result<_, _>>()?;
+    let mut tools = Vec::with_capacity(rows.len());
+    for row in rows {
+        let pinned = definition(connection, row.digest, row.pinned_ns)?;
+        let before = if is_accepted {
+            None
+        } else {
+            earlier(connection, &identity, &row.tool)?
+        };
+        let (before, now) = match row.seen {
+            // The pinned definition of a new tool was never accepted, so it is not shown as the earlier one.
+            Some((seen, at)) => {
+                let own = (is_accepted && !row.is_new).then_some(pinned);
+                (before.or(own), definition(connection, seen, at)?)
+            }
+            None => (before, pinned),
+        };
+        tools.push(ChangedTool {
+            tool: row.tool,
+            before,
+            now,
+        });
+    }
+    Ok(ChangedServer {
+        accepted_origins: if is_accepted {
+            Vec::new()
+        } else {
+            accepted_origins(connection, &identity.server)?
+        },
+        tools_digest: digest_of_tools(connection, key)?,
+        identity,
+        is_accepted,
+        tools,
+    })
+}
+
+struct ToolRow {
+    tool: String,
+    digest: String,
+    pinned_ns: i64,
+    is_new: bool,
+    seen: Option<(String, i64)>,
+}
+
+impl ToolRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let seen: Option<String> = row.get(4)?;
+        let at: Option<i64> = row.get(5)?;
+        Ok(Self {
+            tool: row.get(0)?,
+            digest: row.get(1)?,
+            pinned_ns: row.get(2)?,
+            is_new: row.get(3)?,
+            seen: seen.map(|digest| (digest, at.unwrap_or_default())),
+        })
+    }
+}
+
+/// Returns the digest of the latest definitions of all tools of a server.
+pub(super) fn digest_of_tools(connection: &Connection, key: i64) -> Result<String, QueryError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT tool, coalesce(seen_digest, digest) FROM tools WHERE server = ?1",
+    )?;
+    let rows = statement.query_map([key], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let tools: Vec<(String, String)> = rows.collect::<Result<_, _>>()?;
+    Ok(tools_digest(
+        tools.iter().map(|(tool, digest)| (&**tool, &**digest)),
+    ))
+}
+
+fn accepted_origins(connection: &Connection, server: &str) -> Result<Vec<String>, QueryError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT origin FROM tool_servers WHERE server = ?1 AND accepted = 1 ORDER BY key DESC",
+    )?;
+    let rows = statement.query_map([server], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Returns the pinned definition of a tool of the latest accepted server of the same name.
+fn earlier(
+    connection: &Connection,
+    identity: &ServerIdentity,
+    tool: &str,
+) -> Result<Option<StoredDefinition>, QueryError> {
+    let row: Option<(String, i64)> = connection
+        .prepare_cached(
+            "SELECT digest, pinned_ns FROM tools JOIN tool_servers ON tools.server = tool_servers.key
+             WHERE tool_servers.server = ?1 AND accepted = 1 AND tool = ?2 ORDER BY key DESC LIMIT 1",
+        )?
+        .query_row([&identity.server, tool], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    row.map(|(digest, at)| definition(connection, digest, at))
+        .transpose()
+}
+
+fn definition(
+    connection: &Connection,
+    digest: String,
+    since: i64,
+) -> Result<StoredDefinition, QueryError> {
+    let json: Option<String> = connection
+        .prepare_cached("SELECT json FROM tool_definitions WHERE digest = ?1")?
+        .query_row([&digest], |row| row.get(0))
+        .optional()?;
+    let json = json.ok_or_else(|| {
+        StoreError::Format(format!(
+            "the definition `{digest}` of a tool is not in the store"
+        ))
+    })?;
+    Ok(StoredDefinition {
+        digest,
+        json,
+        since: from_nanos(since),
+    })
+}

@@ -1,0 +1,9 @@
+//! Pinned tools: the accepted definition of each tool of each server, and the latest one if it differs.
+
+mod accept;
+mod changed;
+mod pin;
+
+pub use accept::{Acceptance, AcceptedTool, tools_digest};
+pub use changed::{ChangedServer, ChangedTool, StoredDefinition};
+pub use pin::{KnownServer, KnownTool, SeenServer, SeenTool, ServerIdentity};

@@ -1,0 +1,238 @@
+//! Pinning of tool definitions as servers list them.
+
+use std::collections::HashMap;
+use std::time::SystemTime;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::accept::AcceptanceLog;
+use crate::error::{QueryError, StoreError};
+use crate::numbers::to_nanos;
+use crate::store::Store;
+
+/// The identity of a server: its name in the configuration and its origin.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ServerIdentity {
+    /// The name in the configuration.
+    pub server: String,
+    /// The origin: the command or address of the server, as one line.
+    pub origin: String,
+}
+
+/// A server with pinned tools.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KnownServer {
+    /// True if the identity is accepted: it was the first one of its name, or a person accepted it.
+    pub is_accepted: bool,
+    /// The tools, by name.
+    pub tools: HashMap<String, KnownTool>,
+}
+
+/// A pinned tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KnownTool {
+    /// The digest of the pinned definition.
+    pub digest: String,
+    /// The digest of the latest definition, if it differs.
+    pub seen: Option<String>,
+    /// True if the server added the tool later and no person has accepted it yet.
+    pub is_new: bool,
+}
+
+/// A tool as its server lists it now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenTool {
+    /// The name.
+    pub tool: String,
+    /// The digest of the definition.
+    pub digest: String,
+    /// The definition as JSON, which the store does not parse.
+    pub definition: String,
+}
+
+/// The tools of a server as it lists them now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenServer {
+    /// The server.
+    pub identity: ServerIdentity,
+    /// True if a person has reviewed the origin, so that the identity needs no further acceptance.
+    pub is_accepted: bool,
+    /// The tools. Those that are pinned with the same digest may be omitted.
+    pub tools: Vec<SeenTool>,
+}
+
+impl Store {
+    /// Returns the pinned tools of these servers, except unknown ones.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`].
+    pub fn known_tools(
+        &self,
+        servers: &[ServerIdentity],
+    ) -> Result<HashMap<ServerIdentity, KnownServer>, StoreError> {
+        self.read(|connection| {
+            let mut known = HashMap::with_capacity(servers.len());
+            for identity in servers {
+                if let Some(server) = read_server(connection, identity)? {
+                    known.insert(identity.clone(), server);
+                }
+            }
+            Ok(known)
+        })
+    }
+
+    /// Returns the stored definitions with these digests, as JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`].
+    pub fn tool_definitions(
+        &self,
+        digests: &[String],
+    ) -> Result<HashMap<String, String>, StoreError> {
+        self.read(|connection| {
+            let mut statement =
+                connection.prepare_cached("SELECT json FROM tool_definitions WHERE digest = ?1")?;
+            let mut definitions = HashMap::with_capacity(digests.len());
+            for digest in digests {
+                let json = statement.query_row([digest], |row| row.get(0)).optional()?;
+                definitions.extend(json.map(|json| (digest.clone(), json)));
+            }
+            Ok(definitions)
+        })
+    }
+
+    /// Stores tools as their servers list them now, in one transaction.
+    ///
+    /// The first identity of a name is accepted; each further one waits for a person, unless one has reviewed it. An unknown tool is
+    /// pinned. If the definition of a pinned tool differs, it is stored in addition, as the latest one. Tools that another
+    /// process has pinned meanwhile stay pinned: read them again with [`known_tools`](Self::known_tools).
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`].
+    pub fn pin_tools(&self, servers: Vec<SeenServer>, now: SystemTime) -> Result<(), StoreError> {
+        self.writer().change(move |connection| {
+            for server in &servers {
+                pin_server(connection, server, to_nanos(now))?;
+            }
+            Ok(())
+        })
+    }
+}
+
+fn read_server(
+    connection: &Connection,
+    identity: &ServerIdentity,
+) -> Result<Option<KnownServer>, QueryError> {
+    let row = connection
+        .prepare_cached("SELECT key, accepted FROM tool_servers WHERE server = ?1 AND origin = ?2")?
+        .query_row([&identity.server, &identity.origin], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get(1)?))
+        })
+        .optional()?;
+    let Some((key, is_accepted)) = row else {
+        return Ok(None);
+    };
+    let mut statement = connection
+        .prepare_cached("SELECT tool, digest, seen_digest, is_new FROM tools WHERE server = ?1")?;
+    let rows = statement.query_map([key], |row| {
+        let tool = KnownTool {
+            digest: row.get(1)?,
+            seen: row.get(2)?,
+            is_new: row.get(3)?,
+        };
+        Ok((row.get(0)?, tool))
+    })?;
+    Ok(Some(KnownServer {
+        is_accepted,
+        tools: rows.collect::<Result<_, _>>()?,
+    }))
+}
+
+fn pin_server(connection: &Connection, seen: &SeenServer, now: i64) -> Result<(), QueryError> {
+    let identity = &seen.identity;
+    let is_first = connection
+        .prepare_cached(
+            "INSERT INTO tool_servers (server, origin, accepted, first_seen_ns)
+             SELECT ?1, ?2, ?4 OR NOT EXISTS (SELECT 1 FROM tool_servers WHERE server = ?1), ?3
+             WHERE true ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![
+            identity.server,
+            identity.origin,
+            now,
+            seen.is_accepted
+        ])?
+        == 1;
+    let (key, was_accepted): (i64, bool) = connection
+        .prepare_cached("SELECT key, accepted FROM tool_servers WHERE server = ?1 AND origin = ?2")?
+        .query_row([&identity.server, &identity.origin], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+    if seen.is_accepted && !was_accepted {
+        connection
+            .prepare_cached("UPDATE tool_servers SET accepted = 1 WHERE key = ?1")?
+            .execute([key])?;
+        let log = AcceptanceLog {
+            connection,
+            by: None,
+            now,
+        };
+        log.write(identity, None, "")?;
+    }
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO tools (server, tool, digest, pinned_ns, is_new) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT DO NOTHING",
+    )?;
+    let mut before = connection
+        .prepare_cached("SELECT digest, seen_digest FROM tools WHERE server = ?1 AND tool = ?2")?;
+    let mut update = connection.prepare_cached(
+        "UPDATE tools SET seen_digest = nullif(?3, digest), seen_ns = iif(?3 = digest, NULL, ?4)
+         WHERE server = ?1 AND tool = ?2",
+    )?;
+    for tool in &seen.tools {
+        let is_added = insert.execute(params![key, tool.tool, tool.digest, now, !is_first])? == 1;
+        if is_added {
+            insert_definition(connection, tool)?;
+            continue;
+        }
+        let (pinned, latest): (String, Option<String>) = before
+            .query_row(params![key, tool.tool], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
+        // The change is stored already, and waits for acceptance.
+        if latest.as_ref() == Some(&tool.digest) {
+            continue;
+        }
+        update.execute(params![key, tool.tool, tool.digest, now])?;
+        // The latest definition until now was never accepted, so nothing refers to it any more.
+        if let Some(latest) = latest {
+            delete_definition(connection, &latest)?;
+        }
+        if pinned != tool.digest {
+            insert_definition(connection, tool)?;
+        }
+    }
+    Ok(())
+}
+
+fn insert_definition(connection: &Connection, tool: &SeenTool) -> Result<(), QueryError> {
+    connection
+        .prepare_cached(
+            "INSERT INTO tool_definitions (digest, json) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+        )?
+        .execute([&tool.digest, &tool.definition])?;
+    Ok(())
+}
+
+/// Deletes a definition that no row refers to. A digest covers server, identity and name, so no other tool has it.
+pub(super) fn delete_definition(connection: &Connection, digest: &str) -> Result<(), QueryError> {
+    connection
+        .prepare_cached("DELETE FROM tool_definitions WHERE digest = ?1")?
+        .execute([digest])?;
+    Ok(())
+}

@@ -1,0 +1,353 @@
+//! Metadata of runs: the table `runs`.
+
+use std::time::{Duration, SystemTime};
+
+use planwright_core::Value;
+use planwright_engine::RunStatus;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::lease::{Holder, Lease};
+use crate::error::{QueryError, StoreError};
+use crate::format::{JOURNAL_FORMAT, parse_value, run_status, value_json};
+use crate::names;
+use crate::numbers::{from_nanos, to_i64, to_nanos, to_usize};
+use crate::store::Store;
+
+/// The maximum number of ids that an error for an ambiguous selector names.
+const MAX_CANDIDATES: i64 = 8;
+
+/// A run to create.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewRun {
+    /// The id: letters, digits, `_`, `-` and `.`.
+    pub id: String,
+    /// The name of the plan.
+    pub plan: Option<String>,
+    /// The digest of the plan.
+    pub digest: String,
+    /// The dialect that the plan is written in.
+    pub dialect: Option<String>,
+    /// The number of steps of the plan.
+    pub steps: usize,
+    /// The time of creation.
+    pub created: SystemTime,
+    /// Data for those who resume or show the run. The store does not interpret it; the caller versions it.
+    pub header: Value,
+}
+
+/// The metadata of a run.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RunInfo {
+    /// The id.
+    pub id: String,
+    /// The name of the plan.
+    pub plan: Option<String>,
+    /// The digest of the plan that the run began with.
+    pub digest: String,
+    /// The dialect that the plan is written in.
+    pub dialect: Option<String>,
+    /// The time of creation.
+    pub created: SystemTime,
+    /// The state of the run.
+    pub standing: Standing,
+    /// The number of steps of the plan.
+    pub steps: usize,
+    /// The number of steps that succeeded, failed or were skipped. A step that was retried after a resume counts each time.
+    pub done: usize,
+    /// The number of calls that were sent.
+    pub calls: usize,
+    /// The duration, without the time between two processes.
+    pub duration: Duration,
+    /// The process that has leased the run.
+    pub holder: Option<Holder>,
+    /// The number of entries that were [imported](Store::import); `None` for a run that began in this store. Consent and tool
+    /// sources in imported entries are unverified.
+    pub imported: Option<usize>,
+}
+
+/// The state of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Standing {
+    /// The run is in progress, or, if no process has leased it, was interrupted.
+    Open,
+    /// The last process that drove the run ended it with this status.
+    Ended(RunStatus),
+}
+
+impl Standing {
+    /// Returns the keyword in the column `status`.
+    pub(crate) fn keyword(self) -> Option<&'static str> {
+        match self {
+            Self::Open => None,
+            Self::Ended(status) => Some(status.as_str()),
+        }
+    }
+}
+
+/// A filter for [`Store::runs`]. The default selects all runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunFilter {
+    /// Selects the runs in this state.
+    pub standing: Option<Standing>,
+    /// Selects the runs of plans of this name.
+    pub plan: Option<String>,
+    /// Selects the runs that were created at this time or later.
+    pub since: Option<SystemTime>,
+    /// The maximum number of runs. The newest ones are selected.
+    pub limit: Option<usize>,
+}
+
+impl Store {
+    /// Returns the metadata of the run with the id `selector`, or of the only run whose id begins with it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Missing`] if no run matches, [`StoreError::Ambiguous`] if several do.
+    pub fn run(&self, selector: &str) -> Result<RunInfo, StoreError> {
+        let found = self.read(|connection| {
+            let (key, _) = find(connection, selector)?;
+            let row = connection.query_row(&format!("{COLUMNS} WHERE key = ?1"), [key], run_row)?;
+            row.read(connection)
+        })?;
+        self.with_holder(found)
+    }
+
+    /// Returns the header that the run was [created](NewRun::header) with.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::run`].
+    pub fn header(&self, selector: &str) -> Result<Value, StoreError> {
+        self.read(|connection| {
+            let (key, id) = find(connection, selector)?;
+            let json: String =
+                connection.query_row("SELECT header FROM runs WHERE key = ?1", [key], |row| {
+                    row.get(0)
+                })?;
+            Ok(parse_value(&json).map_err(|reason| unreadable(&id, &reason))?)
+        })
+    }
+
+    /// Returns the runs that `filter` selects, the newest first.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`].
+    pub fn runs(&self, filter: &RunFilter) -> Result<Vec<RunInfo>, StoreError> {
+        let found = self.read(|connection| {
+            let mut statement = connection.prepare_cached(&format!(
+                "{COLUMNS}
+                 WHERE (?1 IS NULL OR status IS ?2) AND (?3 IS NULL OR plan = ?3) AND (?4 IS NULL OR ?4 <= created_ns)
+                 ORDER BY created_ns DESC, key DESC LIMIT ?5"
+            ))?;
+            let rows = statement.query_map(
+                params![
+                    filter.standing.map(|_| true),
+                    filter.standing.and_then(Standing::keyword),
+                    filter.plan,
+                    filter.since.map(to_nanos),
+                    // SQLite takes a negative limit as none.
+                    filter.limit.map_or(-1, to_i64),
+                ],
+                run_row,
+            )?;
+            rows.map(|row| row?.read(connection)).collect::<Result<Vec<_>, QueryError>>()
+        })?;
+        found
+            .into_iter()
+            .map(|info| self.with_holder(info))
+            .collect()
+    }
+
+    fn with_holder(&self, mut info: RunInfo) -> Result<RunInfo, StoreError> {
+        // The locks are asked, since a column would outlive the process that wrote it.
+        info.holder = Lease::holder(self.file(), &info.id, &self.lease_path(&info.id))
+            .map_err(|error| self.io(&error))?;
+        Ok(info)
+    }
+}
+
+/// Returns the key and id of the run that `selector` names.
+pub(crate) fn find(connection: &Connection, selector: &str) -> Result<(i64, String), QueryError> {
+    let missing = || StoreError::Missing {
+        what: "run",
+        selector: selector.to_owned(),
+    };
+    if !names::is_name(selector) {
+        return Err(missing().into());
+    }
+    // An exact id wins, even if other ids begin with it.
+    let exact = connection
+        .prepare_cached("SELECT key, id FROM runs WHERE id = ?1")?
+        .query_row([selector], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    if let Some(found) = exact {
+        return Ok(found);
+    }
+    // Ids are ASCII, so `char(127)` sorts after all characters of an id.
+    let mut statement = connection.prepare_cached(
+        "SELECT key, id FROM runs WHERE ?1 <= id AND id < ?1 || char(127) ORDER BY id LIMIT ?2",
+    )?;
+    let found = statement
+        .query_map(params![selector, MAX_CANDIDATES], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?
+        .collect::<Result<Vec<(i64, String)>, _>>()?;
+    match <[_; 1]>::try_from(found) {
+        Ok([only]) => Ok(only),
+        Err(none) if none.is_empty() => Err(missing().into()),
+        Err(several) => Err(QueryError::Store(StoreError::Ambiguous {
+            what: "run",
+            selector: selector.to_owned(),
+            candidates: several.into_iter().map(|(_, id)| id).collect(),
+        })),
+    }
+}
+
+/// Inserts a run, and returns its key.
+pub(crate) fn insert(connection: &Connection, new: &NewRun) -> Result<i64, QueryError> {
+    names::check("id of a run", &new.id)?;
+    let header = value_json(&new.header).map_err(|reason| unreadable(&new.id, &reason))?;
+    let added = connection
+        .prepare_cached(
+            "INSERT INTO runs (id, format, plan, digest, dialect, created_ns, steps, header)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![
+            new.id,
+            JOURNAL_FORMAT,
+            new.plan,
+            new.digest,
+            new.dialect,
+            to_nanos(new.created),
+            to_i64(new.steps),
+            header,
+        ])?;
+    if added == 0 {
+        return Err(QueryError::Store(StoreError::Exists {
+            what: "run",
+            id: new.id.clone(),
+        }));
+    }
+    Ok(connection.last_insert_rowid())
+}
+
+/// Marks a run as imported with this many entries.
+pub(crate) fn mark_imported(
+    connection: &Connection,
+    key: i64,
+    entries: usize,
+) -> Result<(), QueryError> {
+    connection
+        .prepare_cached("UPDATE runs SET imported = ?2 WHERE key = ?1")?
+        .execute(params![key, to_i64(entries)])?;
+    Ok(())
+}
+
+/// Returns true if the run was imported.
+pub(crate) fn is_imported(connection: &Connection, key: i64) -> Result<bool, QueryError> {
+    Ok(connection
+        .prepare_cached("SELECT imported IS NOT NULL FROM runs WHERE key = ?1")?
+        .query_row([key], |row| row.get(0))?)
+}
+
+/// Fails if the journal of the run has an unknown format.
+pub(crate) fn check_format(connection: &Connection, key: i64, id: &str) -> Result<(), QueryError> {
+    let format: String =
+        connection.query_row("SELECT format FROM runs WHERE key = ?1", [key], |row| {
+            row.get(0)
+        })?;
+    if format != JOURNAL_FORMAT {
+        let reason = format!("its journal has the unknown format `{format}`");
+        return Err(unreadable(id, &reason).into());
+    }
+    Ok(())
+}
+
+/// Creates the error for a run with invalid data.
+pub(crate) fn unreadable(id: &str, reason: &str) -> StoreError {
+    StoreError::Format(format!("the run `{id}` cannot be read: {reason}"))
+}
+
+const COLUMNS: &str = "SELECT key, id, plan, digest, dialect, created_ns, status, steps, done, calls, duration_ns, imported FROM runs";
+
+/// A row of the table, not yet interpreted.
+struct RunRow {
+    key: i64,
+    status: Option<String>,
+    info: RunInfo,
+}
+
+fn run_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
+    let count = |index: usize| -> rusqlite::Result<usize> { Ok(to_usize(row.get(index)?)) };
+    Ok(RunRow {
+        key: row.get(0)?,
+        status: row.get(6)?,
+        info: RunInfo {
+            id: row.get(1)?,
+            plan: row.get(2)?,
+            digest: row.get(3)?,
+            dialect: row.get(4)?,
+            created: from_nanos(row.get(5)?),
+            standing: Standing::Open,
+            steps: count(7)?,
+            done: count(8)?,
+            calls: count(9)?,
+            duration: Duration::from_nanos(row.get::<_, i64>(10)?.unsigned_abs()),
+            holder: None,
+            imported: row.get::<_, Option<i64>>(11)?.map(to_usize),
+        },
+    })
+}
+
+impl RunRow {
+    fn read(self, connection: &Connection) -> Result<RunInfo, QueryError> {
+        let mut info = self.info;
+        match self.status {
+            Some(word) => {
+                let status = run_status(&word).map_err(|reason| unreadable(&info.id, &reason))?;
+                info.standing = Standing::Ended(status);
+            }
+            // The writer updates the row only when the run begins, grows or ends; in between, the entries are counted.
+            None => {
+                let counts = count(connection, self.key)?;
+                info.done = counts.done;
+                info.calls = counts.calls;
+                info.duration = counts.duration;
+            }
+        }
+        Ok(info)
+    }
+}
+
+/// The totals of a run's entries, computed from the table.
+pub(super) struct JournalCounts {
+    pub(crate) entries: i64,
+    pub(crate) done: usize,
+    pub(crate) calls: usize,
+    pub(crate) duration: Duration,
+}
+
+/// Computes the totals of a run.
+pub(super) fn count(connection: &Connection, key: i64) -> Result<JournalCounts, QueryError> {
+    let mut statement = connection.prepare_cached(
+        // A step of the plan counts, but not the items and rounds of its loop or the steps of an inner plan.
+        "SELECT count(*),
+             count(*) FILTER (WHERE kind = 'sent'),
+             count(*) FILTER (WHERE kind = 'settled' AND json_array_length(body, '$.at') = 1
+                 AND body ->> '$.at[0].item' IS NULL AND body ->> '$.at[0].round' IS NULL
+                 AND body ->> '$.status' IN ('succeeded', 'failed', 'skipped')),
+             (SELECT at_ns FROM entries WHERE run = ?1 ORDER BY number DESC LIMIT 1)
+         FROM entries WHERE run = ?1",
+    )?;
+    Ok(statement.query_row([key], |row| {
+        let last: Option<i64> = row.get(3)?;
+        Ok(JournalCounts {
+            entries: row.get(0)?,
+            calls: to_usize(row.get(1)?),
+            done: to_usize(row.get(2)?),
+            duration: Duration::from_nanos(last.unwrap_or(0).unsigned_abs()),
+        })
+    })?)
+}

@@ -1,0 +1,217 @@
+//! Leases of runs: at most one process drives a run, and the lease of a dead process ends.
+//!
+//! A lease consists of two locks of the operating system: one on a file in the lock folder, one on the inode of the database, which
+//! holds even if that file is removed. Neither needs renewal or expiry: the system releases the locks of a process that dies.
+
+use std::fmt;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use crate::file::{InodeLease, StoreFile, create_folder, private_file};
+use crate::numbers::{from_nanos, to_nanos};
+
+/// The number of attempts before a lock counts as held: a reader that looks up the holder locks the file for a moment, too.
+const MAX_ATTEMPTS: u32 = 8;
+/// The number of attempts if the holder has not yet written its identity, which can take long on a busy machine.
+const MAX_ATTEMPTS_UNNAMED: u32 = 500;
+/// The pause between two attempts.
+const RETRY_INTERVAL: Duration = Duration::from_millis(2);
+
+/// The self-description of a process that has leased a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The process id; 0 if unknown.
+    pub pid: u32,
+    /// The host name; empty if unknown.
+    pub host: String,
+    /// The start of the lease.
+    pub since: SystemTime,
+}
+
+impl Holder {
+    /// Describes this process.
+    pub fn this_process(host: impl Into<String>, since: SystemTime) -> Self {
+        Self {
+            pid: std::process::id(),
+            host: host.into(),
+            since,
+        }
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.pid, &*self.host) {
+            (0, _) => f.write_str("another process"),
+            (pid, "") => write!(f, "process {pid}"),
+            (pid, host) => write!(f, "process {pid} on `{host}`"),
+        }
+    }
+}
+
+/// The content of a lock file.
+#[derive(Serialize, Deserialize)]
+struct HolderV1 {
+    pid: u32,
+    host: String,
+    since_ns: i64,
+}
+
+/// A lease of a run. It ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    file: File,
+    path: PathBuf,
+    inode: Option<InodeLease>,
+}
+
+/// The outcome of [`Lease::take`].
+#[derive(Debug)]
+pub(crate) enum LeaseOutcome {
+    Acquired(Lease),
+    /// Another process has the lease, and may not have written its identity.
+    HeldBy(Option<Holder>),
+}
+
+impl Lease {
+    /// Takes the lease of the run `id` in a store; `path` is its lock file.
+    pub(crate) fn take(
+        store: &Arc<StoreFile>,
+        id: &str,
+        path: &Path,
+        holder: &Holder,
+    ) -> io::Result<LeaseOutcome> {
+        for tried in 1.. {
+            let mut file = lock_file(path)?;
+            match file.try_lock() {
+                Ok(()) if is_still_there(&file, path) => {
+                    // The lock file names the holder; the lock on the inode holds under every name of the store.
+                    let mut lease = Self {
+                        file,
+                        path: path.to_owned(),
+                        inode: store.lease(id)?,
+                    };
+                    if lease.inode.is_some() {
+                        return write(&mut lease.file, holder)
+                            .map(|()| LeaseOutcome::Acquired(lease));
+                    }
+                    drop(lease);
+                    // The holder's lock file was removed, so its identity is unknown.
+                    if MAX_ATTEMPTS <= tried {
+                        return Ok(LeaseOutcome::HeldBy(None));
+                    }
+                    thread::sleep(RETRY_INTERVAL);
+                }
+                // The last holder has removed the file since it was opened: the next attempt opens another one.
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    let holder = read(&mut file).filter(|_| MAX_ATTEMPTS <= tried);
+                    if holder.is_some() || MAX_ATTEMPTS_UNNAMED <= tried {
+                        return Ok(LeaseOutcome::HeldBy(holder));
+                    }
+                    thread::sleep(RETRY_INTERVAL);
+                }
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
+        unreachable!("the loop has no end of its own")
+    }
+
+    /// Returns the holder of the lease of the run `id` in a store; `path` is its lock file.
+    pub(crate) fn holder(store: &StoreFile, id: &str, path: &Path) -> io::Result<Option<Holder>> {
+        let unnamed = || Ok(store.is_leased(id)?.then_some(UNKNOWN));
+        let mut file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return unnamed(),
+            Err(error) => return Err(error),
+        };
+        // A shared lock, so that concurrent readers do not mistake each other for the holder.
+        match file.try_lock_shared() {
+            Ok(()) => unnamed(),
+            Err(TryLockError::WouldBlock) => Ok(Some(read(&mut file).unwrap_or(UNKNOWN))),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+/// A holder of unknown identity.
+pub(crate) const UNKNOWN: Holder = Holder {
+    pid: 0,
+    host: String::new(),
+    since: SystemTime::UNIX_EPOCH,
+};
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        drop(self.inode.take());
+        // Our file may have been removed, and the path may name the file of another holder.
+        if !is_still_there(&self.file, &self.path) {
+            return;
+        }
+        // The name goes before the lock: a process that waits for the lock then detects that its file has lost its name.
+        if cfg!(unix) {
+            let _ = fs::remove_file(&self.path);
+        } else {
+            let _ = self.file.set_len(0);
+        }
+        let _ = self.file.unlock();
+    }
+}
+
+/// Opens the lock file at `path`. Creates it and its folder if they do not exist.
+fn lock_file(path: &Path) -> io::Result<File> {
+    match private_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            create_folder(path.parent().unwrap_or(Path::new("")))?;
+            private_file(path)
+        }
+        opened => opened,
+    }
+}
+
+fn write(file: &mut File, holder: &Holder) -> io::Result<()> {
+    let holder = HolderV1 {
+        pid: holder.pid,
+        host: holder.host.clone(),
+        since_ns: to_nanos(holder.since),
+    };
+    let json = serde_json::to_string(&holder)?;
+    file.set_len(0)?;
+    file.rewind()?;
+    file.write_all(json.as_bytes())
+}
+
+fn read(file: &mut File) -> Option<Holder> {
+    let mut text = String::new();
+    file.rewind().ok()?;
+    // Bounded, since the file may have been replaced by any other.
+    file.take(4096).read_to_string(&mut text).ok()?;
+    let holder: HolderV1 = serde_json::from_str(&text).ok()?;
+    Some(Holder {
+        pid: holder.pid,
+        host: holder.host,
+        since: from_nanos(holder.since_ns),
+    })
+}
+
+/// Returns true if `path` still names the file.
+#[cfg(unix)]
+fn is_still_there(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(ours), Ok(named)) => (ours.dev(), ours.ino()) == (named.dev(), named.ino()),
+        _ => false,
+    }
+}
+
+/// Returns true: on these systems lock files are never removed.
+#[cfg(not(unix))]
+fn is_still_there(_file: &File, _path: &Path) -> bool {
+    true
+}

@@ -1,0 +1,192 @@
+//! Runs that this process has leased: each is the engine's `Journal`.
+
+use std::io;
+use std::sync::Arc;
+
+use futures::channel::oneshot;
+use futures::future::BoxFuture;
+use futures::{FutureExt, TryFutureExt};
+use planwright_engine::History;
+use planwright_engine::journal::{Entry, Journal, JournalError, check_history};
+
+use super::info::{self, NewRun};
+use super::lease::{Holder, Lease, LeaseOutcome, UNKNOWN};
+use super::server_processes::{self, ProcessFile, ServerProcess};
+use crate::error::{FileTrouble, StoreError};
+use crate::format::{RunTotals, encode};
+use crate::names;
+use crate::numbers::{to_i64, to_usize};
+use crate::store::Store;
+use crate::writer::{AppendRequest, JournalProgress, JournalState};
+
+/// A run that this process has leased, as a journal for the engine. The lease ends once this is dropped and all appended entries are
+/// written.
+#[derive(Debug)]
+pub struct HeldRun {
+    store: Store,
+    // Before `progress`, which has the lease: the file must be removed while the run is leased.
+    processes: Arc<ProcessFile>,
+    progress: Arc<JournalProgress>,
+    entries: i64,
+}
+
+impl Store {
+    /// Creates a run and leases it for `holder`. The run is durable with its first entries: without entries there is nothing to
+    /// resume.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Exists`] if the id is in use, [`StoreError::BadName`] if it is invalid.
+    pub fn create_run(&self, new: NewRun, holder: &Holder) -> Result<HeldRun, StoreError> {
+        // Before the id becomes a part of file names.
+        names::check("id of a run", &new.id)?;
+        let id = new.id.clone();
+        let lease = self.lease(&id, holder)?;
+        let processes = self.processes(&id)?;
+        // After leasing, so that no other process can lease the run between the two.
+        let key = self
+            .writer()
+            .change_unsynced(move |connection| info::insert(connection, &new))?;
+        Ok(self.leased_run(key, id, processes, lease, JournalState::default()))
+    }
+
+    /// Leases an existing run for `holder`, which resumes it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Held`] if another process, or another part of this one, has leased it; those of [`Store::run`];
+    /// [`StoreError::Format`] if a newer version has written it.
+    pub fn hold(&self, selector: &str, holder: &Holder) -> Result<HeldRun, StoreError> {
+        let (_, id) = self.read(|connection| info::find(connection, selector))?;
+        let lease = self.lease(&id, holder)?;
+        let processes = self.processes(&id)?;
+        // Read after leasing: before, another process could still append.
+        let (key, state) = self.read(|connection| {
+            let (key, _) = info::find(connection, &id)?;
+            info::check_format(connection, key, &id)?;
+            let counts = info::count(connection, key)?;
+            let state = JournalState {
+                next: counts.entries,
+                totals: RunTotals {
+                    done: to_i64(counts.done),
+                    calls: to_i64(counts.calls),
+                    ..RunTotals::default()
+                },
+                failure: None,
+            };
+            Ok((key, state))
+        })?;
+        Ok(self.leased_run(key, id, processes, lease, state))
+    }
+
+    fn leased_run(
+        &self,
+        key: i64,
+        id: String,
+        processes: Arc<ProcessFile>,
+        lease: Lease,
+        state: JournalState,
+    ) -> HeldRun {
+        HeldRun {
+            entries: state.next,
+            store: self.clone(),
+            processes,
+            progress: Arc::new(JournalProgress::new(key, id, lease, state)),
+        }
+    }
+
+    pub(crate) fn lease(&self, id: &str, holder: &Holder) -> Result<Lease, StoreError> {
+        let taken = Lease::take(self.file(), id, &self.lease_path(id), holder)
+            .map_err(|error| self.io(&error))?;
+        match taken {
+            LeaseOutcome::Acquired(lease) => Ok(lease),
+            LeaseOutcome::HeldBy(other) => Err(StoreError::Held {
+                run: id.to_owned(),
+                holder: other.unwrap_or(UNKNOWN),
+            }),
+        }
+    }
+
+    /// Returns the server processes that earlier processes of a run had started and not stopped.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`] if they cannot be read.
+    pub fn earlier_server_processes(&self, id: &str) -> Result<Vec<ServerProcess>, StoreError> {
+        server_processes::earlier(&self.processes_path(id)).map_err(|error| self.io(&error))
+    }
+
+    fn processes(&self, id: &str) -> Result<Arc<ProcessFile>, StoreError> {
+        ProcessFile::open(self.processes_path(id)).map_err(|error| self.io(&error))
+    }
+
+    pub(crate) fn io(&self, error: &io::Error) -> StoreError {
+        StoreError::File {
+            path: self.path().to_owned(),
+            trouble: FileTrouble::Failed(error.to_string()),
+        }
+    }
+}
+
+impl HeldRun {
+    /// Returns the id of the run.
+    pub fn id(&self) -> &str {
+        &self.progress.id
+    }
+
+    /// Returns the number of journal entries when this process leased the run. A history with fewer entries is outdated.
+    pub fn entries(&self) -> usize {
+        to_usize(self.entries)
+    }
+
+    /// Returns the store of the run.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Returns the server processes that earlier processes of the run had started and not stopped. They may have ended.
+    pub fn earlier_server_processes(&self) -> Vec<ServerProcess> {
+        self.processes.earlier().clone()
+    }
+
+    /// Replaces the list of [earlier server processes](Self::earlier_server_processes) by those that are still running.
+    pub fn keep_server_processes(&self, running: Vec<ServerProcess>) {
+        *self.processes.earlier() = running;
+    }
+}
+
+impl Journal for HeldRun {
+    /// Fails for another run, or if the history differs from the journal in the store. Deletes the decisions that the history has
+    /// consumed.
+    fn open(&self, run: &str, history: Option<&History>) -> Result<(), JournalError> {
+        let id = self.id();
+        if run != id {
+            let message = format!("the journal belongs to the run `{id}`, not to `{run}`");
+            return Err(JournalError::new(message));
+        }
+        let stored = to_usize(self.progress.state().next);
+        // A history that was read before another process appended would repeat the calls of that process.
+        check_history(stored, history)?;
+        match history {
+            Some(history) => self
+                .store
+                .forget_used_decisions(id, history)
+                .map_err(|error| JournalError::new(error.to_string())),
+            None => Ok(()),
+        }
+    }
+
+    fn append(&self, entries: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>> {
+        let (done, result) = oneshot::channel();
+        // DecisionRow down here, so that the one thread that writes for all has little to do for each.
+        let batch = encode(&entries);
+        self.store.writer().append(AppendRequest {
+            progress: Arc::clone(&self.progress),
+            batch,
+            done,
+        });
+        result
+            .unwrap_or_else(|_| Err(JournalError::new("the writer of the store has stopped")))
+            .boxed()
+    }
+}

@@ -1,0 +1,226 @@
+//! Pruning: deletion of runs, and of large values that no other run refers to.
+
+use std::time::SystemTime;
+use std::{fs, io};
+
+use rusqlite::{Connection, params};
+
+use super::lease::Holder;
+use crate::error::{QueryError, StoreError};
+use crate::numbers::{to_i64, to_nanos};
+use crate::store::Store;
+
+/// The number of pages that one vacuum step frees, so that runs in progress do not wait for all of them.
+const PAGES_PER_VACUUM: i64 = 512;
+
+/// The number of runs that are deleted before the size is measured again.
+const RUNS_PER_BATCH: usize = 64;
+
+/// The runs to delete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prune {
+    /// Only runs that were created before this time are deleted.
+    pub before: SystemTime,
+    /// The number of newest runs that are retained in any case.
+    pub keep: usize,
+    /// True if runs that wait for a person or were interrupted are deleted as well. A leased run is never deleted.
+    pub unfinished: bool,
+    /// True to report the runs without deleting them.
+    pub dry_run: bool,
+}
+
+/// The result of pruning, or of a dry run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// The ids of the deleted runs, the newest first.
+    pub runs: Vec<String>,
+    /// The ids of the runs that were skipped because they are leased.
+    pub held: Vec<String>,
+    /// The number of deleted large values. A dry run does not count those that several of the runs share.
+    pub values: usize,
+    /// The approximate number of freed bytes.
+    pub bytes: u64,
+}
+
+impl Store {
+    /// Deletes runs and their decisions, and returns the space to the disk. `holder` leases each run meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`]. Runs that were deleted before the error stay deleted.
+    pub fn prune(&self, prune: &Prune, holder: &Holder) -> Result<Pruned, StoreError> {
+        let ids = self.read(|connection| candidates(connection, prune))?;
+        self.delete_runs(ids, prune, holder)
+    }
+
+    /// Deletes the oldest of the runs that [`Store::prune`] would delete, until the store has at most `max_bytes` or none is left.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::prune`].
+    pub fn prune_to(
+        &self,
+        max_bytes: u64,
+        prune: &Prune,
+        holder: &Holder,
+    ) -> Result<Pruned, StoreError> {
+        let mut all = Pruned::default();
+        if self.read(used_bytes)? <= max_bytes {
+            return Ok(all);
+        }
+        let mut ids = self.read(|connection| candidates(connection, prune))?;
+        while !ids.is_empty() && max_bytes < self.read(used_bytes)? {
+            // The oldest are at the end.
+            let oldest = ids.split_off(ids.len().saturating_sub(RUNS_PER_BATCH));
+            let pruned = self.delete_runs(oldest, prune, holder)?;
+            all.runs.splice(..0, pruned.runs);
+            all.held.splice(..0, pruned.held);
+            all.values += pruned.values;
+            all.bytes += pruned.bytes;
+        }
+        Ok(all)
+    }
+
+    fn delete_runs(
+        &self,
+        ids: Vec<String>,
+        prune: &Prune,
+        holder: &Holder,
+    ) -> Result<Pruned, StoreError> {
+        let mut pruned = Pruned::default();
+        for id in ids {
+            // The lease keeps other processes from resuming the run while it is deleted.
+            let lease = match self.lease(&id, holder) {
+                Err(StoreError::Held { .. }) => {
+                    pruned.held.push(id);
+                    continue;
+                }
+                taken => taken?,
+            };
+            let is_dry = prune.dry_run;
+            let (prune, name) = (prune.clone(), id.clone());
+            let removed = self.writer().with_connection(move |connection| {
+                let transaction = connection
+                    .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+                let removed = remove(&transaction, &name, prune.unfinished)?;
+                // A dry run deletes, too, so that it can count what would be freed.
+                if prune.dry_run {
+                    transaction.rollback()?;
+                } else {
+                    transaction.commit()?;
+                }
+                Ok(removed)
+            })?;
+            if removed.is_some() && !is_dry {
+                // The list exists only if the process of the run was killed.
+                match fs::remove_file(self.processes_path(&id)) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                        return Err(self.io(&error));
+                    }
+                    _ => {}
+                }
+            }
+            drop(lease);
+            if let Some((values, bytes)) = removed {
+                pruned.runs.push(id);
+                pruned.values += values;
+                pruned.bytes += bytes;
+            }
+        }
+        if !prune.dry_run && !pruned.runs.is_empty() {
+            self.free_space()?;
+        }
+        Ok(pruned)
+    }
+
+    /// Returns unused space to the disk, in steps, so that other jobs of the writer run in between.
+    fn free_space(&self) -> Result<(), StoreError> {
+        while 0 < self
+            .writer()
+            .with_connection(|connection| vacuum(connection))?
+        {}
+        Ok(())
+    }
+}
+
+/// Returns the ids of the runs that may be deleted, the newest first.
+fn candidates(connection: &Connection, prune: &Prune) -> Result<Vec<String>, QueryError> {
+    let mut statement = connection.prepare(&format!(
+        "SELECT id, created_ns < ?1 FROM runs WHERE {IS_PRUNABLE} ORDER BY created_ns DESC, key DESC LIMIT -1 OFFSET ?3"
+    ))?;
+    let rows = statement.query_map(
+        params![to_nanos(prune.before), prune.unfinished, to_i64(prune.keep)],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    let rows = rows.collect::<Result<Vec<(String, bool)>, _>>()?;
+    Ok(rows
+        .into_iter()
+        .filter_map(|(id, is_old)| is_old.then_some(id))
+        .collect())
+}
+
+/// The condition for finished runs, or for all runs if `?2` is true.
+const IS_PRUNABLE: &str = "(?2 OR status IN ('succeeded', 'failed', 'cancelled'))";
+
+/// Deletes a run, and returns the number of deleted large values and freed bytes; `None` if the run was deleted or resumed in the
+/// meantime.
+fn remove(
+    connection: &Connection,
+    id: &str,
+    unfinished: bool,
+) -> Result<Option<(usize, u64)>, QueryError> {
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT key FROM runs WHERE id = ?1 AND {IS_PRUNABLE}"
+    ))?;
+    let keys = statement
+        .query_map(params![id, unfinished], |row| row.get(0))?
+        .collect::<Result<Vec<i64>, _>>()?;
+    let [run] = keys[..] else {
+        return Ok(None);
+    };
+    let before = free_pages(connection)?;
+    let delete = |sql: &str| Ok::<_, QueryError>(connection.prepare_cached(sql)?.execute([run])?);
+    delete("DELETE FROM entries WHERE run = ?1")?;
+    // Other runs may refer to the same values.
+    let values = delete(
+        "DELETE FROM blobs WHERE digest IN (SELECT digest FROM uses WHERE run = ?1)
+         AND NOT EXISTS (SELECT 1 FROM uses WHERE uses.digest = blobs.digest AND uses.run <> ?1)",
+    )?;
+    delete("DELETE FROM uses WHERE run = ?1")?;
+    delete("DELETE FROM decisions WHERE run = ?1")?;
+    delete("DELETE FROM runs WHERE key = ?1")?;
+    let pages = free_pages(connection)?.saturating_sub(before);
+    let size: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+    Ok(Some((values, pages.unsigned_abs() * size.unsigned_abs())))
+}
+
+/// Frees some pages, and returns the number of pages that are left to free.
+fn vacuum(connection: &Connection) -> Result<i64, QueryError> {
+    let before = free_pages(connection)?;
+    if 0 < before {
+        let mut statement =
+            connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES_PER_VACUUM})"))?;
+        let mut rows = statement.query([])?;
+        // Each step frees one page.
+        while rows.next()?.is_some() {}
+    }
+    let left = free_pages(connection)?;
+    if 0 < left && left < before {
+        return Ok(left);
+    }
+    // Only the checkpoint truncates the file. If a reader blocks it, a later commit of any process does it.
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    Ok(0)
+}
+
+/// Returns the number of bytes in use.
+fn used_bytes(connection: &Connection) -> Result<u64, QueryError> {
+    let pages: i64 = connection.pragma_query_value(None, "page_count", |row| row.get(0))?;
+    let size: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+    let used = pages.saturating_sub(free_pages(connection)?);
+    Ok(used.unsigned_abs().saturating_mul(size.unsigned_abs()))
+}
+
+fn free_pages(connection: &Connection) -> Result<i64, QueryError> {
+    Ok(connection.pragma_query_value(None, "freelist_count", |row| row.get(0))?)
+}

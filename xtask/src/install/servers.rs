@@ -1,0 +1,36 @@
+//! The real MCP servers that tests talk to, in pinned versions.
+
+use super::environment::{Environment, Registry, install_all};
+use crate::project::Project;
+
+const SERVERS: &[Environment] = &[
+    Environment {
+        folder: "npm",
+        registry: Registry::Npm,
+        packages: &[
+            "@modelcontextprotocol/server-everything@2026.8.31",
+            "@modelcontextprotocol/server-filesystem@2026.8.31",
+        ],
+        programs: &[
+            "node_modules/.bin/mcp-server-everything",
+            "node_modules/.bin/mcp-server-filesystem",
+        ],
+    },
+    Environment {
+        folder: "python",
+        registry: Registry::PyPi,
+        packages: &["mcp-server-git==2026.10.19", "mcp-server-time==2026.10.19"],
+        programs: &["bin/mcp-server-git", "bin/mcp-server-time"],
+    },
+];
+
+/// Installs the missing servers into `servers` in cargo's target folder.
+///
+/// # Errors
+///
+/// An installation fails.
+pub(crate) fn run(project: &Project) -> Result<(), String> {
+    install_all(&project.target().join("servers"), SERVERS)?;
+    println!("the servers are there");
+    Ok(())
+}
