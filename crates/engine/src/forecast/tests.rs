@@ -82,11 +82,11 @@ fn a_run_looks_ahead_where_that_is_worth_it() {
     };
     let packed = |unit: u64| jobs(&[3, 3, 2, 2, 2], &[]).with_times(|takes| takes * unit);
     check(&packed(SECOND), Found::Search);
-    assert!(is_foreseen(&packed(1000)));
-    assert!(!is_foreseen(&packed(100)));
+    assert!(is_worth_optimizing(&packed(1000)));
+    assert!(!is_worth_optimizing(&packed(100)));
     let mut many = packed(100_000 * SECOND);
     assert_eq!(foresee(&many, &wide(2)).found, Found::Search);
-    while many.len() <= FORESEEN_JOBS {
+    while many.len() <= MAX_OPTIMIZED_JOBS {
         many.add(Job::default(), Vec::new());
     }
     check(&many, Found::LongestPath);

@@ -1,35 +1,35 @@
-//! Which calls are the same: a digest of tool and arguments.
+//! Digests of calls, to recognize repeated ones.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 
 use planwright_core::{Hashing, Tool, Value};
 
-/// Makes digests that nobody outside can foretell, and so cannot make two calls look alike.
+/// Computes digests with random keys, so an outsider cannot construct collisions.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Fingerprints {
-    one: Hashing,
-    other: Hashing,
+pub(super) struct CallHasher {
+    first: Hashing,
+    second: Hashing,
 }
 
-/// A digest of a call.
+/// The digest of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Fingerprint(u64, u64);
+pub(super) struct CallDigest(u64, u64);
 
-impl Fingerprints {
-    /// The digest of a call of `tool` with `args`. The order of fields does not count.
-    pub(super) fn of(&self, tool: &Tool, args: &Value) -> Fingerprint {
+impl CallHasher {
+    /// The digest of a call of `tool` with `args`, independent of the order of fields.
+    pub(super) fn of(&self, tool: &Tool, args: &Value) -> CallDigest {
         let half = |hashing: &Hashing| {
             let mut hasher = hashing.build_hasher();
             tool.server.hash(&mut hasher);
             tool.name.hash(&mut hasher);
-            hasher.write_u64(digest(hashing, args));
+            hasher.write_u64(hash_value(hashing, args));
             hasher.finish()
         };
-        Fingerprint(half(&self.one), half(&self.other))
+        CallDigest(half(&self.first), half(&self.second))
     }
 }
 
-fn digest(hashing: &Hashing, value: &Value) -> u64 {
+fn hash_value(hashing: &Hashing, value: &Value) -> u64 {
     let mut hasher = hashing.build_hasher();
     std::mem::discriminant(value).hash(&mut hasher);
     match value {
@@ -39,14 +39,14 @@ fn digest(hashing: &Hashing, value: &Value) -> u64 {
         Value::Text(text) => text.hash(&mut hasher),
         Value::List(items) => {
             for item in items.iter() {
-                hasher.write_u64(digest(hashing, item));
+                hasher.write_u64(hash_value(hashing, item));
             }
         }
         Value::Object(fields) => {
             let sum = fields.iter().fold(0_u64, |sum, (key, value)| {
                 let mut field = hashing.build_hasher();
                 key.hash(&mut field);
-                field.write_u64(digest(hashing, value));
+                field.write_u64(hash_value(hashing, value));
                 sum.wrapping_add(field.finish())
             });
             hasher.write_u64(sum);

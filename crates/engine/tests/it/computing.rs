@@ -123,8 +123,8 @@ fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<Input>) -> Opti
         header: Value::Null,
     };
     let mut run = Run::new("run", plan.clone(), options())
-        .remembering()
-        .in_stretches();
+        .journaled()
+        .with_time_slices();
     let mut entries = vec![Entry {
         at: Duration::ZERO,
         turn: 0,
@@ -165,7 +165,7 @@ fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<Input>) -> Opti
                 while let Some(input) = happens(&mut under_way) {
                     run.handle(input, clock, &mut effects);
                 }
-                run.go_on(&mut effects);
+                run.resume_work(&mut effects);
             }
             continue;
         }
@@ -220,8 +220,8 @@ fn whatever_happens_while_it_computes_is_decided_the_same_again() {
         }
     };
     check_everywhere(once(|| Input::Cancel), &[RunStatus::Cancelled]);
-    let time_is_up = || Input::TimerFired(TaskId(u32::MAX), Timer::Run);
-    check_everywhere(once(time_is_up), &[RunStatus::Failed]);
+    let end_by_time_limit = || Input::TimerFired(TaskId(u32::MAX), Timer::Run);
+    check_everywhere(once(end_by_time_limit), &[RunStatus::Failed]);
     let step_is_late = |under_way: &mut UnderWay| {
         Some(Input::TimerFired(under_way.step_timer.take()?, Timer::Step))
     };

@@ -88,7 +88,7 @@ impl Process {
         }
         let turn = entries.last().map_or(0, |entry| entry.turn + 1);
         let mut run = Run::new("r", self.plan(), self.options.clone())
-            .remembering()
+            .journaled()
             .after(Arc::new(history));
         let mut clock = run.now();
         let mut did = Did::default();

@@ -218,8 +218,8 @@ fn a_call_that_may_have_happened_stays_unknown_whatever_the_guards_say() {
     assert_eq!(timers, [Duration::from_secs(4)]);
     let refused = "t1 failed budget: the run has made 1 call, the most that `RunOptions` allows";
     assert_eq!(told(&run.summary()), ["t0 unknown", refused]);
-    let time_is_up = Input::TimerFired(TaskId(u32::MAX), Timer::Run);
-    run.handle(time_is_up, Duration::from_secs(9), &mut effects);
+    let end_by_time_limit = Input::TimerFired(TaskId(u32::MAX), Timer::Run);
+    run.handle(end_by_time_limit, Duration::from_secs(9), &mut effects);
     assert_eq!(told(&run.summary()), ["t0 unknown", refused]);
 }
 

@@ -67,7 +67,7 @@ fn process(
     let history = Arc::new(History::new(&*entries));
     let mut turn = entries.last().map_or(0, |entry| entry.turn + 1);
     let mut run = Run::new("run", plan.clone(), options.clone())
-        .remembering()
+        .journaled()
         .after(history);
     let mut clock = run.now();
     let mut effects = Vec::new();
@@ -228,7 +228,7 @@ fn an_answer_that_comes_too_late_changes_no_time() {
         ..RunOptions::default()
     };
     options.limits.total = std::num::NonZeroUsize::MIN;
-    let mut run = Run::new("run", plan.clone(), options.clone()).remembering();
+    let mut run = Run::new("run", plan.clone(), options.clone()).journaled();
     let mut entries = vec![opened(&plan)];
     let mut effects = Vec::new();
     run.start(&mut effects);
@@ -242,8 +242,8 @@ fn an_answer_that_comes_too_late_changes_no_time() {
         attempt: *attempt,
         result: Ok(ToolOutput::text("late")),
     };
-    let time_is_up = Input::TimerFired(*a, Timer::Attempt(*attempt));
-    run.handle(time_is_up, Duration::from_millis(100), &mut effects);
+    let end_by_time_limit = Input::TimerFired(*a, Timer::Attempt(*attempt));
+    run.handle(end_by_time_limit, Duration::from_millis(100), &mut effects);
     run.handle(late, Duration::from_millis(101), &mut effects);
     run.proceed(&mut effects);
     assert_eq!(take_calls(&mut effects, 1, &mut entries).len(), 1);

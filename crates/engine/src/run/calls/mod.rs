@@ -1,0 +1,7 @@
+//! Calls of a run: consent, guard checks, attempts and validation.
+
+pub(super) mod admission;
+mod attempts;
+mod consent;
+mod validation;
+pub(super) mod written;

@@ -1,0 +1,519 @@
+//! The history of a run, read from its journal.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_core::{Hashing, StepId, Value};
+
+use crate::approval::CallSubject;
+use crate::backend::{ErrorKind, RetryAdvice, ToolError, ToolOutput};
+use crate::event::Address;
+use crate::journal::{Entry, Record};
+use crate::run::outcome::StepStatus;
+
+/// The history of a run: what earlier processes did for it.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    steps: HashMap<Arc<Address>, Past, Hashing>,
+    /// Calls of steps that have changed since, or do not exist any more.
+    calls_of_forgotten: Vec<(Arc<Address>, PastCall)>,
+    /// All questions about calls, in order, including those of forgotten steps.
+    questions: Vec<PastQuestion>,
+    /// Choices of a person, by the address of the step in its text form.
+    choices: HashMap<Arc<str>, Choice>,
+    /// The run that the journal belongs to, if it is recorded.
+    run: Option<Arc<str>>,
+    /// The digest of the plan at the end of the latest process.
+    plan_digest: Option<Arc<str>>,
+    /// The number of entries read.
+    entries: usize,
+    last: Duration,
+    next_turn: u64,
+    /// The lengths of the pauses between processes, if known.
+    pauses: Vec<Option<Duration>>,
+}
+
+/// A person's choice about a step of a resumed run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Choice {
+    /// Call its tool again, even if the earlier call may have happened.
+    Retry,
+    /// Skip the step.
+    Skip,
+    /// Continue as if it had returned this output.
+    Set(Value),
+}
+
+/// A question about a call, asked by an earlier process.
+#[derive(Clone, Debug)]
+struct PastQuestion {
+    at: Arc<Address>,
+    subject: CallSubject,
+    /// True if the journal has the answer.
+    is_decided: bool,
+}
+
+/// The history of one step, item or round.
+#[derive(Clone, Debug, Default)]
+pub struct Past {
+    /// The calls, in the order in which they were sent.
+    pub calls: Vec<PastCall>,
+    /// The answer to the latest question about its call, if any.
+    pub decided: Option<PastDecision>,
+    /// The call of the latest question.
+    pub asked: Option<CallSubject>,
+    /// The reason for that question, as one clause, if it is known.
+    pub reason: Option<Arc<str>>,
+    /// A person's choice since its last call.
+    pub chosen: Option<Choice>,
+    /// The number of its calls before a person chose to retry.
+    calls_before_retry: usize,
+    /// Its latest end.
+    pub settled: Option<PastEnd>,
+}
+
+/// A call of an earlier process.
+#[derive(Clone, Debug)]
+pub struct PastCall {
+    /// The number of the attempt, from 1.
+    pub attempt: u32,
+    /// The tool's server.
+    pub server: Arc<str>,
+    /// The tool's name at its server.
+    pub tool: Arc<str>,
+    /// The arguments.
+    pub args: Value,
+    /// The time at which it was sent.
+    pub sent: Duration,
+    /// The time at which it was answered or aborted.
+    pub ended: Option<Duration>,
+    /// The answer, if there was one.
+    pub answer: Option<Result<ToolOutput, ToolError>>,
+    /// The [digest of the call](CallSubject::digest), if it needed consent.
+    pub consent: Option<Arc<str>>,
+    /// The number of pauses before it.
+    pauses: usize,
+}
+
+/// A person's decision under an earlier process.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PastDecision {
+    /// The call that the person was asked about.
+    pub subject: CallSubject,
+    /// True if the consent is used up: the call was sent, so another one needs consent of its own.
+    pub is_spent: bool,
+    /// True if the call is allowed.
+    pub approved: bool,
+    /// The replacement arguments, if any.
+    pub changed_args: Option<Value>,
+    /// The reason for a rejection, in the person's words.
+    pub because: Option<Arc<str>>,
+}
+
+/// The end of a step under an earlier process.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PastEnd {
+    /// The final status.
+    pub status: StepStatus,
+    /// The error, even if the plan handled it.
+    pub error: Option<ToolError>,
+    /// True if the plan handled the failure.
+    pub handled: bool,
+    /// The time at which it began.
+    pub started: Option<Duration>,
+    /// The time at which it ended.
+    pub ended: Duration,
+}
+
+impl History {
+    /// Reads a journal.
+    pub fn new<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
+        let mut history = Self::default();
+        for entry in entries {
+            history.add(entry);
+        }
+        history
+    }
+
+    /// Adds one more entry of the journal.
+    pub fn add(&mut self, entry: &Entry) {
+        self.last = self.last.max(entry.at);
+        self.next_turn = self.next_turn.max(entry.turn.saturating_add(1));
+        self.entries += 1;
+        match &entry.record {
+            Record::Opened { run, digest, .. } => {
+                if run.is_some() {
+                    self.run.clone_from(run);
+                }
+                self.plan_digest = Some(Arc::clone(digest));
+            }
+            Record::Extended { digest, .. } => self.plan_digest = Some(Arc::clone(digest)),
+            _ => {}
+        }
+        let Some(at) = entry.record.address() else {
+            return;
+        };
+        let past = self.steps.entry(Arc::clone(at)).or_default();
+        past.add(entry, self.pauses.len());
+        match &entry.record {
+            Record::Asked { subject, .. } => self.questions.push(PastQuestion {
+                at: Arc::clone(at),
+                subject: CallSubject::clone(subject),
+                is_decided: false,
+            }),
+            Record::Decided { .. } => {
+                let mut questions = self.questions.iter_mut().rev();
+                if let Some(question) = questions.find(|question| question.at == *at) {
+                    question.is_decided = true;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The run that the journal belongs to, if it is recorded.
+    pub fn run(&self) -> Option<&Arc<str>> {
+        self.run.as_ref()
+    }
+
+    /// The [digest](planwright_core::CheckedPlan::digest) of the run's plan, including the steps that were added under
+    /// the latest process.
+    pub fn plan_digest(&self) -> Option<&Arc<str>> {
+        self.plan_digest.as_ref()
+    }
+
+    /// The number of entries that it was read from.
+    pub fn entry_count(&self) -> usize {
+        self.entries
+    }
+
+    /// The digests of the calls whose decisions are used. Each decision counts once: a later question about the same
+    /// call needs another one, so the digest of an open question is not included.
+    pub fn used_decisions(&self, run: &str) -> impl Iterator<Item = String> {
+        let is_open = |at: &Address, subject: &CallSubject| {
+            self.past(at).and_then(Past::open_question) == Some(subject)
+        };
+        self.questions
+            .iter()
+            .filter(move |question| {
+                question.is_decided && !is_open(&question.at, &question.subject)
+            })
+            .map(move |question| question.subject.digest(run, &question.at))
+    }
+
+    /// The differences between `subject` and the call that a person was asked about before at the same place, one
+    /// clause each; empty if there was no such question. Steps that a new plan changed count as well. `is_open` states
+    /// that the latest question at the place is about `subject` itself.
+    pub fn changes_since_question(
+        &self,
+        at: &Address,
+        subject: &CallSubject,
+        is_open: bool,
+    ) -> Vec<String> {
+        let questions = self.questions.iter().rev();
+        let mut before = questions
+            .filter(|question| *question.at == *at)
+            .skip(usize::from(is_open))
+            // A resumed run asks again about an undecided call, so an equal undecided question is not an earlier one.
+            .filter(|question| question.is_decided || question.subject != *subject);
+        match before.next() {
+            Some(before) if before.is_decided => subject.changes_since_decision(&before.subject),
+            Some(before) => subject.changes_since(&before.subject),
+            None => Vec::new(),
+        }
+    }
+
+    /// Removes the history of a step that has changed, with all its parts. Its calls stay recorded.
+    pub fn forget(&mut self, step: &StepId) {
+        let gone = self.steps.extract_if(|at, _| at.outermost() == step);
+        for (at, past) in gone {
+            let calls = past.calls.into_iter();
+            self.calls_of_forgotten
+                .extend(calls.map(|call| (Arc::clone(&at), call)));
+        }
+        // The steps are in a hash map, so the calls are sorted.
+        self.calls_of_forgotten
+            .sort_by(|(one, call), (other, after)| {
+                let address = || one.to_string().cmp(&other.to_string());
+                call.sent.cmp(&after.sent).then_with(address)
+            });
+    }
+
+    /// Revokes the consent recorded so far: no decision, no open question and no choice to retry counts any more.
+    /// Calls and outcomes stay recorded.
+    pub fn revoke_consent(&mut self) {
+        self.questions.clear();
+        for past in self.steps.values_mut() {
+            past.decided = None;
+            past.asked = None;
+            // The choice `Retry` is consent to the call; the other choices cause none.
+            past.chosen = past.chosen.take().filter(|choice| *choice != Choice::Retry);
+            for call in &mut past.calls {
+                call.consent = None;
+            }
+        }
+    }
+
+    /// The calls of forgotten steps, in the order in which they were sent.
+    pub fn forgotten_calls(&self) -> impl Iterator<Item = (&Arc<Address>, &PastCall)> {
+        self.calls_of_forgotten.iter().map(|(at, call)| (at, call))
+    }
+
+    /// Sets a person's choice about a step; `step` is its address as in reports.
+    #[must_use]
+    pub fn with_choice(mut self, step: impl Into<Arc<str>>, choice: Choice) -> Self {
+        self.choices.insert(step.into(), choice);
+        self
+    }
+
+    /// The history of a step, item or round.
+    pub fn past(&self, at: &Address) -> Option<&Past> {
+        self.steps.get(at)
+    }
+
+    /// Returns true if other steps have continued from the outcome of this one, or of a step that contains it.
+    pub(in crate::run) fn is_final(&self, at: &Address) -> bool {
+        let is_final = |at: &Address| self.past(at).is_some_and(Past::is_final);
+        if is_final(at) {
+            return true;
+        }
+        // An item or round is a part of its step, which is a part of the step that runs its plan.
+        let mut whole = Some(Address {
+            item: None,
+            round: None,
+            ..at.clone()
+        });
+        while let Some(step) = whole {
+            if is_final(&step) {
+                return true;
+            }
+            whole = step.inside.as_deref().cloned();
+        }
+        false
+    }
+
+    /// All steps, items and rounds that were begun, in no particular order.
+    pub fn steps(&self) -> impl Iterator<Item = (&Arc<Address>, &Past)> {
+        self.steps.iter()
+    }
+
+    /// The time that the run has taken so far.
+    pub fn duration(&self) -> Duration {
+        self.last
+    }
+
+    /// Records a pause of the given length after the entries so far, in which no process drove the run. The run's
+    /// clock stands still meanwhile, that of a rate limit does not. `None` if the length is not known: calls before it
+    /// do not count for rates then.
+    pub fn add_pause(&mut self, duration: Option<Duration>) {
+        self.pauses.push(duration);
+    }
+
+    /// The time by which a clock that includes pauses is ahead of the run's.
+    pub(in crate::run) fn paused(&self) -> Duration {
+        self.paused_before(self.pauses.len())
+    }
+
+    /// The calls that count for rates: their servers and times on a clock that includes pauses, by time.
+    pub(in crate::run) fn sent_calls(&self) -> Vec<(Duration, &Arc<str>)> {
+        let first = self.pauses.iter().rposition(Option::is_none);
+        let first = first.map_or(0, |unknown| unknown + 1);
+        let known = self.steps.values().flat_map(|past| &past.calls);
+        let mut sent: Vec<(Duration, &Arc<str>)> = known
+            .chain(self.calls_of_forgotten.iter().map(|(_, call)| call))
+            .filter(|call| call.pauses >= first)
+            .map(|call| {
+                let paused = self.paused_before(call.pauses);
+                (call.sent.saturating_add(paused), &call.server)
+            })
+            .collect();
+        sent.sort();
+        sent
+    }
+
+    fn paused_before(&self, count: usize) -> Duration {
+        let pauses = self.pauses.iter().take(count).flatten();
+        pauses.fold(Duration::ZERO, |sum, pause| sum.saturating_add(*pause))
+    }
+
+    /// The first turn of the next process.
+    pub(crate) fn next_turn(&self) -> u64 {
+        self.next_turn
+    }
+
+    /// The current and the earlier choice about a step.
+    pub(in crate::run) fn choice(&self, at: &Address) -> (Option<&Choice>, Option<&Choice>) {
+        let now = if self.choices.is_empty() {
+            None
+        } else {
+            self.choices.get(at.to_string().as_str())
+        };
+        (now, self.past(at).and_then(|past| past.chosen.as_ref()))
+    }
+}
+
+impl PastCall {
+    /// Returns true if it happened, because the tool succeeded; false if it did not, because the tool or the
+    /// connection refused it. `None` if that is unknown, since no answer came.
+    pub fn happened(&self) -> Option<bool> {
+        match &self.answer {
+            Some(Ok(_)) => Some(true),
+            Some(Err(error))
+                if error.retry != RetryAdvice::Uncertain && error.kind != ErrorKind::Timeout =>
+            {
+                Some(false)
+            }
+            Some(Err(_)) | None => None,
+        }
+    }
+}
+
+impl Past {
+    fn add(&mut self, entry: &Entry, pauses: usize) {
+        match &entry.record {
+            Record::Sent {
+                server,
+                tool,
+                attempt,
+                args,
+                consent,
+                ..
+            } => {
+                if self.chosen.take() == Some(Choice::Retry) {
+                    self.calls_before_retry = self.calls.len();
+                }
+                if let Some(decided) = self.decided.as_mut().filter(|decided| decided.approved) {
+                    decided.is_spent = true;
+                }
+                self.calls.push(PastCall {
+                    attempt: *attempt,
+                    server: Arc::clone(server),
+                    tool: Arc::clone(tool),
+                    args: args.clone(),
+                    sent: entry.at,
+                    ended: None,
+                    answer: None,
+                    consent: consent.clone(),
+                    pauses,
+                });
+            }
+            Record::Answered {
+                attempt, result, ..
+            } => {
+                if let Some(call) = self.call_mut(*attempt) {
+                    call.answer = Some(result.clone());
+                    call.ended = Some(entry.at);
+                }
+            }
+            Record::GivenUp { attempt, .. } => {
+                if let Some(call) = self.call_mut(*attempt) {
+                    call.ended = Some(entry.at);
+                }
+            }
+            Record::Asked {
+                subject, reason, ..
+            } => {
+                self.asked = Some(CallSubject::clone(subject));
+                self.reason.clone_from(reason);
+                // The earlier answer was about an earlier question.
+                self.decided = None;
+            }
+            Record::Decided {
+                approved,
+                changed_args,
+                because,
+                ..
+            } => {
+                self.decided = Some(PastDecision {
+                    subject: self.asked.clone().unwrap_or_default(),
+                    is_spent: false,
+                    approved: *approved,
+                    changed_args: changed_args.clone(),
+                    because: because.clone(),
+                });
+            }
+            Record::Chosen { choice, .. } => self.chosen = Some(choice.clone()),
+            Record::Settled {
+                status,
+                error,
+                handled,
+                started,
+                ..
+            } => {
+                self.settled = Some(PastEnd {
+                    status: *status,
+                    error: error.clone(),
+                    handled: *handled,
+                    started: *started,
+                    ended: entry.at,
+                });
+            }
+            _ => {}
+        }
+    }
+
+    fn call_mut(&mut self, attempt: u32) -> Option<&mut PastCall> {
+        // The search goes backwards, since it is nearly always the last call.
+        self.calls
+            .iter_mut()
+            .rev()
+            .find(|call| call.attempt == attempt)
+    }
+
+    /// The latest question without an answer.
+    pub fn open_question(&self) -> Option<&CallSubject> {
+        self.asked.as_ref().filter(|_| self.decided.is_none())
+    }
+
+    /// The number of attempts.
+    pub fn attempts(&self) -> u32 {
+        self.calls.last().map_or(0, |call| call.attempt)
+    }
+
+    /// The successful call, if there was one. It is used even if its arguments or its server would differ now.
+    pub(in crate::run) fn successful_call(&self) -> Option<(&PastCall, &ToolOutput)> {
+        self.calls
+            .iter()
+            .rev()
+            .find_map(|call| Some((call, call.answer.as_ref()?.as_ref().ok()?)))
+    }
+
+    /// The calls with an unknown outcome that no person has decided about: any attempt, not only the last, as long as
+    /// none has given a result.
+    pub fn calls_in_doubt(&self) -> impl Iterator<Item = &PastCall> {
+        let is_settled = self.is_final() || self.successful_call().is_some();
+        let candidates = self
+            .calls
+            .get(self.calls_before_retry..)
+            .unwrap_or_default();
+        let candidates = candidates.iter().filter(move |_| !is_settled);
+        candidates.filter(|call| call.happened().is_none())
+    }
+
+    /// Returns true if a call has an unknown outcome.
+    pub fn is_in_doubt(&self) -> bool {
+        self.calls_in_doubt().next().is_some()
+    }
+
+    /// The error of the last call.
+    pub(in crate::run) fn last_error(&self) -> Option<ToolError> {
+        let call = self.calls.last()?;
+        let end = self.settled.as_ref().and_then(|end| end.error.clone());
+        end.or_else(|| call.answer.as_ref()?.as_ref().err().cloned())
+    }
+
+    /// Returns true if it succeeded with the output of its call.
+    pub(in crate::run) fn has_succeeded(&self) -> bool {
+        self.settled
+            .as_ref()
+            .is_some_and(|end| end.status == StepStatus::Succeeded && end.error.is_none())
+    }
+
+    /// Returns true if other steps have continued from its outcome.
+    fn is_final(&self) -> bool {
+        self.settled
+            .as_ref()
+            .is_some_and(|end| end.status == StepStatus::Succeeded || end.handled)
+    }
+}

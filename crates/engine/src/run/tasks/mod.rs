@@ -1,0 +1,7 @@
+//! Tasks of a run: from the steps of a plan to their outcomes.
+
+mod complete;
+mod group;
+mod instantiate;
+mod prepare;
+pub(super) mod task_data;

@@ -1,0 +1,7 @@
+//! Values of a running plan: slots, resolution of references, and the memory that computed values take.
+
+pub(super) mod frame;
+pub(super) mod memory_budget;
+pub(super) mod resolve;
+pub(super) mod slots;
+mod text;

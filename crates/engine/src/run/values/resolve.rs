@@ -1,0 +1,562 @@
+//! Resolution of references to values.
+
+use std::borrow::Borrow;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use planwright_core::expression::{EvaluationError, EvaluationLimits};
+use planwright_core::path::read_path;
+use planwright_core::plan::{
+    Alternative, Form, Missing, Node, NodeKind, Read, Reference, Segment, SlotKind, Source,
+    TextPart,
+};
+use planwright_core::schema::{Reach, Type};
+use planwright_core::{Code, Diagnostic, Object, StepId, Value};
+
+use crate::backend::{ErrorKind, ToolError};
+use crate::run::outcome::{Because, Outcome, SkipReason, StepStatus};
+use crate::run::values::frame::Frame;
+use crate::run::values::memory_budget::MemoryBudget;
+use crate::run::values::text::append_value;
+use crate::secret_values::Confidential;
+use planwright_core::Hashing;
+
+/// The reason why a reference has no value.
+#[derive(Clone, Debug)]
+pub(crate) enum ResolveError {
+    /// These steps must settle first.
+    Wait(Vec<u32>),
+    /// There will never be a value, so the reader is skipped.
+    Skip(SkipReason),
+    /// The path of the reference has no value. A later alternative may have one.
+    Missing(ToolError),
+    /// The reference cannot be resolved.
+    Fail(ToolError),
+}
+
+impl ResolveError {
+    /// The error, if it is one.
+    pub(crate) fn into_error(self) -> Option<ToolError> {
+        match self {
+            Self::Missing(error) | Self::Fail(error) => Some(error),
+            Self::Wait(_) | Self::Skip(_) => None,
+        }
+    }
+}
+
+impl From<ToolError> for ResolveError {
+    fn from(error: ToolError) -> Self {
+        Self::Fail(error)
+    }
+}
+
+type Resolved<T> = Result<T, ResolveError>;
+
+/// The values that references can read.
+#[derive(Debug)]
+pub(crate) struct Scope<'a> {
+    pub(crate) frame: &'a Frame,
+    pub(crate) item: Option<&'a Value>,
+    pub(crate) index: Option<u64>,
+    pub(crate) last: Option<&'a Value>,
+    /// The reader's own outcome so far: the round that has just ended, or the failure to be replaced.
+    pub(crate) own_outcome: Option<(u32, &'a Outcome)>,
+    pub(crate) secret_values: &'a Confidential,
+    pub(crate) limits: &'a EvaluationLimits,
+    /// Warnings for the reader, beside the value.
+    pub(crate) warnings: &'a RefCell<Vec<Diagnostic>>,
+    /// The memory that computed values take.
+    pub(crate) memory: &'a MemoryBudget,
+}
+
+/// A value with its verbatim text, if it arrived as a text and differs from it.
+struct ReadValue {
+    value: Value,
+    text: Option<Arc<str>>,
+}
+
+impl ReadValue {
+    fn plain(value: Value) -> Self {
+        Self { value, text: None }
+    }
+
+    /// The text, if there is one and the receiver takes text but not the value; otherwise the value. `expected` is
+    /// evaluated only if there is a text.
+    fn fitting<T: Borrow<Type>>(self, expected: impl FnOnce() -> Option<T>) -> Value {
+        match self.text {
+            Some(text)
+                if expected()
+                    .is_some_and(|expected| wants_text(expected.borrow(), &self.value)) =>
+            {
+                Value::Text(text)
+            }
+            _ => self.value,
+        }
+    }
+}
+
+impl Scope<'_> {
+    /// Resolves `node`. `expected` is the type of the parameter that receives it, if that is known.
+    pub(crate) fn node(&self, node: &Node, expected: Option<&Type>) -> Resolved<Value> {
+        match &node.kind {
+            NodeKind::Literal(value) => Ok(value.clone()),
+            NodeKind::Reference(reference) => {
+                let found = self.reference(reference)?;
+                self.count_new(found.fitting(|| expected))
+            }
+            NodeKind::Text(parts) => self.text(parts),
+            NodeKind::List(items) => {
+                let inner = expected.and_then(|expected| element_type(expected, Segment::Index(0)));
+                let mut values = Vec::with_capacity(items.len());
+                let mut waits = Vec::new();
+                for item in items {
+                    values.extend(collect_wait(self.node(item, inner.as_ref()), &mut waits)?);
+                }
+                require_settled(waits)?;
+                self.memory.add_parts(values.len(), 0)?;
+                Ok(values.into())
+            }
+            NodeKind::Object(fields) => {
+                let mut values = Object::with_capacity_and_hasher(fields.len(), Hashing::default());
+                let mut waits = Vec::new();
+                for field in fields {
+                    let bound = self.field(&field.key, &field.value, expected);
+                    if let Some(value) = collect_wait(bound, &mut waits)? {
+                        values.insert(Arc::clone(&field.key), value);
+                    }
+                }
+                require_settled(waits)?;
+                self.memory.add_parts(0, values.len())?;
+                Ok(values.into())
+            }
+        }
+    }
+
+    fn count_new(&self, value: Value) -> Resolved<Value> {
+        self.memory.add_new(&value)?;
+        Ok(value)
+    }
+
+    /// Resolves a field of an object of type `whole`.
+    fn field(&self, key: &str, node: &Node, whole: Option<&Type>) -> Resolved<Value> {
+        let expected = || whole.and_then(|whole| whole.property(key));
+        match &node.kind {
+            NodeKind::Literal(value) => Ok(value.clone()),
+            NodeKind::Reference(reference) => {
+                self.count_new(self.reference(reference)?.fitting(expected))
+            }
+            _ => self.node(node, expected().as_ref()),
+        }
+    }
+
+    /// Resolves `node` as far as possible before a run. References without a value are kept as written.
+    pub(crate) fn preview(&self, node: &Node) -> Value {
+        match &node.kind {
+            NodeKind::Literal(value) => value.clone(),
+            NodeKind::Reference(reference) => self
+                .reference(reference)
+                .and_then(|found| self.count_new(found.value))
+                .unwrap_or_else(|_| as_written(&reference.text)),
+            NodeKind::Text(parts) => {
+                let mut whole = String::new();
+                for element_type in parts {
+                    match element_type {
+                        TextPart::Literal(text) => whole.push_str(text),
+                        TextPart::Reference(reference) => {
+                            let found = self.reference(reference);
+                            let pushed =
+                                found.and_then(|found| self.push_value(&mut whole, &found.value));
+                            if pushed.is_err() {
+                                whole.push_str(&reference.text);
+                            }
+                        }
+                    }
+                }
+                // An exceeded budget is no error here: the next value that does not fit is left out.
+                let _ = self.memory.add(whole.len());
+                Value::text(whole)
+            }
+            NodeKind::List(items) => Value::list(items.iter().map(|item| self.preview(item))),
+            NodeKind::Object(fields) => Value::object(
+                fields
+                    .iter()
+                    .map(|field| (Arc::clone(&field.key), self.preview(&field.value))),
+            ),
+        }
+    }
+
+    fn text(&self, parts: &[TextPart]) -> Resolved<Value> {
+        let mut whole = String::new();
+        let mut waits = Vec::new();
+        for element_type in parts {
+            match element_type {
+                TextPart::Literal(text) => whole.push_str(text),
+                TextPart::Reference(reference) => {
+                    if let Some(found) = collect_wait(self.reference(reference), &mut waits)? {
+                        self.push_value(&mut whole, &found.value)?;
+                    }
+                }
+            }
+        }
+        require_settled(waits)?;
+        self.memory.add(whole.len())?;
+        Ok(Value::text(whole))
+    }
+
+    /// Appends `value` in its text form. A value that does not fit is not serialized at all.
+    fn push_value(&self, whole: &mut String, value: &Value) -> Resolved<()> {
+        let most = MAX_TEXT_BYTES.min(self.memory.remaining());
+        if append_value(whole, value, most) {
+            return Ok(());
+        }
+        if most == MAX_TEXT_BYTES {
+            return Err(fail(
+                ErrorKind::Budget,
+                format!("the text grows beyond {} MiB", MAX_TEXT_BYTES / 1024 / 1024),
+            ));
+        }
+        // Discarded copies count as well, so repeated failures cannot keep a run busy forever.
+        self.memory.add(whole.len())?;
+        Err(self.memory.exhausted_error().into())
+    }
+
+    fn reference(&self, reference: &Reference) -> Resolved<ReadValue> {
+        self.form(&reference.form, reference)
+    }
+
+    /// Resolves `form`, which is part of `reference`.
+    fn form(&self, form: &Form, reference: &Reference) -> Resolved<ReadValue> {
+        match form {
+            Form::First(alternatives) => self.first(alternatives, reference),
+            Form::All(reads) => {
+                let mut last = None;
+                let mut waits = Vec::new();
+                for read in reads {
+                    last = collect_wait(self.read(read, reference), &mut waits)?;
+                }
+                require_settled(waits)?;
+                last.ok_or_else(|| fail(ErrorKind::Internal, "a reference names nothing to read"))
+            }
+        }
+    }
+
+    /// Resolves the first alternative that exists. If none does, a missing path is a better reason than a step that
+    /// did not run.
+    fn first(&self, alternatives: &[Alternative], reference: &Reference) -> Resolved<ReadValue> {
+        let mut reason: Option<ResolveError> = None;
+        for alternative in alternatives {
+            let tried = match alternative {
+                Alternative::Read(read) => self.read(read, reference),
+                Alternative::Literal(value) => Ok(ReadValue::plain(value.clone())),
+                Alternative::Expression(expression) => {
+                    self.expression(expression, reference).map(ReadValue::plain)
+                }
+            };
+            match tried {
+                Ok(found) => return Ok(found),
+                Err(now @ (ResolveError::Wait(_) | ResolveError::Fail(_))) => return Err(now),
+                Err(new @ ResolveError::Missing(_))
+                    if !matches!(reason, Some(ResolveError::Missing(_))) =>
+                {
+                    reason = Some(new);
+                }
+                Err(new) => reason = reason.or(Some(new)),
+            }
+        }
+        Err(reason
+            .unwrap_or_else(|| fail(ErrorKind::Internal, "a reference names nothing to read")))
+    }
+
+    fn expression(
+        &self,
+        expression: &planwright_core::Expression,
+        reference: &Reference,
+    ) -> Resolved<Value> {
+        let mut values = Vec::new();
+        let mut waits = Vec::new();
+        for binding in expression.bindings() {
+            let found = collect_wait(self.form(binding, reference), &mut waits)?;
+            values.extend(found.map(|found| found.value));
+        }
+        require_settled(waits)?;
+        self.memory.mark_slow();
+        expression
+            .evaluate(&values, self.limits)
+            .map_err(|error| match error {
+                EvaluationError::Missing(_) => missing(format!(
+                    "`{}` needs what is not there: {error}",
+                    reference.shown()
+                )),
+                EvaluationError::TooCostly { .. } => fail(
+                    ErrorKind::Budget,
+                    format!("`{}` costs too much: {error}", reference.shown()),
+                ),
+                EvaluationError::Failed(_) => fail(
+                    ErrorKind::Reference,
+                    format!("`{}` cannot be worked out: {error}", reference.shown()),
+                ),
+            })
+    }
+
+    fn read(&self, read: &Read, reference: &Reference) -> Resolved<ReadValue> {
+        match &read.source {
+            Source::Step(id) => {
+                let step = self.step(id, read)?;
+                if let Some((own, outcome)) = self.own_outcome
+                    && own == step
+                {
+                    return self.output_of(step, outcome, read, reference);
+                }
+                let outcome = self.settled_step(step)?;
+                self.output_of(step, outcome, read, reference)
+            }
+            Source::Result(id) => {
+                let step = self.step(id, read)?;
+                let outcome = match self.own_outcome {
+                    Some((own, outcome)) if own == step => outcome,
+                    _ => self.settled_step(step)?,
+                };
+                let tool = self
+                    .frame
+                    .plan
+                    .plan()
+                    .steps
+                    .get(step as usize)
+                    .and_then(|step| step.tool())
+                    .map_or("", |name| &name.text);
+                self.walk(&outcome.as_value(tool), &read.path, read, reference)
+            }
+            Source::Slot(kind) => self.slot(*kind, read, reference),
+            Source::Item => self.local(self.item.cloned(), "item", read, reference),
+            Source::Index => self.local(self.index.map(Value::from), "index", read, reference),
+            Source::Outside(what, name) => match self.secret_values.get(*what, name) {
+                Some(text) => Ok(ReadValue::plain(Value::Text(text))),
+                None => Err(fail(
+                    ErrorKind::Reference,
+                    format!("nobody gave `{what}.{name}`"),
+                )),
+            },
+            Source::Last => match self.last {
+                Some(value) => self.walk(value, &read.path, read, reference),
+                None => Err(missing(format!(
+                    "`{}` has no value in the first round",
+                    reference.shown()
+                ))),
+            },
+        }
+    }
+
+    fn local(
+        &self,
+        value: Option<Value>,
+        name: &str,
+        read: &Read,
+        reference: &Reference,
+    ) -> Resolved<ReadValue> {
+        match value {
+            Some(value) => self.walk(&value, &read.path, read, reference),
+            None => Err(missing(format!(
+                "`{name}` has no value outside of a loop"
+            ))),
+        }
+    }
+
+    fn step(&self, id: &StepId, read: &Read) -> Resolved<u32> {
+        read.step_position()
+            .or_else(|| self.frame.plan.step_index(id.as_str()))
+            .ok_or_else(|| fail(ErrorKind::Reference, format!("step `{id}` does not exist")))
+    }
+
+    fn settled_step(&self, step: u32) -> Resolved<&Outcome> {
+        self.frame
+            .outcome(step)
+            .map(Arc::as_ref)
+            .ok_or_else(|| ResolveError::Wait(vec![step]))
+    }
+
+    fn output_of(
+        &self,
+        step: u32,
+        outcome: &Outcome,
+        read: &Read,
+        reference: &Reference,
+    ) -> Resolved<ReadValue> {
+        match (&outcome.output, outcome.status) {
+            (Some(output), StepStatus::Succeeded) => {
+                if read.path.is_empty() {
+                    return Ok(ReadValue {
+                        value: output.value.clone(),
+                        text: output.text.clone(),
+                    });
+                }
+                self.walk(&output.value, &read.path, read, reference)
+            }
+            _ => Err(ResolveError::Skip(SkipReason::new(
+                Because::Step,
+                Arc::clone(self.id_of(step)),
+            ))),
+        }
+    }
+
+    fn id_of(&self, step: u32) -> &Arc<str> {
+        static UNKNOWN: std::sync::LazyLock<Arc<str>> = std::sync::LazyLock::new(|| Arc::from("?"));
+        self.frame
+            .plan
+            .plan()
+            .steps
+            .get(step as usize)
+            .map_or(&UNKNOWN, |step| step.id.text())
+    }
+
+    fn slot(&self, kind: SlotKind, read: &Read, reference: &Reference) -> Resolved<ReadValue> {
+        let producers = self.frame.plan.producers(read);
+        let waits: Vec<u32> = producers
+            .iter()
+            .copied()
+            .filter(|step| self.frame.task(*step).is_some() && self.frame.outcome(*step).is_none())
+            .collect();
+        require_settled(waits)?;
+        // An earlier value must not replace the one that a failed step should have written.
+        let outcomes = || {
+            producers
+                .iter()
+                .filter_map(|step| Some((*step, self.frame.outcome(*step)?)))
+        };
+        let filled = outcomes().any(|(_, outcome)| outcome.status == StepStatus::Succeeded);
+        let broken = outcomes()
+            .find(|(_, outcome)| outcome.status == StepStatus::Failed && !outcome.handled)
+            .map(|(step, _)| step);
+        if let (false, Some(step)) = (filled, broken) {
+            let of = Arc::clone(self.id_of(step));
+            return Err(ResolveError::Skip(SkipReason::new(Because::Step, of)));
+        }
+        let Some((Segment::Key(name), rest)) = read.path.split_first() else {
+            return self.walk(&self.frame.slots.all(kind), &read.path, read, reference);
+        };
+        let branch = || {
+            let mut path = kind.to_string();
+            for segment in &read.path {
+                let Segment::Key(key) = segment else {
+                    break;
+                };
+                path.push('.');
+                path.push_str(key);
+            }
+            ResolveError::Skip(SkipReason::new(Because::Branch, path))
+        };
+        let Some(value) = self.frame.slots.get(kind, name) else {
+            return match read.missing {
+                Missing::Null => Ok(ReadValue::plain(self.missing_null(reference, name))),
+                Missing::Fail | Missing::NullInItems => Err(branch()),
+            };
+        };
+        let walked = self.walk(value, rest, read, reference);
+        match (walked, kind) {
+            // A part of the state without a value is a branch that was not taken.
+            (Err(ResolveError::Missing(_)), SlotKind::State | SlotKind::Data) => Err(branch()),
+            (Ok(mut found), SlotKind::State | SlotKind::Data | SlotKind::Vars) => {
+                let keys: Option<Vec<Arc<str>>> = read
+                    .path
+                    .iter()
+                    .map(|segment| match segment {
+                        Segment::Key(key) => Some(Arc::clone(key)),
+                        _ => None,
+                    })
+                    .collect();
+                found.text = keys.and_then(|keys| self.frame.slots.text(kind, &keys).cloned());
+                Ok(found)
+            }
+            (other, _) => other,
+        }
+    }
+
+    fn walk(
+        &self,
+        value: &Value,
+        path: &[Segment],
+        read: &Read,
+        reference: &Reference,
+    ) -> Resolved<ReadValue> {
+        match read_path(value, path, read.missing) {
+            Ok(found) => {
+                if read.missing == Missing::Null
+                    && found.is_null()
+                    && let Err(error) = read_path(value, path, Missing::Fail)
+                {
+                    self.missing_null(reference, &error.message);
+                }
+                Ok(ReadValue::plain(found))
+            }
+            Err(error) => Err(missing(format!(
+                "`{}` leads nowhere: {}",
+                reference.shown(),
+                error.message
+            ))),
+        }
+    }
+
+    /// Returns `null` for a missing value and adds a warning.
+    fn missing_null(&self, reference: &Reference, what: &str) -> Value {
+        let message = format!(
+            "`{}` leads nowhere and counts as null: {what}",
+            reference.shown()
+        );
+        self.warnings.borrow_mut().push(
+            Diagnostic::warning(Code::ImpossiblePath, message)
+                .at(reference.place, &self.frame.plan.plan().sources),
+        );
+        Value::Null
+    }
+}
+
+/// The reference as written: an object in some dialects, a text in most.
+fn as_written(text: &Arc<str>) -> Value {
+    match Value::from_json(text) {
+        Ok(object @ Value::Object(_)) => object,
+        _ => Value::Text(Arc::clone(text)),
+    }
+}
+
+fn missing(message: String) -> ResolveError {
+    ResolveError::Missing(ToolError::new(ErrorKind::Reference, message))
+}
+
+fn fail(kind: ErrorKind, message: impl Into<String>) -> ResolveError {
+    ResolveError::Fail(ToolError::new(kind, message))
+}
+
+/// Returns true if a parameter of type `expected` takes text but not `value`.
+fn wants_text(expected: &Type, value: &Value) -> bool {
+    expected.takes_text() && !expected.admits(value)
+}
+
+fn element_type(whole: &Type, segment: Segment) -> Option<Type> {
+    match whole.at(&[segment]) {
+        Reach::Found(element_type) => Some(element_type),
+        _ => None,
+    }
+}
+
+/// The maximum size of a text with references, in bytes.
+const MAX_TEXT_BYTES: usize = 64 * 1024 * 1024;
+
+/// Collects the steps to wait for, so a reader waits for all of them at once. A failure goes before a wait, since it
+/// is final.
+fn collect_wait<T>(bound: Resolved<T>, waits: &mut Vec<u32>) -> Resolved<Option<T>> {
+    match bound {
+        Ok(value) => Ok(Some(value)),
+        Err(ResolveError::Wait(on)) => {
+            waits.extend(on);
+            Ok(None)
+        }
+        Err(other) => Err(other),
+    }
+}
+
+fn require_settled(waits: Vec<u32>) -> Resolved<()> {
+    if waits.is_empty() {
+        Ok(())
+    } else {
+        Err(ResolveError::Wait(waits))
+    }
+}
