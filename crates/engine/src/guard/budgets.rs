@@ -250,9 +250,8 @@ impl Guard {
         match &self.guards.same_rounds {
             Some(bound) if same >= bound.most => {
                 let place = &bound.set_in;
-                let message = format!(
-                    "the last {same} rounds gave the same, the most that `{place}` allows"
-                );
+                let message =
+                    format!("the last {same} rounds gave the same, the most that `{place}` allows");
                 Err(bound.error(GuardKind::SameRounds, message))
             }
             _ => Ok(()),

@@ -14,12 +14,12 @@ mod tasks;
 mod values;
 
 pub use effect::{Effect, Input};
-pub use journaling::history::{Choice, History, Past, PastCall, PastDecision, PastEnd};
+pub use journaling::history::{Choice, History};
 pub use journaling::replay::{Opening, ReplayError, Replayed, replay};
+pub use journaling::step_history::{Past, PastCall, PastDecision, PastEnd};
 pub use outcome::{Because, SkipReason, StepStatus};
-pub use redaction::redactor::{
-    MASK, Redactor, SHORTEST, holds_mask, shown_inputs, without_secrets,
-};
+pub use redaction::inputs::{shown_inputs, without_secrets};
+pub use redaction::redactor::{MASK, Redactor, SHORTEST, holds_mask};
 pub use report::estimate::{Assumption, Estimate, EstimatedCall, estimate};
 pub use report::preview::{StepPreview, preview};
 pub use report::summary::{CallSummary, RunStatus, RunSummary, StepSummary};

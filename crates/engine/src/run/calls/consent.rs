@@ -7,7 +7,7 @@ use planwright_core::{Tool, Value};
 
 use crate::approval::CallSubject;
 use crate::event::Address;
-use crate::run::journaling::history::{Past, PastDecision};
+use crate::run::journaling::step_history::{Past, PastDecision};
 use crate::run::redaction::redactor::MASK;
 use crate::run::state::Run;
 use crate::schedule::TaskId;

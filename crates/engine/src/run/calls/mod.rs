@@ -1,6 +1,7 @@
 //! Calls of a run: consent, guard checks, attempts and validation.
 
 pub(super) mod admission;
+mod approvals;
 mod attempts;
 mod consent;
 mod validation;

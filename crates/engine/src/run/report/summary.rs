@@ -14,7 +14,7 @@ use crate::durations::Durations;
 use crate::event::Address;
 use crate::journal::JournalError;
 use crate::run::calls::written::select;
-use crate::run::journaling::history::PastCall;
+use crate::run::journaling::step_history::PastCall;
 use crate::run::outcome::{Because, Outcome, SkipReason, StepStatus};
 use crate::run::state::Run;
 use crate::run::tasks::task_data::TaskData;

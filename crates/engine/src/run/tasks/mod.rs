@@ -2,6 +2,8 @@
 
 mod complete;
 mod group;
+mod group_outcome;
 mod instantiate;
 mod prepare;
+mod task_action;
 pub(super) mod task_data;

@@ -2,6 +2,7 @@
 
 pub(super) mod frame;
 pub(super) mod memory_budget;
+mod read;
 pub(super) mod resolve;
 pub(super) mod slots;
 mod text;

@@ -5,19 +5,14 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use planwright_core::expression::{EvaluationError, EvaluationLimits};
-use planwright_core::path::read_path;
-use planwright_core::plan::{
-    Alternative, Form, Missing, Node, NodeKind, Read, Reference, Segment, SlotKind, Source,
-    TextPart,
-};
+use planwright_core::plan::{Alternative, Form, Node, NodeKind, Reference, Segment, TextPart};
 use planwright_core::schema::{Reach, Type};
-use planwright_core::{Code, Diagnostic, Object, StepId, Value};
+use planwright_core::{Diagnostic, Object, Value};
 
 use crate::backend::{ErrorKind, ToolError};
-use crate::run::outcome::{Because, Outcome, SkipReason, StepStatus};
+use crate::run::outcome::{Outcome, SkipReason};
 use crate::run::values::frame::Frame;
 use crate::run::values::memory_budget::MemoryBudget;
-use crate::run::values::text::append_value;
 use crate::secret_values::Confidential;
 use planwright_core::Hashing;
 
@@ -50,7 +45,7 @@ impl From<ToolError> for ResolveError {
     }
 }
 
-type Resolved<T> = Result<T, ResolveError>;
+pub(super) type Resolved<T> = Result<T, ResolveError>;
 
 /// The values that references can read.
 #[derive(Debug)]
@@ -70,13 +65,13 @@ pub(crate) struct Scope<'a> {
 }
 
 /// A value with its verbatim text, if it arrived as a text and differs from it.
-struct ReadValue {
-    value: Value,
-    text: Option<Arc<str>>,
+pub(super) struct ReadValue {
+    pub(super) value: Value,
+    pub(super) text: Option<Arc<str>>,
 }
 
 impl ReadValue {
-    fn plain(value: Value) -> Self {
+    pub(super) fn plain(value: Value) -> Self {
         Self { value, text: None }
     }
 
@@ -203,23 +198,6 @@ impl Scope<'_> {
         Ok(Value::text(whole))
     }
 
-    /// Appends `value` in its text form. A value that does not fit is not serialized at all.
-    fn push_value(&self, whole: &mut String, value: &Value) -> Resolved<()> {
-        let most = MAX_TEXT_BYTES.min(self.memory.remaining());
-        if append_value(whole, value, most) {
-            return Ok(());
-        }
-        if most == MAX_TEXT_BYTES {
-            return Err(fail(
-                ErrorKind::Budget,
-                format!("the text grows beyond {} MiB", MAX_TEXT_BYTES / 1024 / 1024),
-            ));
-        }
-        // Discarded copies count as well, so repeated failures cannot keep a run busy forever.
-        self.memory.add(whole.len())?;
-        Err(self.memory.exhausted_error().into())
-    }
-
     fn reference(&self, reference: &Reference) -> Resolved<ReadValue> {
         self.form(&reference.form, reference)
     }
@@ -297,216 +275,6 @@ impl Scope<'_> {
                 ),
             })
     }
-
-    fn read(&self, read: &Read, reference: &Reference) -> Resolved<ReadValue> {
-        match &read.source {
-            Source::Step(id) => {
-                let step = self.step(id, read)?;
-                if let Some((own, outcome)) = self.own_outcome
-                    && own == step
-                {
-                    return self.output_of(step, outcome, read, reference);
-                }
-                let outcome = self.settled_step(step)?;
-                self.output_of(step, outcome, read, reference)
-            }
-            Source::Result(id) => {
-                let step = self.step(id, read)?;
-                let outcome = match self.own_outcome {
-                    Some((own, outcome)) if own == step => outcome,
-                    _ => self.settled_step(step)?,
-                };
-                let tool = self
-                    .frame
-                    .plan
-                    .plan()
-                    .steps
-                    .get(step as usize)
-                    .and_then(|step| step.tool())
-                    .map_or("", |name| &name.text);
-                self.walk(&outcome.as_value(tool), &read.path, read, reference)
-            }
-            Source::Slot(kind) => self.slot(*kind, read, reference),
-            Source::Item => self.local(self.item.cloned(), "item", read, reference),
-            Source::Index => self.local(self.index.map(Value::from), "index", read, reference),
-            Source::Outside(what, name) => match self.secret_values.get(*what, name) {
-                Some(text) => Ok(ReadValue::plain(Value::Text(text))),
-                None => Err(fail(
-                    ErrorKind::Reference,
-                    format!("nobody gave `{what}.{name}`"),
-                )),
-            },
-            Source::Last => match self.last {
-                Some(value) => self.walk(value, &read.path, read, reference),
-                None => Err(missing(format!(
-                    "`{}` has no value in the first round",
-                    reference.shown()
-                ))),
-            },
-        }
-    }
-
-    fn local(
-        &self,
-        value: Option<Value>,
-        name: &str,
-        read: &Read,
-        reference: &Reference,
-    ) -> Resolved<ReadValue> {
-        match value {
-            Some(value) => self.walk(&value, &read.path, read, reference),
-            None => Err(missing(format!(
-                "`{name}` has no value outside of a loop"
-            ))),
-        }
-    }
-
-    fn step(&self, id: &StepId, read: &Read) -> Resolved<u32> {
-        read.step_position()
-            .or_else(|| self.frame.plan.step_index(id.as_str()))
-            .ok_or_else(|| fail(ErrorKind::Reference, format!("step `{id}` does not exist")))
-    }
-
-    fn settled_step(&self, step: u32) -> Resolved<&Outcome> {
-        self.frame
-            .outcome(step)
-            .map(Arc::as_ref)
-            .ok_or_else(|| ResolveError::Wait(vec![step]))
-    }
-
-    fn output_of(
-        &self,
-        step: u32,
-        outcome: &Outcome,
-        read: &Read,
-        reference: &Reference,
-    ) -> Resolved<ReadValue> {
-        match (&outcome.output, outcome.status) {
-            (Some(output), StepStatus::Succeeded) => {
-                if read.path.is_empty() {
-                    return Ok(ReadValue {
-                        value: output.value.clone(),
-                        text: output.text.clone(),
-                    });
-                }
-                self.walk(&output.value, &read.path, read, reference)
-            }
-            _ => Err(ResolveError::Skip(SkipReason::new(
-                Because::Step,
-                Arc::clone(self.id_of(step)),
-            ))),
-        }
-    }
-
-    fn id_of(&self, step: u32) -> &Arc<str> {
-        static UNKNOWN: std::sync::LazyLock<Arc<str>> = std::sync::LazyLock::new(|| Arc::from("?"));
-        self.frame
-            .plan
-            .plan()
-            .steps
-            .get(step as usize)
-            .map_or(&UNKNOWN, |step| step.id.text())
-    }
-
-    fn slot(&self, kind: SlotKind, read: &Read, reference: &Reference) -> Resolved<ReadValue> {
-        let producers = self.frame.plan.producers(read);
-        let waits: Vec<u32> = producers
-            .iter()
-            .copied()
-            .filter(|step| self.frame.task(*step).is_some() && self.frame.outcome(*step).is_none())
-            .collect();
-        require_settled(waits)?;
-        // An earlier value must not replace the one that a failed step should have written.
-        let outcomes = || {
-            producers
-                .iter()
-                .filter_map(|step| Some((*step, self.frame.outcome(*step)?)))
-        };
-        let filled = outcomes().any(|(_, outcome)| outcome.status == StepStatus::Succeeded);
-        let broken = outcomes()
-            .find(|(_, outcome)| outcome.status == StepStatus::Failed && !outcome.handled)
-            .map(|(step, _)| step);
-        if let (false, Some(step)) = (filled, broken) {
-            let of = Arc::clone(self.id_of(step));
-            return Err(ResolveError::Skip(SkipReason::new(Because::Step, of)));
-        }
-        let Some((Segment::Key(name), rest)) = read.path.split_first() else {
-            return self.walk(&self.frame.slots.all(kind), &read.path, read, reference);
-        };
-        let branch = || {
-            let mut path = kind.to_string();
-            for segment in &read.path {
-                let Segment::Key(key) = segment else {
-                    break;
-                };
-                path.push('.');
-                path.push_str(key);
-            }
-            ResolveError::Skip(SkipReason::new(Because::Branch, path))
-        };
-        let Some(value) = self.frame.slots.get(kind, name) else {
-            return match read.missing {
-                Missing::Null => Ok(ReadValue::plain(self.missing_null(reference, name))),
-                Missing::Fail | Missing::NullInItems => Err(branch()),
-            };
-        };
-        let walked = self.walk(value, rest, read, reference);
-        match (walked, kind) {
-            // A part of the state without a value is a branch that was not taken.
-            (Err(ResolveError::Missing(_)), SlotKind::State | SlotKind::Data) => Err(branch()),
-            (Ok(mut found), SlotKind::State | SlotKind::Data | SlotKind::Vars) => {
-                let keys: Option<Vec<Arc<str>>> = read
-                    .path
-                    .iter()
-                    .map(|segment| match segment {
-                        Segment::Key(key) => Some(Arc::clone(key)),
-                        _ => None,
-                    })
-                    .collect();
-                found.text = keys.and_then(|keys| self.frame.slots.text(kind, &keys).cloned());
-                Ok(found)
-            }
-            (other, _) => other,
-        }
-    }
-
-    fn walk(
-        &self,
-        value: &Value,
-        path: &[Segment],
-        read: &Read,
-        reference: &Reference,
-    ) -> Resolved<ReadValue> {
-        match read_path(value, path, read.missing) {
-            Ok(found) => {
-                if read.missing == Missing::Null
-                    && found.is_null()
-                    && let Err(error) = read_path(value, path, Missing::Fail)
-                {
-                    self.missing_null(reference, &error.message);
-                }
-                Ok(ReadValue::plain(found))
-            }
-            Err(error) => Err(missing(format!(
-                "`{}` leads nowhere: {}",
-                reference.shown(),
-                error.message
-            ))),
-        }
-    }
-
-    /// Returns `null` for a missing value and adds a warning.
-    fn missing_null(&self, reference: &Reference, what: &str) -> Value {
-        let message = format!(
-            "`{}` leads nowhere and counts as null: {what}",
-            reference.shown()
-        );
-        self.warnings.borrow_mut().push(
-            Diagnostic::warning(Code::ImpossiblePath, message)
-                .at(reference.place, &self.frame.plan.plan().sources),
-        );
-        Value::Null
-    }
 }
 
 /// The reference as written: an object in some dialects, a text in most.
@@ -517,11 +285,11 @@ fn as_written(text: &Arc<str>) -> Value {
     }
 }
 
-fn missing(message: String) -> ResolveError {
+pub(super) fn missing(message: String) -> ResolveError {
     ResolveError::Missing(ToolError::new(ErrorKind::Reference, message))
 }
 
-fn fail(kind: ErrorKind, message: impl Into<String>) -> ResolveError {
+pub(super) fn fail(kind: ErrorKind, message: impl Into<String>) -> ResolveError {
     ResolveError::Fail(ToolError::new(kind, message))
 }
 
@@ -537,9 +305,6 @@ fn element_type(whole: &Type, segment: Segment) -> Option<Type> {
     }
 }
 
-/// The maximum size of a text with references, in bytes.
-const MAX_TEXT_BYTES: usize = 64 * 1024 * 1024;
-
 /// Collects the steps to wait for, so a reader waits for all of them at once. A failure goes before a wait, since it
 /// is final.
 fn collect_wait<T>(bound: Resolved<T>, waits: &mut Vec<u32>) -> Resolved<Option<T>> {
@@ -553,7 +318,7 @@ fn collect_wait<T>(bound: Resolved<T>, waits: &mut Vec<u32>) -> Resolved<Option<
     }
 }
 
-fn require_settled(waits: Vec<u32>) -> Resolved<()> {
+pub(super) fn require_settled(waits: Vec<u32>) -> Resolved<()> {
     if waits.is_empty() {
         Ok(())
     } else {

@@ -4,8 +4,33 @@ use std::io::{self, Write};
 
 use planwright_core::Value;
 
+use super::resolve::{Resolved, Scope, fail};
+use crate::backend::ErrorKind;
+
+/// The maximum size of a text with references, in bytes.
+const MAX_TEXT_BYTES: usize = 64 * 1024 * 1024;
+
+impl Scope<'_> {
+    /// Appends `value` in its text form. A value that does not fit is not serialized at all.
+    pub(super) fn push_value(&self, whole: &mut String, value: &Value) -> Resolved<()> {
+        let most = MAX_TEXT_BYTES.min(self.memory.remaining());
+        if append_value(whole, value, most) {
+            return Ok(());
+        }
+        if most == MAX_TEXT_BYTES {
+            return Err(fail(
+                ErrorKind::Budget,
+                format!("the text grows beyond {} MiB", MAX_TEXT_BYTES / 1024 / 1024),
+            ));
+        }
+        // Discarded copies count as well, so repeated failures cannot keep a run busy forever.
+        self.memory.add(whole.len())?;
+        Err(self.memory.exhausted_error().into())
+    }
+}
+
 /// Appends `value` in its text form, unless the text would exceed `most` bytes. Returns false then.
-pub(in crate::run) fn append_value(whole: &mut String, value: &Value, most: usize) -> bool {
+fn append_value(whole: &mut String, value: &Value, most: usize) -> bool {
     let room = most.saturating_sub(whole.len());
     let json;
     let text: Option<&str> = match value {
