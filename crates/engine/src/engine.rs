@@ -84,14 +84,14 @@ impl Engine {
     /// If called outside of a tokio runtime.
     pub fn launch(&self, start: Start) -> (RunHandle, mpsc::UnboundedReceiver<StampedEvent>) {
         let (sender, events) = mpsc::unbounded_channel();
-        let (sender_of_commands, commands) = mpsc::unbounded_channel();
+        let (command_sender, commands) = mpsc::unbounded_channel();
         let options = RunOptions {
             durations: self.durations(),
             ..self.options.clone()
         };
         let is_cancelled = start.is_cancelled;
         let (run, journal) = start.open(options);
-        let dispatch = Driver::new(
+        let driver = Driver::new(
             run,
             journal,
             Arc::clone(&self.backend),
@@ -100,8 +100,8 @@ impl Engine {
             vec![sender],
             commands,
         );
-        let task = tokio::spawn(dispatch.drive(is_cancelled));
-        (RunHandle::new(sender_of_commands, task), events)
+        let task = tokio::spawn(driver.drive(is_cancelled));
+        (RunHandle::new(command_sender, task), events)
     }
 
     /// Runs a plan to its end.
@@ -111,6 +111,7 @@ impl Engine {
         handle.await
     }
 }
+
 /// Durations learned in all runs of an engine.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SharedDurations(Arc<Mutex<Durations>>);

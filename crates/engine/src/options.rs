@@ -66,7 +66,7 @@ pub enum FailurePolicy {
     /// The plan decides.
     #[default]
     AsPlan,
-    /// Nothing new starts.
+    /// The run starts nothing new.
     Stop,
 }
 

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::event::Address;
 
-/// One exact call that a decision is bound to: the tool with its definition, the server with its identity, and the
+/// An exact call that a decision is bound to: the tool with its definition, the server with its identity, and the
 /// arguments. A decision covers only a call with an equal subject, made by the same step, item or round of the same
 /// run.
 #[derive(Clone, Debug, Default, PartialEq)]

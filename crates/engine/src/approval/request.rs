@@ -84,7 +84,7 @@ pub enum Decision {
         /// The reason, in the person's words.
         because: Option<String>,
     },
-    /// No decision yet. The run continues with everything that does not depend on the call, then ends as waiting.
+    /// The decision is pending. The run continues with everything that does not depend on the call, then ends as waiting.
     Later,
 }
 

@@ -34,7 +34,7 @@ pub trait ToolBackend: Send + Sync + 'static {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
 }
 
-/// One attempt at one call.
+/// An attempt at a call.
 #[derive(Clone)]
 pub struct ToolCall {
     /// The tool.

@@ -1,24 +1,20 @@
 //! The driver: the loop that feeds calls, timers, decisions and commands of the caller into a run.
 
 use std::collections::HashMap;
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use futures::FutureExt;
-use futures::stream::StreamExt;
 use planwright_core::Hashing;
 use planwright_core::check::CheckedPlan;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
-use tokio_util::time::DelayQueue;
-use tokio_util::time::delay_queue::{Expired, Key};
 
 use super::foreign_calls;
 use super::in_flight::{CompletedCall, InFlightCalls};
 use super::journal_gate::{JournalGate, PendingCall, ReleasedWork};
 use super::questions::OpenQuestions;
+use super::timers::{ExpiredTimer, Timers};
 use crate::approval::{ApprovalRequest, Approver};
 use crate::backend::ToolBackend;
 use crate::durations::Durations;
@@ -35,10 +31,6 @@ pub(crate) enum RunCommand {
     Close,
     Cancel,
 }
-
-/// The maximum time that one timer is set for; longer timers are set again when it expires. The queue accepts some two
-/// years from when it last fired, and panics beyond that.
-const MAX_TIMER: Duration = Duration::from_hours(30 * 24);
 
 /// The time that a run may compute before other tasks get their turn and new input is read.
 const TIME_SLICE: Duration = Duration::from_millis(20);
@@ -63,9 +55,7 @@ pub(crate) struct Driver {
     commands: mpsc::UnboundedReceiver<RunCommand>,
     calls: InFlightCalls,
     questions: OpenQuestions,
-    /// Each entry holds the rest of its time after it expires.
-    timers: DelayQueue<(TaskId, Timer, Duration)>,
-    timer_keys: HashMap<(TaskId, Timer), Key, Hashing>,
+    timers: Timers,
     /// True if calls have ended since the timers were last checked.
     calls_ended: bool,
     /// The start of the current uninterrupted computation.
@@ -97,8 +87,7 @@ impl Driver {
             commands,
             calls: InFlightCalls::new(backend),
             questions: OpenQuestions::default(),
-            timers: DelayQueue::new(),
-            timer_keys: HashMap::default(),
+            timers: Timers::default(),
             calls_ended: false,
             computing_since: None,
             effects: Vec::new(),
@@ -138,8 +127,8 @@ impl Driver {
         self.commands.close();
         self.calls.shutdown().await;
         let mut summary = self.run.summary();
-        if let Some(reported_durations) = self.reported_durations.take() {
-            summary.durations = reported_durations;
+        if let Some(durations) = self.reported_durations.take() {
+            summary.durations = durations;
         }
         self.finish_journal(&mut summary).await;
         let event = StampedEvent {
@@ -210,7 +199,8 @@ impl Driver {
         // Completed calls go before expired timers. But calls that complete inline could keep coming, so after some
         // have ended the timers are checked first.
         if std::mem::take(&mut self.calls_ended)
-            && let Some(input) = self.expired_timer().await
+            && let Some(expired) = self.timers.try_next().await
+            && let Some(input) = self.on_timer_expired(&expired)
         {
             self.apply(Some(input));
             return;
@@ -221,7 +211,7 @@ impl Driver {
             // Each turn costs a commit: calls that are about to end can share it.
             tokio::task::yield_now().await;
         }
-        // Applies the results one by one, unless that takes too long: the rest is read when the run pauses.
+        // If the results take too long to apply, the rest is read when the run pauses.
         while !self.run.is_busy()
             && let Some(ended) = self.calls.try_next()
         {
@@ -229,7 +219,7 @@ impl Driver {
         }
     }
 
-    /// The next input, or `None` if the event does not concern the run. Without `waits`, only input that is already
+    /// The next input, or `None` if the event does not concern the run. Without `may_wait`, only input that is already
     /// available is returned.
     async fn next_input(&mut self, may_wait: bool) -> Option<Input> {
         tokio::select! {
@@ -248,30 +238,15 @@ impl Driver {
                 decided.map(|(task, decision)| Input::Decided { task, decision })
             }
             Some(expired) = self.timers.next(), if !self.timers.is_empty() => {
-                self.on_timer_expired(expired)
+                self.on_timer_expired(&expired)
             }
             () = std::future::ready(()), if !may_wait => None,
         }
     }
 
-    /// A timer that has already expired.
-    async fn expired_timer(&mut self) -> Option<Input> {
-        if self.timers.is_empty() {
-            return None;
-        }
-        let looked = poll_fn(|context| match self.timers.poll_expired(context) {
-            Poll::Ready(expired) => Poll::Ready(expired),
-            Poll::Pending => Poll::Ready(None),
-        });
-        looked
-            .await
-            .and_then(|expired| self.on_timer_expired(expired))
-    }
-
     /// The input for an expired timer; `None` if time is left, for which it is set again.
-    fn on_timer_expired(&mut self, expired: Expired<(TaskId, Timer, Duration)>) -> Option<Input> {
-        let (task, timer, rest) = expired.into_inner();
-        self.timer_keys.remove(&(task, timer));
+    fn on_timer_expired(&mut self, expired: &ExpiredTimer) -> Option<Input> {
+        let ExpiredTimer { task, timer, rest } = *expired;
         let rest = if rest.is_zero() {
             self.remaining(task, timer)
         } else {
@@ -280,7 +255,7 @@ impl Driver {
         if rest.is_zero() {
             return Some(Input::TimerFired(task, timer));
         }
-        self.set_timer(task, timer, rest);
+        self.timers.set(task, timer, rest);
         None
     }
 
@@ -320,8 +295,8 @@ impl Driver {
 
     /// Sends a call whose intent is stored. Its time limit starts now.
     fn send_pending(&mut self, task: TaskId, pending: PendingCall) {
-        let journal_waits = self.now().saturating_sub(pending.decided);
-        self.journal_waits.insert(task, journal_waits);
+        let waited = self.now().saturating_sub(pending.decided);
+        self.journal_waits.insert(task, waited);
         self.calls.start(task, pending.attempt, *pending.call);
         if let Some(after) = pending.timeout
             && !self.calls.completed_inline(task)
@@ -337,6 +312,7 @@ impl Driver {
         self.questions.ask(task, decision.boxed());
     }
 
+    /// Applies an input, with the commands that follow from it.
     fn apply(&mut self, input: Option<Input>) {
         if let Some(input) = input {
             let now = self.now();
@@ -349,19 +325,19 @@ impl Driver {
     }
 
     fn execute_effects(&mut self) {
-        // The buffer is reused.
+        // The buffer goes back afterwards, since every turn needs one.
         let mut effects = std::mem::take(&mut self.effects);
         for effect in effects.drain(..) {
             match effect {
                 Effect::Emit(event) => self.broadcast(&event),
                 Effect::Learn { task, tool, took } => {
-                    let journal_waits = self.journal_waits.remove(&task).unwrap_or_default();
-                    let took = took.saturating_sub(journal_waits);
+                    let waited = self.journal_waits.remove(&task).unwrap_or_default();
+                    let took = took.saturating_sub(waited);
                     self.durations
                         .lock()
                         .observe(&tool.server, &tool.name, took);
-                    if let Some(reported_durations) = &mut self.reported_durations {
-                        reported_durations.observe(&tool.server, &tool.name, took);
+                    if let Some(durations) = &mut self.reported_durations {
+                        durations.observe(&tool.server, &tool.name, took);
                     }
                 }
                 Effect::Remember { at, record } => {
@@ -403,26 +379,13 @@ impl Driver {
                     .journal
                     .as_mut()
                     .is_some_and(|journal| journal.delay_timer(task, after)) => {}
-                Effect::SetTimer { task, timer, after } => self.set_timer(task, timer, after),
-                Effect::ClearTimer(task, timer) => {
-                    if let Some(key) = self.timer_keys.remove(&(task, timer)) {
-                        self.timers.try_remove(&key);
-                    }
-                }
+                Effect::SetTimer { task, timer, after } => self.timers.set(task, timer, after),
+                Effect::ClearTimer(task, timer) => self.timers.clear(task, timer),
             }
         }
         self.effects = effects;
         if let Some(journal) = &mut self.journal {
             journal.end_turn();
-        }
-    }
-
-    fn set_timer(&mut self, task: TaskId, timer: Timer, after: Duration) {
-        let now = after.min(MAX_TIMER);
-        let rest = after.saturating_sub(now);
-        let key = self.timers.insert((task, timer, rest), now);
-        if let Some(old) = self.timer_keys.insert((task, timer), key) {
-            self.timers.try_remove(&old);
         }
     }
 

@@ -47,7 +47,7 @@ impl RunHandle {
         let _ = self.commands.send(RunCommand::Close);
     }
 
-    /// Stops driving the run as if the process had died: calls in flight are dropped, and the journal ends where it
+    /// Stops driving the run as if the process had died: calls in flight are dropped, and the journal ends as it
     /// is, so another process can resume the run. Nothing of the run happens after this returns.
     pub async fn abandon(mut self) {
         self.task.abort();

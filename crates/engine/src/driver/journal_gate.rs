@@ -62,7 +62,7 @@ pub(crate) struct JournalGate {
     batch: Vec<Entry>,
     /// The latest time for writing the batch, if it holds records of finished turns.
     flush_at: Option<Instant>,
-    /// What waits for the batch.
+    /// The calls and questions that wait for the batch.
     waiters: BatchWaiters,
     pending_calls: HashMap<TaskId, PendingCall, Hashing>,
     pending_questions: HashMap<TaskId, Box<ApprovalRequest>, Hashing>,
@@ -222,9 +222,9 @@ impl Drop for JournalGate {
 }
 
 /// Waits until `due`, or forever if that is `None`.
-async fn wait_until(flush_at: Option<Instant>) {
-    match flush_at {
-        Some(flush_at) => sleep_until(flush_at).await,
+async fn wait_until(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due).await,
         None => std::future::pending().await,
     }
 }

@@ -6,6 +6,7 @@ mod handle;
 mod in_flight;
 mod journal_gate;
 mod questions;
+mod timers;
 
 pub(crate) use drive::Driver;
 pub use handle::{Canceller, RunHandle};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 /// The position of a job.
 pub type JobId = u32;
 
-/// One job. Times are in microseconds, as the scheduler's ranks are.
+/// A job. Times are in microseconds, as the scheduler's ranks are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Job {
     /// The duration.

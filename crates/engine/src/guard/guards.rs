@@ -1,4 +1,4 @@
-//! The bounds of a run, each with the place where it is configured.
+//! The bounds of a run, each with the place of its setting.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use planwright_core::{ToolPattern, Value};
 use super::rate::Rate;
 use crate::backend::{ErrorKind, ToolError};
 
-/// An upper bound and the place where it is configured.
+/// An upper bound and the place of its setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bound<T = u64> {
     /// The maximum.

@@ -19,7 +19,7 @@ pub(super) struct RateLimiter {
     rate: Rate,
     /// The times of the latest sent calls, as many as the rate allows.
     sent: VecDeque<Duration>,
-    /// The times at which calls were sent or told to retry.
+    /// The times at which calls were sent or are to retry.
     planned: VecDeque<Duration>,
 }
 

@@ -60,7 +60,7 @@ pub fn check_history(held: usize, history: Option<&History>) -> Result<(), Journ
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct JournalError {
-    /// One clause: the failed operation and the reason.
+    /// A clause with the failed operation and the reason.
     pub message: Arc<str>,
 }
 

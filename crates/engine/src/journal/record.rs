@@ -11,7 +11,7 @@ use crate::event::Address;
 use crate::run::{Choice, RunStatus, SkipReason, StepStatus};
 use crate::schedule::Timer;
 
-/// One entry of a journal.
+/// An entry of a journal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// The time since the start of the run; time between two processes does not count.

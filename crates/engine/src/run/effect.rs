@@ -87,7 +87,7 @@ pub enum Input {
     TimerFired(TaskId, Timer),
     /// The plan has further steps: the same plan, extended.
     Extend(CheckedPlan),
-    /// No further steps follow.
+    /// The plan is complete; no further steps follow.
     Close,
     /// Cancel the run.
     Cancel,

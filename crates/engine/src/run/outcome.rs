@@ -13,17 +13,17 @@ use crate::backend::{ToolError, ToolOutput};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StepStatus {
-    /// It succeeded.
+    /// The step succeeded.
     Succeeded,
-    /// It failed.
+    /// The step failed.
     Failed,
-    /// It was skipped: its data does not exist, or its condition does not hold.
+    /// The step was skipped: its data does not exist, or its condition does not hold.
     Skipped,
     /// The run stopped before it began.
     NotRun,
-    /// It was running when the run was cancelled.
+    /// The step was running when the run was cancelled.
     Cancelled,
-    /// It waits for a person.
+    /// The step waits for a person.
     Waiting,
     /// The outcome of a call is unknown: a person must decide what follows.
     Unknown,

@@ -7,7 +7,7 @@ use super::bitset::HierarchicalBitSet;
 use super::task::TaskId;
 use super::task_order::{PriorityKey, TaskOrder};
 
-/// A priority queue of ready tasks. Tasks with a place in the order are kept in a bit set of places. Of the others,
+/// A priority queue of ready tasks. Tasks with a place in the order are in a bit set of places. Of the others,
 /// those pushed in priority order need no heap; the rest have one heap per rank, since there are few ranks if
 /// durations are unknown.
 #[derive(Debug, Default)]

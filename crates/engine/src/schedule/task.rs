@@ -37,11 +37,11 @@ pub enum Event {
     Rejected(TaskId),
     /// A timer has expired.
     TimerFired(TaskId, Timer),
-    /// No further children will be added to a group.
+    /// A group is complete: no further children are added.
     Sealed(TaskId),
     /// The answer to [`Command::Close`]: the group has ended.
     Closed(TaskId),
-    /// Nothing new may start below this task, or at all if it is `None`.
+    /// The scope of this task is stopped, or the whole run if it is `None`: nothing new may start.
     Stop(Option<TaskId>),
     /// The run is cancelled.
     Cancel,
@@ -104,13 +104,13 @@ pub enum Command {
 /// The action of a task whose waits are over.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Prepared {
-    /// It needs these tasks to settle first.
+    /// The task needs these tasks to settle first.
     WaitFor(Vec<TaskId>),
-    /// It is done without a call: a value, a skip, an early failure.
+    /// The task is done without a call: a value, a skip, an early failure.
     Done,
-    /// It makes a call.
+    /// The task makes a call.
     Call(CallTerms),
-    /// It is a group, whose children are added next. The time is the limit of the whole group.
+    /// The task is a group, whose children are added next. The time is the limit of the whole group.
     Group(Option<Duration>),
 }
 
@@ -168,11 +168,11 @@ pub enum SettledBy {
     Attempt,
     /// Its last attempt exceeded its time limit.
     AttemptTimeout,
-    /// It exceeded the time limit of the whole task.
+    /// The task exceeded the time limit of the whole task.
     StepTimeout,
     /// A person rejected the call.
     Rejection,
-    /// Nothing new may start.
+    /// Its scope was stopped.
     Stop,
     /// The run was cancelled, or its group exceeded its time limit.
     Cancel,
@@ -187,14 +187,14 @@ pub enum TaskState {
     Preparing,
     /// A person was asked for approval.
     AwaitingApproval,
-    /// It starts as soon as the limits allow.
+    /// The task starts as soon as the limits allow.
     Ready,
     /// An attempt is in flight.
     Running,
-    /// It pauses before the next attempt.
+    /// The task pauses before the next attempt.
     Backoff,
     /// Its children are running.
     Group,
-    /// It has ended.
+    /// The task has ended.
     Settled,
 }

@@ -1,4 +1,4 @@
-//! One function as a tool, with its description for the catalog.
+//! Functions as tools, with their descriptions for the catalog.
 
 use std::error::Error;
 use std::fmt;

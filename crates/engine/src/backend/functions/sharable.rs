@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 /// /// Sends a letter.
 /// #[derive(Deserialize, JsonSchema)]
 /// struct Letter {
-///     /// Written by whoever plans, never by another tool.
+///     /// Written by the author of the plan, never by another tool.
 ///     to: String,
 ///     text: Sharable<String>,
 /// }

@@ -45,7 +45,7 @@ impl JournalState {
 
 /// The history of a call that is about to be made.
 pub(in crate::run) enum PriorCall {
-    /// No history that matters: the call is made as usual.
+    /// The history does not matter: the call is made as usual.
     Nothing,
     /// The call has ended with this outcome.
     Ended(Outcome),

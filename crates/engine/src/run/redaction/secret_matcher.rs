@@ -44,7 +44,7 @@ struct SecretPattern {
 }
 
 impl SecretMatcher {
-    /// Creates a matcher for `texts`, none of which is empty.
+    /// Creates a matcher for `texts`, which are not empty.
     pub(super) fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut matcher = Self {
             patterns: Vec::new(),

@@ -43,7 +43,7 @@ pub struct Estimate {
     pub assumptions: BTreeSet<Assumption>,
 }
 
-/// One call of an estimate.
+/// A call of an estimate.
 #[derive(Clone, Debug)]
 pub struct EstimatedCall {
     /// The step, item or round that calls.

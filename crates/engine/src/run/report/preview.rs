@@ -26,7 +26,7 @@ pub struct StepPreview {
     pub instance: Option<Arc<str>>,
     /// The tool, as the plan names it.
     pub tool: Option<Arc<str>>,
-    /// The arguments; references without a known value are kept as written.
+    /// The arguments; references without a known value stand as written.
     pub args: Value,
     /// True if a person would be asked first.
     pub approval: bool,

@@ -15,9 +15,9 @@ use crate::schedule::TaskId;
 pub(crate) enum TaskKind {
     /// The whole step.
     Step,
-    /// One item of its `for_each`.
+    /// An item of its `for_each`.
     Item,
-    /// One round of its `repeat`.
+    /// A round of its `repeat`.
     Round,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct TaskData {
     pub(crate) ended: Option<Duration>,
 }
 
-/// One item of a `for_each`, or one round of a `repeat`.
+/// An item of a `for_each`, or a round of a `repeat`.
 #[derive(Debug)]
 pub(crate) struct Iteration {
     /// The item; in a round, that of the enclosing `for_each`.
@@ -99,7 +99,7 @@ pub(crate) enum Group {
     },
 }
 
-/// One attempt at a call, for the report.
+/// An attempt at a call, for the report.
 #[derive(Clone, Debug)]
 pub(crate) struct CallRecord {
     pub(crate) task: TaskId,

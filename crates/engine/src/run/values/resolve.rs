@@ -144,7 +144,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Resolves `node` as far as possible before a run. References without a value are kept as written.
+    /// Resolves `node` as far as possible before a run. References without a value stand as written.
     pub(crate) fn preview(&self, node: &Node) -> Value {
         match &node.kind {
             NodeKind::Literal(value) => value.clone(),

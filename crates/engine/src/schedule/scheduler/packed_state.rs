@@ -11,9 +11,9 @@ pub(super) struct PackedState(u32);
 /// A flag of a task.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum TaskFlag {
-    /// No further children will be added.
+    /// The group is complete: no further children are added.
     Sealed = 1 << 3,
-    /// Nothing new may start below.
+    /// The scope is stopped: nothing new may start below.
     Stopping = 1 << 4,
     /// The timer of the whole task is set.
     StepTimer = 1 << 5,

@@ -34,7 +34,7 @@ impl WaitNode {
     };
 }
 
-/// One task.
+/// The state of one task.
 #[derive(Debug)]
 pub(super) struct Task {
     /// The latest task that waits for this one, the head of the list.
