@@ -86,6 +86,7 @@ impl Engine {
         let (sender, events) = mpsc::unbounded_channel();
         let (command_sender, commands) = mpsc::unbounded_channel();
         let options = RunOptions {
+            // The run gets a copy, so what other runs learn meanwhile cannot change its decisions.
             durations: self.durations(),
             ..self.options.clone()
         };

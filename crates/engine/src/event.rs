@@ -80,6 +80,7 @@ impl Address {
             if address.to_string() == text {
                 return Ok(Some(address));
             }
+            // People write ids as the plan does, without escapes.
             if address.unescaped() == text && !similar.contains(&address) {
                 similar.push(address);
             }

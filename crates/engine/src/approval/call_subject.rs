@@ -54,6 +54,7 @@ impl CallSubject {
             None => String::new(),
         };
         for part in [
+            // The version comes first, so a digest of another form never equals this one.
             "planwright.call/1",
             run,
             &at.to_string(),
@@ -116,6 +117,7 @@ impl SealKey {
 
     /// The keyed digest of `args`: SHA-256 over the key and a keyed SHA-256 of their JSON.
     pub fn seal(&self, args: &Value) -> Arc<str> {
+        // A nested hash, as in HMAC, prevents length extension.
         let inner = Sha256::new()
             .chain_update(self.0)
             .chain_update(args.to_json());

@@ -64,6 +64,7 @@ impl SecretMerge {
         shown: &Value,
         own: &Value,
     ) -> Result<Value, ChangedSecretError> {
+        // Unchanged parts keep the run's own value, with its secrets.
         if changed == shown || changed == own {
             return Ok(own.clone());
         }
@@ -90,6 +91,7 @@ impl SecretMerge {
         let mut fields = Object::default();
         for (key, field) in changed {
             self.path.push(PointerSegment::Key(key.clone()));
+            // Keys are not restored, so a masked key would be sent as it stands.
             if key.contains(MASK) {
                 return Err(ChangedSecretError::Moved { at: self.at() });
             }
@@ -109,7 +111,9 @@ impl SecretMerge {
         shown: &[Value],
         own: &[Value],
     ) -> Result<Value, ChangedSecretError> {
+        // Items are matched by position, so secrets cannot be identified once the length differs.
         if changed.len() != shown.len() || shown.len() != own.len() {
+            // Items without secrets may be removed or reordered, since nothing has to be restored in them.
             let is_own = |item: &Value| own.contains(item) && !holds_mask(item);
             if changed.iter().all(is_own) {
                 return Ok(Value::list(changed.iter().cloned()));

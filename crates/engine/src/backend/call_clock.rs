@@ -40,6 +40,7 @@ impl CallClock {
     pub fn pause(&self) -> ClockPause {
         let mut state = self.state();
         state.questions += 1;
+        // Overlapping questions count as one pause.
         state.paused_at.get_or_insert_with(Instant::now);
         drop(state);
         ClockPause(self.clone())
@@ -50,21 +51,22 @@ impl CallClock {
     pub async fn exceeds(&self, limit: Duration) {
         self.state().is_limited_by_backend = true;
         loop {
-            let left = self.state().left(limit);
-            if left.is_zero() {
+            // Progress may have moved the deadline during the sleep.
+            let remaining = self.state().remaining(limit);
+            if remaining.is_zero() {
                 return;
             }
-            tokio::time::sleep(left).await;
+            tokio::time::sleep(remaining).await;
         }
     }
 
     /// The minimum time left until the run's `limit` can be exceeded; zero if it is exceeded.
-    pub(crate) fn left(&self, limit: Duration) -> Duration {
+    pub(crate) fn remaining(&self, limit: Duration) -> Duration {
         let state = self.state();
         if state.is_limited_by_backend {
             limit
         } else {
-            state.left(limit)
+            state.remaining(limit)
         }
     }
 
@@ -83,7 +85,7 @@ impl CallClock {
 
 impl ClockState {
     /// The minimum time left. A paused clock restarts from zero, so the whole `limit` is left.
-    fn left(&self, limit: Duration) -> Duration {
+    fn remaining(&self, limit: Duration) -> Duration {
         match (self.paused_at, self.since) {
             (None, Some(since)) => limit.saturating_sub(since.elapsed()),
             _ => limit,
@@ -95,6 +97,7 @@ impl Drop for ClockPause {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.questions -= 1;
+        // The tool gets the full limit again after the last answer.
         if state.questions == 0
             && let Some(at) = state.paused_at.take()
         {
@@ -119,21 +122,21 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn progress_restarts_and_questions_stop_the_clock() {
         let clock = CallClock::default();
-        assert_eq!(clock.left(10 * SECOND), 10 * SECOND);
+        assert_eq!(clock.remaining(10 * SECOND), 10 * SECOND);
         clock.restart();
         tokio::time::advance(4 * SECOND).await;
-        assert_eq!(clock.left(10 * SECOND), 6 * SECOND);
+        assert_eq!(clock.remaining(10 * SECOND), 6 * SECOND);
         clock.restart();
-        assert_eq!(clock.left(10 * SECOND), 10 * SECOND);
+        assert_eq!(clock.remaining(10 * SECOND), 10 * SECOND);
         let (one, other) = (clock.pause(), clock.pause());
         tokio::time::advance(30 * SECOND).await;
         drop(one);
         tokio::time::advance(30 * SECOND).await;
-        assert_eq!(clock.left(10 * SECOND), 10 * SECOND);
+        assert_eq!(clock.remaining(10 * SECOND), 10 * SECOND);
         assert_eq!(clock.paused(), 60 * SECOND);
         drop(other);
         tokio::time::advance(3 * SECOND).await;
-        assert_eq!(clock.left(10 * SECOND), 7 * SECOND);
+        assert_eq!(clock.remaining(10 * SECOND), 7 * SECOND);
         assert_eq!(clock.paused(), 60 * SECOND);
     }
 
@@ -145,7 +148,7 @@ mod tests {
         let exceeded = clock.exceeds(100 * SECOND);
         let progress = async {
             tokio::time::sleep(60 * SECOND).await;
-            assert_eq!(clock.left(10 * SECOND), 10 * SECOND);
+            assert_eq!(clock.remaining(10 * SECOND), 10 * SECOND);
             clock.restart();
         };
         tokio::join!(exceeded, progress);

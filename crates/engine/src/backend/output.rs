@@ -73,6 +73,7 @@ impl ToolOutput {
         match result.get("isError") {
             Some(Value::Bool(true)) => return Err(failure(&texts, structured)),
             None | Some(Value::Null | Value::Bool(false)) => {}
+            // Neither success nor failure may be assumed.
             Some(other) => {
                 return Err(ToolError::lost(format!(
                     "the tool's result cannot be read: its `isError` is a {}",
@@ -81,6 +82,7 @@ impl ToolOutput {
             }
         }
         let mut output = match (structured, texts.as_slice()) {
+            // Servers repeat structured content as text for older clients. Parameters that take text get it verbatim.
             (Some(value), [text]) => Self {
                 value: value.clone(),
                 text: Some(Arc::clone(text)),
@@ -106,6 +108,7 @@ fn text_of(value: &Value) -> Option<Arc<str>> {
 
 fn parse_container(text: &str) -> Option<Value> {
     let trimmed = text.trim_start();
+    // Only containers are unambiguous; `02134` or `null` may well be meant as text.
     if !trimmed.starts_with(['{', '[']) {
         return None;
     }

@@ -96,6 +96,7 @@ impl Driver {
 
     /// Drives the run until it ends or only people can continue it. A run that `is_cancelled` starts nothing.
     pub(crate) async fn drive(mut self, is_cancelled: bool) -> RunSummary {
+        // No events are created for a caller that has dropped its receiver.
         self.events.retain(|listener| !listener.is_closed());
         self.run.set_no_listeners(self.events.is_empty());
         self.run.start(&mut self.effects);
@@ -110,6 +111,7 @@ impl Driver {
             if self.run.is_done() {
                 break;
             }
+            // Pending questions are asked once they are stored, so the run is not done with them.
             let has_pending_questions = self
                 .journal
                 .as_ref()
@@ -117,6 +119,7 @@ impl Driver {
             if self.run.waits_for_people() && !self.questions.any_open() && !has_pending_questions {
                 break;
             }
+            // A checked plan never gets stuck. If a defect lets one, an error is better than waiting forever.
             if self.run.is_stuck() {
                 self.apply(Some(Input::EndAsStuck));
                 continue;
@@ -182,6 +185,7 @@ impl Driver {
         tokio::task::yield_now().await;
         let mut is_paused = false;
         while let Some(input) = self.next_input(false).await {
+            // A pause without input is not recorded: nothing follows from it.
             if !is_paused {
                 self.run.pause(&mut self.effects);
                 is_paused = true;
@@ -223,6 +227,7 @@ impl Driver {
     /// available is returned.
     async fn next_input(&mut self, may_wait: bool) -> Option<Input> {
         tokio::select! {
+            // Commands come first, so a flood of results cannot delay a cancellation.
             biased;
             command = self.commands.recv() => match command {
                 Some(RunCommand::Extend(plan)) => Some(Input::Extend(plan)),
@@ -295,6 +300,7 @@ impl Driver {
 
     /// Sends a call whose intent is stored. Its time limit starts now.
     fn send_pending(&mut self, task: TaskId, pending: PendingCall) {
+        // The tool must not be charged for the time that the journal took.
         let waited = self.now().saturating_sub(pending.decided);
         self.journal_waits.insert(task, waited);
         self.calls.start(task, pending.attempt, *pending.call);
@@ -332,6 +338,7 @@ impl Driver {
                 Effect::Emit(event) => self.broadcast(&event),
                 Effect::Learn { task, tool, took } => {
                     let waited = self.journal_waits.remove(&task).unwrap_or_default();
+                    // The wait for the journal is no property of the tool.
                     let took = took.saturating_sub(waited);
                     self.durations
                         .lock()
@@ -350,6 +357,7 @@ impl Driver {
                     attempt,
                     call,
                 } => match &mut self.journal {
+                    // Write-ahead: the intent must be stored before the call can have an effect.
                     Some(journal) => journal.delay_call(task, attempt, call, self.run.now()),
                     None => self.calls.start(task, attempt, *call),
                 },
@@ -361,6 +369,7 @@ impl Driver {
                     self.questions.withdraw(task);
                 }
                 Effect::Ask { task, request } => match &mut self.journal {
+                    // Another process may decide, and it finds only stored questions.
                     Some(journal) => journal.delay_question(task, request),
                     None => self.ask(task, *request),
                 },

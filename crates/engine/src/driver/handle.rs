@@ -91,7 +91,7 @@ impl Future for RunHandle {
         match Pin::new(&mut self.task).poll(context) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(Ok(summary)) => Poll::Ready(summary),
-            Poll::Ready(Err(error)) => give_up(error),
+            Poll::Ready(Err(error)) => propagate_panic(error),
         }
     }
 }
@@ -101,7 +101,7 @@ impl Future for RunHandle {
     clippy::panic,
     reason = "there is no summary to give, and whoever has dropped the runtime knows"
 )]
-fn give_up(error: JoinError) -> ! {
+fn propagate_panic(error: JoinError) -> ! {
     if let Ok(panic) = error.try_into_panic() {
         std::panic::resume_unwind(panic);
     }

@@ -77,11 +77,13 @@ impl InFlightCalls {
     pub(crate) fn start(&mut self, task: TaskId, attempt: u32, call: ToolCall) {
         let tool = tool_address(&call.tool);
         let clock = call.clock.clone();
+        // The limit of the call starts now, not when the run decided to send it.
         clock.restart();
         let mut result = Box::pin(foreign_calls::call_tool(Arc::clone(&self.backend), call));
         if self.immediate_tools.contains(&tool) {
             let started = Instant::now();
             let completed = result.as_mut().now_or_never();
+            // A tool that waits or is slow is no longer polled inline until a later call proves quick again.
             if completed.is_none() || MAX_IMMEDIATE < started.elapsed() {
                 self.immediate_tools.remove(&tool);
             }
@@ -112,7 +114,7 @@ impl InFlightCalls {
     /// The minimum time until the call of `task` can have been inactive for `limit`.
     pub(crate) fn remaining(&self, task: TaskId, limit: Duration) -> Duration {
         let call = self.handles.get(&task);
-        call.map_or(Duration::ZERO, |(_, clock)| clock.left(limit))
+        call.map_or(Duration::ZERO, |(_, clock)| clock.remaining(limit))
     }
 
     /// The time in which people were asked during the calls of `task`, since this was last called.
@@ -193,6 +195,7 @@ impl InFlightCalls {
     }
 
     fn on_joined(&mut self, joined: Result<JoinedCall, JoinError>) -> Option<CompletedCall> {
+        // Only an abort ends a task without a result: panics of the backend are caught inside.
         let JoinedCall {
             ended,
             tool,

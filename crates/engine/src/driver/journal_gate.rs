@@ -66,6 +66,7 @@ pub(crate) struct JournalGate {
     waiters: BatchWaiters,
     pending_calls: HashMap<TaskId, PendingCall, Hashing>,
     pending_questions: HashMap<TaskId, Box<ApprovalRequest>, Hashing>,
+    // Commits finish in order: a call must not be released before earlier entries are stored.
     commits: FuturesOrdered<BoxFuture<'static, CommitResult>>,
 }
 
@@ -138,6 +139,7 @@ impl JournalGate {
     /// Ends the turn: writes its batch now if something waits for it, otherwise soon.
     pub(crate) fn end_turn(&mut self) {
         let is_awaited = !self.waiters.calls.is_empty() || !self.waiters.questions.is_empty();
+        // A turn without records is not counted, so the numbers in the journal are consecutive.
         if std::mem::take(&mut self.has_records) || is_awaited {
             self.turn += 1;
         }
@@ -165,6 +167,7 @@ impl JournalGate {
     /// Waits for the next batch to be stored and returns what it releases.
     pub(crate) async fn next_commit(&mut self) -> Result<ReleasedWork, JournalError> {
         let result = tokio::select! {
+            // Finished commits come first, since they release calls.
             biased;
             Some(result) = self.commits.next(), if !self.commits.is_empty() => result,
             () = wait_until(self.flush_at) => {

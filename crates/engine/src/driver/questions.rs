@@ -45,6 +45,7 @@ impl OpenQuestions {
     /// Waits for the next decision. `None` once no question is open.
     pub(crate) async fn next(&mut self) -> Option<(TaskId, Decision)> {
         while let Some((task, decided)) = self.decisions.next().await {
+            // A withdrawn question ends as aborted and is skipped.
             if let Ok(decision) = decided {
                 self.handles.remove(&task);
                 return Some((task, decision));

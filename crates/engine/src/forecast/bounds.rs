@@ -99,6 +99,7 @@ fn provable(jobs: &Jobs, width: usize, samples: usize) -> u64 {
             .filter(|job| job.before >= before)
             .copied()
             .collect();
+        // In this order, each prefix holds all jobs with at least that much after them.
         late.sort_by_key(|job| std::cmp::Reverse(job.after));
         let mut work = 0_u64;
         for job in &late {

@@ -69,11 +69,13 @@ pub fn order_of_run(jobs: &Jobs, limits: &Limits) -> Foresight {
 pub fn foresee(jobs: &Jobs, limits: &Limits) -> Foresight {
     let bound = Bounds::plain(jobs, limits.total).lower();
     let mut best = Foresight::of(jobs, limits, longest_paths(jobs), Found::LongestPath);
+    // No order can be better than the lower bound.
     if best.timeline.makespan <= bound {
         return best;
     }
     let reversed = jobs.reversed();
     let mut ends = best.timeline.ends.clone();
+    // Run backwards under the same limits, the jobs show how long before the end each must start.
     for _ in 0..IMPROVEMENT_ROUNDS {
         let backwards = simulate(&reversed, limits, Order::Ranked(&ends));
         let tried = Foresight::of(jobs, limits, backwards.ends, Found::Backwards);
@@ -83,6 +85,7 @@ pub fn foresee(jobs: &Jobs, limits: &Limits) -> Foresight {
             return best;
         }
     }
+    // Including this one keeps the result from being worse than no optimization at all.
     let first_come = simulate(jobs, limits, Order::FirstCome);
     if first_come.makespan < best.timeline.makespan {
         let ranks = first_come.as_ranks();

@@ -47,6 +47,7 @@ impl OrderSearch<'_> {
         }
         self.bound = self.bound.max(Bounds::quick(self.jobs, self.limits.total));
         let calls = self.calls();
+        // The seed is fixed: a replay must find the same order.
         let mut random = SplitMix64(0);
         let mut current = best.timeline.clone();
         while self.is_worth_a_try(best.timeline.makespan) {

@@ -91,6 +91,7 @@ impl<'a> Simulation<'a> {
         self.execute_commands();
         while let Some(Reverse((at, _))) = self.in_flight.peek().copied() {
             self.now = at;
+            // All jobs that end at this time release their slots before anything starts.
             while let Some(Reverse((end, task))) = self.in_flight.peek().copied()
                 && end == at
             {
@@ -109,13 +110,19 @@ impl<'a> Simulation<'a> {
                 match command {
                     Command::Prepare(task) => self.prepare(task),
                     Command::Call { task, .. } => self.begin(task),
-                    Command::Close(task) => self.tell(Event::Closed(task)),
+                    Command::Close(task) => self.notify(Event::Closed(task)),
                     Command::Settled(task, _) => {
                         if let Some(end) = self.timeline.ends.get_mut(task.0 as usize) {
                             *end = self.now;
                         }
                     }
-                    _ => {}
+                    // Jobs need no approval and do not fail, and their groups have no children.
+                    Command::Ask(_)
+                    | Command::Abort { .. }
+                    | Command::RetryLater { .. }
+                    | Command::SetTimer { .. }
+                    | Command::ClearTimer(..)
+                    | Command::ChildSettled { .. } => {}
                 }
             }
             self.scheduler.start_ready(&mut self.scratch);
@@ -136,6 +143,7 @@ impl<'a> Simulation<'a> {
         let prepared = match lane {
             Some(lane) => {
                 if matches!(self.order, Order::FirstCome) {
+                    // The earlier a job becomes ready, the higher it ranks.
                     self.scheduler.rank_as(task, u64::MAX - self.now);
                 }
                 Prepared::Call(CallTerms {
@@ -158,7 +166,7 @@ impl<'a> Simulation<'a> {
                 Prepared::Group(None)
             }
         };
-        self.tell(Event::Prepared(task, prepared));
+        self.notify(Event::Prepared(task, prepared));
     }
 
     fn begin(&mut self, task: TaskId) {
@@ -187,10 +195,10 @@ impl<'a> Simulation<'a> {
         } else {
             Event::Sealed(task)
         };
-        self.tell(event);
+        self.notify(event);
     }
 
-    fn tell(&mut self, event: Event) {
+    fn notify(&mut self, event: Event) {
         self.scheduler.handle(event, &mut self.scratch);
         self.queue.extend(self.scratch.drain(..));
     }

@@ -152,6 +152,7 @@ impl Guard {
         args: &Value,
         attempt: u32,
     ) -> Result<(), ToolError> {
+        // All checks come before any count, so a refused call takes nothing.
         self.check(tool)?;
         if attempt <= 1 {
             self.count_repetition(tool, args)?;
@@ -274,6 +275,7 @@ impl Guard {
     }
 
     fn close(&mut self, error: ToolError) {
+        // The first reason stands; later ones only follow from it.
         self.closed.get_or_insert(error);
     }
 }

@@ -25,6 +25,7 @@ impl CallHasher {
             hasher.write_u64(hash_value(hashing, args));
             hasher.finish()
         };
+        // Two independent halves make an accidental collision negligible.
         CallDigest(half(&self.first), half(&self.second))
     }
 }
@@ -43,6 +44,7 @@ fn hash_value(hashing: &Hashing, value: &Value) -> u64 {
             }
         }
         Value::Object(fields) => {
+            // A sum does not depend on the order of the fields.
             let sum = fields.iter().fold(0_u64, |sum, (key, value)| {
                 let mut field = hashing.build_hasher();
                 key.hash(&mut field);

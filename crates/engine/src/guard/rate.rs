@@ -52,11 +52,13 @@ impl RateLimiter {
         if start_at <= now {
             let most = self.rate.calls.get() as usize;
             push(&mut self.sent, now, most);
+            // A postponed call has planned its slot already.
             if !has_waited {
                 push(&mut self.planned, now, most);
             }
             return None;
         }
+        // Each postponed call plans a slot of its own, so they do not all come back at once.
         let retry_at = free_at.max(self.next_free_time(&self.planned)).max(now);
         push(&mut self.planned, retry_at, self.rate.calls.get() as usize);
         Some(retry_at.saturating_sub(now))

@@ -136,6 +136,7 @@ impl Run {
                 });
                 self.extend(plan, effects);
             }
+            // A second close has no effect and is not recorded.
             Input::Close => {
                 if self.lifecycle.is_open() {
                     self.record(effects, || Some(Record::Closed));
@@ -327,6 +328,7 @@ impl Run {
             return;
         }
         let mut event = event();
+        // All events leave the run here, so none can carry a secret.
         self.redactor.event(&mut event);
         effects.push(Effect::Emit(StampedEvent {
             at: self.now,

@@ -38,6 +38,7 @@ impl HierarchicalBitSet {
             };
             let before = *word;
             *word |= 1 << (at % WORD);
+            // The levels above mark this word already.
             if before != 0 {
                 return;
             }
@@ -53,6 +54,7 @@ impl HierarchicalBitSet {
                 return;
             };
             *word &= !(1 << (at % WORD));
+            // The word is not empty, so the levels above stay as they are.
             if *word != 0 {
                 return;
             }

@@ -201,6 +201,7 @@ impl ReadySet {
         if alone {
             return self.alone.push(Reverse(self.order.key(task)));
         }
+        // When the first task is ready, most tasks of the run have been added.
         self.order.sort();
         match self.lanes.get_mut(lane.0 as usize) {
             Some(entry) => {
@@ -222,6 +223,7 @@ impl ReadySet {
                 self.queued -= 1;
             }
             let task = match self.best()? {
+                // An exclusive task waits until nothing runs, and nothing else may overtake it meanwhile.
                 BestQueue::Alone if self.running > 0 => return None,
                 BestQueue::Alone => {
                     self.running_alone = true;

@@ -97,7 +97,7 @@ async fn a_quick_tool_that_panics_fails_its_step_alone() {
 }
 
 /// Calls a quick tool for each of many items, in a run that is kept or not: why that ended.
-async fn check_many(options: &RunOptions, is_kept: bool) -> ErrorKind {
+async fn check_many(options: &RunOptions, is_stored: bool) -> ErrorKind {
     let items = Value::list((0..20_000_u64).map(Value::from));
     let tool = Function::raw("t", |_: Value| {
         // As long as a call may take that is done at once.
@@ -116,7 +116,7 @@ async fn check_many(options: &RunOptions, is_kept: bool) -> ErrorKind {
     };
     let backends = Backends::new().with("s", Functions::named("s").with(tool));
     let mut start = Start::new("r", sound(plan));
-    if is_kept {
+    if is_stored {
         start = start.with_journal(Arc::new(MemoryJournal::new()), Value::Null);
     }
     let engine = Engine::new(backends).with_options(options.clone());
@@ -138,8 +138,8 @@ async fn however_many_calls_are_done_at_once_timers_have_their_turn() {
         guards: Guards::new().wall_time(limit),
         ..RunOptions::default()
     };
-    for is_kept in [false, true] {
-        assert_eq!(check_many(&of_step, is_kept).await, ErrorKind::Timeout);
-        assert_eq!(check_many(&of_run, is_kept).await, ErrorKind::Budget);
+    for is_stored in [false, true] {
+        assert_eq!(check_many(&of_step, is_stored).await, ErrorKind::Timeout);
+        assert_eq!(check_many(&of_run, is_stored).await, ErrorKind::Budget);
     }
 }

@@ -56,6 +56,7 @@ impl Function {
         let parameters = schemas::of_parameters::<A>();
         let takes_nothing = parameters.is_unit;
         let body: Body = Arc::new(move |args| {
+            // serde reads `()` from `null`, but tools are called with an object.
             let args = if takes_nothing { Value::Null } else { args };
             match serde_json::from_value::<A>(args.into()) {
                 Ok(args) => {
@@ -84,6 +85,7 @@ impl Function {
     }
 
     fn of(name: impl Into<Arc<str>>, body: Body) -> Self {
+        // The function is part of the program, so its declarations are trusted.
         let annotations = Annotations {
             trusted: true,
             ..Annotations::default()

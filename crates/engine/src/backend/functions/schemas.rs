@@ -76,6 +76,7 @@ fn forbid_additional(schema: &mut Json, position: SchemaPosition) {
         return;
     };
     let has_more = |words: &[&str]| words.iter().any(|word| fields.contains_key(*word));
+    // The branches of a combination describe one object together: closing one would forbid the fields of the others.
     let is_complete =
         position == SchemaPosition::Whole && !has_more(&BRANCHES) && !has_more(&OTHERS);
     if is_complete && fields.contains_key("properties") {
@@ -89,7 +90,7 @@ fn forbid_additional(schema: &mut Json, position: SchemaPosition) {
                 }
             }
             ("items" | "additionalProperties", schema) => {
-                forbid_additional(schema, SchemaPosition::Whole)
+                forbid_additional(schema, SchemaPosition::Whole);
             }
             ("prefixItems", Json::Array(schemas)) => {
                 for schema in schemas {

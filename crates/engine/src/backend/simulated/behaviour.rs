@@ -65,6 +65,7 @@ impl Behaviour {
             if !behaviour.sleep.is_zero() {
                 tokio::time::sleep(behaviour.sleep).await;
             }
+            // Concurrent calls get distinct numbers, so exactly the scripted number of attempts fails.
             let attempt = behaviour.attempts.fetch_add(1, Ordering::Relaxed);
             if behaviour.times.is_none_or(|times| attempt < times)
                 && let Some(fault) = &behaviour.fault
@@ -109,6 +110,7 @@ fn contains(value: &Value, part: &Value) -> bool {
         (Value::Object(fields), Value::Object(wanted)) => wanted
             .iter()
             .all(|(key, wanted)| fields.get(key).is_some_and(|value| contains(value, wanted))),
+        // `1` and `1.0` are the same number to the author of a script.
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
         _ => value == part,
     }

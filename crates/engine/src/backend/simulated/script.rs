@@ -154,6 +154,7 @@ impl ScriptReader {
         tool.hints = self.hints(fields.get("annotations"));
         tool.annotations = tool.hints.annotations(true);
         let approval = self.flag(fields, "approval");
+        // Without an explicit choice, a destructive tool asks first, as one of a server would.
         tool.approval = approval.unwrap_or(tool.hints.destructive == Some(true));
         tool.approval_reason = match (tool.approval, approval) {
             (true, None) => Some(Arc::from("the script says that it may destroy something")),

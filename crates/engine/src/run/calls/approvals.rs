@@ -25,6 +25,7 @@ impl Run {
             return;
         };
         let at = Arc::clone(&data.address);
+        // This is no question of consent: a person has to find out whether the call happened.
         if data.outcome_unknown {
             let tool = Arc::clone(&tool.name);
             self.emit(effects, || RunEvent::OutcomeUnknown { at, tool, args });

@@ -22,7 +22,7 @@ const KEY_DIGITS: usize = 16;
 
 impl Run {
     pub(in crate::run) fn call(&mut self, task: TaskId, attempt: u32, effects: &mut Vec<Effect>) {
-        if !self.admit_call(task, attempt) || !self.admit_rewritten_args(task, attempt) {
+        if !self.admit_call(task, attempt) || !self.admit_repeated_args(task, attempt) {
             return;
         }
         self.begin(task, effects);
@@ -32,6 +32,7 @@ impl Run {
         let Some(data) = self.task_data_mut(task) else {
             return;
         };
+        // The scheduler counts only the attempts of this process.
         let number = data.earlier_attempts.saturating_add(attempt);
         data.attempts = number;
         data.last_call = Some(index);
@@ -39,6 +40,7 @@ impl Run {
             return;
         };
         let at = Arc::clone(&data.address);
+        // The journal tells later processes which call the consent was for.
         let consent = self.needs_consent(task, &tool).then(|| {
             let subject = self.subject(&tool, &args);
             Arc::from(subject.digest(&run, &at))
@@ -59,6 +61,7 @@ impl Run {
             sent: now,
             ended: false,
         });
+        // The record precedes the call, so the driver stores it first.
         self.record(effects, || {
             Some(Record::Sent {
                 at: Arc::clone(&at),
@@ -137,6 +140,7 @@ impl Run {
             return;
         };
         let attempt = data.earlier_attempts.saturating_add(attempt);
+        // An attempt that timed out has ended before its abort is reported.
         if let Some(record) = data.last_call.and_then(|index| self.calls.get_mut(index))
             && record.attempt == attempt
             && !record.ended
@@ -204,6 +208,7 @@ impl Run {
                 end
             }
         };
+        // The run's data is updated first, since the scheduler may settle the task at once.
         self.notify(Event::AttemptEnded { task, attempt, end });
     }
 
@@ -229,6 +234,7 @@ impl Run {
         timer: Timer,
         effects: &mut Vec<Effect>,
     ) {
+        // The run's own timer belongs to no task.
         if timer == Timer::Run {
             self.end_by_time_limit(effects);
             return;

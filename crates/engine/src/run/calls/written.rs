@@ -24,7 +24,7 @@ impl Run {
 
     /// Returns true if the arguments of one more attempt fit into the budget, which counts them. Otherwise the attempt
     /// fails.
-    pub(in crate::run) fn admit_rewritten_args(&mut self, task: TaskId, attempt: u32) -> bool {
+    pub(in crate::run) fn admit_repeated_args(&mut self, task: TaskId, attempt: u32) -> bool {
         if attempt <= 1 {
             return true;
         }

@@ -179,11 +179,13 @@ impl Run {
                 _ => PriorCall::Nothing,
             };
         }
+        // Other steps have continued from the failure, so the call must not be made after all.
         if history.is_final(&at)
             && let Some(error) = past.last_error()
         {
             return PriorCall::Ended(Outcome::failed(error));
         }
+        // The call may have happened, and a second one may do harm.
         if past.is_in_doubt() && !tool.is_repeatable() {
             return PriorCall::InDoubt;
         }

@@ -100,16 +100,17 @@ pub fn replay<E>(
     let mut processes = 0;
     let mut summary = None;
     let mut rest = entries;
-    while let Some((first, behind)) = rest.split_first() {
+    while let Some((first, others)) = rest.split_first() {
         let Record::Opened { digest, header, .. } = &first.record else {
             return Err(ReplayError::NoOpening);
         };
-        let length = behind
+        let length = others
             .iter()
             .position(|entry| matches!(entry.record, Record::Opened { .. }))
-            .unwrap_or(behind.len());
-        let (process, next) = behind.split_at(length);
+            .unwrap_or(others.len());
+        let (process, next) = others.split_at(length);
         let opening = open(digest, header).map_err(ReplayError::Opening)?;
+        // A pause precedes every process except the first.
         if processes > 0 {
             history.add_pause(opening.idle);
         }
@@ -129,11 +130,11 @@ pub fn replay<E>(
             .journaled()
             .after(Arc::new(chosen));
         machine.journal.replay_questions(questions(process));
-        let mut player = Replayer::new(machine, opening.extensions);
-        player.play(first, process)?;
-        decisions += player.compared;
+        let mut replayer = Replayer::new(machine, opening.extensions);
+        replayer.play(first, process)?;
+        decisions += replayer.compared;
         processes += 1;
-        summary = Some(player.run.summary());
+        summary = Some(replayer.run.summary());
         history.add(first);
         for entry in process {
             history.add(entry);
@@ -240,6 +241,7 @@ impl Replayer {
             // Calls start at the end of a turn, when all its inputs are known.
             self.end_turn();
         }
+        // The driver ended the stuck run by itself, without an input in the journal.
         if self.decided.is_empty() && self.run.is_stuck() {
             self.run
                 .handle(Input::EndAsStuck, entry.at, &mut self.effects);
@@ -359,9 +361,9 @@ fn unbound(record: &Record) -> Record {
 
 /// The amount of work before the next input of `entries`: all of it, unless that arrived while the run was computing.
 fn time_slice(entries: &[Entry]) -> TimeSlice {
-    let told =
+    let is_input =
         |entry: &&Entry| entry.record.is_told() && !matches!(entry.record, Record::Chosen { .. });
-    match entries.iter().find(told).map(|entry| &entry.record) {
+    match entries.iter().find(is_input).map(|entry| &entry.record) {
         Some(Record::Paused { after }) => TimeSlice::Until(*after),
         _ => TimeSlice::All,
     }

@@ -67,8 +67,8 @@ impl Redactor {
         if redacted.len() <= most {
             return redacted;
         }
-        let kept = redacted.get(..redacted.floor_char_boundary(most));
-        Cow::Owned(format!("{}…", kept.unwrap_or_default()))
+        let head = redacted.get(..redacted.floor_char_boundary(most));
+        Cow::Owned(format!("{}…", head.unwrap_or_default()))
     }
 
     /// Redacts secrets in all texts and numbers of `value`.
@@ -111,6 +111,7 @@ impl Redactor {
                 Cow::Borrowed(_) => None,
             },
             Value::List(items) => {
+                // A secret may be split over several items, which their reader sees as one text.
                 let mut spread = self.mask_spanning_items(items);
                 let mut changed: Option<Vec<Value>> = None;
                 for (position, item) in items.iter().enumerate() {
@@ -131,6 +132,7 @@ impl Redactor {
             Value::Object(fields) => {
                 let mut hits: HashMap<&Arc<str>, _, Hashing> = HashMap::default();
                 for (key, value) in fields.iter() {
+                    // Keys may hold secrets as well.
                     let name = match self.text(key) {
                         Cow::Owned(redacted) => Some(Arc::from(redacted)),
                         Cow::Borrowed(_) => None,

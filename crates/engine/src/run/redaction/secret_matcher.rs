@@ -56,8 +56,10 @@ impl SecretMatcher {
             matcher.add(SecretPattern::plain(text));
             matcher.add(SecretPattern::hexadecimal(text));
             let escaped = escaped(text);
+            // Base64 encodes three bytes at a time, so a secret looks different at each offset.
             for alignment in 0..3 {
                 matcher.add(SecretPattern::base64(text.as_bytes(), alignment));
+                // Encoded JSON contains the escaped form.
                 if escaped != text {
                     matcher.add(SecretPattern::base64(escaped.as_bytes(), alignment));
                 }
@@ -135,9 +137,11 @@ impl SecretMatcher {
         let Some(first) = pattern.chars.first() else {
             return;
         };
+        // Every character can be percent-encoded or escaped.
         let mut starts = vec![b'%', b'\\'];
         for letter in first.letters() {
             starts.extend(letter.encode_utf8(&mut [0; 4]).bytes().next());
+            // Forms encode a space as `+`.
             starts.extend((letter == ' ').then_some(b'+'));
         }
         starts.sort_unstable();

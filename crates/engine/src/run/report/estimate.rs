@@ -86,7 +86,7 @@ pub fn estimate(
     limits: &Limits,
     evaluation: &EvaluationLimits,
 ) -> Estimate {
-    let mut outline = JobBuilder {
+    let mut builder = JobBuilder {
         costs: CostModel::new(durations, limits),
         durations,
         evaluation,
@@ -98,7 +98,7 @@ pub fn estimate(
     let none = Object::default();
     let instances = &plan.plan().instances;
     if instances.is_empty() {
-        outline.plan(
+        builder.plan(
             &Frame::new(plan.clone(), None, None, &none, None),
             None,
             Vec::new(),
@@ -108,9 +108,9 @@ pub fn estimate(
     for instance in instances {
         let (instance, shared) = (Some(Arc::clone(instance)), Some(Arc::clone(&shared)));
         let frame = Frame::new(plan.clone(), None, instance, &none, shared);
-        outline.plan(&frame, None, Vec::new());
+        builder.plan(&frame, None, Vec::new());
     }
-    outline.estimate(limits)
+    builder.estimate(limits)
 }
 
 /// Converts a plan into jobs and collects the assumptions.
@@ -145,6 +145,7 @@ impl JobBuilder<'_> {
                 .iter()
                 .filter_map(|on| *ends.get(*on as usize)?)
                 .collect();
+            // A step without dependencies starts with its plan.
             if waits.is_empty() {
                 waits.clone_from(&gate);
             }
@@ -210,6 +211,7 @@ impl JobBuilder<'_> {
                 break;
             }
             let mut waits = waits.clone();
+            // Limited to `together` items, each starts about when the one that many places before it ends.
             let before = together.and_then(|together| ends.get(index.checked_sub(together)?));
             waits.extend(before.copied());
             let address = Address {
@@ -317,11 +319,11 @@ impl JobBuilder<'_> {
     }
 
     fn estimate(mut self, limits: &Limits) -> Estimate {
-        let foresight = order_of_run(&self.jobs, limits);
+        let order = order_of_run(&self.jobs, limits);
         let work = self.calls.values().map(|call| call.takes).sum();
         let calls = self.calls.len();
         Estimate {
-            expected: Duration::from_micros(foresight.timeline.makespan),
+            expected: Duration::from_micros(order.timeline.makespan),
             path: self.path(),
             calls,
             work,

@@ -223,8 +223,10 @@ impl Run {
         if self.lifecycle.is_cancelled() {
             RunStatus::Cancelled
         } else if any(StepStatus::Waiting) || any(StepStatus::Unknown) {
+            // A run that waits can still be resumed, so this goes before a failure.
             RunStatus::Waiting
         } else if failed || self.lifecycle.time_limit_error().is_some() && any(StepStatus::NotRun) {
+            // A run whose steps had all run has not failed by its time limit.
             RunStatus::Failed
         } else {
             RunStatus::Succeeded

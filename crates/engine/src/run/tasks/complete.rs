@@ -36,6 +36,7 @@ impl Run {
         let past = self
             .task_data(task)
             .and_then(|data| self.past_times(&data.address, &outcome));
+        // A task that ended the same way before is in the journal already, with its times.
         if past.is_none() {
             self.record(effects, || self.end_record(task, &outcome));
         }
@@ -51,6 +52,7 @@ impl Run {
         }
         data.outcome = Some(Arc::clone(&outcome));
         data.pending_outcome = None;
+        // The task has ended without a decision, so the question is obsolete.
         if std::mem::take(&mut data.question_is_open) {
             effects.push(Effect::Abort(task));
         }
@@ -80,6 +82,7 @@ impl Run {
 
     fn end_record(&self, task: TaskId, outcome: &Outcome) -> Option<Record> {
         let data = self.task_data(task)?;
+        // An answer is in the journal already, and the output of a group follows from its parts.
         let is_answer = data.tool.is_some() && outcome.error.is_none();
         let output = match &outcome.output {
             Some(output) if !is_answer && data.parts.is_empty() => Some(output.value.clone()),
@@ -184,7 +187,7 @@ impl Run {
             .as_ref()
             .filter(|reason| reason.because == Because::Step)
             .and_then(|reason| frame.outcome(frame.plan.step_index(&reason.of)?))
-            .is_some_and(|behind| behind.by_failure && !behind.handled)
+            .is_some_and(|needed| needed.by_failure && !needed.handled)
     }
 
     fn write_output(&mut self, task: TaskId, outcome: &Outcome) -> Result<(), ToolError> {
@@ -199,6 +202,7 @@ impl Run {
             Targets::OneOf(paths) => vec![branch(paths, output)?.clone()],
         };
         let method = writes.method;
+        // A kind as a whole is an object of slots, which nothing else can replace.
         if let Some(whole) = paths.iter().find(|path| path.keys.is_empty())
             && output.value.as_object().is_none()
         {
@@ -209,6 +213,7 @@ impl Run {
             ));
         }
         let output = Arc::clone(output);
+        // Every slot is written out in reports, so each one counts.
         for _ in &paths {
             self.write_value(&output.value)?;
         }
@@ -249,6 +254,7 @@ impl Run {
             .as_ref()
             .map(ToolError::as_value)
             .unwrap_or_default();
+        // The last of several alternatives takes the failure.
         if let Some(writes) = &step.writes
             && let Targets::OneOf(paths) = &writes.targets
             && let Some(last) = paths.last().cloned()

@@ -27,10 +27,10 @@ impl Run {
         if self.scheduler.state(task) != TaskState::Group {
             return;
         }
-        let next_part_kind = self.determine_next_part(task);
+        let next = self.determine_next_part(task);
         // The last part may have ended a stopped group anyway; nothing new is started in one.
         let stopped = self.scheduler.is_stopped(task);
-        match next_part_kind {
+        match next {
             NextPart::Item(..) if stopped => self.notify(Event::Sealed(task)),
             NextPart::Round(number, _) if stopped => {
                 self.set_round(task, number);
@@ -68,12 +68,12 @@ impl Run {
             Some(Group::Rounds { number, max, same }) => {
                 let (number, max) = (*number, *max);
                 let same = self.same_rounds(data, *same);
-                let next_part_kind = self.after_round(data, number, max, same);
+                let next = self.after_round(data, number, max, same);
                 if let Some(Group::Rounds { same: at, .. }) = self.group_mut(task) {
                     *at = same;
                 }
-                match next_part_kind {
-                    Ok(next_part_kind) => next_part_kind,
+                match next {
+                    Ok(next) => next,
                     Err(error) => {
                         if let Some(data) = self.task_data_mut(task) {
                             data.last_error = Some(Box::new(error));

@@ -149,7 +149,7 @@ impl Run {
                 // A summary may be requested often, and its output is not stored, so it must not use up the run's
                 // budget.
                 let passing = MemoryBudget::new(self.options.computed_bytes);
-                let is_kept = frame.owner.is_some();
+                let is_stored = frame.owner.is_some();
                 let scope = Scope {
                     frame,
                     item: None,
@@ -159,7 +159,7 @@ impl Run {
                     secret_values: &self.options.confidential,
                     limits: &self.options.evaluation,
                     warnings,
-                    memory: if is_kept {
+                    memory: if is_stored {
                         &self.budgets.memory
                     } else {
                         &passing
@@ -208,7 +208,10 @@ fn unfinished_outcome<'a>(parts: impl Iterator<Item = &'a Arc<Outcome>>) -> Opti
         match part.status {
             StepStatus::Unknown => return Some(Outcome::without_output(part.status, None)),
             StepStatus::NotRun | StepStatus::Cancelled => first = first.or(Some(part)),
-            _ => {}
+            StepStatus::Succeeded
+            | StepStatus::Failed
+            | StepStatus::Skipped
+            | StepStatus::Waiting => {}
         }
     }
     first.map(|part| Outcome::without_output(part.status, part.reason.clone()))

@@ -69,9 +69,11 @@ impl Run {
         };
         let more = plan.plan().steps.len().saturating_sub(first);
         self.tasks.reserve(more);
+        // Most steps make one call.
         self.calls.reserve(more);
         for (offset, step) in plan.plan().steps.iter().enumerate().skip(first) {
             let mut task = None;
+            // Steps of other instances have no task in this frame.
             if step.instance.is_none() || step.instance == instance {
                 let id = self.scheduler.add(owner, at(&paths.ranks, offset));
                 let address = Arc::new(Address {

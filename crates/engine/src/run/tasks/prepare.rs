@@ -39,6 +39,7 @@ impl Run {
                 self.notify(Event::Prepared(task, Prepared::WaitFor(tasks)));
             }
             TaskAction::Done(mut outcome) => {
+                // A call that succeeded stays done, even if its arguments cannot be computed any more.
                 if outcome.status == StepStatus::Failed
                     && let Some(before) = self.earlier_answer(task)
                 {
@@ -48,6 +49,7 @@ impl Run {
                     }
                     outcome = before;
                 }
+                // Skipped and failed steps never began.
                 if outcome.status == StepStatus::Succeeded {
                     self.begin(task, effects);
                 }
@@ -226,6 +228,7 @@ impl Run {
                 None => self.options.attempt_timeout,
             },
             step_timeout,
+            // Consent covers one call, so a call that may have happened is not repeated under it.
             retry_uncertain: !approval || tool.is_repeatable(),
         };
         self.notify(Event::Prepared(task, Prepared::Call(terms)));
@@ -247,6 +250,7 @@ impl Run {
                 Action::Plan(call) => call.scopes.clone(),
                 _ => Vec::new(),
             };
+            // The inner plan gets copies: its writes do not reach the slots of the outer one.
             let shared = (!scopes.is_empty()).then(|| {
                 let mut shared = Slots::default();
                 for kind in scopes {
@@ -274,6 +278,7 @@ impl Run {
         self.open_group(task, Group::Plan { frame }, effects);
         self.instantiate(plan, Some(task), None, given, shared);
         self.start_steps(frame, 0);
+        // All steps of the plan are known, so no children will be added.
         self.notify(Event::Sealed(task));
     }
 }

@@ -55,7 +55,7 @@ impl Run {
         let looked = match data.kind {
             TaskKind::Step => Self::action_of_step(data, frame, step, &scope),
             TaskKind::Item => action_of_item(step, data.step, &scope),
-            TaskKind::Round => action_of_body_once(step, frame, data.step, &scope),
+            TaskKind::Round => resolve_action(step, frame, data.step, &scope),
         };
         looked.unwrap_or_else(TaskAction::from)
     }
@@ -74,6 +74,7 @@ impl Run {
             let reason = SkipReason::new(Because::Step, Arc::clone(&blocking.text));
             return Ok(TaskAction::Done(Outcome::skipped(reason)));
         }
+        // Such a step waits for all its references before it starts.
         if needs_everything(step) {
             let open: Vec<u32> = frame
                 .plan
@@ -147,11 +148,11 @@ fn action_of_body(
 ) -> Result<TaskAction, ResolveError> {
     match &step.repeat {
         Some(repeat) => Ok(TaskAction::Rounds(u64::from(repeat.max.get()))),
-        None => action_of_body_once(step, frame, index, scope),
+        None => resolve_action(step, frame, index, scope),
     }
 }
 
-fn action_of_body_once(
+fn resolve_action(
     step: &Step,
     frame: &Frame,
     index: u32,

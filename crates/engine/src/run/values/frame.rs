@@ -91,11 +91,13 @@ fn set_initial_values(
         }
     }
     if instance.is_none() {
+        // The later ones win.
         for fields in [plan.inputs(), given] {
             slots.fill(SlotKind::Inputs, &Value::from(fields.clone()));
         }
         let inputs = plan.plan().inputs.iter();
         let declared: HashSet<&Arc<str>, Hashing> = inputs.map(|input| &input.name).collect();
+        // Inputs without a declaration are readable as variables, too.
         let undeclared: Object = plan
             .inputs()
             .iter()

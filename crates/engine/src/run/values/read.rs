@@ -6,15 +6,16 @@ use planwright_core::path::read_path;
 use planwright_core::plan::{Missing, Read, Reference, Segment, SlotKind, Source};
 use planwright_core::{Code, Diagnostic, StepId, Value};
 
-use super::resolve::{ReadValue, ResolveError, Resolved, Scope, fail, missing, require_settled};
+use super::resolve::{ReadValue, Resolution, ResolveError, Scope, fail, missing, require_settled};
 use crate::backend::ErrorKind;
 use crate::run::outcome::{Because, Outcome, SkipReason, StepStatus};
 
 impl Scope<'_> {
-    pub(super) fn read(&self, read: &Read, reference: &Reference) -> Resolved<ReadValue> {
+    pub(super) fn read(&self, read: &Read, reference: &Reference) -> Resolution<ReadValue> {
         match &read.source {
             Source::Step(id) => {
                 let step = self.step(id, read)?;
+                // A step reads its own outcome in `until` and in the replacement for a failed output.
                 if let Some((own, outcome)) = self.own_outcome
                     && own == step
                 {
@@ -65,20 +66,20 @@ impl Scope<'_> {
         name: &str,
         read: &Read,
         reference: &Reference,
-    ) -> Resolved<ReadValue> {
+    ) -> Resolution<ReadValue> {
         match value {
             Some(value) => self.walk(&value, &read.path, read, reference),
             None => Err(missing(format!("`{name}` has no value outside of a loop"))),
         }
     }
 
-    fn step(&self, id: &StepId, read: &Read) -> Resolved<u32> {
+    fn step(&self, id: &StepId, read: &Read) -> Resolution<u32> {
         read.step_position()
             .or_else(|| self.frame.plan.step_index(id.as_str()))
             .ok_or_else(|| fail(ErrorKind::Reference, format!("step `{id}` does not exist")))
     }
 
-    fn settled_step(&self, step: u32) -> Resolved<&Outcome> {
+    fn settled_step(&self, step: u32) -> Resolution<&Outcome> {
         self.frame
             .outcome(step)
             .map(Arc::as_ref)
@@ -91,7 +92,7 @@ impl Scope<'_> {
         outcome: &Outcome,
         read: &Read,
         reference: &Reference,
-    ) -> Resolved<ReadValue> {
+    ) -> Resolution<ReadValue> {
         match (&outcome.output, outcome.status) {
             (Some(output), StepStatus::Succeeded) => {
                 if read.path.is_empty() {
@@ -119,8 +120,9 @@ impl Scope<'_> {
             .map_or(&UNKNOWN, |step| step.id.text())
     }
 
-    fn slot(&self, kind: SlotKind, read: &Read, reference: &Reference) -> Resolved<ReadValue> {
+    fn slot(&self, kind: SlotKind, read: &Read, reference: &Reference) -> Resolution<ReadValue> {
         let producers = self.frame.plan.producers(read);
+        // Steps of other instances have no task in this frame and never write its slots.
         let waits: Vec<u32> = producers
             .iter()
             .copied()
@@ -166,6 +168,7 @@ impl Scope<'_> {
             // A part of the state without a value is a branch that was not taken.
             (Err(ResolveError::Missing(_)), SlotKind::State | SlotKind::Data) => Err(branch()),
             (Ok(mut found), SlotKind::State | SlotKind::Data | SlotKind::Vars) => {
+                // Only a path of keys can name a slot that was written as one text.
                 let keys: Option<Vec<Arc<str>>> = read
                     .path
                     .iter()
@@ -187,7 +190,7 @@ impl Scope<'_> {
         path: &[Segment],
         read: &Read,
         reference: &Reference,
-    ) -> Resolved<ReadValue> {
+    ) -> Resolution<ReadValue> {
         match read_path(value, path, read.missing) {
             Ok(found) => {
                 if read.missing == Missing::Null

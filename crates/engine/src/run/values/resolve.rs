@@ -45,7 +45,7 @@ impl From<ToolError> for ResolveError {
     }
 }
 
-pub(super) type Resolved<T> = Result<T, ResolveError>;
+pub(super) type Resolution<T> = Result<T, ResolveError>;
 
 /// The values that references can read.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ impl ReadValue {
 
 impl Scope<'_> {
     /// Resolves `node`. `expected` is the type of the parameter that receives it, if that is known.
-    pub(crate) fn node(&self, node: &Node, expected: Option<&Type>) -> Resolved<Value> {
+    pub(crate) fn node(&self, node: &Node, expected: Option<&Type>) -> Resolution<Value> {
         match &node.kind {
             NodeKind::Literal(value) => Ok(value.clone()),
             NodeKind::Reference(reference) => {
@@ -127,13 +127,14 @@ impl Scope<'_> {
         }
     }
 
-    fn count_new(&self, value: Value) -> Resolved<Value> {
+    fn count_new(&self, value: Value) -> Resolution<Value> {
+        // A value that is only passed on is shared and costs nothing.
         self.memory.add_new(&value)?;
         Ok(value)
     }
 
     /// Resolves a field of an object of type `whole`.
-    fn field(&self, key: &str, node: &Node, whole: Option<&Type>) -> Resolved<Value> {
+    fn field(&self, key: &str, node: &Node, whole: Option<&Type>) -> Resolution<Value> {
         let expected = || whole.and_then(|whole| whole.property(key));
         match &node.kind {
             NodeKind::Literal(value) => Ok(value.clone()),
@@ -180,7 +181,7 @@ impl Scope<'_> {
         }
     }
 
-    fn text(&self, parts: &[TextPart]) -> Resolved<Value> {
+    fn text(&self, parts: &[TextPart]) -> Resolution<Value> {
         let mut whole = String::new();
         let mut waits = Vec::new();
         for element_type in parts {
@@ -198,12 +199,12 @@ impl Scope<'_> {
         Ok(Value::text(whole))
     }
 
-    fn reference(&self, reference: &Reference) -> Resolved<ReadValue> {
+    fn reference(&self, reference: &Reference) -> Resolution<ReadValue> {
         self.form(&reference.form, reference)
     }
 
     /// Resolves `form`, which is part of `reference`.
-    fn form(&self, form: &Form, reference: &Reference) -> Resolved<ReadValue> {
+    fn form(&self, form: &Form, reference: &Reference) -> Resolution<ReadValue> {
         match form {
             Form::First(alternatives) => self.first(alternatives, reference),
             Form::All(reads) => {
@@ -220,7 +221,7 @@ impl Scope<'_> {
 
     /// Resolves the first alternative that exists. If none does, a missing path is a better reason than a step that
     /// did not run.
-    fn first(&self, alternatives: &[Alternative], reference: &Reference) -> Resolved<ReadValue> {
+    fn first(&self, alternatives: &[Alternative], reference: &Reference) -> Resolution<ReadValue> {
         let mut reason: Option<ResolveError> = None;
         for alternative in alternatives {
             let tried = match alternative {
@@ -232,6 +233,8 @@ impl Scope<'_> {
             };
             match tried {
                 Ok(found) => return Ok(found),
+                // A later alternative is read only once this one is known to be missing: waiting for both would delay
+                // the step for data that it does not need.
                 Err(now @ (ResolveError::Wait(_) | ResolveError::Fail(_))) => return Err(now),
                 Err(new @ ResolveError::Missing(_))
                     if !matches!(reason, Some(ResolveError::Missing(_))) =>
@@ -249,7 +252,7 @@ impl Scope<'_> {
         &self,
         expression: &planwright_core::Expression,
         reference: &Reference,
-    ) -> Resolved<Value> {
+    ) -> Resolution<Value> {
         let mut values = Vec::new();
         let mut waits = Vec::new();
         for binding in expression.bindings() {
@@ -257,6 +260,7 @@ impl Scope<'_> {
             values.extend(found.map(|found| found.value));
         }
         require_settled(waits)?;
+        // The time of an evaluation is not known in advance, so the driver checks the clock after it.
         self.memory.mark_slow();
         expression
             .evaluate(&values, self.limits)
@@ -307,7 +311,7 @@ fn element_type(whole: &Type, segment: Segment) -> Option<Type> {
 
 /// Collects the steps to wait for, so a reader waits for all of them at once. A failure goes before a wait, since it
 /// is final.
-fn collect_wait<T>(bound: Resolved<T>, waits: &mut Vec<u32>) -> Resolved<Option<T>> {
+fn collect_wait<T>(bound: Resolution<T>, waits: &mut Vec<u32>) -> Resolution<Option<T>> {
     match bound {
         Ok(value) => Ok(Some(value)),
         Err(ResolveError::Wait(on)) => {
@@ -318,7 +322,7 @@ fn collect_wait<T>(bound: Resolved<T>, waits: &mut Vec<u32>) -> Resolved<Option<
     }
 }
 
-pub(super) fn require_settled(waits: Vec<u32>) -> Resolved<()> {
+pub(super) fn require_settled(waits: Vec<u32>) -> Resolution<()> {
     if waits.is_empty() {
         Ok(())
     } else {

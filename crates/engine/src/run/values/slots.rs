@@ -136,15 +136,18 @@ impl Slots {
             value,
             text,
         };
+        // Writes of one step stay in the order of its paths.
         let at = kind.log.partition_point(|earlier| earlier.order <= order);
         let overtaken = kind.log.iter().skip(at).any(|later| {
             overlaps(&later.keys, &write.keys) || later.keys.first() == write.keys.first()
         });
+        // A later write of the plan was applied first, so the slots are rebuilt when they are next read.
         if overtaken {
             kind.current = OnceLock::new();
             kind.order_is_stale = false;
         } else if let Some(current) = kind.current.get_mut() {
             apply(current, &write.keys, write.method, &write.value);
+            // The values are right, but a new slot may now stand behind those of later steps.
             kind.order_is_stale |= at < kind.log.len();
         }
         kind.log.insert(at, write);
@@ -162,12 +165,14 @@ fn apply(at: &mut Value, keys: &[Arc<str>], method: Method, value: &Value) {
         *at = combine(Some(old), method, value);
         return;
     };
+    // A write below a value that is no object replaces it.
     if at.as_object().is_none() {
         *at = Value::empty_object();
     }
     if let Value::Object(fields) = at {
         let fields = Arc::make_mut(fields);
         if rest.is_empty() {
+            // Taken out, the value has a single owner and can grow in place.
             let old = fields.get_mut(key).map(std::mem::take);
             let combined = combine(old, method, value);
             fields.insert(Arc::clone(key), combined);

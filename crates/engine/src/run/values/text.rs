@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use planwright_core::Value;
 
-use super::resolve::{Resolved, Scope, fail};
+use super::resolve::{Resolution, Scope, fail};
 use crate::backend::ErrorKind;
 
 /// The maximum size of a text with references, in bytes.
@@ -12,7 +12,7 @@ const MAX_TEXT_BYTES: usize = 64 * 1024 * 1024;
 
 impl Scope<'_> {
     /// Appends `value` in its text form. A value that does not fit is not serialized at all.
-    pub(super) fn push_value(&self, whole: &mut String, value: &Value) -> Resolved<()> {
+    pub(super) fn push_value(&self, whole: &mut String, value: &Value) -> Resolution<()> {
         let most = MAX_TEXT_BYTES.min(self.memory.remaining());
         if append_value(whole, value, most) {
             return Ok(());

@@ -96,6 +96,7 @@ impl Scheduler {
             Timer::Attempt(attempt) => {
                 if state == TaskState::Running && self.attempt(id) == attempt {
                     out.push(Command::Abort { task: id, attempt });
+                    // A call that timed out may have happened.
                     let end = AttemptEnd::Uncertain;
                     self.attempt_ended(id, attempt, end, SettledBy::AttemptTimeout, out);
                 }
@@ -108,6 +109,7 @@ impl Scheduler {
             Timer::Run => {}
             Timer::Step => {
                 if state != TaskState::Settled {
+                    // The children end first, so the group does not close as if it were done.
                     if state == TaskState::Group {
                         self.end_all(Some(id), SettledBy::Cancel, out);
                     }

@@ -17,6 +17,7 @@ impl Scheduler {
                 | TaskState::AwaitingApproval
                 | TaskState::Ready
                 | TaskState::Backoff => self.settle(id, SettledBy::Stop, out),
+                // Calls in flight may finish, and groups close after their children.
                 TaskState::Running | TaskState::Group | TaskState::Settled => {}
             }
         }

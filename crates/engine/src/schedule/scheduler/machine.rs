@@ -94,6 +94,7 @@ impl Scheduler {
                 if let Some(group) = self.task_mut(task) {
                     group.set_flag(TaskFlag::Sealed);
                 }
+                // The last child may have settled before the group was sealed.
                 self.close_if_done(task, out);
             }
             Event::Closed(task) => self.settle(task, SettledBy::Itself, out),
@@ -236,6 +237,7 @@ impl Scheduler {
     }
 
     pub(super) fn enqueue(&mut self, task: TaskId, out: &mut Vec<Command>) {
+        // The scope may have been stopped while a person was asked or a retry was pending.
         if self.is_stopped(task) {
             self.settle(task, SettledBy::Stop, out);
             return;

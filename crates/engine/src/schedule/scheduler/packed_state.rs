@@ -78,33 +78,30 @@ mod tests {
             TaskState::Group,
             TaskState::Settled,
         ];
-        let mut standing = PackedState::default();
+        let mut packed = PackedState::default();
         for state in states {
-            standing.set_state(state);
-            assert_eq!(standing.state(), state);
+            packed.set_state(state);
+            assert_eq!(packed.state(), state);
         }
     }
 
     #[test]
     fn its_parts_do_not_touch_each_other() {
-        let mut standing = PackedState::default();
+        let mut packed = PackedState::default();
+        assert_eq!((packed.state(), packed.attempt()), (TaskState::Waiting, 0));
+        packed.set_attempt(3);
+        packed.set_state(TaskState::Settled);
+        packed.set_flag(TaskFlag::Stopping);
+        packed.set_attempt(u32::MAX);
+        packed.set_state(TaskState::AwaitingApproval);
+        assert_eq!(packed.state(), TaskState::AwaitingApproval);
+        assert_eq!(packed.attempt(), PackedState::LAST_ATTEMPT);
+        assert!(packed.has_flag(TaskFlag::Stopping));
+        assert!(!packed.has_flag(TaskFlag::Sealed) && !packed.has_flag(TaskFlag::StepTimer));
+        packed.set_attempt(0);
+        assert!(packed.has_flag(TaskFlag::Stopping));
         assert_eq!(
-            (standing.state(), standing.attempt()),
-            (TaskState::Waiting, 0)
-        );
-        standing.set_attempt(3);
-        standing.set_state(TaskState::Settled);
-        standing.set_flag(TaskFlag::Stopping);
-        standing.set_attempt(u32::MAX);
-        standing.set_state(TaskState::AwaitingApproval);
-        assert_eq!(standing.state(), TaskState::AwaitingApproval);
-        assert_eq!(standing.attempt(), PackedState::LAST_ATTEMPT);
-        assert!(standing.has_flag(TaskFlag::Stopping));
-        assert!(!standing.has_flag(TaskFlag::Sealed) && !standing.has_flag(TaskFlag::StepTimer));
-        standing.set_attempt(0);
-        assert!(standing.has_flag(TaskFlag::Stopping));
-        assert_eq!(
-            (standing.state(), standing.attempt()),
+            (packed.state(), packed.attempt()),
             (TaskState::AwaitingApproval, 0)
         );
     }

@@ -231,11 +231,11 @@ impl TaskTree {
         let needed = child.0.max(group.0) as usize + 1;
         let count = self.all.len().max(needed);
         self.all.resize(count, TreeNode::default());
-        if let Some(family) = self.all.get_mut(child.0 as usize) {
-            family.parent = Some(group);
+        if let Some(node) = self.all.get_mut(child.0 as usize) {
+            node.parent = Some(group);
         }
-        if let Some(family) = self.all.get_mut(group.0 as usize) {
-            family.open_children += 1;
+        if let Some(node) = self.all.get_mut(group.0 as usize) {
+            node.open_children += 1;
         }
     }
 
@@ -246,14 +246,14 @@ impl TaskTree {
 
     /// Returns true if all children of `group` added so far have settled.
     pub(super) fn all_settled(&self, group: TaskId) -> bool {
-        let family = self.all.get(group.0 as usize);
-        family.is_none_or(|family| family.open_children == 0)
+        let node = self.all.get(group.0 as usize);
+        node.is_none_or(|node| node.open_children == 0)
     }
 
     /// Counts another settled child of `group`.
     pub(super) fn count_settled(&mut self, group: TaskId) {
-        if let Some(family) = self.all.get_mut(group.0 as usize) {
-            family.open_children = family.open_children.saturating_sub(1);
+        if let Some(node) = self.all.get_mut(group.0 as usize) {
+            node.open_children = node.open_children.saturating_sub(1);
         }
     }
 }
