@@ -7,7 +7,6 @@
 mod bounds;
 mod jobs;
 mod optimize;
-mod order_search;
 mod simulate;
 
 pub use bounds::Bounds;

@@ -4,7 +4,6 @@
 //! calls cannot exceed a budget together.
 
 mod budgets;
-mod fingerprint;
 mod guards;
 mod rate;
 mod written;

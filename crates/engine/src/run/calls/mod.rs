@@ -3,6 +3,4 @@
 pub(super) mod admission;
 mod approvals;
 mod attempts;
-mod consent;
 mod validation;
-pub(super) mod written;

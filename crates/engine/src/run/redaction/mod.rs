@@ -1,7 +1,6 @@
 //! Redaction of secrets in everything that a run reports or stores.
 
 mod encodings;
-pub(super) mod inputs;
 pub(super) mod redactor;
 mod reports;
 mod secret_matcher;

@@ -9,8 +9,8 @@ use planwright_core::plan::{Action, Approval};
 use planwright_core::{Object, StepId, Value};
 
 use crate::options::DEFAULT_COMPUTED_BYTES;
-use crate::run::redaction::inputs::secret_inputs;
 use crate::run::redaction::redactor::Redactor;
+use crate::run::redaction::redactor::secret_inputs;
 use crate::run::values::frame::{Frame, shared_slots};
 use crate::run::values::memory_budget::MemoryBudget;
 use crate::run::values::resolve::Scope;

@@ -13,7 +13,7 @@ use crate::backend::ToolError;
 use crate::durations::Durations;
 use crate::event::Address;
 use crate::journal::JournalError;
-use crate::run::calls::written::select;
+use crate::run::calls::admission::select;
 use crate::run::journaling::step_history::PastCall;
 use crate::run::outcome::{Because, Outcome, SkipReason, StepStatus};
 use crate::run::state::Run;
