@@ -1,4 +1,4 @@
-//! The guard by itself: what it lets through, what it says when it does not.
+//! Tests of the guard alone: admitted calls, and the errors of refused ones.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn said(result: Result<(), ToolError>) -> String {
     }
 }
 
-/// Reserves calls, each of a tool with some arguments, and compares the last answer.
+/// Reserves calls, each of a tool with some arguments, and compares the last result.
 fn check(guards: Guards, calls: &[(&str, &str, u32)], expected: &str) {
     let mut guard = Guard::new(guards);
     let mut last = String::new();
@@ -233,7 +233,7 @@ fn a_gate_lets_through_as_many_as_its_rate_says() {
     assert_eq!(pass(40, false), Some(60));
     assert_eq!(pass(50, false), Some(80));
     assert_eq!(pass(60, false), Some(140));
-    // Nobody overtakes those that wait.
+    // New calls do not overtake postponed ones.
     assert_eq!(pass(100, false), Some(130));
     assert_eq!(pass(100, true), None);
     // The second comes late, and so does the one behind it.
@@ -251,7 +251,7 @@ proptest! {
     ) {
         let mut limiter = RateLimiter::new(rate(calls, per));
         let mut now = 0;
-        // When who comes, and whether they have waited: each is late by as much as it likes.
+        // Random times of calls, with retries that may be late by any amount.
         let mut queue: Vec<(u64, u64, bool)> = Vec::new();
         for (after, late) in arrivals {
             now += after;

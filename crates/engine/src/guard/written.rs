@@ -195,7 +195,7 @@ mod tests {
                 r#"the values of the run come to more than 10 bytes as written, the most that `planwright.toml:3` allows for `written_bytes` {"guard":"written_bytes","limit":10,"set_in":"planwright.toml:3"}"#,
             ),
         );
-        // What did not fit was not counted.
+        // A value that did not fit was not counted.
         assert_eq!((budget.written(), meter.bytes()), (9, 9));
     }
 }

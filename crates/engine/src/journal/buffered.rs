@@ -119,7 +119,7 @@ mod tests {
     use super::super::MemoryJournal;
     use super::*;
 
-    /// Passes on after so many batches, and gives the headers that arrive.
+    /// Forwards after so many batches and returns the headers that arrive.
     fn check(batches_before: usize) {
         let (held, kept) = (HeldBack::new(), MemoryJournal::new());
         let opened = |header: &str| Entry {

@@ -85,8 +85,8 @@ mod tests {
 
     use super::*;
 
-    /// A set of numbers below `end`, told to put numbers in (`Ok`) and to take them out (`Err`), and after each of these the
-    /// least taken out or not; always beside a heap that is told the same.
+    /// Inserts (`Ok`) and removes (`Err`) numbers, takes the minimum after each operation or not, and compares with a
+    /// heap.
     fn check(end: usize, steps: &[(Result<usize, usize>, bool)]) {
         let mut marks = HierarchicalBitSet::below(end);
         let mut heap = BinaryHeap::new();

@@ -41,7 +41,7 @@ mod tests {
 
     use super::*;
 
-    /// The batches that are looked at while tasks start at these places.
+    /// The batches that are prefetched while tasks start at these places.
     #[track_caller]
     fn check(count: usize, starts: impl IntoIterator<Item = usize>, batches: &[Range<usize>]) {
         let mut ahead = Prefetch::default();

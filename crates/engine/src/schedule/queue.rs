@@ -121,19 +121,18 @@ mod tests {
 
     use super::*;
 
-    /// What happens to a queue.
+    /// An operation on a queue.
     #[derive(Clone, Copy, Debug)]
     enum Step {
-        /// This task is queued, unless it is already.
+        /// Queues this task, unless it is queued.
         Push(u32),
-        /// This task gets this rank; if it is queued, from the next time on.
+        /// Gives this task a new rank, which a queued one gets the next time.
         Rank(u32, u64),
-        /// The best is taken out.
+        /// Takes the best task.
         Pop,
     }
 
-    /// A queue in which the first `sorted` tasks, by their ranks, have places, and others come later; always beside a heap that
-    /// is told the same.
+    /// A queue in which the first `sorted` tasks have places and others come later, compared with a heap.
     fn check(ranks: &[u64], sorted: usize, steps: &[Step]) {
         let mut order = TaskOrder::default();
         for (index, rank) in ranks.iter().enumerate() {
@@ -185,13 +184,13 @@ mod tests {
     #[test]
     fn sorted_ones_and_others_are_one_queue() {
         use Step::{Pop, Push, Rank};
-        // In order from the beginning, so that every task has its own number for a place.
+        // The ranks are in order, so the place of every task is its own number.
         check(&[9, 7, 7, 3], 4, &[Push(3), Push(1), Pop, Push(0), Push(2)]);
         check(&[3, 9, 7, 7], 4, &[Push(0), Push(3), Pop, Push(1), Push(2)]);
-        // The third comes later, with a rank between those of the others, and equal to one.
+        // The third task comes later, with a rank equal to one and between those of the others.
         check(&[3, 9, 7], 2, &[Push(0), Push(1), Push(2), Pop, Pop]);
         check(&[3, 7, 7], 2, &[Push(2), Push(1), Pop, Push(0)]);
-        // One that is ranked anew while it is queued keeps its key there, and has the new one the next time.
+        // A queued task keeps its key when its rank changes, and gets the new one the next time.
         check(&[3, 9], 2, &[Push(0), Push(1), Rank(0, 99), Pop, Pop]);
         check(
             &[3, 9],

@@ -140,7 +140,7 @@ mod tests {
         order
     }
 
-    /// Compares which tasks are at the places of an order, each way.
+    /// Compares the tasks at the places of an order, in both directions.
     #[track_caller]
     fn check(ranks: &[u64], expected: &[u32]) {
         let order = order(ranks);

@@ -1,4 +1,4 @@
-//! Tools that answer at once are asked where the run is driven, and nobody else notices.
+//! Immediate tools are polled inline in the driver, without any visible difference.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::task::Id;
 
 use crate::drive::sound;
 
-/// What the tool does each time it is called.
+/// The behaviour of the tool at one call.
 #[derive(Clone, Copy)]
 enum Does {
     Answer,
@@ -22,7 +22,8 @@ enum Does {
     Panic,
 }
 
-/// Calls the tool once for each of `does`, one after the other: what the run came to, and the tasks that began the calls.
+/// Calls the tool once for each of `does`, one after the other. Returns the outcome of the run and the tasks that
+/// began the calls.
 async fn check(does: &'static [Does]) -> (RunSummary, Vec<Id>) {
     let began = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&began);
@@ -96,11 +97,12 @@ async fn a_quick_tool_that_panics_fails_its_step_alone() {
     assert_eq!(summary.steps[1].status, StepStatus::Succeeded);
 }
 
-/// Calls a quick tool for each of many items, in a run that is kept or not: why that ended.
+/// Calls an immediate tool for each of many items, in a run with or without a journal. Returns the reason for its
+/// end.
 async fn check_many(options: &RunOptions, is_stored: bool) -> ErrorKind {
     let items = Value::list((0..20_000_u64).map(Value::from));
     let tool = Function::raw("t", |_: Value| {
-        // As long as a call may take that is done at once.
+        // The maximum time of an immediate call.
         let _ = tokio::time::advance(Duration::from_micros(40)).now_or_never();
         std::future::ready(Ok(ToolOutput::value(Value::Null)))
     });

@@ -1,4 +1,4 @@
-//! Behaviours, and what the tools with them answer.
+//! Behaviours of simulated tools, and their answers.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Secrets in values, as they are and in each spelling.
+//! Secrets in values, verbatim and in each encoding.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ fn a_secret_that_is_a_number() {
 
 #[test]
 fn encoded_secrets() {
-    // `a:hunter2?`, of which `a:` and `?` are not secret.
+    // In `a:hunter2?`, the parts `a:` and `?` are not secret.
     check(
         &["hunter2"],
         r#"["YTpodW50ZXIyPw=="]"#,
@@ -84,7 +84,7 @@ fn what_holds_no_secret_is_not_copied() {
     assert!(Arc::ptr_eq(&list, after));
 }
 
-/// A plan may choose both what is looked for and where, so that nearly all of it fits nearly everywhere.
+/// A plan can choose both secret and text, so that nearly all of it matches nearly everywhere.
 #[test]
 fn a_text_in_which_looking_takes_too_long_is_masked_as_a_whole() {
     let check = |secret: String, text: String| {
@@ -94,7 +94,7 @@ fn a_text_in_which_looking_takes_too_long_is_masked_as_a_whole() {
         redactor.value(&mut value);
         assert_eq!(value.to_json(), masked);
     };
-    // It is nowhere, but nobody can tell soon.
+    // The secret does not occur, but proving that exceeds the scan budget.
     check("a".repeat(20_000) + "b", "a".repeat(40_000));
     check("\\".repeat(1000), "\\".repeat(5_000));
 }
@@ -179,7 +179,7 @@ fn ascii_json(text: &str) -> String {
     units.collect()
 }
 
-/// `text` in each spelling: what is around it as well, where it cannot be told apart.
+/// All encodings of `text`, including adjacent characters that cannot be separated from it.
 fn spellings(before: &str, text: &str, after: &str) -> Vec<(String, String)> {
     let whole = format!("{before}{text}{after}");
     let bytes = whole.as_bytes();
@@ -199,7 +199,7 @@ fn spellings(before: &str, text: &str, after: &str) -> Vec<(String, String)> {
     for alphabet in [STANDARD, URL_SAFE] {
         for is_padded in [true, false] {
             let encoded = base64(bytes, alphabet, is_padded);
-            // Those characters that tell of the secret alone.
+            // The characters that depend on the secret alone.
             let start = (before.len() * 8).div_ceil(6);
             let end = (before.len() + text.len()) * 8 / 6;
             all.push((encoded.clone(), encoded[start..end].to_owned()));
@@ -228,7 +228,7 @@ proptest! {
             let redacted = redactor.text(&text);
             prop_assert!(redacted.contains(MASK), "{text:?} {redacted:?}");
             let rest = redacted.replace(MASK, "\u{0}").replace("\r\n", "");
-            // A part of what is around it may happen to say the same.
+            // Adjacent text may happen to match a part of the secret.
             let own = format!("{before}\u{0}{after}");
             prop_assert!(!rest.contains(&spelt) || own.contains(&spelt), "{text:?} {redacted:?}");
         }

@@ -344,7 +344,8 @@ mod tests {
         );
     }
 
-    /// Thousands of writers to one list, the last of the plan first: what is copied or built for each write shows here.
+    /// Thousands of writers to one list, the last one of the plan first: a copy or a rebuild for each write would be
+    /// noticeable.
     #[test]
     fn many_writers_of_one_list() {
         const WRITERS: u32 = 5_000;
@@ -362,7 +363,7 @@ mod tests {
         assert_eq!(slots.get(SlotKind::State, "l"), Some(&expected));
     }
 
-    /// What is copied for each write shows here, too.
+    /// A copy for each write would be noticeable here, too.
     #[test]
     fn many_writers_of_one_object() {
         const WRITERS: u32 = 20_000;
