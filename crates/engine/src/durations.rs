@@ -126,6 +126,7 @@ impl Learned {
             *self = Self::exactly(took);
             return;
         }
+        // The first observations weigh alike, or the very first one would dominate.
         let share = u128::from(self.calls).min(u128::from(SHARE));
         let off = self.mean.abs_diff(took);
         self.mean = towards(self.mean, took, share);

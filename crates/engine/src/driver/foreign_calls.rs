@@ -19,6 +19,7 @@ pub(crate) async fn call_tool(
     call: ToolCall,
 ) -> Result<ToolOutput, ToolError> {
     let tool = Arc::clone(&call.tool);
+    // A panic in foreign code must not end the run.
     match AssertUnwindSafe(async move { backend.call(call).await })
         .catch_unwind()
         .await

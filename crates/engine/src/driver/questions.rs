@@ -18,6 +18,7 @@ pub(crate) struct OpenQuestions {
 
 impl OpenQuestions {
     pub(crate) fn ask(&mut self, task: TaskId, decision: BoxFuture<'static, Decision>) {
+        // A future that is already in the set can only be withdrawn by aborting it.
         let (handle, registration) = AbortHandle::new_pair();
         let decision = Abortable::new(decision, registration);
         self.decisions

@@ -107,6 +107,7 @@ fn provable(jobs: &Jobs, width: usize, samples: usize) -> u64 {
             best = best.max(total_time(before, spread_evenly(work, width), job.after));
         }
         late.sort_by_key(|job| std::cmp::Reverse(job.time));
+        // This bound costs more, so only samples are tried.
         for after in &afters {
             let times = late.iter().filter(|job| job.after >= *after);
             let indivisible_time = indivisible_time(times.map(|job| job.time), width);

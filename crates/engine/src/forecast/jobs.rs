@@ -106,6 +106,7 @@ impl Jobs {
     /// The same jobs level by level: none starts before all jobs of the level above have ended. One barrier job for
     /// each level is appended.
     pub fn with_barriers(&self) -> Self {
+        // With equal weights, the longest path to a job is its level.
         let levels = crate::schedule::ranks(&vec![1; self.len()], &self.dependents());
         let mut by_level: Vec<Vec<JobId>> = Vec::new();
         for (id, level) in (0..self.next_id()).zip(&levels) {

@@ -82,6 +82,7 @@ impl<'a> Simulation<'a> {
             self.scheduler.add(None, rank);
         }
         let mut on = Vec::new();
+        // All jobs have been added, so waits may refer to later ones.
         for (id, waits) in (0..).zip(self.jobs.waits()) {
             on.clear();
             on.extend(waits.iter().copied().map(TaskId));
@@ -157,12 +158,14 @@ impl<'a> Simulation<'a> {
                     retry_uncertain: false,
                 })
             }
+            // A barrier needs no event of its own.
             None if job.takes == 0 => {
                 self.set_start(task);
                 Prepared::Done
             }
             None => {
                 self.begin(task);
+                // A group without children takes no slot.
                 Prepared::Group(None)
             }
         };

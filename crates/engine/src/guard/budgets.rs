@@ -61,6 +61,7 @@ impl Guard {
 
     /// Checks the budgets that do not depend on arguments.
     pub(crate) fn check(&self, tool: &Tool) -> Result<(), ToolError> {
+        // A closed guard refuses everything, whatever the budgets say.
         if let Some(error) = &self.closed {
             return Err(error.clone());
         }
@@ -103,6 +104,7 @@ impl Guard {
         let Some(bound) = &self.guards.same_call else {
             return Ok(());
         };
+        // Retries are no repetitions, and without a rate limit there is no wait to save.
         if attempt > 1 || !self.rate_limiters.contains_key(&tool.server) {
             return Ok(());
         }

@@ -78,6 +78,7 @@ impl UnplacedQueue {
     }
 
     fn push(&mut self, key: PriorityKey) {
+        // Keys that arrive in order need no heap.
         if self.in_order.back().is_none_or(|last| *last <= key) {
             self.in_order.push_back(key);
         } else {

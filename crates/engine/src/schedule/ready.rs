@@ -10,11 +10,12 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Arc;
 
+use planwright_core::Hashing;
+
 use super::prefetch::Prefetch;
 use super::queue::ReadyQueue;
 use super::task::TaskId;
 use super::task_order::{PriorityKey, TaskOrder};
-use planwright_core::Hashing;
 
 /// Limits on concurrent calls.
 #[derive(Clone, Debug)]
@@ -123,6 +124,7 @@ impl ReadySet {
             .get(format!("{server}.{tool}").as_str())
             .copied()
             .or(limits.per_tool);
+        // Tools without limits need no lane of their own.
         let lane = if of_server.is_none() && of_tool.is_none() {
             LaneId::FREE
         } else {
@@ -216,6 +218,7 @@ impl ReadySet {
     /// tasks that were stopped meanwhile; they are dropped here.
     pub(super) fn pop(&mut self, is_live: &dyn Fn(TaskId) -> bool) -> Option<TaskId> {
         while !self.running_alone && self.running < self.limits.total.get() {
+            // A stopped task must not block the others.
             while let Some(Reverse(key)) = self.alone.peek()
                 && !is_live(key.task())
             {
@@ -306,6 +309,7 @@ impl ReadySet {
         let best = (lane.running < lane.limit)
             .then(|| lane.queue.best(&self.order))
             .flatten();
+        // An unchanged best task is in the heap already.
         if best != lane.listed {
             lane.listed = best;
             if let Some(best) = best {

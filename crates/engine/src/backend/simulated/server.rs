@@ -6,11 +6,10 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use planwright_core::{Tool, Value};
 
-use crate::durations::{Durations, Learned};
-
 use super::behaviour::Behaviour;
 use super::script::{self, ScriptError};
 use crate::backend::{ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
+use crate::durations::{Durations, Learned};
 
 /// The server of simulated tools whose names do not include one.
 pub(super) const SERVER: &str = "simulated";

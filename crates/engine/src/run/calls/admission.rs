@@ -33,8 +33,8 @@ impl Run {
         let has_waited = data.postponed;
         let number = data.earlier_attempts.saturating_add(attempt);
         // A call that is refused in any case must not wait for the rate limit.
-        let looked = self.budgets.guard.check(&tool);
-        let refused = looked
+        let checked = self.budgets.guard.check(&tool);
+        let refused = checked
             .and_then(|()| self.budgets.guard.check_repetition(&tool, &args, number))
             .err();
         if refused.is_none()
@@ -73,8 +73,8 @@ impl Run {
             return;
         }
         let known = history.steps().flat_map(|(_, past)| &past.calls);
-        let gone = history.forgotten_calls().map(|(_, call)| call);
-        for call in known.chain(gone) {
+        let forgotten = history.forgotten_calls().map(|(_, call)| call);
+        for call in known.chain(forgotten) {
             let tool = Tool::new(Arc::clone(&call.server), Arc::clone(&call.tool));
             let output = call.answer.as_ref().and_then(|answer| answer.as_ref().ok());
             self.budgets

@@ -81,6 +81,7 @@ impl Run {
         let Some(data) = self.task_data_mut(task) else {
             return;
         };
+        // The question is answered, so the driver need not withdraw it.
         data.question_is_open = false;
         let at = Arc::clone(&data.address);
         // Refused arguments are not recorded: they may be a secret that the run does not know.
@@ -95,6 +96,7 @@ impl Run {
         };
         self.record(effects, || decision_record(&at, &decision));
         match decision {
+            // The task stays as it is, and the run ends as waiting.
             Decision::Later => {}
             Decision::Approve { args } => {
                 self.emit(effects, || RunEvent::ApprovalDecided {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::{Tool, Value};
-
 use sha2::{Digest, Sha256};
 
 use crate::approval::hex;
@@ -95,6 +94,7 @@ impl Run {
             return;
         }
         let at = Arc::clone(&data.address);
+        // A resumed task began when its first call was sent.
         let before = self
             .past(&at)
             .and_then(|past| Some(past.calls.first()?.sent));
@@ -262,6 +262,7 @@ impl Run {
 fn idempotency_key(run: &str, at: &Address, tool: &Tool, args: &Value) -> Arc<str> {
     let mut hash = Sha256::new();
     for part in [&*tool.server, &*tool.name, &args.to_json()] {
+        // The length prefix keeps different parts from hashing alike.
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }

@@ -17,6 +17,7 @@ impl Run {
         let Some(tool) = self.task_data(task).and_then(|data| data.tool.as_ref()) else {
             return;
         };
+        // One warning per tool is enough.
         if tool.output.is_any()
             || self
                 .mismatched_tools
@@ -26,6 +27,7 @@ impl Run {
             return;
         }
         let mut faults = tool.output.validate(output);
+        // A message about a secret would reveal a part of it.
         faults.retain(|fault| !self.holds_secret(output, &fault.path));
         let (Some(first), Some((frame, step))) = (faults.first(), self.step_of(task)) else {
             return;

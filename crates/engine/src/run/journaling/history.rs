@@ -244,6 +244,7 @@ impl History {
 
     /// The calls that count for rates: their servers and times on a clock that includes pauses, by time.
     pub(in crate::run) fn sent_calls(&self) -> Vec<(Duration, &Arc<str>)> {
+        // Before a pause of unknown length, no time on this clock is known.
         let first = self.pauses.iter().rposition(Option::is_none);
         let first = first.map_or(0, |unknown| unknown + 1);
         let known = self.steps.values().flat_map(|past| &past.calls);

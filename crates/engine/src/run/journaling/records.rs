@@ -87,6 +87,7 @@ impl Run {
             return;
         }
         if let Some(mut record) = record() {
+            // No record may leave the run with a secret.
             self.redactor.record(&mut record);
             effects.push(Effect::Remember {
                 at: self.now,
@@ -109,6 +110,7 @@ impl Run {
         let history = self.journal.history()?;
         let at = self.address(task)?;
         let (now, earlier) = history.choice(&at);
+        // A choice is recorded, so later processes know it as well.
         if let Some(choice) = now {
             self.record(effects, || {
                 Some(Record::Chosen {

@@ -104,6 +104,7 @@ pub fn replay<E>(
         let Record::Opened { digest, header, .. } = &first.record else {
             return Err(ReplayError::NoOpening);
         };
+        // Each opening record begins the part of another process.
         let length = others
             .iter()
             .position(|entry| matches!(entry.record, Record::Opened { .. }))

@@ -110,10 +110,12 @@ impl Past {
                 consent,
                 ..
             } => {
+                // The choice was about the calls so far; another call needs another one.
                 if self.chosen.take() == Some(Choice::Retry) {
                     self.calls_before_retry = self.calls.len();
                 }
                 if let Some(decided) = self.decided.as_mut().filter(|decided| decided.approved) {
+                    // Consent covers one call.
                     decided.is_spent = true;
                 }
                 self.calls.push(PastCall {

@@ -88,6 +88,7 @@ impl Redactor {
     /// stay shared.
     fn mask(&self, value: &Value, known: &mut MaskCache) -> Option<Value> {
         let address = value.shared_part();
+        // Shared parts are redacted once, so values that share deeply take linear time.
         if let Some(masked) = address.and_then(|address| known.get(&address)) {
             return masked.clone();
         }

@@ -156,6 +156,7 @@ impl JobBuilder<'_> {
                 item: None,
                 round: None,
             };
+            // A step that needs the output of a skipped one is skipped as well.
             let end = if literal_condition(step) == Some(false) || needs_one_of(&left_out, step) {
                 left_out.insert(&step.id);
                 self.jobs.add(Job::default(), waits)

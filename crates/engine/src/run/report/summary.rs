@@ -178,6 +178,7 @@ impl Run {
         let mut output_error = None;
         let output = self.selected(&roots, &mut output_error);
         let mut status = self.status(&steps);
+        // A run that failed or waits anyway needs no second reason.
         if let Some(error) = output_error
             && status == RunStatus::Succeeded
         {

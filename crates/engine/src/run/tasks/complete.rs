@@ -136,6 +136,7 @@ impl Run {
                 ErrorKind::Timeout,
                 format!("the step took longer than {waited:?}"),
             )),
+            // A task that was stopped between attempts has failed by the last one.
             SettledBy::Stop => match last_error {
                 Some(error) => Outcome::failed(*error),
                 None => not_run_outcome,
@@ -307,6 +308,7 @@ impl Run {
         if frame.failed.is_none() {
             frame.failed = Some(step);
         }
+        // Independent steps continue; dependent ones are skipped when they are prepared.
         if !fail_fast && frame.plan.plan().on_failure == OnFailure::KeepGoing {
             return;
         }
@@ -317,6 +319,7 @@ impl Run {
             .steps
             .get(step as usize)
             .map(|step| step.id.clone());
+        // The failure of an inner plan belongs to the step that runs it.
         if owner.is_none() {
             self.lifecycle.stop_after(id);
         }

@@ -1,4 +1,4 @@
-//! Groups: items of loops, rounds of repetitions, steps of inner plans. Starts their parts and combines the results.
+//! Groups: items of loops, rounds of repetitions, steps of inner plans, and the start of their parts.
 
 use std::sync::Arc;
 
@@ -32,6 +32,7 @@ impl Run {
         let stopped = self.scheduler.is_stopped(task);
         match next {
             NextPart::Item(..) if stopped => self.notify(Event::Sealed(task)),
+            // The outcome of the group depends on the round that should have followed.
             NextPart::Round(number, _) if stopped => {
                 self.set_round(task, number);
                 self.notify(Event::Sealed(task));
@@ -191,6 +192,7 @@ impl Run {
         }
         let mut part = TaskData::new(data.frame, data.step, kind, Arc::new(address));
         part.iteration = Some(Box::new(Iteration {
+            // A round reads the item of its enclosing loop.
             item: item.or_else(|| data.iteration.as_ref()?.item.clone()),
             index,
             last,
@@ -199,16 +201,16 @@ impl Run {
             // Later items have fewer waves of items after them, so they rank lower than earlier ones.
             Some(Group::Items {
                 items,
-                each,
-                together,
+                item_cost,
+                parallelism,
                 ..
             }) => {
                 let number = usize::try_from(index).unwrap_or(usize::MAX);
                 let left = items.len().saturating_sub(number);
-                let rank = waves(left, *together)
-                    .saturating_mul(*each)
+                let rank = waves(left, *parallelism)
+                    .saturating_mul(*item_cost)
                     .saturating_add(data.path_after);
-                part.path_after = rank.saturating_sub(*each);
+                part.path_after = rank.saturating_sub(*item_cost);
                 rank
             }
             _ => {

@@ -60,6 +60,7 @@ impl Run {
                 _ => {}
             }
         }
+        // Items that never began have no output.
         values.resize(count, Value::Null);
         let output = Arc::new(ToolOutput::value(values.into()));
         let unfinished = unfinished_outcome(self.outcomes_of_parts(data).flatten())

@@ -118,6 +118,7 @@ impl Run {
         };
         let plan = frame.plan.clone();
         let tasks = frame.tasks.clone();
+        // Deferred steps are checked again, since the plan may be definite now.
         let steps = frame.deferred.iter().copied().chain(first..tasks.len());
         // The steps of an inner plan may start because its step was allowed to.
         let is_open = |step: &usize| {

@@ -73,12 +73,12 @@ impl Run {
                 let window = max.map_or(MAX_STARTED_ITEMS, |max| max.get() as usize);
                 // One more than the number of items, so the extra call seals the group.
                 let window = window.min(items.len().saturating_add(1));
-                let (each, together) = self.item_costs(task);
+                let (item_cost, parallelism) = self.item_costs(task);
                 let group = Group::Items {
                     items,
                     next: 0,
-                    each,
-                    together,
+                    item_cost,
+                    parallelism,
                 };
                 self.open_group(task, group, effects);
                 for _ in 0..window {

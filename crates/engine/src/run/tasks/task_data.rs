@@ -79,9 +79,9 @@ pub(crate) enum Group {
         /// The position of the next item to start.
         next: usize,
         /// The expected duration of one item, in microseconds.
-        each: u64,
+        item_cost: u64,
         /// The maximum number of concurrent items.
-        together: u64,
+        parallelism: u64,
     },
     /// The rounds of a `repeat`.
     Rounds {

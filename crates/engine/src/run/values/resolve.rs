@@ -7,14 +7,13 @@ use std::sync::Arc;
 use planwright_core::expression::{EvaluationError, EvaluationLimits};
 use planwright_core::plan::{Alternative, Form, Node, NodeKind, Reference, Segment, TextPart};
 use planwright_core::schema::{Reach, Type};
-use planwright_core::{Diagnostic, Object, Value};
+use planwright_core::{Diagnostic, Hashing, Object, Value};
 
 use crate::backend::{ErrorKind, ToolError};
 use crate::run::outcome::{Outcome, SkipReason};
 use crate::run::values::frame::Frame;
 use crate::run::values::memory_budget::MemoryBudget;
 use crate::secret_values::Confidential;
-use planwright_core::Hashing;
 
 /// The reason why a reference has no value.
 #[derive(Clone, Debug)]

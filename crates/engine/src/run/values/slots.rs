@@ -113,6 +113,7 @@ impl Slots {
     /// The verbatim text that the slot at `keys` was written from, if its value differs from it.
     pub(crate) fn text(&self, kind: SlotKind, keys: &[Arc<str>]) -> Option<&Arc<str>> {
         let log = &self.kinds.get(&kind)?.log;
+        // Only a plain `set` of exactly this slot preserves the text.
         let last = log.iter().rev().find(|write| overlaps(&write.keys, keys))?;
         (last.keys == keys && last.method == Method::Set)
             .then_some(last.text.as_ref())

@@ -65,6 +65,7 @@ impl Scheduler {
             return;
         }
         self.release_slot(id, out);
+        // The attempt was not made, so it does not count.
         let before = attempt.saturating_sub(1);
         if let Some(task) = self.task_mut(id) {
             task.set_attempt(before);
@@ -128,6 +129,7 @@ impl Scheduler {
         let Some(after) = after else {
             return;
         };
+        // The limit covers all attempts, so its timer is set once.
         if let Some(entry) = self.task_mut(task)
             && !entry.has_flag(TaskFlag::StepTimer)
         {

@@ -75,6 +75,7 @@ impl Scheduler {
         task.set_terms(None);
         let had_timer = task.has_flag(TaskFlag::StepTimer);
         let parent = self.tasks.tree().parent(id);
+        // A timer that has fired needs no clearing.
         if had_timer && by != SettledBy::StepTimeout {
             out.push(Command::ClearTimer(id, Timer::Step));
         }

@@ -60,6 +60,7 @@ impl Scheduler {
 
     /// Makes `task` wait for `on`, and requests its preparation once nothing is left to wait for.
     pub fn start(&mut self, task: TaskId, on: &[TaskId], out: &mut Vec<Command>) {
+        // A stopped scope settles new tasks at once.
         if self.is_stopped(task) {
             self.settle(task, SettledBy::Stop, out);
             return;

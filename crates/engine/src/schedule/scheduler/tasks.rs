@@ -206,6 +206,7 @@ impl Tasks {
             let previous = self.waits.get(wait.previous as usize);
             wait = previous.copied().unwrap_or(WaitNode::NONE);
         }
+        // The list leads from the latest wait to the first.
         if let Some(freed) = free.get_mut(first..) {
             freed.reverse();
         }
