@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use planwright_core::Hashing;
-use planwright_core::check::CheckedPlan;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::foreign_calls;
-use super::in_flight::{CompletedCall, InFlightCalls};
+use super::handle::RunCommand;
+use super::in_flight::InFlightCalls;
 use super::journal_gate::{JournalGate, PendingCall, ReleasedWork};
 use super::questions::OpenQuestions;
 use super::timers::{ExpiredTimer, Timers};
@@ -23,14 +23,6 @@ use crate::event::{RunEvent, StampedEvent};
 use crate::journal::{JournalError, Record};
 use crate::run::{Effect, Input, Run, RunStatus, RunSummary};
 use crate::schedule::{TaskId, Timer};
-
-/// A command of the caller to a running run.
-#[derive(Debug)]
-pub(crate) enum RunCommand {
-    Extend(CheckedPlan),
-    Close,
-    Cancel,
-}
 
 /// The time that a run may compute before other tasks get their turn and new input is read.
 const TIME_SLICE: Duration = Duration::from_millis(20);
@@ -402,16 +394,6 @@ impl Driver {
         self.events
             .retain(|listener| listener.send(event.clone()).is_ok());
         self.run.set_no_listeners(self.events.is_empty());
-    }
-}
-
-impl From<CompletedCall> for Input {
-    fn from(ended: CompletedCall) -> Self {
-        Self::AttemptEnded {
-            task: ended.task,
-            attempt: ended.attempt,
-            result: ended.result,
-        }
     }
 }
 

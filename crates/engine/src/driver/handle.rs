@@ -7,8 +7,15 @@ use planwright_core::check::CheckedPlan;
 use tokio::sync::mpsc;
 use tokio::task::JoinError;
 
-use super::drive::RunCommand;
 use crate::run::RunSummary;
+
+/// A command of the caller to a running run.
+#[derive(Debug)]
+pub(crate) enum RunCommand {
+    Extend(CheckedPlan),
+    Close,
+    Cancel,
+}
 
 /// A running run. Awaiting it gives the summary.
 #[derive(Debug)]

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use super::foreign_calls;
 use crate::backend::{CallClock, ToolBackend, ToolCall, ToolError, ToolOutput};
+use crate::run::Input;
 use crate::schedule::TaskId;
 
 /// The maximum time of a call that counts as immediate.
@@ -27,6 +28,16 @@ pub(crate) struct CompletedCall {
     pub(crate) task: TaskId,
     pub(crate) attempt: u32,
     pub(crate) result: Result<ToolOutput, ToolError>,
+}
+
+impl From<CompletedCall> for Input {
+    fn from(ended: CompletedCall) -> Self {
+        Self::AttemptEnded {
+            task: ended.task,
+            attempt: ended.attempt,
+            result: ended.result,
+        }
+    }
 }
 
 /// The time in which people were asked during the calls of one task.

@@ -1,6 +1,6 @@
 //! Expected durations of the parts of a plan, and the longest paths of its steps.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use planwright_core::check::{CheckedPlan, CheckedStep};
 use planwright_core::plan::{Action, Company, Step};
@@ -176,4 +176,33 @@ pub(crate) fn waves(count: usize, parallelism: u64) -> u64 {
 
 fn micros(duration: std::time::Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// The steps in topological order; in plan order on a tie.
+pub(super) fn in_order(steps: &[CheckedStep]) -> Vec<usize> {
+    let mut open: Vec<usize> = steps.iter().map(|step| step.first_waits.len()).collect();
+    let mut dependents = vec![Vec::new(); steps.len()];
+    for (index, step) in steps.iter().enumerate() {
+        for on in &step.first_waits {
+            if let Some(list) = dependents.get_mut(*on as usize) {
+                list.push(index);
+            }
+        }
+    }
+    let mut ready: BTreeSet<usize> = (0..steps.len())
+        .filter(|index| open.get(*index) == Some(&0))
+        .collect();
+    let mut order = Vec::with_capacity(steps.len());
+    while let Some(index) = ready.pop_first() {
+        order.push(index);
+        for dependent in dependents.get(index).into_iter().flatten() {
+            if let Some(count) = open.get_mut(*dependent) {
+                *count -= 1;
+                if *count == 0 {
+                    ready.insert(*dependent);
+                }
+            }
+        }
+    }
+    order
 }

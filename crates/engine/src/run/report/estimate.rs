@@ -17,7 +17,7 @@ use crate::durations::Durations;
 use crate::event::Address;
 use crate::forecast::{Job, JobId, Jobs, longest_paths, order_of_run};
 use crate::options::DEFAULT_COMPUTED_BYTES;
-use crate::run::report::cost_model::CostModel;
+use crate::run::report::cost_model::{CostModel, in_order};
 use crate::run::values::frame::{Frame, shared_slots};
 use crate::run::values::memory_budget::MemoryBudget;
 use crate::run::values::resolve::Scope;
@@ -350,35 +350,6 @@ impl JobBuilder<'_> {
         }
         path
     }
-}
-
-/// The steps in topological order; in plan order on a tie.
-fn in_order(steps: &[CheckedStep]) -> Vec<usize> {
-    let mut open: Vec<usize> = steps.iter().map(|step| step.first_waits.len()).collect();
-    let mut dependents = vec![Vec::new(); steps.len()];
-    for (index, step) in steps.iter().enumerate() {
-        for on in &step.first_waits {
-            if let Some(list) = dependents.get_mut(*on as usize) {
-                list.push(index);
-            }
-        }
-    }
-    let mut ready: BTreeSet<usize> = (0..steps.len())
-        .filter(|index| open.get(*index) == Some(&0))
-        .collect();
-    let mut order = Vec::with_capacity(steps.len());
-    while let Some(index) = ready.pop_first() {
-        order.push(index);
-        for dependent in dependents.get(index).into_iter().flatten() {
-            if let Some(count) = open.get_mut(*dependent) {
-                *count -= 1;
-                if *count == 0 {
-                    ready.insert(*dependent);
-                }
-            }
-        }
-    }
-    order
 }
 
 /// The value of the condition of `step`, if it is a literal.
