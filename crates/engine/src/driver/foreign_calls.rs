@@ -47,10 +47,7 @@ pub(crate) async fn request_decision(
 ) -> Decision {
     let decided = AssertUnwindSafe(async move { approver.decide(request).await }).catch_unwind();
     decided.await.unwrap_or_else(|panic| Decision::Reject {
-        because: Some(format!(
-            "whoever decides panicked: {}",
-            panic_message(&*panic)
-        )),
+        because: Some(format!("the approver panicked: {}", panic_message(&*panic))),
     })
 }
 

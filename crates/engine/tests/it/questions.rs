@@ -151,7 +151,7 @@ async fn whoever_panics_has_not_agreed() {
         let errors: Vec<String> = errors.map(ToString::to_string).collect();
         assert_eq!(
             errors,
-            ["the call was rejected: whoever decides panicked: `asks` is unknown"]
+            ["the call was rejected: the approver panicked: `asks` is unknown"]
         );
         assert_eq!(called.load(Ordering::SeqCst), 1);
     }

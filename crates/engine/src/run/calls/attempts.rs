@@ -124,7 +124,7 @@ impl Run {
                 attempt: data.attempts,
             })
         });
-        let error = ToolError::new(ErrorKind::Timeout, "the call was given up");
+        let error = ToolError::new(ErrorKind::Timeout, "the call was aborted");
         self.end_attempt(task, attempt, Some(error), effects);
     }
 

@@ -47,7 +47,7 @@ impl Scope<'_> {
                 Some(text) => Ok(ReadValue::plain(Value::Text(text))),
                 None => Err(fail(
                     ErrorKind::Reference,
-                    format!("nobody gave `{what}.{name}`"),
+                    format!("`{what}.{name}` has no value"),
                 )),
             },
             Source::Last => match self.last {
