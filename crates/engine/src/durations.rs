@@ -1,10 +1,10 @@
-//! How long calls take, learned from those that were made.
+//! Call durations, learned from earlier calls.
 //!
-//! Each tool has a decaying mean: what was seen lately counts most, and after [`HALF_LIFE`](crate::durations::HALF_LIFE) further calls an observation
-//! counts half. What is observed is the time from sending a call to its good answer, and nothing else: not the wait for
-//! a place, for a person or for the next attempt. A call that failed, timed out or was given up says how long a failure
-//! takes, which is no help in planning a success, so it is not counted; of a call that went well at its third attempt
-//! the third counts.
+//! Each tool has a decaying mean: recent observations weigh most, and after [`HALF_LIFE`](crate::durations::HALF_LIFE)
+//! further calls an observation counts half. An observation is the time from sending a call to its successful
+//! response. The wait for a free slot, for a person or for a retry does not count. Failed, timed-out and aborted calls
+//! are not counted: the duration of a failure does not help in planning a success. If a call succeeds at its third
+//! attempt, only the third counts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,41 +12,41 @@ use std::time::Duration;
 
 use planwright_core::Hashing;
 
-/// After how many further calls an observation counts half.
+/// The number of further calls after which an observation counts half.
 pub const HALF_LIFE: u32 = 8;
 
-/// The share of a new observation is one in this many: `(1 - 1/12)^8` is a half. The first observations count alike.
+/// The weight of a new observation is `1/SHARE`: `(1 - 1/12)^8` is a half. The first observations weigh alike.
 const SHARE: u32 = 12;
 
-/// What is known about how long calls take, tool by tool. Reading and learning cost the same however much is known.
+/// Call durations by tool. Reads and updates take constant time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Durations {
     servers: HashMap<Arc<str>, HashMap<Arc<str>, Learned, Hashing>, Hashing>,
-    /// Of all means, so that a typical one is at hand.
+    /// The sum of all means, for a typical value in constant time.
     sum: u128,
     tools: u32,
 }
 
-/// What is known about one tool.
+/// The learned durations of one tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Learned {
     /// The decaying mean.
     pub mean: Duration,
-    /// How far off the mean a call usually is, in a decaying mean as well.
+    /// The decaying mean of the distance from the mean.
     pub spread: Duration,
-    /// How many calls were seen.
+    /// The number of observed calls.
     pub calls: u64,
 }
 
 impl Durations {
-    /// Nothing is known.
+    /// Creates an empty set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes in that a call of `tool` at `server` went well and took this long.
+    /// Records that a call of `tool` at `server` succeeded after `took`.
     pub fn observe(&mut self, server: &Arc<str>, tool: &Arc<str>, took: Duration) {
-        // Nearly always the tool is known, and every call passes here.
+        // A fast path: nearly always the tool is known, and every call gets here.
         if let Some(learned) = self
             .servers
             .get_mut(server)
@@ -62,7 +62,7 @@ impl Durations {
         self.insert(server, tool, learned);
     }
 
-    /// Puts what is known about a tool in the place of what was.
+    /// Sets what is known about a tool.
     pub fn insert(&mut self, server: &Arc<str>, tool: &Arc<str>, learned: Learned) {
         let tools = self.servers.entry(Arc::clone(server)).or_default();
         match tools.insert(Arc::clone(tool), learned) {
@@ -72,28 +72,28 @@ impl Durations {
         self.sum = self.sum.saturating_add(learned.mean.as_nanos());
     }
 
-    /// What is known about a tool.
+    /// The learned durations of a tool.
     pub fn of(&self, server: &str, tool: &str) -> Option<Learned> {
         self.servers.get(server)?.get(tool).copied()
     }
 
-    /// How long a call of a tool is expected to take, where it is known.
+    /// The expected duration of a call, if the tool is known.
     pub fn expected(&self, server: &str, tool: &str) -> Option<Duration> {
         self.of(server, tool).map(|learned| learned.mean)
     }
 
-    /// The mean of all known tools: the best guess at an unknown one.
+    /// The mean of all known tools, as an estimate for unknown ones.
     pub fn typical(&self) -> Option<Duration> {
         let mean = self.sum.checked_div(u128::from(self.tools))?;
         Some(nanos(mean))
     }
 
-    /// Whether nothing is known.
+    /// Returns true if no tool is known.
     pub fn is_empty(&self) -> bool {
         self.tools == 0
     }
 
-    /// Everything that is known, sorted by server and tool.
+    /// All known tools, sorted by server and tool.
     pub fn tools(&self) -> Vec<(&Arc<str>, &Arc<str>, Learned)> {
         let mut all: Vec<_> = self
             .servers
@@ -110,7 +110,7 @@ impl Durations {
 }
 
 impl Learned {
-    /// What is known about a tool that takes just this long.
+    /// Creates an entry with a fixed duration.
     pub fn exactly(mean: Duration) -> Self {
         Self {
             mean,
@@ -119,13 +119,14 @@ impl Learned {
         }
     }
 
-    /// Whole nanoseconds throughout: what was learned is the same on every machine, and survives being written down.
+    /// Only whole nanoseconds are used, so the result is the same on every machine and survives serialization.
     fn observe(&mut self, took: Duration) {
         self.calls = self.calls.saturating_add(1);
         if self.calls == 1 {
             *self = Self::exactly(took);
             return;
         }
+        // The first observations weigh alike, or the very first one would dominate.
         let share = u128::from(self.calls).min(u128::from(SHARE));
         let off = self.mean.abs_diff(took);
         self.mean = towards(self.mean, took, share);
@@ -133,7 +134,7 @@ impl Learned {
     }
 }
 
-/// One part in `share` of the way from `old` to `new`.
+/// Moves from `old` one part in `share` of the way to `new`.
 fn towards(old: Duration, new: Duration, share: u128) -> Duration {
     let step = nanos(old.abs_diff(new).as_nanos() / share.max(1));
     if new < old {

@@ -1,4 +1,4 @@
-//! The engine: tools, options, and who decides, for as many runs as one likes.
+//! The engine: tools, options and an approver, shared by any number of runs.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,13 +7,12 @@ use tokio::sync::mpsc;
 
 use crate::approval::{Approver, Decision};
 use crate::backend::ToolBackend;
-use crate::dispatch::Dispatch;
+use crate::driver::{Driver, RunHandle};
 use crate::durations::Durations;
 use crate::event::StampedEvent;
-use crate::handle::RunHandle;
 use crate::options::RunOptions;
 use crate::run::RunSummary;
-use crate::start::Start;
+use crate::run_spec::Start;
 
 /// Runs plans over one set of tools.
 #[derive(Clone)]
@@ -33,8 +32,8 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// An engine that calls tools through `backend`. Calls that need a person's consent wait until somebody
-    /// [decides](Self::with_approver).
+    /// Creates an engine that calls tools through `backend`. Calls that need approval stay undecided until an
+    /// [approver](Self::with_approver) is set.
     pub fn new(backend: impl ToolBackend) -> Self {
         Self {
             backend: Arc::new(backend),
@@ -44,30 +43,30 @@ impl Engine {
         }
     }
 
-    /// Who decides about calls that need a person's consent.
+    /// Sets the approver of calls that need a person's consent.
     pub fn with_approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.approver = approver;
         self
     }
 
-    /// How runs go about their work. The engine goes on learning from the durations that the options bring.
+    /// Sets the options of runs. The engine continues to learn from the durations in the options.
     pub fn with_options(mut self, options: RunOptions) -> Self {
         self.durations = SharedDurations::new(options.durations.clone());
         self.options = options;
         self
     }
 
-    /// How long calls take: what the engine was given, and what it has learned in all its runs.
+    /// Call durations: those that the engine was configured with, and those learned in all its runs.
     pub fn durations(&self) -> Durations {
         self.durations.lock().clone()
     }
 
-    /// Starts a run of which nothing is kept, and gives its events as they happen. It must be called within a tokio
-    /// runtime with time enabled. Dropping the handle gives the run up.
+    /// Starts a run without a journal and returns its events as they happen. It must be called within a tokio runtime
+    /// with time enabled. Dropping the handle aborts the run.
     ///
     /// # Panics
     ///
-    /// Outside of a tokio runtime.
+    /// If called outside of a tokio runtime.
     pub fn start(
         &self,
         run: impl Into<Arc<str>>,
@@ -76,33 +75,34 @@ impl Engine {
         self.launch(Start::new(run, plan))
     }
 
-    /// Starts a run, or goes on with one, and gives its events as they happen. See [`start`](Self::start).
+    /// Starts or resumes a run and returns its events as they happen. See [`start`](Self::start).
     ///
-    /// A run that [must not start](Start::check) calls nothing, and its summary says why.
+    /// A run that [must not start](Start::check) calls nothing, and its summary has the reason.
     ///
     /// # Panics
     ///
-    /// Outside of a tokio runtime.
+    /// If called outside of a tokio runtime.
     pub fn launch(&self, start: Start) -> (RunHandle, mpsc::UnboundedReceiver<StampedEvent>) {
         let (sender, events) = mpsc::unbounded_channel();
-        let (wishes, heard) = mpsc::unbounded_channel();
+        let (command_sender, commands) = mpsc::unbounded_channel();
         let options = RunOptions {
+            // The run gets a copy, so what other runs learn meanwhile cannot change its decisions.
             durations: self.durations(),
             ..self.options.clone()
         };
         let is_cancelled = start.is_cancelled;
-        let (run, keeping) = start.open(options);
-        let dispatch = Dispatch::new(
+        let (run, journal) = start.open(options);
+        let driver = Driver::new(
             run,
-            keeping,
+            journal,
             Arc::clone(&self.backend),
             Arc::clone(&self.approver),
             self.durations.clone(),
             vec![sender],
-            heard,
+            commands,
         );
-        let task = tokio::spawn(dispatch.drive(is_cancelled));
-        (RunHandle::new(wishes, task), events)
+        let task = tokio::spawn(driver.drive(is_cancelled));
+        (RunHandle::new(command_sender, task), events)
     }
 
     /// Runs a plan to its end.
@@ -112,7 +112,8 @@ impl Engine {
         handle.await
     }
 }
-/// What an engine has learned in all its runs.
+
+/// Durations learned in all runs of an engine.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SharedDurations(Arc<Mutex<Durations>>);
 
@@ -122,7 +123,7 @@ impl SharedDurations {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Durations> {
-        // Nothing that may panic happens while it is held.
+        // Nothing panics while the lock is held, so a poisoned one is still consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! What happens in a run, as journal, terminal, web and gateway hear of it.
+//! Events of a run, for journal, terminal, web and gateway.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,12 +11,12 @@ use planwright_core::{StepId, Value};
 use crate::backend::ToolError;
 use crate::run::{RunStatus, SkipReason, StepStatus};
 
-/// Which step, in which instance, which item, which round, inside which other steps.
+/// The place of a step in a run: the step with its instance, item and round, and the steps whose plans contain it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Address {
-    /// The step of the enclosing plan that runs this step's plan, for a step of a plan inside the plan.
+    /// The step of the enclosing plan that runs this step's plan, if this is a step of an inner plan.
     pub inside: Option<Arc<Address>>,
-    /// The instance, where the plan runs for several.
+    /// The instance, if the plan runs for several.
     pub instance: Option<Arc<str>>,
     /// The step.
     pub step: StepId,
@@ -27,14 +27,14 @@ pub struct Address {
 }
 
 impl Address {
-    /// How many plans this step's plan is inside of.
+    /// The number of plans that enclose this step's plan.
     pub fn depth(&self) -> usize {
         self.inside.as_ref().map_or(0, |outer| outer.depth() + 1)
     }
 }
 
 impl Address {
-    /// The step of the run's own plan that this is, or is a part of.
+    /// The step of the run's own plan that contains this one, or is it.
     pub fn outermost(&self) -> &StepId {
         let mut at = self;
         while let Some(outer) = &at.inside {
@@ -45,7 +45,7 @@ impl Address {
 }
 
 impl Address {
-    /// The address of a whole step of the run's own plan.
+    /// Creates the address of a whole step of the run's own plan.
     pub fn of_step(step: StepId) -> Self {
         Self {
             inside: None,
@@ -56,8 +56,8 @@ impl Address {
         }
     }
 
-    /// The address with the ids as plans write them. Several addresses can have the same text: a step `a/b` and the step `b` of a plan
-    /// inside the step `a`.
+    /// The address with the ids as plans write them. It is ambiguous: a step `a/b` and the step `b` of a plan inside
+    /// the step `a` have the same text.
     fn unescaped(&self) -> String {
         let mut text = String::new();
         // Writing to a text cannot fail.
@@ -65,12 +65,12 @@ impl Address {
         text
     }
 
-    /// Finds the address that a person or a model names. An address whose [`Display`](fmt::Display) form is `text` comes first; if there is
-    /// none, the only one whose ids, written as the plan writes them, make up `text`.
+    /// Finds the address that a person or a model names. An address whose [`Display`](fmt::Display) form is `text`
+    /// comes first; if there is none, the only one whose unescaped form is `text`.
     ///
     /// # Errors
     ///
-    /// The addresses that `text` may mean, if these are several.
+    /// The candidates, if there are several.
     pub fn find<'a>(
         text: &str,
         known: impl IntoIterator<Item = &'a Self>,
@@ -80,6 +80,7 @@ impl Address {
             if address.to_string() == text {
                 return Ok(Some(address));
             }
+            // People write ids as the plan does, without escapes.
             if address.unescaped() == text && !similar.contains(&address) {
                 similar.push(address);
             }
@@ -91,7 +92,7 @@ impl Address {
         }
     }
 
-    /// The address behind a name and a slash.
+    /// The address appended to `name` and a slash.
     pub(crate) fn key_below(&self, name: &str) -> String {
         let mut key = String::with_capacity(name.len() + 1 + self.step.as_str().len());
         key.push_str(name);
@@ -120,7 +121,7 @@ impl Address {
     }
 }
 
-/// A name in which no sign of an address is left.
+/// Percent-encodes the characters that separate parts of an address.
 fn escaped(name: &str) -> Cow<'_, str> {
     let is_sign = |character: char| matches!(character, '%' | '/' | '@' | '[' | ']' | '#');
     if !name.contains(is_sign) {
@@ -138,24 +139,24 @@ fn escaped(name: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// The address as a text that no other address of any plan has: the characters that separate its parts (`/`, `@`, `[`, `]`, `#`) and `%`
-/// are percent-encoded in names.
+/// Formats the address as a text that no other address of any plan has: in names, the characters that separate its
+/// parts (`/`, `@`, `[`, `]`, `#`) and `%` are percent-encoded.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f, &escaped)
     }
 }
 
-/// Something that happened in a run, and when, counted from the run's start.
+/// An event of a run with its time.
 #[derive(Clone, Debug)]
 pub struct StampedEvent {
-    /// When, counted from the start of the run.
+    /// The time since the start of the run.
     pub at: Duration,
-    /// What.
+    /// The event.
     pub event: RunEvent,
 }
 
-/// Something that happened in a run.
+/// An event of a run.
 #[derive(Clone, Debug)]
 pub enum RunEvent {
     /// The run has begun.
@@ -166,102 +167,102 @@ pub enum RunEvent {
         plan: Option<Arc<str>>,
         /// The plan's digest.
         digest: Arc<str>,
-        /// How many steps it has.
+        /// The number of its steps.
         steps: usize,
     },
     /// Steps were added to the running plan.
     PlanExtended {
-        /// How many steps it has now.
+        /// The number of its steps.
         steps: usize,
     },
-    /// A step has begun, or an item or round of it.
+    /// A step, item or round has begun.
     StepStarted {
-        /// Which.
+        /// The step, item or round.
         at: Arc<Address>,
         /// The tool that it calls.
         tool: Option<Arc<str>>,
-        /// How many items it has, where it runs for each of a list.
+        /// The number of items, if it runs for each of a list.
         items: Option<u64>,
     },
     /// A call has been sent.
     AttemptStarted {
-        /// Which.
+        /// The step, item or round.
         at: Arc<Address>,
         /// The tool.
         tool: Arc<str>,
-        /// Which attempt, from 1.
+        /// The number of the attempt, from 1.
         attempt: u32,
         /// The arguments.
         args: Value,
     },
-    /// A call has been answered, or given up.
+    /// A call has been answered, or was aborted.
     AttemptEnded {
-        /// Which.
+        /// The step, item or round.
         at: Arc<Address>,
         /// The tool.
         tool: Arc<str>,
-        /// Which attempt, from 1.
+        /// The number of the attempt, from 1.
         attempt: u32,
-        /// Why it failed, if it did.
+        /// The error, if it failed.
         error: Option<ToolError>,
     },
-    /// There will be another attempt.
+    /// Another attempt is scheduled.
     RetryScheduled {
-        /// Which.
+        /// The step, item or round.
         at: Arc<Address>,
         /// The attempt that failed.
         attempt: u32,
-        /// The pause before the next.
+        /// The pause before the next attempt.
         pause: Duration,
     },
-    /// A person is asked whether a call may be made.
+    /// A person was asked to approve a call.
     ApprovalAsked {
-        /// Which.
+        /// The step, item or round.
         at: Arc<Address>,
         /// The tool.
         tool: Arc<str>,
         /// The arguments.
         args: Value,
     },
-    /// The answer.
+    /// A person has decided about a call.
     ApprovalDecided {
-        /// Which.
+        /// The step, item or round.
         at: Arc<Address>,
-        /// Whether the call may be made.
+        /// True if the call is allowed.
         approved: bool,
-        /// The arguments that it is made with instead.
+        /// The replacement arguments, if any.
         changed_args: Option<Value>,
     },
-    /// A call was not answered: its process died, its time was up, or its connection was lost. It may or may not have
-    /// happened, and a person must say what is to become of it.
+    /// The outcome of a call is unknown: its process died, its time was up, or its connection was lost. The call may
+    /// have happened, and a person must decide what follows.
     OutcomeUnknown {
-        /// Which.
+        /// The step, item or round.
         at: Arc<Address>,
         /// The tool.
         tool: Arc<str>,
         /// The arguments.
         args: Value,
     },
-    /// A step has ended, or an item or round of it.
+    /// A step, item or round has ended.
     StepEnded {
-        /// Which.
+        /// The step, item or round.
         at: Arc<Address>,
         /// The tool that it calls.
         tool: Option<Arc<str>>,
-        /// How.
+        /// The final status.
         status: StepStatus,
-        /// What it gave.
+        /// The output.
         output: Option<Value>,
-        /// Why it failed, if it did.
+        /// The error, if it failed.
         error: Option<ToolError>,
-        /// Why it did not run, if it did not.
+        /// The reason why it did not run, if it did not.
         reason: Option<SkipReason>,
-        /// How often its tool was called.
+        /// The number of calls of its tool.
         attempts: u32,
     },
     /// The run has ended.
     RunEnded {
-        /// How.
+        /// The final status.
         status: RunStatus,
     },
 }

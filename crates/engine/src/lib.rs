@@ -1,4 +1,4 @@
-//! How a checked plan *runs*.
+//! Execution of checked plans.
 //!
 //! The modules are listed in the order in which a run passes through them.
 #![warn(
@@ -19,74 +19,59 @@
     )
 )]
 
-/// How a run goes about its work.
+/// Options of runs.
 pub mod options;
 
-/// What a run is given from outside and tells nobody.
-mod confidential;
+/// Values of `env` and `secrets` references, redacted in everything that a run reports.
+mod secret_values;
 
-/// What keeps a run from running away: budgets, rates, what goes on without getting anywhere.
+/// Guards against runaway runs: budgets, rates, loops without progress.
 pub mod guard;
 
-/// The pure scheduler: which task may start when.
+/// The pure scheduler.
 pub mod schedule;
 
-/// How long calls take, learned from those that were made.
+/// Call durations, learned from earlier calls.
 pub mod durations;
 
-/// What will happen, as far as durations tell: the scheduler in virtual time.
+/// Forecasts: the scheduler in virtual time.
 pub mod forecast;
 
-/// One run: from steps to tasks, from references to values.
+/// The state machine of one run: from steps to tasks, from references to values.
 pub mod run;
 
-/// Decisions of people about calls.
+/// Approval of calls by people.
 pub mod approval;
 
-/// What a run begins with.
-pub mod start;
+/// The specification of a run to start or resume.
+pub mod run_spec;
 
-/// The engine: tools, options, and who decides, for as many runs as one likes.
+/// The engine: tools, options and an approver, shared by any number of runs.
 mod engine;
 
-/// What a caller holds of a run that goes on by itself.
-mod handle;
+/// The driver: the loop that feeds calls, timers, decisions and commands of the caller into a run.
+mod driver;
 
-/// The driver: one loop in which calls, timers and decisions meet.
-mod dispatch;
-
-/// The journal of a run that is driven, and the calls that wait for it.
-mod keeping;
-
-/// The questions that people have not answered.
-mod questions;
-
-/// The calls under way.
-mod calls;
-
-/// One attempt at one call.
-mod execute;
-
-/// What the engine asks of those who run tools, and what they answer.
+/// The interface to tools.
 pub mod backend;
 
-/// What happens in a run, as others hear of it.
+/// Events of a run, for its listeners.
 pub mod event;
 
-/// What a run remembers, so that it can go on later.
+/// The journal of a run, for resuming and replaying it.
 pub mod journal;
 
 pub use approval::{Approver, Decision};
 pub use backend::{
     Backends, ErrorKind, Functions, Sharable, ToolBackend, ToolCall, ToolError, ToolOutput,
 };
-pub use confidential::Confidential;
+pub use driver::{Canceller, RunHandle};
 pub use durations::Durations;
 pub use engine::Engine;
 pub use event::{RunEvent, StampedEvent};
 pub use guard::{Bound, Guards, Rate};
-pub use handle::{Canceller, RunHandle};
 pub use journal::{Journal, JournalError, MemoryJournal};
 pub use options::RunOptions;
 pub use run::{History, RunStatus, RunSummary, StepStatus};
-pub use start::{Start, StartError, is_run_id};
+pub use run_spec::{Start, StartError, is_run_id};
+pub use secret_values::Confidential;

@@ -1,4 +1,4 @@
-//! How a run goes about its work.
+//! Options of runs.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -7,83 +7,84 @@ use std::time::Duration;
 use planwright_core::expression::EvaluationLimits;
 
 use crate::approval::SealKey;
-use crate::confidential::Confidential;
 use crate::durations::Durations;
 use crate::guard::{Guards, WrittenMeter};
 use crate::schedule::Limits;
+use crate::secret_values::Confidential;
 
-/// What steps may compute, where nobody says otherwise.
-pub(crate) const COMPUTED_BYTES: usize = 1024 * 1024 * 1024;
+/// The default bound of computed bytes.
+pub(crate) const DEFAULT_COMPUTED_BYTES: usize = 1024 * 1024 * 1024;
 
 /// The settings of a run. The defaults are those of the command line.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// How many calls may be under way at the same time; 16 by default.
+    /// The limits on concurrent calls; 16 in total by default.
     pub limits: Limits,
-    /// Attempts in all, for steps that do not say otherwise; 1 by default.
+    /// The maximum number of attempts, for steps without their own; 1 by default.
     pub attempts: NonZeroU32,
-    /// The pause before the second attempt, 250 ms by default; it doubles from there, up to a minute, and varies by up to a fifth.
+    /// The pause before the second attempt, 250 ms by default. It doubles from there, up to a minute, and varies by up
+    /// to a fifth.
     pub retry_delay: Duration,
-    /// The time that one attempt may go without a sign of life, for steps without a limit of their own; a minute by default. Progress of
-    /// the tool restarts it, an open question to a person stops it. A backend may replace it by a limit of its own.
+    /// The time that one attempt may be inactive, for steps without a limit of their own; a minute by default.
+    /// Progress of the tool restarts it, an open question to a person pauses it. A backend may replace it by a limit
+    /// of its own.
     pub attempt_timeout: Option<Duration>,
-    /// The time that a step may take, for steps that do not say otherwise; any by default. Waiting for
-    /// a person's consent or answer does not count.
+    /// The time limit of a step, for steps without their own; none by default. Waiting for a person's consent or
+    /// answer does not count.
     pub step_timeout: Option<Duration>,
-    /// What the first failure means.
+    /// The policy for the first failure.
     pub on_failure: FailurePolicy,
-    /// Whether steps may still be added.
+    /// The completeness of the plan.
     pub arrival: Arrival,
-    /// Texts that no event and no summary may show: they stand as `[redacted]` there. Those shorter than
+    /// Texts that are replaced by `[redacted]` in events and summaries. Texts shorter than
     /// [`SHORTEST`](crate::run::SHORTEST) bytes are shown: they would blank out half of every message.
     pub secrets: Vec<Arc<str>>,
-    /// What the plan's references to `env` and `secrets` stand for, masked like `secrets`.
+    /// The values of the plan's references to `env` and `secrets`, redacted like `secrets`.
     pub confidential: Confidential,
-    /// The key that consent to calls with secrets is sealed with, from the store of the run. Without it, consent to such a call does
-    /// not outlive the process.
+    /// The key for sealing consent to calls with secrets, from the store of the run. Without it, consent to such a
+    /// call does not outlive the process.
     pub seal_key: Option<SealKey>,
-    /// How long calls are expected to take; what waits for a place starts accordingly. The outcome of a run does not
-    /// depend on it.
+    /// Expected call durations, for the order in which ready calls start. They do not affect the outcome of a run.
     pub durations: Durations,
-    /// What expressions may cost.
+    /// Cost limits of expressions.
     pub evaluation: EvaluationLimits,
-    /// The most bytes that steps may make of what they are given, 1 GiB by default: texts that are put together, new values of
-    /// expressions. It bounds memory as well; what tools give does not count.
+    /// The maximum number of bytes that steps may compute, 1 GiB by default: texts that are put together, new values
+    /// of expressions. It bounds memory as well; outputs of tools do not count.
     pub computed_bytes: usize,
-    /// The most tasks that a run may come to: steps, items, rounds, steps of inner plans; 200,000 by default. It bounds memory: items, rounds
-    /// and inner plans that would go beyond it fail. The plan's own steps count, and run in any case.
+    /// The maximum number of tasks: steps, items, rounds, steps of inner plans; 200,000 by default. It bounds memory:
+    /// items, rounds and inner plans that would exceed it fail. The plan's own steps count, but always run.
     pub max_tasks: usize,
-    /// How much the run may call, how long, how fast.
+    /// Bounds on calls, bytes, time and rates.
     pub guards: Guards,
-    /// Counts what the run writes, for readers outside of it.
+    /// The meter of written bytes, for readers outside of the run.
     pub meter: WrittenMeter,
 }
 
-/// What the first failure means for steps that do not depend on it.
+/// The policy for steps that do not depend on a failed one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FailurePolicy {
-    /// As the plan says.
+    /// The plan decides.
     #[default]
     AsPlan,
-    /// Nothing new starts.
+    /// The run starts nothing new.
     Stop,
 }
 
-/// Whether steps may still be added.
+/// The completeness of the plan when the run starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arrival {
-    /// No: the run ends with its last step.
+    /// The plan is complete: the run ends with its last step.
     #[default]
     Complete,
-    /// Yes: the run ends with its last step after [`RunHandle::close`](crate::RunHandle::close).
+    /// Steps may be added: the run ends with its last step after [`RunHandle::close`](crate::RunHandle::close).
     Growing,
-    /// Yes, and the plan is not whole before [`RunHandle::close`](crate::RunHandle::close): until then only steps start that
+    /// The plan is provisional until [`RunHandle::close`](crate::RunHandle::close): until then only steps start that
     /// [may start early](planwright_core::CheckedPlan::may_start_early). All others wait, whatever they depend on.
     Tentative,
 }
 
 impl RunOptions {
-    /// All texts that stand as `[redacted]` in what a run tells, but for the plan's own secret inputs.
+    /// All texts that are redacted in the run's reports, except the plan's own secret inputs.
     pub fn masked_texts(&self) -> Vec<Arc<str>> {
         let given = self.confidential.texts();
         self.secrets.iter().cloned().chain(given).collect()
@@ -105,7 +106,7 @@ impl Default for RunOptions {
             seal_key: None,
             durations: Durations::default(),
             evaluation: EvaluationLimits::default(),
-            computed_bytes: COMPUTED_BYTES,
+            computed_bytes: DEFAULT_COMPUTED_BYTES,
             max_tasks: 200_000,
             guards: Guards::default(),
             meter: WrittenMeter::default(),

@@ -1,21 +1,21 @@
-//! Why a step failed, and whether another attempt may help.
+//! Errors of tool calls and steps, with retry advice.
 
 use std::time::Duration;
 
 use planwright_core::Value;
 use serde::Serialize;
 
-/// A failed attempt, or a failed step.
+/// The error of an attempt or of a step.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolError {
-    /// What kind of failure it is.
+    /// The category of the failure.
     pub kind: ErrorKind,
-    /// What the other side said, or one clause of our own.
+    /// The tool's message, or one clause of the engine's own.
     pub message: String,
-    /// What else is known: a code, the tool's structured content. `null` where there is nothing.
+    /// Further data: a code, the tool's structured content. `null` if there is none.
     pub data: Value,
-    /// Whether another attempt may help, and when.
+    /// The advice on another attempt.
     pub retry: RetryAdvice,
 }
 
@@ -24,23 +24,23 @@ pub struct ToolError {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The tool said no.
+    /// The tool reported an error.
     Tool,
-    /// It took too long.
+    /// A time limit was exceeded.
     Timeout,
-    /// The server is not there, the connection was lost, or the answer cannot be read.
+    /// The server is not available, the connection was lost, or the response cannot be read.
     Unavailable,
-    /// A resolved argument does not fit the tool's schema.
+    /// A resolved argument does not match the tool's schema.
     Arguments,
-    /// A reference led nowhere.
+    /// A reference has no value.
     Reference,
-    /// A person said no.
+    /// A person rejected the call.
     Approval,
-    /// The policy forbids it.
+    /// The policy forbids the call.
     Policy,
-    /// A budget is used up.
+    /// A budget is exhausted.
     Budget,
-    /// A defect of ours.
+    /// An internal defect.
     Internal,
 }
 
@@ -61,23 +61,23 @@ impl ErrorKind {
     }
 }
 
-/// Whether another attempt may help.
+/// Advice on another attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RetryAdvice {
-    /// No.
+    /// Another attempt does not help.
     #[default]
     Never,
-    /// Only if a second call would do no harm, or the plan or the options ask for more than one attempt: whether this one
-    /// happened is unknown. A call that needed an approval is not sent again.
+    /// The call may have happened. It is retried only if a second call does no harm, or the plan or the options ask
+    /// for several attempts. A call that needed an approval is not sent again.
     Uncertain,
-    /// Yes, after the usual pause: the call did not happen.
+    /// The call did not happen; it may be retried after the usual pause.
     Again,
-    /// Yes, but not before this time has passed.
+    /// The call did not happen; it may be retried after this time at the earliest.
     After(Duration),
 }
 
 impl ToolError {
-    /// A failure of `kind` that another attempt would not mend.
+    /// Creates an error of `kind` that is not retried.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -87,7 +87,7 @@ impl ToolError {
         }
     }
 
-    /// The tool's own failure.
+    /// Creates an error that the tool itself reported.
     pub fn tool(message: impl Into<String>, data: Value) -> Self {
         Self {
             data,
@@ -95,7 +95,7 @@ impl ToolError {
         }
     }
 
-    /// A failure on the way to the tool: the call did not happen, and another attempt may mend it.
+    /// Creates an error of the connection to the tool: the call did not happen and may be retried.
     pub fn unavailable(message: impl Into<String>) -> Self {
         Self {
             retry: RetryAdvice::Again,
@@ -103,7 +103,8 @@ impl ToolError {
         }
     }
 
-    /// A call that was sent and has no answer that can be read, such as when the connection is lost: it may have happened.
+    /// Creates an error for a call that was sent but has no readable response, for example after a lost connection: it
+    /// may have happened.
     pub fn lost(message: impl Into<String>) -> Self {
         Self {
             retry: RetryAdvice::Uncertain,
@@ -111,18 +112,18 @@ impl ToolError {
         }
     }
 
-    /// Adds what else is known.
+    /// Sets the further data.
     pub fn with_data(mut self, data: Value) -> Self {
         self.data = data;
         self
     }
 
-    /// Whether another attempt may help.
+    /// Returns true if another attempt may help.
     pub fn is_retryable(&self) -> bool {
         self.retry != RetryAdvice::Never
     }
 
-    /// The tool's own code where it gave one, else the kind.
+    /// The tool's own error code if it gave one, otherwise the kind.
     pub fn code(&self) -> Value {
         match self.data.get("code") {
             Some(code) if !code.is_null() => code.clone(),
@@ -130,7 +131,7 @@ impl ToolError {
         }
     }
 
-    /// The failure as a value: `{"code", "message"}`.
+    /// The error as a value: `{"code", "message"}`.
     pub fn as_value(&self) -> Value {
         Value::object([
             ("code", self.code()),

@@ -1,6 +1,6 @@
-//! What the engine asks of those who run tools, and what they answer.
+//! The interface to tools: traits, calls, outputs and errors, with two simple backends.
 
-mod clock;
+mod call_clock;
 mod error;
 mod functions;
 mod output;
@@ -14,7 +14,7 @@ use planwright_core::{StepId, Tool, Value};
 
 pub use futures::future::BoxFuture;
 
-pub use clock::{CallClock, ClockPause};
+pub use call_clock::{CallClock, ClockPause};
 pub use error::{ErrorKind, RetryAdvice, ToolError};
 pub use functions::{Function, Functions, Sharable};
 pub use output::ToolOutput;
@@ -23,32 +23,31 @@ pub use simulated::{ScriptError, Simulated};
 
 /// Runs the tools of one server.
 ///
-/// Dropping the future that [`call`](ToolBackend::call) returned cancels the call: whoever implements this tells the
-/// other side so, and leaves nothing behind.
+/// Dropping the future that [`call`](ToolBackend::call) returned cancels the call: an implementation notifies the
+/// server and leaves nothing behind.
 pub trait ToolBackend: Send + Sync + 'static {
     /// Calls a tool once. The arguments have been validated against the tool's schema.
     ///
     /// # Errors
     ///
-    /// The tool's own failure, or why it could not be reached. [`ToolError::is_retryable`] says which of them
-    /// another attempt may mend.
+    /// The tool's own error, or the reason why it could not be reached. [`ToolError::is_retryable`] tells them apart.
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
 }
 
-/// One attempt at one call.
+/// An attempt at a call.
 #[derive(Clone)]
 pub struct ToolCall {
     /// The tool.
     pub tool: Arc<Tool>,
-    /// The arguments: an object.
+    /// The arguments, an object.
     pub args: Value,
-    /// The step that calls.
+    /// The calling step.
     pub step: StepId,
-    /// Which attempt this is, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
-    /// The same for every attempt at the same call of the same run, and for no other call.
+    /// A key shared by all attempts at the same call of the same run, and by no other call.
     pub idempotency_key: Arc<str>,
-    /// Measures the time that limits of the call apply to. Restarted by progress, paused by questions to people.
+    /// The clock that time limits of the call apply to. Progress restarts it, questions to people pause it.
     pub clock: CallClock,
 }
 

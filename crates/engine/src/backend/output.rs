@@ -1,4 +1,4 @@
-//! What a tool gave: a value, its text where it arrived as text, and whatever is neither.
+//! Tool outputs: a value, the original text if there was one, and other content.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use super::ToolError;
 /// The output of a successful call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutput {
-    /// The output as a value: what references read.
+    /// The output as a value, for references.
     pub value: Value,
-    /// The output letter by letter, where it arrived as one text and the value is not that text.
+    /// The verbatim text, if the output arrived as one text and the value differs from it.
     pub text: Option<Arc<str>>,
     /// Content blocks that are not text, such as images and resources, as MCP writes them.
     pub content: Vec<Value>,
-    /// The branch that the tool chose among the step's output alternatives, such as `state.wet`.
+    /// The output alternative of the step that the tool chose, such as `state.wet`.
     pub branch: Option<Arc<str>>,
 }
 
 impl ToolOutput {
-    /// An output that is just a value.
+    /// Creates an output that consists of a value only.
     pub fn value(value: Value) -> Self {
         Self {
             value,
@@ -28,8 +28,8 @@ impl ToolOutput {
         }
     }
 
-    /// An output that arrived as text. It is a value of its own where it is a JSON object or list;
-    /// any other text stays text, so that `02134` and `null` are not mistaken for something else.
+    /// Creates an output from a text. A JSON object or list becomes a value; any other text stays text, so `02134` and
+    /// `null` keep their type.
     pub fn text(text: impl Into<Arc<str>>) -> Self {
         let text = text.into();
         match parse_container(&text) {
@@ -44,13 +44,13 @@ impl ToolOutput {
 
     /// Reads an MCP `CallToolResult` (2026-07-28).
     ///
-    /// Structured content is the value. Without it, one text block is read by the rule of [`ToolOutput::text`],
-    /// several are joined by line breaks, and blocks without any text are the value themselves.
+    /// Structured content is the value. Without it, one text block is read as in [`ToolOutput::text`], several are
+    /// joined by line breaks, and blocks without any text are the value themselves.
     ///
     /// # Errors
     ///
-    /// The tool's own failure where the result says `isError`: its message is the tool's text. A result whose `isError` is
-    /// neither true nor false says neither that the call went well nor that it did not happen.
+    /// The tool's own error if the result says `isError`, with the tool's text as its message. If `isError` is neither
+    /// true nor false, the outcome of the call is unknown.
     pub fn from_call_result(result: &Value) -> Result<Self, ToolError> {
         let blocks = result
             .get("content")
@@ -66,13 +66,14 @@ impl ToolOutput {
                 _ => others.push(block.clone()),
             }
         }
-        // Some servers write `null` for what they do not have.
+        // Some servers write `null` for absent fields.
         let structured = result
             .get("structuredContent")
             .filter(|structured| !structured.is_null());
         match result.get("isError") {
             Some(Value::Bool(true)) => return Err(failure(&texts, structured)),
             None | Some(Value::Null | Value::Bool(false)) => {}
+            // Neither success nor failure may be assumed.
             Some(other) => {
                 return Err(ToolError::lost(format!(
                     "the tool's result cannot be read: its `isError` is a {}",
@@ -81,6 +82,7 @@ impl ToolOutput {
             }
         }
         let mut output = match (structured, texts.as_slice()) {
+            // Servers repeat structured content as text for older clients. Parameters that take text get it verbatim.
             (Some(value), [text]) => Self {
                 value: value.clone(),
                 text: Some(Arc::clone(text)),
@@ -106,6 +108,7 @@ fn text_of(value: &Value) -> Option<Arc<str>> {
 
 fn parse_container(text: &str) -> Option<Value> {
     let trimmed = text.trim_start();
+    // Only containers are unambiguous; `02134` or `null` may well be meant as text.
     if !trimmed.starts_with(['{', '[']) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Sends each call to the backend of its server.
+//! Routing of calls to the backend of each server.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,30 +9,30 @@ use planwright_core::Hashing;
 
 use super::{ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
 
-/// Backends by server name: itself a backend.
+/// Backends by server name; a backend itself.
 #[derive(Clone, Default)]
 pub struct Backends {
     by_server: HashMap<Arc<str>, Arc<dyn ToolBackend>, Hashing>,
 }
 
 impl Backends {
-    /// Without any server.
+    /// Creates a router without servers.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sends the calls to `server` to `backend`.
+    /// Routes the calls of `server` to `backend`.
     pub fn with(mut self, server: impl Into<Arc<str>>, backend: impl ToolBackend) -> Self {
         self.add(server, Arc::new(backend));
         self
     }
 
-    /// Sends the calls to `server` to `backend`.
+    /// Routes the calls of `server` to `backend`.
     pub fn add(&mut self, server: impl Into<Arc<str>>, backend: Arc<dyn ToolBackend>) {
         self.by_server.insert(server.into(), backend);
     }
 
-    /// Adds the servers of `other`; of two with one name, the other's.
+    /// Adds the servers of `other`, which replace servers of the same name.
     pub fn join(&mut self, other: Backends) {
         self.by_server.extend(other.by_server);
     }

@@ -1,18 +1,18 @@
-//! Jobs that wait for each other, each with the time that it takes.
+//! Jobs that wait for each other, with their durations.
 
 use std::sync::Arc;
 
 /// The position of a job.
 pub type JobId = u32;
 
-/// One job. Times are in microseconds, as the scheduler's ranks are.
+/// A job. Times are in microseconds, as the scheduler's ranks are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Job {
-    /// How long it takes.
+    /// The duration.
     pub takes: u64,
-    /// Which of the [lanes](Jobs::lane) it needs a place in. A job without one needs none: a gate that others meet at.
+    /// The [lane](Jobs::lane) that it needs a slot of. A job without one needs none: it is a barrier for others.
     pub lane: Option<u32>,
-    /// Whether nothing else may be under way meanwhile.
+    /// True if no other job may run at the same time.
     pub alone: bool,
 }
 
@@ -25,12 +25,12 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// No jobs.
+    /// Creates an empty set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The lane of calls of `tool` at `server`; limits go by these names.
+    /// The lane for calls of `tool` at `server`. Limits refer to these names.
     pub fn lane(&mut self, server: &Arc<str>, tool: &Arc<str>) -> u32 {
         let known = self
             .lanes
@@ -43,7 +43,7 @@ impl Jobs {
         u32::try_from(index).unwrap_or(u32::MAX)
     }
 
-    /// Adds a job that waits for others, which may be added later. Jobs that wait for each other in a circle never start.
+    /// Adds a job that waits for others, which may be added later. Jobs on a cycle never start.
     pub fn add(&mut self, job: Job, waits: Vec<JobId>) -> JobId {
         let id = self.next_id();
         self.all.push(job);
@@ -51,17 +51,17 @@ impl Jobs {
         id
     }
 
-    /// The position that the next job will get.
+    /// The position of the next job.
     pub fn next_id(&self) -> JobId {
         JobId::try_from(self.all.len()).unwrap_or(JobId::MAX)
     }
 
-    /// How many there are.
+    /// The number of jobs.
     pub fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no jobs.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -71,22 +71,22 @@ impl Jobs {
         &self.all
     }
 
-    /// For each job those that it waits for.
+    /// The jobs that each job waits for.
     pub fn waits(&self) -> &[Vec<JobId>] {
         &self.waits
     }
 
-    /// Server and tool of each lane.
+    /// The server and the tool of each lane.
     pub fn lanes(&self) -> &[(Arc<str>, Arc<str>)] {
         &self.lanes
     }
 
-    /// How long each job takes.
+    /// The duration of each job.
     pub fn times(&self) -> Vec<u64> {
         self.all.iter().map(Job::time).collect()
     }
 
-    /// The same jobs, of which each takes as long as `change` says.
+    /// The same jobs with each duration mapped by `change`.
     pub fn with_times(&self, mut change: impl FnMut(u64) -> u64) -> Self {
         let mut changed = self.clone();
         for job in &mut changed.all {
@@ -95,7 +95,7 @@ impl Jobs {
         changed
     }
 
-    /// The same jobs backwards: each waits for those that waited for it.
+    /// The same jobs with reversed dependencies.
     pub fn reversed(&self) -> Self {
         Self {
             waits: self.dependents(),
@@ -103,9 +103,10 @@ impl Jobs {
         }
     }
 
-    /// The same jobs level by level: none starts before all of the level above have ended. Behind the jobs stands a gate
-    /// for each level.
+    /// The same jobs level by level: none starts before all jobs of the level above have ended. One barrier job for
+    /// each level is appended.
     pub fn with_barriers(&self) -> Self {
+        // With equal weights, the longest path to a job is its level.
         let levels = crate::schedule::ranks(&vec![1; self.len()], &self.dependents());
         let mut by_level: Vec<Vec<JobId>> = Vec::new();
         for (id, level) in (0..self.next_id()).zip(&levels) {
@@ -133,7 +134,7 @@ impl Jobs {
         jobs
     }
 
-    /// For each job those that wait for it.
+    /// The jobs that wait for each job.
     pub(super) fn dependents(&self) -> Vec<Vec<JobId>> {
         let mut dependents = vec![Vec::new(); self.len()];
         for (id, waits) in (0..).zip(&self.waits) {
@@ -148,7 +149,7 @@ impl Jobs {
 }
 
 impl Job {
-    /// No call is quicker than a microsecond, so that of two at the same time it is plain which comes first.
+    /// The duration, at least one microsecond for a call, so two calls never start and end at the same time.
     pub(super) fn time(&self) -> u64 {
         match self.lane {
             Some(_) => self.takes.max(1),

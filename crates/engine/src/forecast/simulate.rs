@@ -9,27 +9,27 @@ use crate::schedule::{
     AttemptEnd, CallTerms, Command, Event, LaneId, Limits, Prepared, Scheduler, TaskId,
 };
 
-/// Which of several jobs that may start does.
+/// The order in which ready jobs start.
 #[derive(Clone, Copy, Debug)]
 pub enum Order<'a> {
-    /// The one with the highest rank; of equal ones the one that was written first.
+    /// The highest rank first; the job added first on a tie.
     Ranked(&'a [u64]),
-    /// The one that could have started first; of those the one that was written first.
+    /// The job that became ready first; the job added first on a tie.
     FirstCome,
 }
 
-/// When each job starts and ends, in microseconds.
+/// The start and the end of each job, in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
-    /// When each job starts, by position.
+    /// The start of each job, by position.
     pub starts: Vec<u64>,
-    /// When each job ends, by position.
+    /// The end of each job, by position.
     pub ends: Vec<u64>,
-    /// When the last one ends.
+    /// The end of the last job.
     pub makespan: u64,
 }
 
-/// Runs `jobs` under `limits` in virtual time. Costs `O((jobs + waits) log jobs)`.
+/// Runs `jobs` under `limits` in virtual time. Takes `O((jobs + waits) log jobs)`.
 pub fn simulate(jobs: &Jobs, limits: &Limits, order: Order<'_>) -> Timeline {
     let mut simulation = Simulation::new(jobs, limits, order);
     simulation.run();
@@ -42,7 +42,7 @@ struct Simulation<'a> {
     scheduler: Scheduler,
     lanes: Vec<LaneId>,
     now: u64,
-    under_way: BinaryHeap<Reverse<(u64, TaskId)>>,
+    in_flight: BinaryHeap<Reverse<(u64, TaskId)>>,
     queue: VecDeque<Command>,
     scratch: Vec<Command>,
     timeline: Timeline,
@@ -62,7 +62,7 @@ impl<'a> Simulation<'a> {
             scheduler,
             lanes,
             now: 0,
-            under_way: BinaryHeap::new(),
+            in_flight: BinaryHeap::new(),
             queue: VecDeque::new(),
             scratch: Vec::new(),
             timeline: Timeline {
@@ -82,40 +82,48 @@ impl<'a> Simulation<'a> {
             self.scheduler.add(None, rank);
         }
         let mut on = Vec::new();
+        // All jobs have been added, so waits may refer to later ones.
         for (id, waits) in (0..).zip(self.jobs.waits()) {
             on.clear();
             on.extend(waits.iter().copied().map(TaskId));
             self.scheduler.start(TaskId(id), &on, &mut self.scratch);
             self.queue.extend(self.scratch.drain(..));
         }
-        self.carry_out();
-        while let Some(Reverse((at, _))) = self.under_way.peek().copied() {
+        self.execute_commands();
+        while let Some(Reverse((at, _))) = self.in_flight.peek().copied() {
             self.now = at;
-            while let Some(Reverse((end, task))) = self.under_way.peek().copied()
+            // All jobs that end at this time release their slots before anything starts.
+            while let Some(Reverse((end, task))) = self.in_flight.peek().copied()
                 && end == at
             {
-                self.under_way.pop();
+                self.in_flight.pop();
                 self.end(task);
             }
-            self.carry_out();
+            self.execute_commands();
         }
         self.timeline.makespan = self.timeline.ends.iter().copied().max().unwrap_or(0);
     }
 
-    /// Carries out what is wanted, then starts whatever may start, until nothing is left to do at this time.
-    fn carry_out(&mut self) {
+    /// Executes commands and starts ready jobs until nothing is left to do at the current time.
+    fn execute_commands(&mut self) {
         loop {
             while let Some(command) = self.queue.pop_front() {
                 match command {
                     Command::Prepare(task) => self.prepare(task),
                     Command::Call { task, .. } => self.begin(task),
-                    Command::Close(task) => self.tell(Event::Closed(task)),
+                    Command::Close(task) => self.notify(Event::Closed(task)),
                     Command::Settled(task, _) => {
                         if let Some(end) = self.timeline.ends.get_mut(task.0 as usize) {
                             *end = self.now;
                         }
                     }
-                    _ => {}
+                    // Jobs need no approval and do not fail, and their groups have no children.
+                    Command::Ask(_)
+                    | Command::Abort { .. }
+                    | Command::RetryLater { .. }
+                    | Command::SetTimer { .. }
+                    | Command::ClearTimer(..)
+                    | Command::ChildSettled { .. } => {}
                 }
             }
             self.scheduler.start_ready(&mut self.scratch);
@@ -136,6 +144,7 @@ impl<'a> Simulation<'a> {
         let prepared = match lane {
             Some(lane) => {
                 if matches!(self.order, Order::FirstCome) {
+                    // The earlier a job becomes ready, the higher it ranks.
                     self.scheduler.rank_as(task, u64::MAX - self.now);
                 }
                 Prepared::Call(CallTerms {
@@ -149,23 +158,25 @@ impl<'a> Simulation<'a> {
                     retry_uncertain: false,
                 })
             }
+            // A barrier needs no event of its own.
             None if job.takes == 0 => {
                 self.set_start(task);
                 Prepared::Done
             }
             None => {
                 self.begin(task);
+                // A group without children takes no slot.
                 Prepared::Group(None)
             }
         };
-        self.tell(Event::Prepared(task, prepared));
+        self.notify(Event::Prepared(task, prepared));
     }
 
     fn begin(&mut self, task: TaskId) {
         self.set_start(task);
         if let Some(job) = self.jobs.jobs().get(task.0 as usize) {
             let end = self.now.saturating_add(job.time());
-            self.under_way.push(Reverse((end, task)));
+            self.in_flight.push(Reverse((end, task)));
         }
     }
 
@@ -187,17 +198,17 @@ impl<'a> Simulation<'a> {
         } else {
             Event::Sealed(task)
         };
-        self.tell(event);
+        self.notify(event);
     }
 
-    fn tell(&mut self, event: Event) {
+    fn notify(&mut self, event: Event) {
         self.scheduler.handle(event, &mut self.scratch);
         self.queue.extend(self.scratch.drain(..));
     }
 }
 
 impl Timeline {
-    /// Ranks by which the same timeline comes about again: how long before the end of all a job starts.
+    /// Ranks that reproduce the timeline: the time from the start of each job to the end of all.
     pub fn as_ranks(&self) -> Vec<u64> {
         self.starts
             .iter()
@@ -205,7 +216,7 @@ impl Timeline {
             .collect()
     }
 
-    /// When a job ends.
+    /// The end of a job.
     pub fn end(&self, job: JobId) -> u64 {
         self.ends.get(job as usize).copied().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! Any jobs: the bounds hold, and looking ahead never makes it worse.
+//! Properties for any jobs: the bounds hold, and the optimization never makes the makespan worse.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ fn wide(width: usize) -> Limits {
     }
 }
 
-/// Enough that looking for a better order is worth its effort.
+/// A unit long enough to make the optimization worthwhile.
 const SECOND: u64 = 1_000_000;
 
 /// Makespans are in `unit`s.
@@ -54,7 +54,7 @@ fn orders_differ_where_they_should() {
     // A short job before a long one, beside a long one before a short one: only a barrier waits.
     let crossed = jobs(&[1, 9, 9, 1], &[&[], &[], &[0], &[1]]);
     check(&crossed, 2, 18, 10, 10, 1);
-    // The chain was written last, so whoever comes first holds it up.
+    // The chain was written last, so first come, first served delays it.
     let late = jobs(&[4, 4, 4, 4, 8], &[&[], &[], &[], &[], &[3]]);
     check(&late, 2, 16, 16, 12, 1);
 }
@@ -71,7 +71,7 @@ fn jobs_change_places_where_that_is_worth_it() {
         6,
         SECOND,
     );
-    // Of microseconds there is less to gain than looking would cost.
+    // Microseconds are less to gain than the search would cost.
     check(&packed, 2, 7, 7, 7, 1);
 }
 
@@ -82,11 +82,11 @@ fn a_run_looks_ahead_where_that_is_worth_it() {
     };
     let packed = |unit: u64| jobs(&[3, 3, 2, 2, 2], &[]).with_times(|takes| takes * unit);
     check(&packed(SECOND), Found::Search);
-    assert!(is_foreseen(&packed(1000)));
-    assert!(!is_foreseen(&packed(100)));
+    assert!(is_worth_optimizing(&packed(1000)));
+    assert!(!is_worth_optimizing(&packed(100)));
     let mut many = packed(100_000 * SECOND);
     assert_eq!(foresee(&many, &wide(2)).found, Found::Search);
-    while many.len() <= FORESEEN_JOBS {
+    while many.len() <= MAX_OPTIMIZED_JOBS {
         many.add(Job::default(), Vec::new());
     }
     check(&many, Found::LongestPath);
@@ -94,12 +94,12 @@ fn a_run_looks_ahead_where_that_is_worth_it() {
 
 #[test]
 fn much_to_gain_is_not_looked_for_forever() {
-    // What cannot be reached: of nine long ones, one comes alone at the end, whatever the others do.
+    // The bound cannot be reached: of nine long jobs, one always runs alone at the end.
     let alike = jobs(&[1000 * SECOND; 9], &[]);
     let first = foresee(&alike, &wide(8));
     assert_eq!(first.timeline.makespan, 2000 * SECOND);
     assert_eq!(first.found, Found::LongestPath);
-    // The longest times that there are, and jobs without a place among them.
+    // The longest possible times, with jobs that need no slot among them.
     let mut endless = jobs(&[u64::MAX; 4], &[&[], &[0], &[], &[]]);
     let gate = Job {
         takes: u64::MAX,
@@ -124,7 +124,7 @@ fn bounds_see_what_cannot_be_cut() {
 }
 
 prop_compose! {
-    /// Jobs of several tools, of which each waits for some before it; as many as the size says.
+    /// Random jobs of several tools, each waiting for some of those before it; `size` jobs.
     fn any_jobs()(size in 1_usize..30)(
         times in prop::collection::vec(0_u64..50, size),
         tools in prop::collection::vec(0_u8..3, size),

@@ -1,34 +1,34 @@
-//! The guard of one run: what was taken of each bound.
+//! The guard of one run: usage counted against each bound.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::{Hashing, Tool, Value};
 
-use super::fingerprint::{Fingerprint, Fingerprints};
-use super::guards::{Bound, Guards};
-use super::rate::Gate;
-use super::refusal::{Kind, refusal};
-use super::size::bytes_of;
+use super::guards::{Bound, GuardKind, Guards, guard_error};
+use super::rate::RateLimiter;
+use super::written::output_size;
 use crate::backend::{ToolError, ToolOutput};
 
-/// What a run has taken of its bounds, without clock and without IO.
+/// The usage of a run, counted against its bounds. It reads no clock and does no IO.
 #[derive(Clone, Debug)]
 pub(crate) struct Guard {
     guards: Guards,
     calls: u64,
-    /// In the order of the bounds.
+    /// The number of calls for each bound in `guards.tools`.
     tools: Vec<u64>,
     servers: Vec<u64>,
     bytes: u64,
     failures: u64,
-    fingerprints: Fingerprints,
-    same: HashMap<Fingerprint, u64, Hashing>,
-    gates: HashMap<Arc<str>, Gate, Hashing>,
-    /// How far the clock of the gates is ahead of the run's, which stands still while no process drives the run.
+    fingerprints: CallHasher,
+    repeated_calls: HashMap<CallDigest, u64, Hashing>,
+    rate_limiters: HashMap<Arc<str>, RateLimiter, Hashing>,
+    /// The time by which the clock of the rate limits is ahead of the run's clock, which stands still while no process
+    /// drives the run.
     paused: Duration,
-    /// Why nothing new is called any more.
+    /// The error that ended all further calls.
     closed: Option<ToolError>,
     is_idle: bool,
 }
@@ -42,10 +42,10 @@ impl Guard {
             servers: vec![0; guards.servers.len()],
             bytes: 0,
             failures: 0,
-            fingerprints: Fingerprints::default(),
-            same: HashMap::default(),
-            gates: rates
-                .map(|(server, rate)| (Arc::clone(server), Gate::new(rate.most)))
+            fingerprints: CallHasher::default(),
+            repeated_calls: HashMap::default(),
+            rate_limiters: rates
+                .map(|(server, rate)| (Arc::clone(server), RateLimiter::new(rate.most)))
                 .collect(),
             paused: Duration::ZERO,
             closed: None,
@@ -54,13 +54,14 @@ impl Guard {
         }
     }
 
-    /// Whether nothing is bounded, so that it lets every call through.
+    /// Returns true if nothing is bounded, so every call is admitted.
     pub(crate) fn is_idle(&self) -> bool {
         self.is_idle
     }
 
-    /// Whether a call of `tool` would be refused now, whatever its arguments are.
-    pub(crate) fn look(&self, tool: &Tool) -> Result<(), ToolError> {
+    /// Checks the budgets that do not depend on arguments.
+    pub(crate) fn check(&self, tool: &Tool) -> Result<(), ToolError> {
+        // A closed guard refuses everything, whatever the budgets say.
         if let Some(error) = &self.closed {
             return Err(error.clone());
         }
@@ -69,7 +70,7 @@ impl Guard {
         {
             let (calls, place) = (calls(bound.most), &bound.set_in);
             let message = format!("the run has made {calls}, the most that `{place}` allows");
-            return Err(bound.refuses(Kind::Calls, message));
+            return Err(bound.error(GuardKind::Calls, message));
         }
         for ((pattern, bound), taken) in self.guards.tools.iter().zip(&self.tools) {
             if *taken >= bound.most && pattern.covers(tool) {
@@ -77,7 +78,7 @@ impl Guard {
                 let message = format!(
                     "the run has made {calls} of `{pattern}`, the most that `{place}` allows"
                 );
-                return Err(bound.refuses(Kind::ToolCalls, message));
+                return Err(bound.error(GuardKind::ToolCalls, message));
             }
         }
         for ((server, bound), taken) in self.guards.servers.iter().zip(&self.servers) {
@@ -86,15 +87,15 @@ impl Guard {
                 let message = format!(
                     "the run has made {calls} of the server `{server}`, the most that `{place}` allows"
                 );
-                return Err(bound.refuses(Kind::ServerCalls, message));
+                return Err(bound.error(GuardKind::ServerCalls, message));
             }
         }
         Ok(())
     }
 
-    /// Whether a call that would have to wait for its server's rate would be refused as the same call again: it takes no turn of
-    /// the others then.
-    pub(crate) fn look_at_same(
+    /// Refuses a call that repeats an earlier one too often before it waits for its server's rate limit, so it takes
+    /// no slot from others.
+    pub(crate) fn check_repetition(
         &self,
         tool: &Tool,
         args: &Value,
@@ -103,27 +104,30 @@ impl Guard {
         let Some(bound) = &self.guards.same_call else {
             return Ok(());
         };
-        if attempt > 1 || !self.gates.contains_key(&tool.server) {
+        // Retries are no repetitions, and without a rate limit there is no wait to save.
+        if attempt > 1 || !self.rate_limiters.contains_key(&tool.server) {
             return Ok(());
         }
-        match self.same.get(&self.fingerprints.of(tool, args)) {
-            Some(seen) if *seen >= bound.most => Err(too_often(tool, bound)),
+        match self.repeated_calls.get(&self.fingerprints.of(tool, args)) {
+            Some(seen) if *seen >= bound.most => Err(repetition_error(tool, bound)),
             _ => Ok(()),
         }
     }
 
-    /// How long a call of `tool` has to wait for its server's rate; nothing where it may be sent now, which counts.
-    pub(crate) fn wait(
+    /// The time that a call of `tool` has to wait for its server's rate limit; `None` if it may be sent now, which
+    /// counts it as sent.
+    pub(crate) fn rate_delay(
         &mut self,
         tool: &Tool,
         now: Duration,
         has_waited: bool,
     ) -> Option<Duration> {
-        let gate = self.gates.get_mut(&tool.server)?;
-        gate.pass(now.saturating_add(self.paused), has_waited)
+        let limiter = self.rate_limiters.get_mut(&tool.server)?;
+        limiter.acquire(now.saturating_add(self.paused), has_waited)
     }
 
-    /// Counts calls of earlier processes for the rates of their servers. The times are those of a clock that is `paused` ahead of the run's.
+    /// Counts calls of earlier processes for the rate limits. The times are of a clock that is `paused` ahead of the
+    /// run's.
     pub(crate) fn restore_rates<'a>(
         &mut self,
         paused: Duration,
@@ -131,35 +135,36 @@ impl Guard {
     ) {
         self.paused = paused;
         for (sent, server) in calls {
-            if let Some(gate) = self.gates.get_mut(server) {
-                gate.restore(sent);
+            if let Some(limiter) = self.rate_limiters.get_mut(server) {
+                limiter.restore(sent);
             }
         }
     }
 
-    /// Whether some server's rate is bounded.
+    /// Returns true if a server has a rate limit.
     pub(crate) fn has_rates(&self) -> bool {
-        !self.gates.is_empty()
+        !self.rate_limiters.is_empty()
     }
 
-    /// Takes one call out of every budget that it counts for; none of them where one is used up. Only the first attempt at
-    /// a call may be the same call again.
+    /// Takes one call from every budget that it counts for, or from none if one is exhausted. Only a first attempt can
+    /// count as a repeated call.
     pub(crate) fn reserve(
         &mut self,
         tool: &Tool,
         args: &Value,
         attempt: u32,
     ) -> Result<(), ToolError> {
-        self.look(tool)?;
+        // All checks come before any count, so a refused call takes nothing.
+        self.check(tool)?;
         if attempt <= 1 {
-            self.note_same(tool, args)?;
+            self.count_repetition(tool, args)?;
         }
         self.count(tool);
         Ok(())
     }
 
-    /// Counts a call of an earlier process, and what it gave. What comes to too much ends it, as it did then.
-    pub(crate) fn recall(
+    /// Counts a call of an earlier process and its output. An exceeded budget ends further calls, as it did then.
+    pub(crate) fn restore_call(
         &mut self,
         tool: &Tool,
         args: &Value,
@@ -168,21 +173,22 @@ impl Guard {
     ) {
         if attempt <= 1 && self.guards.same_call.is_some() {
             let fingerprint = self.fingerprints.of(tool, args);
-            *self.same.entry(fingerprint).or_default() += 1;
+            *self.repeated_calls.entry(fingerprint).or_default() += 1;
         }
         self.count(tool);
         if let Some(output) = output.filter(|_| self.guards.output_bytes.is_some()) {
-            self.bytes = self.bytes.saturating_add(bytes_of(output));
+            self.bytes = self.bytes.saturating_add(output_size(output));
         }
-        if let Err(error) = self.bears_recalled() {
+        if let Err(error) = self.check_restored_outputs() {
             self.close(error);
         }
     }
 
-    /// Whether all that earlier processes were given is within the bound. Of this process nothing is counted that is not.
-    pub(crate) fn bears_recalled(&self) -> Result<(), ToolError> {
+    /// Checks that the outputs restored from earlier processes are within the bound. Outputs of this process that
+    /// exceed it are never counted.
+    pub(crate) fn check_restored_outputs(&self) -> Result<(), ToolError> {
         match &self.guards.output_bytes {
-            Some(bound) if self.bytes > bound.most => Err(too_much(bound)),
+            Some(bound) if self.bytes > bound.most => Err(output_error(bound)),
             _ => Ok(()),
         }
     }
@@ -197,20 +203,20 @@ impl Guard {
         }
     }
 
-    fn note_same(&mut self, tool: &Tool, args: &Value) -> Result<(), ToolError> {
+    fn count_repetition(&mut self, tool: &Tool, args: &Value) -> Result<(), ToolError> {
         let Some(bound) = &self.guards.same_call else {
             return Ok(());
         };
         let fingerprint = self.fingerprints.of(tool, args);
-        let seen = self.same.entry(fingerprint).or_default();
+        let seen = self.repeated_calls.entry(fingerprint).or_default();
         if *seen >= bound.most {
-            return Err(too_often(tool, bound));
+            return Err(repetition_error(tool, bound));
         }
         *seen += 1;
         Ok(())
     }
 
-    /// Notes how an attempt has ended.
+    /// Counts the result of an attempt.
     pub(crate) fn ended(&mut self, failed: bool) {
         self.failures = if failed { self.failures + 1 } else { 0 };
         if let Some(bound) = &self.guards.failures_in_a_row
@@ -222,19 +228,19 @@ impl Guard {
                 calls(self.failures),
                 bound.set_in
             );
-            let error = bound.refuses(Kind::FailuresInARow, message);
+            let error = bound.error(GuardKind::FailuresInARow, message);
             self.close(error);
         }
     }
 
-    /// Counts the bytes of an output. One that does not fit any more fails, and nothing new is called then.
-    pub(crate) fn take_in(&mut self, output: &ToolOutput) -> Result<(), ToolError> {
+    /// Counts the bytes of an output. If they exceed the bound, the step fails and nothing new is called.
+    pub(crate) fn count_output(&mut self, output: &ToolOutput) -> Result<(), ToolError> {
         let Some(bound) = &self.guards.output_bytes else {
             return Ok(());
         };
-        let bytes = self.bytes.saturating_add(bytes_of(output));
+        let bytes = self.bytes.saturating_add(output_size(output));
         if bytes > bound.most {
-            let error = too_much(bound);
+            let error = output_error(bound);
             self.close(error.clone());
             return Err(error);
         }
@@ -242,55 +248,56 @@ impl Guard {
         Ok(())
     }
 
-    /// Whether one more round is right after so many in a row that gave the same.
-    pub(crate) fn goes_on(&self, same: u64) -> Result<(), ToolError> {
+    /// Checks that another round is allowed after `same` rounds with the same output.
+    pub(crate) fn check_rounds(&self, same: u64) -> Result<(), ToolError> {
         match &self.guards.same_rounds {
             Some(bound) if same >= bound.most => {
                 let place = &bound.set_in;
                 let message =
                     format!("the last {same} rounds gave the same, the most that `{place}` allows");
-                Err(bound.refuses(Kind::SameRounds, message))
+                Err(bound.error(GuardKind::SameRounds, message))
             }
             _ => Ok(()),
         }
     }
 
-    /// How long the run may take.
+    /// The time limit of the run.
     pub(crate) fn wall_time(&self) -> Option<Duration> {
         self.guards.wall_time.as_ref().map(|bound| bound.most)
     }
 
-    /// Ends the run's time, and tells why.
-    pub(crate) fn end_time(&mut self) -> Option<ToolError> {
+    /// Ends the run's time and returns the error for that.
+    pub(crate) fn expire(&mut self) -> Option<ToolError> {
         let Bound { most, set_in } = self.guards.wall_time.as_ref()?;
         let message = format!("the run has taken {most:?}, the longest that `{set_in}` allows");
         let limit = u64::try_from(most.as_millis()).unwrap_or(u64::MAX);
-        let error = refusal(Kind::WallTime, limit, set_in, message);
+        let error = guard_error(GuardKind::WallTime, limit, set_in, message);
         self.close(error.clone());
         Some(error)
     }
 
     fn close(&mut self, error: ToolError) {
+        // The first reason stands; later ones only follow from it.
         self.closed.get_or_insert(error);
     }
 }
 
-fn too_often(tool: &Tool, bound: &Bound) -> ToolError {
+fn repetition_error(tool: &Tool, bound: &Bound) -> ToolError {
     let message = format!(
         "`{}` was called {} with these arguments, the most that `{}` allows",
         tool.qualified_name(),
         times(bound.most),
         bound.set_in
     );
-    bound.refuses(Kind::SameCall, message)
+    bound.error(GuardKind::SameCall, message)
 }
 
-fn too_much(bound: &Bound) -> ToolError {
+fn output_error(bound: &Bound) -> ToolError {
     let message = format!(
         "the outputs of the run come to more than the {} bytes that `{}` allows",
         bound.most, bound.set_in
     );
-    bound.refuses(Kind::OutputBytes, message)
+    bound.error(GuardKind::OutputBytes, message)
 }
 
 fn calls(count: u64) -> String {
@@ -301,4 +308,57 @@ fn calls(count: u64) -> String {
 fn times(count: u64) -> String {
     let what = if count == 1 { "time" } else { "times" };
     format!("{count} {what}")
+}
+
+/// Computes digests with random keys, so an outsider cannot construct collisions.
+#[derive(Clone, Debug, Default)]
+struct CallHasher {
+    first: Hashing,
+    second: Hashing,
+}
+
+/// The digest of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct CallDigest(u64, u64);
+
+impl CallHasher {
+    /// The digest of a call of `tool` with `args`, independent of the order of fields.
+    pub(super) fn of(&self, tool: &Tool, args: &Value) -> CallDigest {
+        let half = |hashing: &Hashing| {
+            let mut hasher = hashing.build_hasher();
+            tool.server.hash(&mut hasher);
+            tool.name.hash(&mut hasher);
+            hasher.write_u64(hash_value(hashing, args));
+            hasher.finish()
+        };
+        // Two independent halves make an accidental collision negligible.
+        CallDigest(half(&self.first), half(&self.second))
+    }
+}
+
+fn hash_value(hashing: &Hashing, value: &Value) -> u64 {
+    let mut hasher = hashing.build_hasher();
+    std::mem::discriminant(value).hash(&mut hasher);
+    match value {
+        Value::Null => {}
+        Value::Bool(value) => value.hash(&mut hasher),
+        Value::Number(number) => number.hash(&mut hasher),
+        Value::Text(text) => text.hash(&mut hasher),
+        Value::List(items) => {
+            for item in items.iter() {
+                hasher.write_u64(hash_value(hashing, item));
+            }
+        }
+        Value::Object(fields) => {
+            // A sum does not depend on the order of the fields.
+            let sum = fields.iter().fold(0_u64, |sum, (key, value)| {
+                let mut field = hashing.build_hasher();
+                key.hash(&mut field);
+                field.write_u64(hash_value(hashing, value));
+                sum.wrapping_add(field.finish())
+            });
+            hasher.write_u64(sum);
+        }
+    }
+    hasher.finish()
 }

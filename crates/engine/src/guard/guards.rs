@@ -1,28 +1,29 @@
-//! The bounds of a run, and where each was set.
+//! The bounds of a run, each with the place of its setting.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::ToolPattern;
+use planwright_core::{ToolPattern, Value};
 
 use super::rate::Rate;
+use crate::backend::{ErrorKind, ToolError};
 
-/// The most of something, and where that was set.
+/// An upper bound and the place of its setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bound<T = u64> {
-    /// The most.
+    /// The maximum.
     pub most: T,
-    /// Where it was set, such as `planwright.toml:12` or `--max-calls`, for whoever meets it.
+    /// The place of the setting, such as `planwright.toml:12` or `--max-calls`, for error messages.
     pub set_in: Arc<str>,
 }
 
 impl<T> Bound<T> {
-    /// A bound that a program set by itself.
+    /// Creates a bound that the program itself sets.
     pub fn new(most: T) -> Self {
         Self::set_in(most, "RunOptions")
     }
 
-    /// A bound that was set in `place`.
+    /// Creates a bound that is set in `place`.
     pub fn set_in(most: T, place: impl Into<Arc<str>>) -> Self {
         Self {
             most,
@@ -37,115 +38,161 @@ impl<T> From<T> for Bound<T> {
     }
 }
 
-/// The bounds of a run. If none is set, only what it writes is bounded.
+/// The bounds of a run. By default only the written bytes are bounded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Guards {
-    /// The most calls, each attempt and each failed one included.
+    /// The maximum number of calls; every attempt counts.
     pub calls: Option<Bound>,
-    /// The most calls of all tools together that a pattern covers.
+    /// The maximum number of calls of all tools together that match a pattern.
     pub tools: Vec<(ToolPattern, Bound)>,
-    /// The most calls of one server.
+    /// The maximum number of calls of one server.
     pub servers: Vec<(Arc<str>, Bound)>,
-    /// The most bytes that all outputs may come to, as JSON.
+    /// The maximum total size of all outputs, in bytes of JSON.
     pub output_bytes: Option<Bound>,
-    /// The most bytes of JSON that the values of a run may come to, wherever they are written: what steps compute, arguments with
-    /// their step and with each attempt, slots, the run's output. If unset, 64 MiB and four times what inputs and answers of tools
-    /// come to.
+    /// The maximum total size of all written values, in bytes of JSON: computed values, arguments with their step and
+    /// with each attempt, slots, the run's output. If unset, 64 MiB plus four times the size of inputs and tool
+    /// responses.
     pub written_bytes: Option<Bound>,
-    /// How many calls in a row may fail before nothing new is called.
+    /// The number of consecutive failed calls after which nothing new is called.
     pub failures_in_a_row: Option<Bound>,
-    /// How long the run may take. What is under way then is given up.
+    /// The time limit of the run. Calls in flight are aborted then.
     pub wall_time: Option<Bound<Duration>>,
-    /// How often one tool may be called with the same arguments. Attempts at one call count once.
+    /// The maximum number of calls of one tool with the same arguments. Retries of a call do not count.
     pub same_call: Option<Bound>,
-    /// How many rounds of a `repeat` in a row may give the same.
+    /// The maximum number of consecutive `repeat` rounds with the same output.
     pub same_rounds: Option<Bound>,
-    /// How fast servers may be called, by their names.
+    /// Rate limits by server name.
     pub rates: Vec<(Arc<str>, Bound<Rate>)>,
 }
 
 impl Guards {
-    /// The bytes that the values of a run may come to as written if no bound is set, beside four times those of inputs and answers.
+    /// The default bound of written bytes, beside four times those of inputs and responses.
     pub const WRITTEN_BYTES: u64 = 64 * 1024 * 1024;
 
-    /// No bounds.
+    /// Creates an empty set of bounds.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether nothing is bounded.
+    /// Returns true if nothing is bounded.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// With at most this many calls.
+    /// Bounds the number of calls.
     #[must_use]
     pub fn calls(mut self, most: impl Into<Bound>) -> Self {
         self.calls = Some(most.into());
         self
     }
 
-    /// With at most this many calls of all tools together that `pattern` covers.
+    /// Bounds the number of calls of all tools together that match `pattern`.
     #[must_use]
     pub fn calls_of(mut self, pattern: impl Into<ToolPattern>, most: impl Into<Bound>) -> Self {
         self.tools.push((pattern.into(), most.into()));
         self
     }
 
-    /// With at most this many calls of the server `name`.
+    /// Bounds the number of calls of the server `name`.
     #[must_use]
     pub fn calls_of_server(mut self, name: impl Into<Arc<str>>, most: impl Into<Bound>) -> Self {
         self.servers.push((name.into(), most.into()));
         self
     }
 
-    /// With outputs that come to at most this many bytes.
+    /// Bounds the bytes of all outputs.
     #[must_use]
     pub fn output_bytes(mut self, most: impl Into<Bound>) -> Self {
         self.output_bytes = Some(most.into());
         self
     }
 
-    /// With values that come to at most this many bytes wherever they are written.
+    /// Bounds the bytes of all written values.
     #[must_use]
     pub fn written_bytes(mut self, most: impl Into<Bound>) -> Self {
         self.written_bytes = Some(most.into());
         self
     }
 
-    /// With nothing new being called once this many calls in a row have failed.
+    /// Stops new calls after this many consecutive failures.
     #[must_use]
     pub fn failures_in_a_row(mut self, most: impl Into<Bound>) -> Self {
         self.failures_in_a_row = Some(most.into());
         self
     }
 
-    /// With an end after this time.
+    /// Sets a time limit for the run.
     #[must_use]
     pub fn wall_time(mut self, most: impl Into<Bound<Duration>>) -> Self {
         self.wall_time = Some(most.into());
         self
     }
 
-    /// With no tool called with the same arguments more often than this.
+    /// Bounds the number of calls of a tool with the same arguments.
     #[must_use]
     pub fn same_call(mut self, most: impl Into<Bound>) -> Self {
         self.same_call = Some(most.into());
         self
     }
 
-    /// With no `repeat` going on whose last rounds, this many, gave the same.
+    /// Bounds the number of consecutive rounds of a `repeat` with the same output.
     #[must_use]
     pub fn same_rounds(mut self, most: impl Into<Bound>) -> Self {
         self.same_rounds = Some(most.into());
         self
     }
 
-    /// With the server `name` being called no faster than this.
+    /// Sets a rate limit for the server `name`.
     #[must_use]
     pub fn rate(mut self, name: impl Into<Arc<str>>, rate: impl Into<Bound<Rate>>) -> Self {
         self.rates.push((name.into(), rate.into()));
         self
+    }
+}
+
+/// The guards, by their names in the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GuardKind {
+    Calls,
+    ToolCalls,
+    ServerCalls,
+    OutputBytes,
+    WrittenBytes,
+    FailuresInARow,
+    WallTime,
+    SameCall,
+    SameRounds,
+}
+
+impl GuardKind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Calls => "calls",
+            Self::ToolCalls => "tools",
+            Self::ServerCalls => "servers",
+            Self::OutputBytes => "output_bytes",
+            Self::WrittenBytes => "written_bytes",
+            Self::FailuresInARow => "failures_in_a_row",
+            Self::WallTime => "wall_time",
+            Self::SameCall => "same_call",
+            Self::SameRounds => "same_rounds",
+        }
+    }
+}
+
+/// Creates the error of a step that a guard stopped. It is not retried.
+pub(crate) fn guard_error(kind: GuardKind, limit: u64, set_in: &str, message: String) -> ToolError {
+    ToolError::new(ErrorKind::Budget, message).with_data(Value::object([
+        ("guard", Value::from(kind.as_str())),
+        ("limit", Value::from(limit)),
+        ("set_in", Value::from(set_in)),
+    ]))
+}
+
+impl Bound {
+    /// Creates the error of a step that this bound stopped.
+    pub(crate) fn error(&self, kind: GuardKind, message: String) -> ToolError {
+        guard_error(kind, self.most, &self.set_in, message)
     }
 }

@@ -1,14 +1,11 @@
-//! What keeps a run from running away: how much it may call, how long, how fast.
+//! Guards against runaway runs: bounds on calls, bytes, time and rates.
 //!
-//! As pure as the scheduler: time comes in from outside. Each attempt at a call is counted before it is sent, so calls that
-//! go on together cannot take more than there is.
+//! They are as pure as the scheduler: callers pass the time. Each attempt is counted before it is sent, so concurrent
+//! calls cannot exceed a budget together.
 
 mod budgets;
-mod fingerprint;
 mod guards;
 mod rate;
-mod refusal;
-mod size;
 mod written;
 
 pub use guards::{Bound, Guards};

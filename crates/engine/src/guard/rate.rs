@@ -1,29 +1,29 @@
-//! How fast a server may be called.
+//! Rate limits of servers.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// So many calls in any stretch of time of this length.
+/// A sliding-window rate: a number of calls in any period of the given length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// The most calls.
+    /// The maximum number of calls.
     pub calls: NonZeroU32,
-    /// In how long.
+    /// The length of the period.
     pub per: Duration,
 }
 
-/// Lets calls of one server through.
+/// A rate limiter for the calls of one server.
 #[derive(Clone, Debug)]
-pub(super) struct Gate {
+pub(super) struct RateLimiter {
     rate: Rate,
-    /// When the latest calls were sent, as many as the rate allows.
+    /// The times of the latest sent calls, as many as the rate allows.
     sent: VecDeque<Duration>,
-    /// For when calls were told to come, or sent.
+    /// The times at which calls were sent or are to retry.
     planned: VecDeque<Duration>,
 }
 
-impl Gate {
+impl RateLimiter {
     pub(super) fn new(rate: Rate) -> Self {
         Self {
             rate,
@@ -39,31 +39,33 @@ impl Gate {
         push(&mut self.planned, sent, most);
     }
 
-    /// How long a call has to wait; nothing where it may be sent `now`, which counts as sent then. One that comes again
-    /// when it was told to `has_waited`, and goes before those that never have.
-    pub(super) fn pass(&mut self, now: Duration, has_waited: bool) -> Option<Duration> {
-        let open = self.opens(&self.sent);
-        // Nobody overtakes those that were told when to come.
-        let turn = if has_waited {
-            open
+    /// The time that a call has to wait; `None` if it may be sent `now`, which counts it as sent. A call that was
+    /// postponed before passes `has_waited`, and goes before new ones.
+    pub(super) fn acquire(&mut self, now: Duration, has_waited: bool) -> Option<Duration> {
+        let free_at = self.next_free_time(&self.sent);
+        // New calls must not overtake those that were postponed to a time.
+        let start_at = if has_waited {
+            free_at
         } else {
-            open.max(self.opens(&self.planned))
+            free_at.max(self.next_free_time(&self.planned))
         };
-        if turn <= now {
+        if start_at <= now {
             let most = self.rate.calls.get() as usize;
             push(&mut self.sent, now, most);
+            // A postponed call has planned its slot already.
             if !has_waited {
                 push(&mut self.planned, now, most);
             }
             return None;
         }
-        let come = open.max(self.opens(&self.planned)).max(now);
-        push(&mut self.planned, come, self.rate.calls.get() as usize);
-        Some(come.saturating_sub(now))
+        // Each postponed call plans a slot of its own, so they do not all come back at once.
+        let retry_at = free_at.max(self.next_free_time(&self.planned)).max(now);
+        push(&mut self.planned, retry_at, self.rate.calls.get() as usize);
+        Some(retry_at.saturating_sub(now))
     }
 
-    /// When one more call may come after `times`, the latest there were.
-    fn opens(&self, times: &VecDeque<Duration>) -> Duration {
+    /// The time at which one more call is allowed after `times`.
+    fn next_free_time(&self, times: &VecDeque<Duration>) -> Duration {
         if times.len() < self.rate.calls.get() as usize {
             return Duration::ZERO;
         }

@@ -1,4 +1,4 @@
-//! The guard by itself: what it lets through, what it says when it does not.
+//! Tests of the guard alone: admitted calls, and the errors of refused ones.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use planwright_core::{Tool, Value};
 use proptest::prelude::*;
 
-use super::rate::Gate;
+use super::rate::RateLimiter;
 use super::{Bound, Guard, Guards, Rate};
 use crate::backend::{ToolError, ToolOutput};
 
@@ -18,7 +18,7 @@ fn said(result: Result<(), ToolError>) -> String {
     }
 }
 
-/// Reserves calls, each of a tool with some arguments, and compares the last answer.
+/// Reserves calls, each of a tool with some arguments, and compares the last result.
 fn check(guards: Guards, calls: &[(&str, &str, u32)], expected: &str) {
     let mut guard = Guard::new(guards);
     let mut last = String::new();
@@ -102,13 +102,13 @@ fn failures_in_a_row_close_the_guard_for_good() {
     let tool = Tool::new("s", "t");
     for failed in [true, false, true] {
         guard.ended(failed);
-        assert_eq!(said(guard.look(&tool)), "ok");
+        assert_eq!(said(guard.check(&tool)), "ok");
     }
     guard.ended(true);
     guard.ended(true);
     guard.ended(false);
     assert_eq!(
-        said(guard.look(&tool)),
+        said(guard.check(&tool)),
         r#"budget: 2 calls failed in a row, the most that `RunOptions` allows {"guard":"failures_in_a_row","limit":2,"set_in":"RunOptions"}"#
     );
 }
@@ -118,17 +118,17 @@ fn bytes_are_those_of_the_json() {
     let mut guard = Guard::new(Guards::new().output_bytes(10));
     let tool = Tool::new("s", "t");
     assert_eq!(
-        said(guard.take_in(&ToolOutput::value(Value::from("four")))),
+        said(guard.count_output(&ToolOutput::value(Value::from("four")))),
         "ok"
     );
-    assert_eq!(said(guard.take_in(&ToolOutput::text("[ 1]"))), "ok");
-    assert_eq!(said(guard.look(&tool)), "ok");
+    assert_eq!(said(guard.count_output(&ToolOutput::text("[ 1]"))), "ok");
+    assert_eq!(said(guard.check(&tool)), "ok");
     let refused = r#"budget: the outputs of the run come to more than the 10 bytes that `RunOptions` allows {"guard":"output_bytes","limit":10,"set_in":"RunOptions"}"#;
     assert_eq!(
-        said(guard.take_in(&ToolOutput::value(Value::from(1)))),
+        said(guard.count_output(&ToolOutput::value(Value::from(1)))),
         refused
     );
-    assert_eq!(said(guard.look(&tool)), refused);
+    assert_eq!(said(guard.check(&tool)), refused);
 }
 
 #[test]
@@ -137,18 +137,22 @@ fn what_earlier_processes_did_counts() {
     let mut guard = Guard::new(guards);
     let (tool, args) = (Tool::new("s", "t"), Value::empty_object());
     let output = ToolOutput::value(Value::from("sixsix"));
-    guard.recall(&tool, &args, 1, Some(&output));
-    guard.recall(&tool, &args, 2, None);
-    guard.recall(&tool, &args, 3, None);
+    guard.restore_call(&tool, &args, 1, Some(&output));
+    guard.restore_call(&tool, &args, 2, None);
+    guard.restore_call(&tool, &args, 3, None);
     assert_eq!(said(guard.reserve(&tool, &args, 1)), "ok");
     assert!(said(guard.reserve(&tool, &args, 1)).contains("same_call"));
     assert_eq!(said(guard.reserve(&tool, &args, 2)), "ok");
     assert!(said(guard.reserve(&tool, &args, 3)).contains("5 calls"));
     assert_eq!(
-        said(guard.take_in(&ToolOutput::value(Value::from(12)))),
+        said(guard.count_output(&ToolOutput::value(Value::from(12)))),
         "ok"
     );
-    assert!(guard.take_in(&ToolOutput::value(Value::from(1))).is_err());
+    assert!(
+        guard
+            .count_output(&ToolOutput::value(Value::from(1)))
+            .is_err()
+    );
 }
 
 #[test]
@@ -163,12 +167,12 @@ fn any_bound_is_one() {
 fn time_ends_once() {
     let mut guard = Guard::new(Guards::new());
     assert_eq!(guard.wall_time(), None);
-    assert_eq!(guard.end_time(), None);
+    assert_eq!(guard.expire(), None);
     guard = Guard::new(Guards::new().wall_time(Duration::from_millis(1500)));
     assert_eq!(guard.wall_time(), Some(Duration::from_millis(1500)));
     let told = r#"budget: the run has taken 1.5s, the longest that `RunOptions` allows {"guard":"wall_time","limit":1500,"set_in":"RunOptions"}"#;
-    assert_eq!(said(guard.end_time().map_or(Ok(()), Err)), told);
-    assert_eq!(said(guard.look(&Tool::new("s", "t"))), told);
+    assert_eq!(said(guard.expire().map_or(Ok(()), Err)), told);
+    assert_eq!(said(guard.check(&Tool::new("s", "t"))), told);
 }
 
 #[test]
@@ -176,7 +180,7 @@ fn only_servers_with_a_rate_wait() {
     let mut guard = Guard::new(Guards::new().rate("s", rate(1, 100)));
     let mut wait = |server: &str, now: u64| {
         let now = Duration::from_millis(now);
-        let wait = guard.wait(&Tool::new(server, "t"), now, false);
+        let wait = guard.rate_delay(&Tool::new(server, "t"), now, false);
         wait.map(|wait| wait.as_millis())
     };
     assert_eq!(wait("s", 0), None);
@@ -192,7 +196,7 @@ fn a_rate_counts_calls_of_earlier_processes() {
     let sent = [100, 10_200].map(|at| (Duration::from_millis(at), &server));
     guard.restore_rates(Duration::from_secs(10), sent);
     let mut wait = |now: u64| {
-        let wait = guard.wait(&Tool::new("s", "t"), Duration::from_millis(now), false);
+        let wait = guard.rate_delay(&Tool::new("s", "t"), Duration::from_millis(now), false);
         wait.map(|wait| wait.as_millis())
     };
     assert_eq!(wait(600), None);
@@ -202,12 +206,12 @@ fn a_rate_counts_calls_of_earlier_processes() {
 #[test]
 fn rounds_may_give_the_same_for_a_while() {
     let guard = Guard::new(Guards::new().same_rounds(3));
-    assert_eq!(said(guard.goes_on(2)), "ok");
+    assert_eq!(said(guard.check_rounds(2)), "ok");
     assert_eq!(
-        said(guard.goes_on(3)),
+        said(guard.check_rounds(3)),
         r#"budget: the last 3 rounds gave the same, the most that `RunOptions` allows {"guard":"same_rounds","limit":3,"set_in":"RunOptions"}"#
     );
-    assert_eq!(said(Guard::new(Guards::new()).goes_on(9)), "ok");
+    assert_eq!(said(Guard::new(Guards::new()).check_rounds(9)), "ok");
 }
 
 fn rate(calls: u32, per: u64) -> Rate {
@@ -219,9 +223,9 @@ fn rate(calls: u32, per: u64) -> Rate {
 
 #[test]
 fn a_gate_lets_through_as_many_as_its_rate_says() {
-    let mut gate = Gate::new(rate(2, 100));
+    let mut limiter = RateLimiter::new(rate(2, 100));
     let mut pass = |now: u64, has_waited: bool| {
-        let wait = gate.pass(Duration::from_millis(now), has_waited);
+        let wait = limiter.acquire(Duration::from_millis(now), has_waited);
         wait.map(|wait| wait.as_millis())
     };
     assert_eq!(pass(0, false), None);
@@ -229,7 +233,7 @@ fn a_gate_lets_through_as_many_as_its_rate_says() {
     assert_eq!(pass(40, false), Some(60));
     assert_eq!(pass(50, false), Some(80));
     assert_eq!(pass(60, false), Some(140));
-    // Nobody overtakes those that wait.
+    // New calls do not overtake postponed ones.
     assert_eq!(pass(100, false), Some(130));
     assert_eq!(pass(100, true), None);
     // The second comes late, and so does the one behind it.
@@ -245,9 +249,9 @@ proptest! {
         per in 1_u64..50,
         arrivals in prop::collection::vec((0_u64..20, 0_u64..15), 1..60),
     ) {
-        let mut gate = Gate::new(rate(calls, per));
+        let mut limiter = RateLimiter::new(rate(calls, per));
         let mut now = 0;
-        // When who comes, and whether they have waited: each is late by as much as it likes.
+        // Random times of calls, with retries that may be late by any amount.
         let mut queue: Vec<(u64, u64, bool)> = Vec::new();
         for (after, late) in arrivals {
             now += after;
@@ -260,7 +264,7 @@ proptest! {
             prop_assert!(turns < 10_000, "somebody waits for ever");
             let next = (0..queue.len()).min_by_key(|index| queue[*index].0).unwrap();
             let (at, late, has_waited) = queue.remove(next);
-            match gate.pass(Duration::from_millis(at), has_waited) {
+            match limiter.acquire(Duration::from_millis(at), has_waited) {
                 None => sent.push(at),
                 Some(wait) => {
                     let wait = u64::try_from(wait.as_millis()).unwrap();

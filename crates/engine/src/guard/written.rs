@@ -1,35 +1,35 @@
-//! The budget of what a run writes: the values that its steps compute, store, report and send, in bytes of JSON.
+//! The budget of written values: all that steps compute, store, report and send, in bytes of JSON.
 
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use planwright_core::Value;
 
-use super::guards::{Bound, Guards};
-use super::refusal::{Kind, refusal};
-use crate::backend::ToolError;
+use super::guards::{Bound, GuardKind, Guards, guard_error};
+use crate::backend::{ToolError, ToolOutput};
 
-/// How often what a run receives may be written beside that: as an argument of two calls, for example, each of which stands
-/// with its step and with its call.
-const COPIES: u64 = 4;
+/// The number of times that received data may be written beside the fixed budget, for example as an argument of two
+/// calls, each stored with its step and with its call.
+const WRITTEN_PER_RECEIVED: u64 = 4;
 
-/// The deepest nesting of a value, so that walks over values need not fear for their stack. Plans in which each step wraps the
+/// The maximum nesting of a value, so recursive walks cannot overflow the stack. Plans in which each step wraps the
 /// output of the one before would otherwise nest without bound.
 pub(crate) const MAX_LEVELS: usize = 512;
 
-/// The bytes of a value as it is written; [`u64::MAX`] if it is nested too deeply to be.
+/// The size of a value as JSON; [`u64::MAX`] if it is nested too deeply.
 pub(crate) fn written_bytes(value: &Value) -> u64 {
     value
         .written_size(MAX_LEVELS)
         .map_or(u64::MAX, |size| size.bytes)
 }
 
-/// Counts the bytes that runs write, for readers outside of them. Its clones count together.
+/// A counter of written bytes for readers outside of the run. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct WrittenMeter(Arc<AtomicU64>);
 
 impl WrittenMeter {
-    /// The bytes that the runs with this meter have written so far.
+    /// The bytes that all runs with this meter have written so far.
     pub fn bytes(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -39,8 +39,8 @@ impl WrittenMeter {
     }
 }
 
-/// What one run has written and may write. In memory values share their parts, but each place is written out: in a journal, a
-/// report, a message.
+/// The bytes that one run has written and may write. Values share parts in memory, but every place is written out in a
+/// journal, a report or a message.
 #[derive(Clone, Debug)]
 pub(crate) struct WrittenBudget {
     bound: Option<Bound>,
@@ -64,33 +64,34 @@ impl WrittenBudget {
         self.written
     }
 
-    /// Counts bytes from outside: inputs, and answers of tools.
+    /// Counts received bytes: inputs, and responses of tools.
     pub(crate) fn receive(&mut self, bytes: u64) {
         self.received = self.received.saturating_add(bytes);
     }
 
     /// Counts bytes that an earlier process wrote.
-    pub(crate) fn recall(&mut self, bytes: u64) {
+    pub(crate) fn restore(&mut self, bytes: u64) {
         self.meter.add(bytes);
         self.written = self.written.saturating_add(bytes);
     }
 
-    /// Counts bytes about to be written, if there is room for them.
+    /// Counts bytes about to be written.
     ///
     /// # Errors
     ///
-    /// The error of the step that would write them.
+    /// The error of the step that would write them, if the budget is exceeded.
     pub(crate) fn take(&mut self, bytes: u64) -> Result<(), ToolError> {
         self.check(bytes)?;
-        self.recall(bytes);
+        self.restore(bytes);
         Ok(())
     }
 
-    /// Whether there is room for `bytes` more.
+    /// Checks that `bytes` more fit into the budget.
     pub(crate) fn check(&self, bytes: u64) -> Result<(), ToolError> {
         let most = match &self.bound {
             Some(bound) => bound.most,
-            None => Guards::WRITTEN_BYTES.saturating_add(self.received.saturating_mul(COPIES)),
+            None => Guards::WRITTEN_BYTES
+                .saturating_add(self.received.saturating_mul(WRITTEN_PER_RECEIVED)),
         };
         if self.written.saturating_add(bytes) <= most {
             return Ok(());
@@ -108,7 +109,45 @@ impl WrittenBudget {
         let message = format!(
             "the values of the run come to more than {most} bytes as written, the most that {place}"
         );
-        Err(refusal(Kind::WrittenBytes, most, &set_in, message))
+        Err(guard_error(GuardKind::WrittenBytes, most, &set_in, message))
+    }
+}
+
+/// The size of an output as JSON, or of its text if it arrived as one.
+pub(super) fn output_size(output: &ToolOutput) -> u64 {
+    if output.value.exceeds(MAX_LEVELS, usize::MAX) {
+        return u64::MAX;
+    }
+    let mut counter = ByteCounter(0);
+    if let Some(text) = &output.text {
+        counter.add(text.len());
+    } else {
+        // It cannot fail: the writer only counts.
+        let _ = serde_json::to_writer(&mut counter, &output.value);
+    }
+    for block in &output.content {
+        let _ = serde_json::to_writer(&mut counter, block);
+    }
+    counter.0
+}
+
+/// A writer that only counts bytes.
+struct ByteCounter(u64);
+
+impl ByteCounter {
+    fn add(&mut self, bytes: usize) {
+        self.0 = self.0.saturating_add(bytes as u64);
+    }
+}
+
+impl Write for ByteCounter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.add(bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -146,7 +185,7 @@ mod tests {
         );
         let mut budget = WrittenBudget::new(Some(bound), meter.clone());
         budget.receive(1000);
-        budget.recall(4);
+        budget.restore(4);
         assert!(budget.take(5).is_ok());
         check(&budget, 1, None);
         check(
@@ -156,7 +195,7 @@ mod tests {
                 r#"the values of the run come to more than 10 bytes as written, the most that `planwright.toml:3` allows for `written_bytes` {"guard":"written_bytes","limit":10,"set_in":"planwright.toml:3"}"#,
             ),
         );
-        // What did not fit was not counted.
+        // A value that did not fit was not counted.
         assert_eq!((budget.written(), meter.bytes()), (9, 9));
     }
 }

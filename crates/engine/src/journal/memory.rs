@@ -1,4 +1,4 @@
-//! A journal that lives as long as its process.
+//! Simple journals: one in memory, and one that stores nothing.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,48 +8,58 @@ use futures::future::BoxFuture;
 use super::{Entry, Journal, JournalError, check_history};
 use crate::run::History;
 
-/// A journal in memory: for tests, and for runs that are looked at but not kept. Clones share what they hold.
+/// A journal in memory, for tests and for runs that are inspected but not stored. Clones share the entries.
 ///
-/// It belongs to the run that opens it first, and holds no other.
+/// It belongs to the run that opens it first, and accepts no other.
 #[derive(Clone, Debug, Default)]
-pub struct MemoryJournal(Arc<Mutex<Held>>);
+pub struct MemoryJournal(Arc<Mutex<MemoryEntries>>);
 
 #[derive(Debug, Default)]
-struct Held {
+struct MemoryEntries {
     run: Option<Arc<str>>,
     entries: Vec<Entry>,
 }
 
 impl MemoryJournal {
-    /// An empty one.
+    /// Creates an empty journal.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What it holds.
+    /// The stored entries.
     pub fn entries(&self) -> Vec<Entry> {
-        self.held().entries.clone()
+        self.lock().entries.clone()
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn lock(&self) -> MutexGuard<'_, MemoryEntries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Journal for MemoryJournal {
     fn open(&self, run: &str, history: Option<&History>) -> Result<(), JournalError> {
-        let mut held = self.held();
-        if let Some(other) = held.run.as_deref().filter(|other| *other != run) {
+        let mut lock = self.lock();
+        if let Some(other) = lock.run.as_deref().filter(|other| *other != run) {
             let message = format!("the journal belongs to the run `{other}`, not to `{run}`");
             return Err(JournalError::new(message));
         }
-        check_history(held.entries.len(), history)?;
-        held.run = Some(run.into());
+        check_history(lock.entries.len(), history)?;
+        lock.run = Some(run.into());
         Ok(())
     }
 
     fn append(&self, entries: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>> {
-        self.held().entries.extend(entries);
+        self.lock().entries.extend(entries);
         futures::future::ready(Ok(())).boxed()
+    }
+}
+
+/// A journal for a run that must not start. It fails to store anything, so nothing is called.
+#[derive(Debug)]
+pub(crate) struct FailingJournal(pub(crate) JournalError);
+
+impl Journal for FailingJournal {
+    fn append(&self, _: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>> {
+        futures::future::ready(Err(self.0.clone())).boxed()
     }
 }

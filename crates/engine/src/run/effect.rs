@@ -1,4 +1,4 @@
-//! What a run asks of its driver, and what the driver tells it.
+//! The interface between a run and its driver: effects out, inputs in.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,85 +12,85 @@ use crate::event::StampedEvent;
 use crate::journal::Record;
 use crate::schedule::{TaskId, Timer};
 
-/// Something that the driver carries out.
+/// A request of the run to its driver.
 #[derive(Debug)]
 pub enum Effect {
     /// Make this call; answer with [`Input::AttemptEnded`].
     Call {
-        /// Who asks.
+        /// The task that asks.
         task: TaskId,
-        /// Which attempt of this process it is, from 1; the call itself counts those of earlier ones, too.
+        /// The number of the attempt in this process, from 1; the call itself counts those of earlier ones, too.
         attempt: u32,
         /// The call.
         call: Box<ToolCall>,
     },
-    /// Give up the call that this task has under way, or the question that it has asked.
+    /// Abort the call in flight of this task, or withdraw its question.
     Abort(TaskId),
     /// Ask a person; answer with [`Input::Decided`].
     Ask {
-        /// Who asks.
+        /// The task that asks.
         task: TaskId,
         /// The question.
         request: Box<ApprovalRequest>,
     },
     /// Answer with [`Input::TimerFired`] after this time.
     SetTimer {
-        /// Whose timer.
+        /// The task that the timer belongs to.
         task: TaskId,
-        /// Which.
+        /// The timer.
         timer: Timer,
-        /// How long from now.
+        /// The time from now.
         after: Duration,
     },
-    /// Forget this timer.
+    /// Clear this timer.
     ClearTimer(TaskId, Timer),
-    /// Keep in mind that a call of this tool went well and took this long.
+    /// Record that a call of this tool succeeded, and its duration.
     Learn {
-        /// Who called.
+        /// The task that asks.
         task: TaskId,
         /// The tool.
         tool: Arc<Tool>,
-        /// From when the call was decided to its answer.
+        /// The time from the decision to call to the answer.
         took: Duration,
     },
-    /// Tell everyone who listens.
+    /// Send this event to all listeners.
     Emit(StampedEvent),
-    /// Keep this in the journal. Calls that come behind it may not be sent before it is kept.
+    /// Append this record to the journal. Calls that follow must not be sent before it is stored.
     Remember {
-        /// When.
+        /// The time since the start of the run.
         at: Duration,
-        /// What.
+        /// The record.
         record: Box<Record>,
     },
 }
 
-/// Something that the driver has to tell.
+/// An input from the driver.
 #[derive(Debug)]
 pub enum Input {
     /// A call was answered.
     AttemptEnded {
-        /// Who asked.
+        /// The task that asks.
         task: TaskId,
-        /// Which attempt of this process.
+        /// The number of the attempt in this process.
         attempt: u32,
         /// The answer.
         result: Result<ToolOutput, ToolError>,
     },
-    /// A person has decided.
+    /// A person has decided about a call.
     Decided {
-        /// Who asked.
+        /// The task that asks.
         task: TaskId,
         /// The decision.
         decision: Decision,
     },
-    /// A timer has run out.
+    /// A timer has expired.
     TimerFired(TaskId, Timer),
-    /// The plan has further steps: the same plan, longer.
+    /// The plan has further steps: the same plan, extended.
     Extend(CheckedPlan),
-    /// No further steps will come.
+    /// The plan is complete; no further steps follow.
     Close,
-    /// End everything now.
+    /// Cancel the run.
     Cancel,
-    /// The run [is stuck](crate::run::Run::is_stuck): end it, and say so.
-    GiveUp,
+    /// The run [is stuck](crate::run::Run::is_stuck): end it with an error.
+    EndAsStuck,
 }

@@ -1,39 +1,26 @@
-//! One run: which plan is where, what its references give, what its steps become.
+//! The state machine of one run: running plans, resolution of references, outcomes of steps.
 
-mod bind;
+mod budgets;
 mod calls;
-mod consent;
+mod command_queue;
 mod effect;
-mod estimate;
-mod frame;
-mod group;
-mod guarding;
-mod history;
-mod inserted;
-mod made;
-mod opening;
+mod journaling;
+mod lifecycle;
 mod outcome;
-mod outputs;
-mod pace;
-mod prepare;
-mod preview;
-mod redact;
-mod remember;
-mod replay;
-mod settle;
-mod slots;
-mod spelling;
+mod redaction;
+mod report;
 mod state;
-mod summary;
-mod work;
-mod writing;
+mod tasks;
+mod values;
 
 pub use effect::{Effect, Input};
-pub use estimate::{Assumption, Estimate, EstimatedCall, estimate};
-pub use history::{Choice, History, Past, PastCall, PastDecision, PastEnd};
+pub use journaling::history::{Choice, History};
+pub use journaling::replay::{Opening, ReplayError, Replayed, replay};
+pub use journaling::step_history::{Past, PastCall, PastDecision, PastEnd};
 pub use outcome::{Because, SkipReason, StepStatus};
-pub use preview::{StepPreview, preview};
-pub use redact::{MASK, Redactor, SHORTEST, holds_mask, shown_inputs, without_secrets};
-pub use replay::{Opening, ReplayError, Replayed, replay};
+pub use redaction::redactor::{MASK, Redactor, SHORTEST, holds_mask};
+pub use redaction::redactor::{shown_inputs, without_secrets};
+pub use report::estimate::{Assumption, Estimate, EstimatedCall, estimate};
+pub use report::preview::{StepPreview, preview};
+pub use report::summary::{CallSummary, RunStatus, RunSummary, StepSummary};
 pub use state::Run;
-pub use summary::{CallSummary, RunStatus, RunSummary, StepSummary};

@@ -1,4 +1,4 @@
-//! What became of a step.
+//! Outcomes of steps.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,24 +8,24 @@ use serde::Serialize;
 
 use crate::backend::{ToolError, ToolOutput};
 
-/// Where a step stands, as reports name it.
+/// The status of a step, as named in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StepStatus {
-    /// It has done what it was to do.
+    /// The step succeeded.
     Succeeded,
-    /// It has failed.
+    /// The step failed.
     Failed,
-    /// It had no reason to run: its data does not exist, or its condition does not hold.
+    /// The step was skipped: its data does not exist, or its condition does not hold.
     Skipped,
-    /// Nothing new was started before its turn came.
+    /// The run stopped before it began.
     NotRun,
-    /// It was under way when the run was cancelled.
+    /// The step was running when the run was cancelled.
     Cancelled,
-    /// It waits for a person.
+    /// The step waits for a person.
     Waiting,
-    /// A call of it was not answered, and may or may not have happened: a person says what to make of it.
+    /// The outcome of a call is unknown: a person must decide what follows.
     Unknown,
 }
 
@@ -50,29 +50,29 @@ impl fmt::Display for StepStatus {
     }
 }
 
-/// Why a step did not run.
+/// The reason why a step did not run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SkipReason {
-    /// What kind of reason it is.
+    /// The kind of reason.
     pub because: Because,
-    /// The step or slot that it is about.
+    /// The step or slot that it refers to.
     pub of: Arc<str>,
 }
 
-/// The kinds of reason for not running.
+/// The kinds of reasons for not running a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Because {
     /// A step that it needs did not succeed.
     Step,
-    /// A branch was not taken: nobody filled a slot.
+    /// A branch was not taken, so a slot has no value.
     Branch,
-    /// Its own condition gave `false`.
+    /// Its own condition is `false`.
     Condition,
     /// The run stopped after this step's failure.
     Stopped,
-    /// A person decided that it is done without.
+    /// A person chose to skip it.
     Person,
 }
 
@@ -85,16 +85,16 @@ impl SkipReason {
     }
 }
 
-/// What became of a step, an item of its loop, or a round of its repetition.
+/// The outcome of a step, an item or a round.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     pub(crate) status: StepStatus,
     pub(crate) output: Option<Arc<ToolOutput>>,
     pub(crate) error: Option<ToolError>,
-    /// Whether the plan says what a failure means, so that the run has not failed by it.
+    /// True if the plan handles the failure, so the run has not failed by it.
     pub(crate) handled: bool,
     pub(crate) reason: Option<SkipReason>,
-    /// Whether a failure lies behind it: its own, or that of a step that it needed.
+    /// True if it has failed or depends on a failed step.
     pub(crate) by_failure: bool,
 }
 
@@ -136,7 +136,7 @@ impl Outcome {
         }
     }
 
-    /// The outcome as a value: what `results` references read.
+    /// The outcome as a value, for `results` references.
     pub(crate) fn as_value(&self, tool: &str) -> Value {
         let error = self.error.as_ref().map_or(Value::Null, |error| {
             Value::object([

@@ -1,17 +1,17 @@
 //! The scheduler: a pure state machine, `(State, Event) -> Commands`.
 //!
-//! It knows tasks that wait for each other, limits, attempts, approvals and timers; it knows neither what a task does
-//! nor what time it is. Whoever drives it (a loop, a replay, a test) hands in what happened and carries out what it asks for.
-//! A whole run costs `O((tasks + waits) * log(tasks))`.
+//! It knows tasks that wait for each other, limits, attempts, approvals and timers, but neither the work of a task nor
+//! the time. Its driver (a loop, a replay, a test) passes events and executes the commands. A whole run takes
+//! `O((tasks + waits) * log(tasks))`.
 
-mod ahead;
-mod marks;
-mod order;
+mod bitset;
+mod prefetch;
 mod queue;
 mod rank;
 mod ready;
 mod scheduler;
 mod task;
+mod task_order;
 
 pub use rank::{UNIT, ranks};
 pub use ready::{LaneId, Limits};

@@ -1,91 +1,93 @@
-//! Tasks that are ready, best first.
+//! Queues of ready tasks.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use super::marks::Marks;
-use super::order::{Key, Order};
+use super::bitset::HierarchicalBitSet;
 use super::task::TaskId;
+use super::task_order::{PriorityKey, TaskOrder};
 
-/// Those that have a place in the order are marks in a set of places. Of the others those that come in the order in which they
-/// will start need no heap; the rest have one for each rank, since ranks are few where durations are not known.
+/// A priority queue of ready tasks. Tasks with a place in the order are in a bit set of places. Of the others,
+/// those pushed in priority order need no heap; the rest have one heap per rank, since there are few ranks if
+/// durations are unknown.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
-    placed: Marks,
-    later: Later,
+pub(super) struct ReadyQueue {
+    placed: HierarchicalBitSet,
+    unplaced: UnplacedQueue,
 }
 
 #[derive(Debug, Default)]
-struct Later {
-    in_order: VecDeque<Key>,
-    others: BTreeMap<Reverse<u64>, BinaryHeap<Reverse<u32>>>,
+struct UnplacedQueue {
+    in_order: VecDeque<PriorityKey>,
+    by_rank: BTreeMap<Reverse<u64>, BinaryHeap<Reverse<u32>>>,
 }
 
-impl Queue {
-    pub(super) fn push(&mut self, task: TaskId, order: &Order) {
+impl ReadyQueue {
+    pub(super) fn push(&mut self, task: TaskId, order: &TaskOrder) {
         match order.place(task) {
             Some(place) => {
                 if self.placed.is_unset() {
-                    self.placed = Marks::below(order.len());
+                    self.placed = HierarchicalBitSet::below(order.len());
                 }
                 self.placed.insert(place);
             }
-            None => self.later.push(order.key(task)),
+            None => self.unplaced.push(order.key(task)),
         }
     }
 
-    /// Keeps a queued task at its key though it is about to lose its place.
-    pub(super) fn displace(&mut self, task: TaskId, order: &Order) {
+    /// Keeps a queued task at its current priority although it is about to lose its place.
+    pub(super) fn displace(&mut self, task: TaskId, order: &TaskOrder) {
         if let Some(place) = order.place(task) {
             self.placed.remove(place);
-            self.later.push(order.key(task));
+            self.unplaced.push(order.key(task));
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.placed.first().is_none() && self.later.is_empty()
+        self.placed.first().is_none() && self.unplaced.is_empty()
     }
 
-    pub(super) fn best(&self, order: &Order) -> Option<Key> {
+    pub(super) fn best(&self, order: &TaskOrder) -> Option<PriorityKey> {
         let placed = self.placed.first().map(|place| order.key(order.at(place)));
-        match (placed, self.later.best()) {
-            (Some(placed), Some(later)) => Some(placed.min(later)),
-            (placed, later) => placed.or(later),
+        match (placed, self.unplaced.best()) {
+            (Some(placed), Some(unplaced)) => Some(placed.min(unplaced)),
+            (placed, unplaced) => placed.or(unplaced),
         }
     }
 
-    pub(super) fn pop(&mut self, order: &Order) -> Option<TaskId> {
+    pub(super) fn pop(&mut self, order: &TaskOrder) -> Option<TaskId> {
         let Some(place) = self.placed.first() else {
-            return self.later.pop();
+            return self.unplaced.pop();
         };
         let task = order.at(place);
         if self
-            .later
+            .unplaced
             .best()
-            .is_some_and(|later| later < order.key(task))
+            .is_some_and(|unplaced| unplaced < order.key(task))
         {
-            return self.later.pop();
+            return self.unplaced.pop();
         }
         self.placed.remove(place);
         Some(task)
     }
 }
 
-impl Later {
+impl UnplacedQueue {
     fn is_empty(&self) -> bool {
-        self.in_order.is_empty() && self.others.is_empty()
+        self.in_order.is_empty() && self.by_rank.is_empty()
     }
 
-    fn push(&mut self, key: Key) {
+    fn push(&mut self, key: PriorityKey) {
+        // Keys that arrive in order need no heap.
         if self.in_order.back().is_none_or(|last| *last <= key) {
             self.in_order.push_back(key);
         } else {
-            let equals = self.others.entry(Reverse(key.rank())).or_default();
+            let equals = self.by_rank.entry(Reverse(key.rank())).or_default();
             equals.push(Reverse(key.task().0));
         }
     }
 
-    fn best(&self) -> Option<Key> {
+    fn best(&self) -> Option<PriorityKey> {
         let first = self.in_order.front().copied();
         match (first, self.best_other()) {
             (Some(first), Some(other)) => Some(first.min(other)),
@@ -93,10 +95,10 @@ impl Later {
         }
     }
 
-    fn best_other(&self) -> Option<Key> {
-        let (Reverse(rank), equals) = self.others.first_key_value()?;
+    fn best_other(&self) -> Option<PriorityKey> {
+        let (Reverse(rank), equals) = self.by_rank.first_key_value()?;
         let Reverse(task) = equals.peek()?;
-        Some(Key::new(*rank, TaskId(*task)))
+        Some(PriorityKey::new(*rank, TaskId(*task)))
     }
 
     fn pop(&mut self) -> Option<TaskId> {
@@ -105,7 +107,7 @@ impl Later {
             self.in_order.pop_front();
             return Some(best.task());
         }
-        let mut equals = self.others.first_entry()?;
+        let mut equals = self.by_rank.first_entry()?;
         equals.get_mut().pop();
         if equals.get().is_empty() {
             equals.remove();
@@ -120,21 +122,20 @@ mod tests {
 
     use super::*;
 
-    /// What happens to a queue.
+    /// An operation on a queue.
     #[derive(Clone, Copy, Debug)]
     enum Step {
-        /// This task is queued, unless it is already.
+        /// Queues this task, unless it is queued.
         Push(u32),
-        /// This task gets this rank; if it is queued, from the next time on.
+        /// Gives this task a new rank, which a queued one gets the next time.
         Rank(u32, u64),
-        /// The best is taken out.
+        /// Takes the best task.
         Pop,
     }
 
-    /// A queue in which the first `sorted` tasks, by their ranks, have places, and others come later; always beside a heap that
-    /// is told the same.
+    /// A queue in which the first `sorted` tasks have places and others come later, compared with a heap.
     fn check(ranks: &[u64], sorted: usize, steps: &[Step]) {
-        let mut order = Order::default();
+        let mut order = TaskOrder::default();
         for (index, rank) in ranks.iter().enumerate() {
             if index == sorted {
                 order.sort();
@@ -143,19 +144,24 @@ mod tests {
         }
         order.sort();
         let mut ranks = ranks.to_vec();
-        let mut queue = Queue::default();
+        let mut queue = ReadyQueue::default();
         let mut heap = BinaryHeap::new();
         for step in steps {
             match *step {
                 Step::Push(task) => {
-                    let is_queued = |Reverse(key): &Reverse<Key>| key.task() == TaskId(task);
+                    let is_queued =
+                        |Reverse(key): &Reverse<PriorityKey>| key.task() == TaskId(task);
                     if !heap.iter().any(is_queued) {
                         queue.push(TaskId(task), &order);
-                        heap.push(Reverse(Key::new(ranks[task as usize], TaskId(task))));
+                        heap.push(Reverse(PriorityKey::new(
+                            ranks[task as usize],
+                            TaskId(task),
+                        )));
                     }
                 }
                 Step::Rank(task, rank) => {
-                    let is_queued = |Reverse(key): &Reverse<Key>| key.task() == TaskId(task);
+                    let is_queued =
+                        |Reverse(key): &Reverse<PriorityKey>| key.task() == TaskId(task);
                     if heap.iter().any(is_queued) {
                         queue.displace(TaskId(task), &order);
                     }
@@ -165,7 +171,7 @@ mod tests {
                 Step::Pop => {
                     let best = heap.pop().map(|Reverse(key)| key);
                     assert_eq!(queue.best(&order), best);
-                    assert_eq!(queue.pop(&order), best.map(Key::task));
+                    assert_eq!(queue.pop(&order), best.map(PriorityKey::task));
                 }
             }
             assert_eq!(queue.is_empty(), heap.is_empty());
@@ -179,13 +185,13 @@ mod tests {
     #[test]
     fn sorted_ones_and_others_are_one_queue() {
         use Step::{Pop, Push, Rank};
-        // In order from the beginning, so that every task has its own number for a place.
+        // The ranks are in order, so the place of every task is its own number.
         check(&[9, 7, 7, 3], 4, &[Push(3), Push(1), Pop, Push(0), Push(2)]);
         check(&[3, 9, 7, 7], 4, &[Push(0), Push(3), Pop, Push(1), Push(2)]);
-        // The third comes later, with a rank between those of the others, and equal to one.
+        // The third task comes later, with a rank equal to one and between those of the others.
         check(&[3, 9, 7], 2, &[Push(0), Push(1), Push(2), Pop, Pop]);
         check(&[3, 7, 7], 2, &[Push(2), Push(1), Pop, Push(0)]);
-        // One that is ranked anew while it is queued keeps its key there, and has the new one the next time.
+        // A queued task keeps its key when its rank changes, and gets the new one the next time.
         check(&[3, 9], 2, &[Push(0), Push(1), Rank(0, 99), Pop, Pop]);
         check(
             &[3, 9],

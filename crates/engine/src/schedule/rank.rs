@@ -1,12 +1,12 @@
-//! How long the path behind a task still is: the task with the longest goes first.
+//! Ranks: the longest remaining path of each task, the longest first.
 
-/// The estimate for a task about which nothing is known. Ranks are sums of estimates, in microseconds.
+/// The estimate for an unknown task. Ranks are sums of estimates, in microseconds.
 pub const UNIT: u64 = 1_000_000;
 
-/// The longest remaining path from the start of each task, its own estimate included.
+/// The longest remaining path from the start of each task, including its own estimate.
 ///
-/// `weights` are the tasks' own estimates; `waits` lists, for each, the tasks that it waits for. The graph must be free
-/// of cycles (a task on one would count as if nothing came behind it). Linear in tasks and waits.
+/// `weights` are the estimates of the tasks; `waits` lists the tasks that each one waits for. The graph must be
+/// acyclic (a task on a cycle counts as if nothing followed it). Linear in tasks and waits.
 pub fn ranks(weights: &[u64], waits: &[Vec<u32>]) -> Vec<u64> {
     if is_in_order(waits) {
         return ranks_in_order(weights, waits);
@@ -45,17 +45,17 @@ pub fn ranks(weights: &[u64], waits: &[Vec<u32>]) -> Vec<u64> {
     ranks
 }
 
-/// Whether each waits only for earlier ones.
+/// Returns true if each task waits only for earlier ones.
 fn is_in_order(waits: &[Vec<u32>]) -> bool {
     (0..)
         .zip(waits)
         .all(|(task, on): (u32, _)| on.iter().all(|on| *on < task))
 }
 
-/// The same for tasks that wait only for earlier ones, as most plans are written: going backwards, whoever comes after a
-/// task was looked at before it.
+/// The ranks for tasks that wait only for earlier ones, as in most plans: backwards, each task comes before those that
+/// it waits for.
 fn ranks_in_order(weights: &[u64], waits: &[Vec<u32>]) -> Vec<u64> {
-    // What stands at a task's place before its turn is the longest path behind it.
+    // Before its turn, the entry of a task is the longest path after it.
     let mut ranks = vec![0_u64; weights.len()];
     for (task, weight) in weights.iter().enumerate().rev() {
         let Some(rank) = ranks.get_mut(task) else {

@@ -1,9 +1,8 @@
-//! The tasks that may start, best first, under limits for the whole run, each server and each tool.
+//! The set of ready tasks, under limits for the whole run, each server and each tool.
 //!
-//! Tools without limits share a queue. Every other has a lane: a queue of its ready tasks. A server keeps a heap of its lanes
-//! that may start something, by their best task, the run does the same with servers; so a blocked tool or server is never looked
-//! at. What no longer holds stays in these heaps until it comes up, and is dropped then; so each operation costs `O(log n)`,
-//! shared out over the run.
+//! Tools without limits share a queue. Every other tool has a lane: a queue of its ready tasks. A server has a heap of
+//! its startable lanes by their best tasks, and the run has one of servers, so blocked tools and servers are never
+//! visited. Stale heap entries are dropped when they come up; so each operation takes amortized `O(log n)`.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -11,24 +10,25 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::ahead::Ahead;
-use super::order::{Key, Order};
-use super::queue::Queue;
-use super::task::TaskId;
 use planwright_core::Hashing;
 
-/// How many calls may be under way at the same time.
+use super::prefetch::Prefetch;
+use super::queue::ReadyQueue;
+use super::task::TaskId;
+use super::task_order::{PriorityKey, TaskOrder};
+
+/// Limits on concurrent calls.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// In the whole run.
+    /// The limit of the whole run.
     pub total: NonZeroUsize,
-    /// At one server that is not listed; without limit where there is none.
+    /// The limit of each server that is not listed, if any.
     pub per_server: Option<NonZeroUsize>,
-    /// At these servers.
+    /// Limits by server.
     pub servers: HashMap<Arc<str>, NonZeroUsize>,
-    /// Of one tool that is not listed; without limit where there is none.
+    /// The limit of each tool that is not listed, if any.
     pub per_tool: Option<NonZeroUsize>,
-    /// Of these tools, by `server.tool`.
+    /// Limits by `server.tool`.
     pub tools: HashMap<Arc<str>, NonZeroUsize>,
 }
 
@@ -44,65 +44,66 @@ impl Default for Limits {
     }
 }
 
-/// The lane of one tool, or of all that have no limits.
+/// The concurrency lane of one tool, or of all tools without limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LaneId(u32);
 
 impl LaneId {
-    /// That of all tools without limits.
+    /// The lane of all tools without limits.
     const FREE: Self = Self(u32::MAX);
 }
 
-/// Places in a table by their best tasks, best first. An entry counts only while the place still lists that task.
-type Places = BinaryHeap<Reverse<(Key, usize)>>;
+/// Indices by their best tasks, best first. An entry is stale unless its lane or server is still listed with that
+/// task.
+type RankedIndices = BinaryHeap<Reverse<(PriorityKey, usize)>>;
 
 #[derive(Debug)]
-struct Lane {
+struct ToolLane {
     server: usize,
     limit: usize,
     running: usize,
-    queue: Queue,
-    listed: Option<Key>,
+    queue: ReadyQueue,
+    listed: Option<PriorityKey>,
 }
 
 #[derive(Debug)]
-struct Server {
+struct ServerLimit {
     limit: usize,
     running: usize,
-    lanes: Places,
-    listed: Option<Key>,
+    lanes: RankedIndices,
+    listed: Option<PriorityKey>,
 }
 
-/// Where the best of all tasks waits.
+/// The queue with the best task.
 #[derive(Clone, Copy)]
-enum Best {
-    /// Among those that run alone.
+enum BestQueue {
+    /// Tasks that run exclusively.
     Alone,
-    /// Among those of tools without limits.
+    /// Tasks of tools without limits.
     Free,
-    /// Among those of this server.
+    /// Tasks of this server.
     Limited(usize),
 }
 
-/// See the module.
+/// The set of ready tasks, see the module.
 #[derive(Debug, Default)]
-pub(super) struct Ready {
+pub(super) struct ReadySet {
     limits: Limits,
-    order: Order,
-    ahead: Ahead,
-    free: Queue,
-    lanes: Vec<Lane>,
-    servers: Vec<Server>,
+    order: TaskOrder,
+    prefetch: Prefetch,
+    free: ReadyQueue,
+    lanes: Vec<ToolLane>,
+    servers: Vec<ServerLimit>,
     lane_ids: HashMap<(Arc<str>, Arc<str>), LaneId, Hashing>,
     server_ids: HashMap<Arc<str>, usize>,
-    startable: Places,
-    alone: BinaryHeap<Reverse<Key>>,
+    startable: RankedIndices,
+    alone: BinaryHeap<Reverse<PriorityKey>>,
     running: usize,
     running_alone: bool,
     queued: usize,
 }
 
-impl Ready {
+impl ReadySet {
     pub(super) fn new(limits: Limits) -> Self {
         Self {
             limits,
@@ -123,17 +124,18 @@ impl Ready {
             .get(format!("{server}.{tool}").as_str())
             .copied()
             .or(limits.per_tool);
+        // Tools without limits need no lane of their own.
         let lane = if of_server.is_none() && of_tool.is_none() {
             LaneId::FREE
         } else {
             let unlimited =
                 |limit: Option<NonZeroUsize>| limit.map_or(usize::MAX, NonZeroUsize::get);
             let server = self.server(server, unlimited(of_server));
-            self.lanes.push(Lane {
+            self.lanes.push(ToolLane {
                 server,
                 limit: unlimited(of_tool),
                 running: 0,
-                queue: Queue::default(),
+                queue: ReadyQueue::default(),
                 listed: None,
             });
             LaneId(u32::try_from(self.lanes.len() - 1).unwrap_or(u32::MAX))
@@ -146,10 +148,10 @@ impl Ready {
         if let Some(index) = self.server_ids.get(name) {
             return *index;
         }
-        self.servers.push(Server {
+        self.servers.push(ServerLimit {
             limit,
             running: 0,
-            lanes: Places::new(),
+            lanes: RankedIndices::new(),
             listed: None,
         });
         let index = self.servers.len() - 1;
@@ -166,7 +168,7 @@ impl Ready {
         self.order.rank(task)
     }
 
-    /// Ranks a task anew. One that is queued, in `lane` where it does not run alone, keeps its place there.
+    /// Changes the rank of a task. A queued one keeps its position in `lane`, unless it runs exclusively.
     pub(super) fn rank_as(&mut self, task: TaskId, rank: u64, lane: Option<LaneId>) {
         if let Some(lane) = lane {
             let queue = match self.lanes.get_mut(lane.0 as usize) {
@@ -178,20 +180,20 @@ impl Ready {
         self.order.rank_as(task, rank);
     }
 
-    /// The places of the tasks to look at now that this one starts, since their turn will come; see [`Ahead`].
-    pub(super) fn soon(&mut self, started: TaskId) -> Range<usize> {
+    /// The places to prefetch when this task starts; see [`Prefetch`].
+    pub(super) fn prefetch_range(&mut self, started: TaskId) -> Range<usize> {
         match self.order.place(started) {
-            Some(place) => self.ahead.batch(place, self.order.len()),
+            Some(place) => self.prefetch.batch(place, self.order.len()),
             None => 0..0,
         }
     }
 
-    /// The order in which tasks start.
-    pub(super) fn order(&self) -> &Order {
+    /// The priority order of tasks.
+    pub(super) fn order(&self) -> &TaskOrder {
         &self.order
     }
 
-    /// How many tasks are queued, stale ones included.
+    /// The number of queued tasks, including stale ones.
     pub(super) fn queued(&self) -> usize {
         self.queued
     }
@@ -201,6 +203,7 @@ impl Ready {
         if alone {
             return self.alone.push(Reverse(self.order.key(task)));
         }
+        // When the first task is ready, most tasks of the run have been added.
         self.order.sort();
         match self.lanes.get_mut(lane.0 as usize) {
             Some(entry) => {
@@ -211,10 +214,11 @@ impl Ready {
         }
     }
 
-    /// The next task that the limits let start, if there is one; it then counts as running. `is_live` says whether a
-    /// queued task still wants to start: those that were stopped meanwhile are dropped here.
+    /// The next task that the limits allow to start, which then counts as running. `is_live` returns false for queued
+    /// tasks that were stopped meanwhile; they are dropped here.
     pub(super) fn pop(&mut self, is_live: &dyn Fn(TaskId) -> bool) -> Option<TaskId> {
         while !self.running_alone && self.running < self.limits.total.get() {
+            // A stopped task must not block the others.
             while let Some(Reverse(key)) = self.alone.peek()
                 && !is_live(key.task())
             {
@@ -222,13 +226,14 @@ impl Ready {
                 self.queued -= 1;
             }
             let task = match self.best()? {
-                Best::Alone if self.running > 0 => return None,
-                Best::Alone => {
+                // An exclusive task waits until nothing runs, and nothing else may overtake it meanwhile.
+                BestQueue::Alone if self.running > 0 => return None,
+                BestQueue::Alone => {
                     self.running_alone = true;
                     self.alone.pop().map(|Reverse(key)| key.task())
                 }
-                Best::Free => self.free.pop(&self.order),
-                Best::Limited(server) => self.take(server, is_live),
+                BestQueue::Free => self.free.pop(&self.order),
+                BestQueue::Limited(server) => self.take(server, is_live),
             };
             let task = task?;
             self.queued -= 1;
@@ -240,22 +245,28 @@ impl Ready {
         None
     }
 
-    /// Where the best of all tasks waits.
-    fn best(&mut self) -> Option<Best> {
+    /// The queue with the best task.
+    fn best(&mut self) -> Option<BestQueue> {
         if self.alone.is_empty() && self.startable.is_empty() {
-            // So it mostly is: nothing is to be compared.
-            return (!self.free.is_empty()).then_some(Best::Free);
+            // A fast path for the most common case: without limits, nothing has to be compared.
+            return (!self.free.is_empty()).then_some(BestQueue::Free);
         }
-        let alone = self.alone.peek().map(|Reverse(key)| (*key, Best::Alone));
-        let free = self.free.best(&self.order).map(|key| (key, Best::Free));
+        let alone = self
+            .alone
+            .peek()
+            .map(|Reverse(key)| (*key, BestQueue::Alone));
+        let free = self
+            .free
+            .best(&self.order)
+            .map(|key| (key, BestQueue::Free));
         let limited = self
             .best_server()
-            .map(|(key, server)| (key, Best::Limited(server)));
+            .map(|(key, server)| (key, BestQueue::Limited(server)));
         let all = [alone, free, limited].into_iter().flatten();
         all.min_by_key(|(key, _)| *key).map(|(_, best)| best)
     }
 
-    /// Takes the best task of `server`, which is running then if it is live.
+    /// Takes the best task of `server`, which then counts as running if it is live.
     fn take(&mut self, server: usize, is_live: &dyn Fn(TaskId) -> bool) -> Option<TaskId> {
         let (_, lane_index) = best_lane(self.servers.get_mut(server)?, &self.lanes)?;
         let lane = self.lanes.get_mut(lane_index)?;
@@ -270,7 +281,7 @@ impl Ready {
         Some(task)
     }
 
-    /// A task that ran has given its place back.
+    /// Releases the slot of a task that ran.
     pub(super) fn release(&mut self, lane: LaneId, alone: bool) {
         self.running = self.running.saturating_sub(1);
         if alone {
@@ -286,7 +297,7 @@ impl Ready {
         self.refresh(lane);
     }
 
-    /// Puts a lane, and its server, where their best tasks belong.
+    /// Updates the heap entries of a lane and its server.
     fn refresh(&mut self, lane: LaneId) {
         let lane_index = lane.0 as usize;
         let Some(lane) = self.lanes.get_mut(lane_index) else {
@@ -298,6 +309,7 @@ impl Ready {
         let best = (lane.running < lane.limit)
             .then(|| lane.queue.best(&self.order))
             .flatten();
+        // An unchanged best task is in the heap already.
         if best != lane.listed {
             lane.listed = best;
             if let Some(best) = best {
@@ -318,7 +330,7 @@ impl Ready {
     }
 
     /// The server with the best task, and that task.
-    fn best_server(&mut self) -> Option<(Key, usize)> {
+    fn best_server(&mut self) -> Option<(PriorityKey, usize)> {
         while let Some(&Reverse((key, server))) = self.startable.peek() {
             if self.servers.get(server)?.listed == Some(key) {
                 return Some((key, server));
@@ -330,7 +342,7 @@ impl Ready {
 }
 
 /// The lane of `server` with the best task, and that task.
-fn best_lane(server: &mut Server, lanes: &[Lane]) -> Option<(Key, usize)> {
+fn best_lane(server: &mut ServerLimit, lanes: &[ToolLane]) -> Option<(PriorityKey, usize)> {
     while let Some(&Reverse((key, lane))) = server.lanes.peek() {
         if lanes.get(lane)?.listed == Some(key) {
             return Some((key, lane));

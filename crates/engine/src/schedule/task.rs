@@ -1,14 +1,14 @@
-//! What goes into the scheduler and what comes out.
+//! Events and commands of the scheduler.
 
 use std::time::Duration;
 
 use super::ready::LaneId;
 
-/// One task: a step, an item of a loop, a round of a repetition.
+/// The id of a task: a step, an item of a loop, a round of a repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskId(pub u32);
 
-/// Something that happened outside.
+/// An event for the scheduler.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The answer to [`Command::Prepare`].
@@ -17,59 +17,58 @@ pub enum Event {
     AttemptEnded {
         /// The task.
         task: TaskId,
-        /// Which attempt.
+        /// The number of the attempt.
         attempt: u32,
-        /// How.
+        /// Its end.
         end: AttemptEnd,
     },
-    /// The call that was to be made is not made yet: it gives its place back, and comes again after this pause. The attempt
-    /// has not begun.
+    /// The call is postponed: it releases its slot and is tried again after this pause. The attempt has not begun.
     Postponed {
         /// The task.
         task: TaskId,
         /// The attempt that was to be made.
         attempt: u32,
-        /// How long from now.
+        /// The pause from now.
         pause: Duration,
     },
     /// A person has agreed to the call.
     Approved(TaskId),
-    /// A person has said no.
+    /// A person has rejected the call.
     Rejected(TaskId),
-    /// A timer has run out.
+    /// A timer has expired.
     TimerFired(TaskId, Timer),
-    /// No further children will be added to a group.
+    /// A group is complete: no further children are added.
     Sealed(TaskId),
-    /// The answer to [`Command::Close`]: the group is done.
+    /// The answer to [`Command::Close`]: the group has ended.
     Closed(TaskId),
-    /// Nothing new may start below this task, or anywhere where there is none.
+    /// The scope of this task is stopped, or the whole run if it is `None`: nothing new may start.
     Stop(Option<TaskId>),
-    /// Everything ends now.
+    /// The run is cancelled.
     Cancel,
 }
 
-/// Something to be done outside.
+/// A command of the scheduler to its driver.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// All that the task waited for has settled: say what it is to do.
+    /// All tasks that it waited for have settled: determine its action, answer with [`Event::Prepared`].
     Prepare(TaskId),
-    /// Ask a person whether the call may be made.
+    /// Ask a person to approve the call.
     Ask(TaskId),
     /// Make the call.
     Call {
         /// The task.
         task: TaskId,
-        /// Which attempt this is, from 1.
+        /// The number of the attempt, from 1.
         attempt: u32,
     },
-    /// Give up an attempt that is under way. No end of it will be listened to.
+    /// Abort an attempt in flight. Its end is ignored.
     Abort {
         /// The task.
         task: TaskId,
-        /// Which attempt.
+        /// The number of the attempt.
         attempt: u32,
     },
-    /// The attempt failed and there will be another after this pause.
+    /// The attempt failed; another one follows after this pause.
     RetryLater {
         /// The task.
         task: TaskId,
@@ -78,124 +77,124 @@ pub enum Command {
         /// The pause.
         pause: Duration,
     },
-    /// Wake the scheduler with [`Event::TimerFired`] after this time. A later one of the same task and timer replaces it.
+    /// Send [`Event::TimerFired`] after this time. A later command for the same task and timer replaces it.
     SetTimer {
         /// The task.
         task: TaskId,
-        /// Which of its timers.
+        /// The timer.
         timer: Timer,
-        /// How long from now.
+        /// The time from now.
         after: Duration,
     },
-    /// The timer is no longer of interest.
+    /// Clear this timer.
     ClearTimer(TaskId, Timer),
-    /// A child of this group has settled: more children may be added, or the group sealed.
+    /// A child of this group has settled: add more children, or seal the group.
     ChildSettled {
         /// The group.
         group: TaskId,
         /// The child.
         child: TaskId,
     },
-    /// The group is sealed and its last child has settled: work out what it gives, then send [`Event::Closed`].
+    /// The group is sealed and its last child has settled: compute its outcome, then send [`Event::Closed`].
     Close(TaskId),
-    /// The task has ended for good.
+    /// The task has settled.
     Settled(TaskId, SettledBy),
 }
 
-/// What a task turned out to be, once all that it waits for has settled.
+/// The action of a task whose waits are over.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Prepared {
-    /// It needs still more to be settled before it can say.
+    /// The task needs these tasks to settle first.
     WaitFor(Vec<TaskId>),
-    /// It is done already: a value, a skip, a failure before any call.
+    /// The task is done without a call: a value, a skip, an early failure.
     Done,
-    /// It makes a call.
+    /// The task makes a call.
     Call(CallTerms),
-    /// It is a group: its children are added next. The time is what it may take as a whole.
+    /// The task is a group, whose children are added next. The time is the limit of the whole group.
     Group(Option<Duration>),
 }
 
-/// The terms on which a call is made.
+/// The terms of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CallTerms {
-    /// Which limits it counts against.
+    /// The lane whose limits it counts for.
     pub lane: LaneId,
-    /// Whether nothing else may be under way at the same time.
+    /// True if no other call may run at the same time.
     pub alone: bool,
-    /// Whether a person must agree first.
+    /// True if a person must agree first.
     pub approval: bool,
-    /// Attempts in all; more than 67,108,863 count as that many.
+    /// The maximum number of attempts; more than 67,108,863 count as that many.
     pub attempts: u32,
     /// The pause before the second attempt; it doubles from there, up to a minute, and varies by up to a fifth.
     pub retry_pause: Duration,
-    /// The time that one attempt may take.
+    /// The time limit of one attempt.
     pub attempt_timeout: Option<Duration>,
-    /// The time that the task may take, all attempts and pauses included.
+    /// The time limit of the task, including all attempts and pauses.
     pub step_timeout: Option<Duration>,
-    /// Whether another attempt is right after one of which nobody knows whether it happened.
+    /// True if another attempt is allowed after one with an unknown outcome.
     pub retry_uncertain: bool,
 }
 
-/// How an attempt ended.
+/// The end of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptEnd {
-    /// With an answer that settles the task.
+    /// The answer is final.
     Final,
-    /// With a failure that another attempt may mend, after at least this pause.
+    /// The attempt failed and may be retried, after at least this pause.
     Retryable(Duration),
-    /// With a failure of which nobody knows whether the call happened.
+    /// The attempt failed, and the call may have happened.
     Uncertain,
 }
 
-/// Which of a task's timers.
+/// The timers of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Timer {
-    /// The time that this attempt may take.
+    /// The time limit of this attempt.
     Attempt(u32),
     /// The pause after this attempt.
     Pause(u32),
-    /// The time that the whole task may take.
+    /// The time limit of the whole task.
     Step,
-    /// The time that the whole run may take: no task's, and none of the scheduler's business.
+    /// The time limit of the whole run, which the scheduler ignores.
     Run,
 }
 
-/// Why a task has settled.
+/// The reason why a task has settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettledBy {
-    /// It said so itself, when it was prepared or closed.
+    /// Its preparation or its group gave the outcome.
     Itself,
     /// Its last attempt has ended.
     Attempt,
-    /// Its last attempt took too long.
+    /// Its last attempt exceeded its time limit.
     AttemptTimeout,
-    /// It took too long as a whole.
+    /// The task exceeded the time limit of the whole task.
     StepTimeout,
-    /// A person said no.
+    /// A person rejected the call.
     Rejection,
-    /// Nothing new may start.
+    /// Its scope was stopped.
     Stop,
-    /// The run was cancelled, or the group that it belongs to took too long.
+    /// The run was cancelled, or its group exceeded its time limit.
     Cancel,
 }
 
-/// Where a task stands.
+/// The state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskState {
-    /// Something that it waits for has not settled.
+    /// A task that it waits for has not settled.
     Waiting,
-    /// It was asked what it is.
+    /// Its preparation was requested.
     Preparing,
-    /// A person was asked.
-    Asking,
-    /// It may start as soon as the limits allow.
+    /// A person was asked for approval.
+    AwaitingApproval,
+    /// The task starts as soon as the limits allow.
     Ready,
-    /// An attempt is under way.
+    /// An attempt is in flight.
     Running,
-    /// It pauses before the next attempt.
-    Pausing,
-    /// Its children are under way.
+    /// The task pauses before the next attempt.
+    Backoff,
+    /// Its children are running.
     Group,
-    /// It has ended.
+    /// The task has ended.
     Settled,
 }

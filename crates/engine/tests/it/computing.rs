@@ -1,4 +1,4 @@
-//! Runs that compute for long: they can be told something meanwhile, and decide the same when their journals are run again.
+//! Runs with long computations: they accept input meanwhile, and a replay decides the same.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -17,7 +17,7 @@ use planwright_engine::{Engine, Guards, RunOptions, RunStatus, RunSummary, Start
 
 use crate::drive::sound;
 
-/// What takes a while in each of its items, and longer than anybody waits in all of them.
+/// A plan whose items each take a while, and far too long together.
 const LONG: &str =
     "l.map(a, l.map(b, l.map(c, l.map(d, l.map(e, a + b + c + d + e)))))[0][0][0][0][0]";
 
@@ -95,7 +95,7 @@ fn told(summary: &RunSummary) -> Vec<String> {
         .collect()
 }
 
-/// What is under way when something happens.
+/// The state of calls when an input arrives.
 #[derive(Default)]
 struct UnderWay {
     calls: Vec<(TaskId, u32)>,
@@ -113,8 +113,8 @@ impl UnderWay {
     }
 }
 
-/// Drives a run by hand that is told something as it computes, when it has done so for the `pause`th time; and runs its journal
-/// again. Gives nothing where it does not compute as often.
+/// Drives a run by hand that receives an input at its `pause`th pause, and replays its journal. Returns `None` if it
+/// does not pause that often.
 fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<Input>) -> Option<RunSummary> {
     let plan = short();
     let opened = Record::Opened {
@@ -123,8 +123,8 @@ fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<Input>) -> Opti
         header: Value::Null,
     };
     let mut run = Run::new("run", plan.clone(), options())
-        .remembering()
-        .in_stretches();
+        .journaled()
+        .with_time_slices();
     let mut entries = vec![Entry {
         at: Duration::ZERO,
         turn: 0,
@@ -165,7 +165,7 @@ fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<Input>) -> Opti
                 while let Some(input) = happens(&mut under_way) {
                     run.handle(input, clock, &mut effects);
                 }
-                run.go_on(&mut effects);
+                run.resume_work(&mut effects);
             }
             continue;
         }
@@ -196,7 +196,7 @@ fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<Input>) -> Opti
     (pauses >= pause).then(|| run.summary())
 }
 
-/// Something that happens at any time, and what the run then comes to.
+/// Sends an input at any time and compares the outcome of the run.
 fn check_everywhere(
     happens: impl Fn(&mut UnderWay) -> Option<Input>,
     may_end: &[RunStatus],
@@ -213,22 +213,22 @@ fn whatever_happens_while_it_computes_is_decided_the_same_again() {
     check_everywhere(UnderWay::answer, &[RunStatus::Succeeded]);
     let once = |input: fn() -> Input| {
         move |under_way: &mut UnderWay| {
-            // Whatever ends the run leaves no call that could still be answered.
+            // The end of a run leaves no call that could still be answered.
             let is_first = under_way.step_timer != Some(TaskId(u32::MAX));
             under_way.step_timer = Some(TaskId(u32::MAX));
             is_first.then(input)
         }
     };
     check_everywhere(once(|| Input::Cancel), &[RunStatus::Cancelled]);
-    let time_is_up = || Input::TimerFired(TaskId(u32::MAX), Timer::Run);
-    check_everywhere(once(time_is_up), &[RunStatus::Failed]);
+    let end_by_time_limit = || Input::TimerFired(TaskId(u32::MAX), Timer::Run);
+    check_everywhere(once(end_by_time_limit), &[RunStatus::Failed]);
     let step_is_late = |under_way: &mut UnderWay| {
         Some(Input::TimerFired(under_way.step_timer.take()?, Timer::Step))
     };
     check_everywhere(step_is_late, &[RunStatus::Succeeded, RunStatus::Failed]);
 }
 
-/// Takes minutes if nobody stops it.
+/// The run would take minutes if it were not stopped.
 fn long() -> CheckedPlan {
     plan(vec![value("l", numbers(9)), each("x", 20_000, LONG)])
 }
@@ -272,7 +272,7 @@ async fn what_computes_can_be_cancelled_and_lets_others_go_on() {
     let (handle, events) = engine.launch(start);
     drop(events);
     let canceller = handle.canceller();
-    // It would never be asked if the run did not let it.
+    // The question would never be asked if the run did not pause.
     let asks = tokio::spawn(async move { canceller.cancel() });
     let summary = handle.await;
     asks.await.unwrap();

@@ -12,7 +12,7 @@ use planwright_engine::journal::{Entry, Record};
 use planwright_engine::run::{Choice, Effect, History, Input, Run};
 use planwright_engine::{Decision, RunOptions, RunStatus};
 
-/// One process of the run `r`, whose plan has the step `a`.
+/// A process of the run `r`, whose plan has the step `a`.
 struct Process {
     tool: Tool,
     args: Value,
@@ -24,10 +24,10 @@ struct Process {
     answer: Option<Result<ToolOutput, ToolError>>,
 }
 
-/// What a process did.
+/// The calls and questions of a process.
 #[derive(Debug, Default, PartialEq)]
 struct Did {
-    /// What the question said about the decision before, if there was a question.
+    /// The differences that the question named, if there was a question.
     asked: Option<Vec<String>>,
     calls: usize,
     keys: Vec<String>,
@@ -88,7 +88,7 @@ impl Process {
         }
         let turn = entries.last().map_or(0, |entry| entry.turn + 1);
         let mut run = Run::new("r", self.plan(), self.options.clone())
-            .remembering()
+            .journaled()
             .after(Arc::new(history));
         let mut clock = run.now();
         let mut did = Did::default();
@@ -135,7 +135,7 @@ impl Process {
     }
 }
 
-/// What a process does after one that got a person's consent and died before it called.
+/// The process after one that got a person's consent and died before it called.
 fn after_consent(first: Process, then: Process) -> Did {
     let mut entries = Vec::new();
     let process = Process {

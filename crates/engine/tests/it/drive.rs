@@ -17,14 +17,14 @@ pub(crate) fn catalog() -> Catalog {
         .collect()
 }
 
-/// A plan that must be sound.
+/// Returns the checked plan.
 pub(crate) fn sound(plan: Plan) -> CheckedPlan {
     let catalog = catalog();
     let (checked, findings) = check(plan, &CheckContext::new(&catalog));
     checked.unwrap_or_else(|| panic!("rejected: {findings:#?}"))
 }
 
-/// What a run of a plan came to, and which calls began and ended in which order.
+/// The summary of a run, with the order in which calls began and ended.
 pub(crate) struct Driven {
     pub(crate) summary: RunSummary,
     /// `+step` where a call began, `-step` where one ended.
@@ -32,7 +32,7 @@ pub(crate) struct Driven {
     pub(crate) most: usize,
 }
 
-/// Runs `plan`; of the calls under way, `choose` says which ends next. Steps in `failing` fail.
+/// Runs `plan`; `choose` picks the call in flight that ends next. Steps in `failing` fail.
 pub(crate) fn drive(
     plan: CheckedPlan,
     options: RunOptions,

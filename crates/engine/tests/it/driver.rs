@@ -55,7 +55,7 @@ fn plan(steps: Vec<Step>) -> Plan {
     }
 }
 
-/// A server `s` whose tool `t` does what `function` says.
+/// A server `s` with a tool `t` that runs `function`.
 fn server<F, R>(function: F) -> Backends
 where
     F: Fn(Value) -> R + Send + Sync + 'static,
@@ -140,7 +140,7 @@ async fn a_retry_waits_longer_each_time() {
     }
 }
 
-/// However long a time is: it is kept, and no part of it passes for all of it.
+/// However long a timer is, no part of it counts as the whole.
 async fn check_longest_time(options: RunOptions, timeout: Option<Duration>, expected: Duration) {
     let mut step = call("a", &[]);
     step.timeout = timeout;
@@ -288,7 +288,7 @@ async fn a_run_that_is_abandoned_does_nothing_more() {
     while dropped.count() == 0 {
         tokio::task::yield_now().await;
     }
-    // Not even an end is told.
+    // No end is reported either.
     while let Ok(event) = events.try_recv() {
         assert!(
             !matches!(event.event, RunEvent::RunEnded { .. }),
@@ -535,7 +535,8 @@ async fn an_output_that_nests_too_deeply_fails() {
     assert_eq!(error.kind, ErrorKind::Budget);
 }
 
-/// Items, rounds and the steps of inner plans all count; what would be one too many fails before any of it begins.
+/// Items, rounds and steps of inner plans all count; a group that would exceed the maximum fails before any part of
+/// it begins.
 #[tokio::test]
 async fn a_run_has_no_more_tasks_than_are_allowed() {
     let items = |count: u64| {

@@ -1,4 +1,4 @@
-//! What runs learn about durations, and what they do with it.
+//! Learned durations, and their effect on runs.
 
 use std::collections::BTreeSet;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -57,7 +57,7 @@ fn plan(steps: Vec<Step>) -> Plan {
     }
 }
 
-/// What is known of `t` and `u`, in seconds.
+/// The learned means of `t` and `u`, in seconds.
 fn known(t: u64, u: u64) -> Durations {
     let mut durations = Durations::new();
     for (tool, seconds) in [("t", t), ("u", u)] {
@@ -87,7 +87,7 @@ fn what_takes_longer_starts_first() {
     let steps = || vec![step("a", "t", &[]), step("b", "u", &[])];
     check_order(steps(), Durations::new(), 1, &["a", "b"]);
     check_order(steps(), known(9, 1), 1, &["a", "b"]);
-    // Three calls of two places: the long one must not come last.
+    // Three calls share two slots: the long one must not start last.
     let steps = || {
         vec![
             step("a", "t", &[]),

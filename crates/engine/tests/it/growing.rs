@@ -1,4 +1,4 @@
-//! Runs that grow: they live until they are closed, and no longer than anything else allows.
+//! Runs with an open plan: they last until they are closed, within all other limits.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ fn plan(id: &str, approval: Approval) -> Plan {
     }
 }
 
-/// A run that grows, with a first step `a`, and its plan with the further step `b`.
+/// A run with an open plan: the first step `a`, and the plan with the further step `b`.
 fn growing(
     guards: Guards,
     approval: Approval,
@@ -63,7 +63,7 @@ async fn a_growing_run_that_waits_for_a_person_takes_further_steps() {
         events.recv().await.unwrap().event,
         RunEvent::ApprovalAsked { .. }
     ) {}
-    // The decision to put it off is taken in, and there is nothing else to do.
+    // The undecided answer was read, and nothing else is left to do.
     tokio::time::sleep(Duration::from_secs(1)).await;
     handle.extend(longer).unwrap();
     while !matches!(

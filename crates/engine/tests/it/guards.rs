@@ -54,7 +54,7 @@ fn steps(count: usize, tool: &str) -> Vec<Step> {
         .collect()
 }
 
-/// What became of the steps, one line each, with the calls that were sent.
+/// The outcome of the steps, one line each, with the calls that were sent.
 fn told(summary: &RunSummary) -> Vec<String> {
     let error = |step: &planwright_engine::run::StepSummary| {
         let error = step.error.as_ref();
@@ -144,7 +144,7 @@ fn rounds_without_progress_end() {
         "x",
         &["poll failed budget: the last 3 rounds gave the same, the most that `RunOptions` allows"],
     );
-    // What changes once begins anew.
+    // A change restarts the count.
     let mut count = 0;
     let mut answer = |_: &ToolCall| {
         count += 1;
@@ -218,12 +218,12 @@ fn a_call_that_may_have_happened_stays_unknown_whatever_the_guards_say() {
     assert_eq!(timers, [Duration::from_secs(4)]);
     let refused = "t1 failed budget: the run has made 1 call, the most that `RunOptions` allows";
     assert_eq!(told(&run.summary()), ["t0 unknown", refused]);
-    let time_is_up = Input::TimerFired(TaskId(u32::MAX), Timer::Run);
-    run.handle(time_is_up, Duration::from_secs(9), &mut effects);
+    let end_by_time_limit = Input::TimerFired(TaskId(u32::MAX), Timer::Run);
+    run.handle(end_by_time_limit, Duration::from_secs(9), &mut effects);
     assert_eq!(told(&run.summary()), ["t0 unknown", refused]);
 }
 
-/// Tools `s.t` and `s.u` that tell when they were called, and answer after some time.
+/// Tools `s.t` and `s.u` that record when they were called and answer after some time.
 fn clocked(takes: Duration) -> (Backends, Arc<Mutex<Vec<u128>>>) {
     let times = Arc::new(Mutex::new(Vec::new()));
     let start = tokio::time::Instant::now();

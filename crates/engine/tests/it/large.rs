@@ -1,4 +1,4 @@
-//! Plans that are quickly written and large: what they cost grows with their size, and no faster.
+//! Large plans that are short to write: their cost grows linearly with their size.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use planwright_engine::{Bound, Durations, Guards, RunOptions, RunSummary, StepSt
 
 use crate::drive::sound;
 
-/// What a run of `plan`, none of whose steps calls anything, comes to.
+/// The summary of a run of `plan`, which makes no calls.
 fn ran(plan: Plan, options: RunOptions) -> RunSummary {
     let mut run = Run::new("run", sound(plan), options);
     let mut effects = Vec::new();
@@ -81,8 +81,8 @@ fn computed(id: &str, value: Node) -> Step {
     Step::new(StepId::new(id), Action::Value(value), nothing)
 }
 
-/// Runs a plan whose variable `a` has 1000 letters and whose variable `l` has 100 numbers, once for each item of `items` where
-/// there are any, with so many bytes to compute.
+/// Runs a plan whose variable `a` has 1000 letters and whose variable `l` has 100 numbers, once for each item of
+/// `items` if there are any, with the given memory budget.
 fn check_computed(mut each: Step, items: usize, most: usize, expected: StepStatus) -> StepSummary {
     let variable = |name: &str, default: Value| Input {
         name: Arc::from(name),
@@ -226,7 +226,7 @@ fn doubling(times: usize) -> Vec<Step> {
     steps
 }
 
-/// Runs a plan whose last step is the first for which there is no room, and compares why.
+/// Runs a plan whose last step is the first that exceeds the budget, and compares the error.
 fn check_written(steps: Vec<Step>, output: Output, guards: Guards, expected: &str) -> RunSummary {
     let plan = Plan {
         steps,
@@ -261,7 +261,7 @@ fn what_is_written_is_bounded_though_it_is_shared() {
     );
     assert!(summary.written_bytes <= Guards::WRITTEN_BYTES);
     steps.truncate(11);
-    // 201 bytes doubled ten times, and what was before that.
+    // 201 bytes doubled ten times, and the bytes before that.
     let bytes = 417_555;
     let summary = check_written(steps.clone(), nothing(), Guards::new(), "");
     assert_eq!(summary.written_bytes, bytes);
@@ -300,7 +300,7 @@ fn each_place_counts_where_a_value_is_written() {
         max_parallel: None,
     });
     assert_eq!(bytes(vec![each]), 2 * 10 * size + 11);
-    // What a plan is given, its step, its output, and the step that runs it.
+    // The plan's inputs, its step, its output, and the step that runs it.
     let inner = Plan {
         inputs: vec![Input {
             name: Arc::from("x"),

@@ -1,4 +1,4 @@
-//! Loops: what becomes of a step when its items do.
+//! Loops: the outcome of a step from those of its items.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -94,7 +94,7 @@ fn nothing() -> Node {
     Node::object(Vec::new(), Place::NOWHERE)
 }
 
-/// A step of two items, of which so many may be under way together.
+/// A step of two items with the given parallelism.
 fn items(together: u32) -> Step {
     let mut step = Step::call("part", "t", nothing());
     step.for_each = Some(ForEach {
@@ -129,7 +129,7 @@ fn inner(step: Step) -> Step {
     }
 }
 
-/// A run of `step` that stops since another one has failed while `step` was under way.
+/// A run of `step` that stops because another step failed while `step` was running.
 fn stopped(step: Step, history: History) -> RunSummary {
     let plan = Plan {
         steps: vec![step, Step::call("bad", "u", nothing())],

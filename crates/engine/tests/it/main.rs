@@ -1,4 +1,4 @@
-//! Whole runs, driven by a test in any order it likes, and by tokio.
+//! Tests of whole runs, driven by hand in any order and by tokio.
 
 mod computing;
 mod consent;

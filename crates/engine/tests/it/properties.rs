@@ -1,4 +1,5 @@
-//! Any graph, any order of completion, any limit: the same outcome, no step before its data, none lost, none twice.
+//! Any graph, any order of completion, any limit: the same outcome, no step before its data, none lost, none run
+//! twice.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -145,7 +146,7 @@ pub(crate) fn plan(seeds: &[Seed]) -> (Plan, BTreeSet<String>) {
     (plan, failing)
 }
 
-/// What a run came to, without times.
+/// The outcome of a run, without times.
 fn essence(summary: &planwright_engine::RunSummary) -> String {
     let steps: Vec<String> = summary
         .steps
@@ -196,7 +197,7 @@ proptest! {
         prop_assert_eq!(essence(&one_by_one.summary), essence(&any_order.summary));
         prop_assert!(any_order.most <= total);
 
-        // None lost: whatever has not run says why. None twice: one call each.
+        // None is lost: every step that has not run has a reason. None runs twice: one call each.
         for step in &any_order.summary.steps {
             let calls = any_order.log.iter().filter(|entry| **entry == format!("+{}", step.at.step)).count();
             match step.status {

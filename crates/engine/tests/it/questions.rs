@@ -1,4 +1,4 @@
-//! Questions about calls: nobody is asked, or waited for, whose answer changes nothing any more.
+//! Questions about calls: a question whose answer has no effect any more is neither asked nor awaited.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,11 +17,11 @@ use planwright_engine::{Decision, Engine, RunStatus, Start, StepStatus};
 use crate::drive::sound;
 use crate::slow_journal::Slow;
 
-/// Puts off step `later`, and never decides about any other.
+/// Leaves step `later` undecided, and never answers about any other.
 #[derive(Clone, Default)]
 struct Person {
     asked: Arc<Mutex<Vec<String>>>,
-    /// How many questions are open.
+    /// The number of open questions.
     open: Arc<AtomicUsize>,
 }
 
@@ -55,7 +55,7 @@ fn asking(id: &str) -> Step {
     step
 }
 
-/// A step that was put off, beside a loop that takes too long because nobody decides about its items.
+/// An undecided step beside a loop that exceeds its time limit because its items are never decided.
 async fn check(journal: Option<Slow>, asked: &[&str]) {
     let mut each = asking("each");
     each.timeout = Some(Duration::from_secs(1));
@@ -121,7 +121,7 @@ impl Journal for Panics {
     }
 }
 
-/// A step that asks, beside one that does not; and how often their tool was called.
+/// A step that asks beside one that does not, with the number of calls.
 fn beside() -> (Engine, CheckedPlan, Arc<AtomicUsize>) {
     let mut free = asking("free");
     free.approval = Approval::AsTool;
@@ -151,7 +151,7 @@ async fn whoever_panics_has_not_agreed() {
         let errors: Vec<String> = errors.map(ToString::to_string).collect();
         assert_eq!(
             errors,
-            ["the call was rejected: whoever decides panicked: `asks` is unknown"]
+            ["the call was rejected: the approver panicked: `asks` is unknown"]
         );
         assert_eq!(called.load(Ordering::SeqCst), 1);
     }

@@ -1,4 +1,4 @@
-//! Tools that answer at once are asked where the run is driven, and nobody else notices.
+//! Immediate tools are polled inline in the driver, without any visible difference.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::task::Id;
 
 use crate::drive::sound;
 
-/// What the tool does each time it is called.
+/// The behaviour of the tool at one call.
 #[derive(Clone, Copy)]
 enum Does {
     Answer,
@@ -22,7 +22,8 @@ enum Does {
     Panic,
 }
 
-/// Calls the tool once for each of `does`, one after the other: what the run came to, and the tasks that began the calls.
+/// Calls the tool once for each of `does`, one after the other. Returns the outcome of the run and the tasks that
+/// began the calls.
 async fn check(does: &'static [Does]) -> (RunSummary, Vec<Id>) {
     let began = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&began);
@@ -96,11 +97,12 @@ async fn a_quick_tool_that_panics_fails_its_step_alone() {
     assert_eq!(summary.steps[1].status, StepStatus::Succeeded);
 }
 
-/// Calls a quick tool for each of many items, in a run that is kept or not: why that ended.
-async fn check_many(options: &RunOptions, is_kept: bool) -> ErrorKind {
+/// Calls an immediate tool for each of many items, in a run with or without a journal. Returns the reason for its
+/// end.
+async fn check_many(options: &RunOptions, is_stored: bool) -> ErrorKind {
     let items = Value::list((0..20_000_u64).map(Value::from));
     let tool = Function::raw("t", |_: Value| {
-        // As long as a call may take that is done at once.
+        // The maximum time of an immediate call.
         let _ = tokio::time::advance(Duration::from_micros(40)).now_or_never();
         std::future::ready(Ok(ToolOutput::value(Value::Null)))
     });
@@ -116,7 +118,7 @@ async fn check_many(options: &RunOptions, is_kept: bool) -> ErrorKind {
     };
     let backends = Backends::new().with("s", Functions::named("s").with(tool));
     let mut start = Start::new("r", sound(plan));
-    if is_kept {
+    if is_stored {
         start = start.with_journal(Arc::new(MemoryJournal::new()), Value::Null);
     }
     let engine = Engine::new(backends).with_options(options.clone());
@@ -138,8 +140,8 @@ async fn however_many_calls_are_done_at_once_timers_have_their_turn() {
         guards: Guards::new().wall_time(limit),
         ..RunOptions::default()
     };
-    for is_kept in [false, true] {
-        assert_eq!(check_many(&of_step, is_kept).await, ErrorKind::Timeout);
-        assert_eq!(check_many(&of_run, is_kept).await, ErrorKind::Budget);
+    for is_stored in [false, true] {
+        assert_eq!(check_many(&of_step, is_stored).await, ErrorKind::Timeout);
+        assert_eq!(check_many(&of_run, is_stored).await, ErrorKind::Budget);
     }
 }

@@ -1,4 +1,4 @@
-//! Runs that go on after what earlier processes did: what is done stays done, and what was refused stays refused.
+//! Resumed runs: finished steps are not repeated, and rejections stand.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -56,8 +56,8 @@ fn n(text: &str) -> Field {
     }
 }
 
-/// One process that drives the run by hand, after those that have written `entries`, and writes what it does behind them. Calls
-/// that `answer` says nothing about are never answered: the process dies with them.
+/// A process that drives the run by hand after those that have written `entries`, and appends its own. Calls without
+/// an `answer` are never answered: the process dies with them.
 fn process(
     plan: &CheckedPlan,
     options: &RunOptions,
@@ -67,7 +67,7 @@ fn process(
     let history = Arc::new(History::new(&*entries));
     let mut turn = entries.last().map_or(0, |entry| entry.turn + 1);
     let mut run = Run::new("run", plan.clone(), options.clone())
-        .remembering()
+        .journaled()
         .after(history);
     let mut clock = run.now();
     let mut effects = Vec::new();
@@ -112,7 +112,7 @@ fn opened(plan: &CheckedPlan) -> Entry {
     }
 }
 
-/// The calls that are to be made, each with its task and its attempt. What is to be kept goes to the entries.
+/// The calls to make, each with its task and its attempt. Records go to the entries.
 fn take_calls(
     effects: &mut Vec<Effect>,
     turn: u64,
@@ -137,7 +137,7 @@ fn take_calls(
     calls
 }
 
-/// What became of the steps, one line each.
+/// The outcome of the steps, one line each.
 fn told(summary: &RunSummary) -> Vec<String> {
     let steps = summary.steps.iter();
     steps
@@ -149,7 +149,7 @@ fn told(summary: &RunSummary) -> Vec<String> {
         .collect()
 }
 
-/// What is written as the argument of `b`, what `a` gives once it gives anything, and what the first process heard of `b`.
+/// The argument of `b`, the output of `a` once it has one, and the answer to `b` that the first process received.
 fn check_done(written: &str, second: Value, first_of_b: Option<Answer>, expected: &[&str]) {
     let plan = sound(vec![
         call("a", "t", Vec::new()),
@@ -228,7 +228,7 @@ fn an_answer_that_comes_too_late_changes_no_time() {
         ..RunOptions::default()
     };
     options.limits.total = std::num::NonZeroUsize::MIN;
-    let mut run = Run::new("run", plan.clone(), options.clone()).remembering();
+    let mut run = Run::new("run", plan.clone(), options.clone()).journaled();
     let mut entries = vec![opened(&plan)];
     let mut effects = Vec::new();
     run.start(&mut effects);
@@ -242,8 +242,8 @@ fn an_answer_that_comes_too_late_changes_no_time() {
         attempt: *attempt,
         result: Ok(ToolOutput::text("late")),
     };
-    let time_is_up = Input::TimerFired(*a, Timer::Attempt(*attempt));
-    run.handle(time_is_up, Duration::from_millis(100), &mut effects);
+    let end_by_time_limit = Input::TimerFired(*a, Timer::Attempt(*attempt));
+    run.handle(end_by_time_limit, Duration::from_millis(100), &mut effects);
     run.handle(late, Duration::from_millis(101), &mut effects);
     run.proceed(&mut effects);
     assert_eq!(take_calls(&mut effects, 1, &mut entries).len(), 1);
@@ -261,8 +261,8 @@ fn an_answer_that_comes_too_late_changes_no_time() {
     replayed.unwrap_or_else(|error| panic!("{error:#?}"));
 }
 
-/// The attempts at `b` that an earlier process made, by words: `sent`, then how it ended: `ok`, `no`, `unsent`, `lost`,
-/// `late`, `given-up`, or nothing; `retry` is a person's choice, with which the next attempt begins.
+/// The attempts at `b` of an earlier process, by words: `sent`, then the end: `ok`, `no`, `unsent`, `lost`, `late`,
+/// `given-up`, or none; `retry` is a person's choice before the next attempt.
 fn attempts(words: &str) -> Vec<Entry> {
     let at = Arc::new(Address {
         inside: None,

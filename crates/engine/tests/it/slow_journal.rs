@@ -12,7 +12,7 @@ use planwright_engine::{Engine, JournalError, RunOptions, RunSummary, Start};
 
 use crate::drive::sound;
 
-/// Takes its time to keep anything.
+/// A journal that takes its time.
 pub(crate) struct Slow(pub(crate) Duration);
 
 impl Journal for Slow {
@@ -25,7 +25,7 @@ impl Journal for Slow {
     }
 }
 
-/// Runs three steps, whose tool takes this long and may take a second.
+/// Runs three steps with a tool that takes this long and has a limit of one second.
 async fn run(keeping: Duration, call: Duration) -> (RunSummary, Engine) {
     let tool = Function::raw("t", move |_: Value| async move {
         tokio::time::sleep(call).await;

@@ -1,5 +1,5 @@
-//! Plans that come bit by bit: any plan, cut anywhere, in any order of completion, comes to the same as the whole, and nothing that
-//! changes something is called before it is closed.
+//! Provisional plans: any plan, cut anywhere, in any order of completion, has the same outcome as the whole, and
+//! nothing with effects is called before it is closed.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -35,7 +35,7 @@ fn sound(plan: Plan) -> CheckedPlan {
     checked.unwrap_or_else(|| panic!("rejected: {findings:#?}"))
 }
 
-/// A run whose calls end when the test says so.
+/// A run whose calls end when the test decides.
 struct Hand<'a> {
     run: Run,
     effects: Vec<Effect>,
@@ -116,7 +116,7 @@ impl<'a> Hand<'a> {
     }
 }
 
-/// What does not depend on the order of completion.
+/// The parts of the outcome that do not depend on the order of completion.
 fn outcome(summary: &RunSummary) -> (RunStatus, String, Vec<String>) {
     let steps = summary.steps.iter();
     let steps = steps.map(|step| format!("{} {} {:?}", step.at, step.status, step.output));

@@ -1,4 +1,4 @@
-//! One function, and what a catalog says about it.
+//! Functions as tools, with their descriptions for the catalog.
 
 use std::error::Error;
 use std::fmt;
@@ -10,18 +10,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::failure::failure;
 use super::schemas;
 use crate::backend::{ErrorKind, RetryAdvice, ToolError, ToolOutput};
 
-/// What is called: it owns whatever it needs, so that dropping its future is all it takes to cancel a call.
+/// The callable body. It owns all that it needs, so dropping its future cancels the call.
 pub(super) type Body =
     Arc<dyn Fn(Value) -> BoxFuture<'static, Result<ToolOutput, ToolError>> + Send + Sync>;
 
 /// A function that plans call as a tool.
 ///
-/// What it says about itself is believed, since it is part of the program. Nothing is said ahead: it may change
-/// things, and a second call may do harm.
+/// Its annotations are trusted, since it is part of the program. By default it may change things, and a second call
+/// may do harm.
 #[must_use = "a function is no tool before it is among the functions of a server"]
 pub struct Function {
     tool: Tool,
@@ -29,8 +28,9 @@ pub struct Function {
 }
 
 impl Function {
-    /// The function `name`. Its parameters are the fields of `A`, its schemas those of `A` and `T`, and the comment
-    /// on `A` is its description, unless it gets [another](Self::description). A function without parameters takes `()`.
+    /// Creates the function `name`. Its parameters are the fields of `A`, its schemas those of `A` and `T`, and the
+    /// doc comment on `A` is its description unless [another](Self::description) is set. A function without parameters
+    /// takes `()`.
     ///
     /// It fails with a [`ToolError`], or with any other error or text, which becomes the message of one.
     pub fn new<A, F, R, T, E>(name: impl Into<Arc<str>>, function: F) -> Self
@@ -44,7 +44,7 @@ impl Function {
         Self::opaque(name, function).output(schemas::of_result::<T>())
     }
 
-    /// The function `name`, whose result says nothing about its shape.
+    /// Creates the function `name` with an unspecified output schema.
     pub fn opaque<A, F, R, T, E>(name: impl Into<Arc<str>>, function: F) -> Self
     where
         A: DeserializeOwned + JsonSchema,
@@ -56,6 +56,7 @@ impl Function {
         let parameters = schemas::of_parameters::<A>();
         let takes_nothing = parameters.is_unit;
         let body: Body = Arc::new(move |args| {
+            // serde reads `()` from `null`, but tools are called with an object.
             let args = if takes_nothing { Value::Null } else { args };
             match serde_json::from_value::<A>(args.into()) {
                 Ok(args) => {
@@ -73,7 +74,8 @@ impl Function {
         function
     }
 
-    /// The function `name` on bare values: it gets an object that fits its [input schema](Self::input), where it has one.
+    /// Creates the function `name` on untyped values. It receives an object that matches its [input
+    /// schema](Self::input), if it has one.
     pub fn raw<F, R>(name: impl Into<Arc<str>>, function: F) -> Self
     where
         F: Fn(Value) -> R + Send + Sync + 'static,
@@ -83,6 +85,7 @@ impl Function {
     }
 
     fn of(name: impl Into<Arc<str>>, body: Body) -> Self {
+        // The function is part of the program, so its declarations are trusted.
         let annotations = Annotations {
             trusted: true,
             ..Annotations::default()
@@ -96,38 +99,38 @@ impl Function {
         }
     }
 
-    /// A line for people.
+    /// Sets a title for people.
     pub fn title(mut self, title: impl Into<Arc<str>>) -> Self {
         self.tool.title = Some(title.into());
         self
     }
 
-    /// What it does, for those who write plans.
+    /// Sets the description for authors of plans.
     pub fn description(mut self, description: impl Into<Arc<str>>) -> Self {
         self.tool.description = Some(description.into());
         self
     }
 
-    /// It changes nothing, so that it may be called again whenever a call was lost.
+    /// Declares that it changes nothing, so a lost call may be repeated.
     pub fn read_only(mut self) -> Self {
         self.tool.annotations.read_only = true;
         self.tool.annotations.destructive = false;
         self.idempotent()
     }
 
-    /// A second call with the same arguments does no further harm.
+    /// Declares that a second call with the same arguments does no further harm.
     pub fn idempotent(mut self) -> Self {
         self.tool.annotations.idempotent = true;
         self
     }
 
-    /// It adds things and destroys none.
+    /// Declares that it adds data but destroys none.
     pub fn additive(mut self) -> Self {
         self.tool.annotations.destructive = false;
         self
     }
 
-    /// Everything that it says about its effects. It is believed, whatever `annotations` say about trust.
+    /// Sets all annotations. They are trusted regardless of their own `trusted` field.
     pub fn annotations(mut self, annotations: Annotations) -> Self {
         self.tool.annotations = Annotations {
             trusted: true,
@@ -136,20 +139,20 @@ impl Function {
         self
     }
 
-    /// A person must agree before each call.
+    /// Requires the approval of a person before each call.
     pub fn needs_approval(mut self) -> Self {
         self.tool.approval = true;
         self.tool.approval_reason = Some(Arc::from("the program asks before each call"));
         self
     }
 
-    /// What it takes: a JSON Schema of an object.
+    /// Sets the input schema: a JSON Schema of an object.
     pub fn input(mut self, schema: Schema) -> Self {
         self.tool.input = schema;
         self
     }
 
-    /// What it gives: a JSON Schema.
+    /// Sets the output schema: a JSON Schema.
     pub fn output(mut self, schema: Schema) -> Self {
         self.tool.output = schema;
         self
@@ -188,12 +191,28 @@ where
     match serde_json::to_value(result) {
         Ok(value) => Ok(ToolOutput::value(value.into())),
         Err(error) => Err(ToolError {
-            // The function has run.
+            // The function has already run, so the call may have had its effect.
             retry: RetryAdvice::Uncertain,
             ..ToolError::new(
                 ErrorKind::Internal,
                 format!("the result cannot be written as JSON: {error}"),
             )
         }),
+    }
+}
+
+/// Returns a [`ToolError`] unchanged; any other error becomes its message followed by those of its sources.
+fn failure(error: Box<dyn Error + Send + Sync>) -> ToolError {
+    match error.downcast::<ToolError>() {
+        Ok(failure) => *failure,
+        Err(error) => {
+            let mut message = error.to_string();
+            let mut behind = error.source();
+            while let Some(cause) = behind {
+                message = format!("{message}: {cause}");
+                behind = cause.source();
+            }
+            ToolError::tool(message, Value::Null)
+        }
     }
 }

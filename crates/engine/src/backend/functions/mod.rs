@@ -1,6 +1,5 @@
 //! Tools that are Rust functions of the program itself.
 
-mod failure;
 mod function;
 mod schemas;
 mod server;

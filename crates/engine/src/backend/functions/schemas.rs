@@ -1,4 +1,4 @@
-//! Rust types as schemas: parameters as serde reads them, results as it writes them.
+//! JSON Schemas of Rust types: parameters as serde reads them, results as it writes them.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value as Json;
 
-/// What is known about the parameters of a function.
+/// The parameters of a function.
 pub(super) struct Parameters {
     /// A schema of an object.
     pub(super) schema: Schema,
-    /// The comment on the type.
+    /// The doc comment on the type.
     pub(super) description: Option<Arc<str>>,
-    /// Whether there are none: the type reads `null`, the function is called with `{}`.
+    /// True if there are none: the type deserializes from `null`, but the function is called with `{}`.
     pub(super) is_unit: bool,
 }
 
-/// The parameters that the fields of `A` are.
+/// The parameters described by the fields of `A`.
 pub(super) fn of_parameters<A: JsonSchema>() -> Parameters {
-    let mut schema = root::<A>(SchemaSettings::draft2020_12().for_deserialize());
+    let mut schema = root_schema::<A>(SchemaSettings::draft2020_12().for_deserialize());
     let description = schema
         .remove("description")
         .and_then(|text| text.as_str().map(Arc::from));
@@ -28,7 +28,7 @@ pub(super) fn of_parameters<A: JsonSchema>() -> Parameters {
         schema = schemars::json_schema!({"type": "object", "additionalProperties": false});
     }
     Parameters {
-        schema: from(schema),
+        schema: close_and_convert(schema),
         description,
         is_unit,
     }
@@ -36,11 +36,13 @@ pub(super) fn of_parameters<A: JsonSchema>() -> Parameters {
 
 /// The schema of a result.
 pub(super) fn of_result<T: JsonSchema>() -> Schema {
-    from(root::<T>(SchemaSettings::draft2020_12().for_serialize()))
+    close_and_convert(root_schema::<T>(
+        SchemaSettings::draft2020_12().for_serialize(),
+    ))
 }
 
-/// A schema without its dialect and without the name of the Rust type, which mean nothing to those who write plans.
-fn root<T: JsonSchema>(settings: SchemaSettings) -> schemars::Schema {
+/// Generates a schema without its dialect and the name of the Rust type, which mean nothing to authors of plans.
+fn root_schema<T: JsonSchema>(settings: SchemaSettings) -> schemars::Schema {
     let settings = settings.with(|settings| settings.meta_schema = None);
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     if schema
@@ -52,48 +54,52 @@ fn root<T: JsonSchema>(settings: SchemaSettings) -> schemars::Schema {
     schema
 }
 
-fn from(schema: schemars::Schema) -> Schema {
+fn close_and_convert(schema: schemars::Schema) -> Schema {
     let mut text = schema.to_value();
-    close(&mut text, Part::Whole);
+    forbid_additional(&mut text, SchemaPosition::Whole);
     Schema::from_value(Value::from(text))
 }
 
-/// Whether a schema says all about its values, or others say more about the same ones.
+/// The position of a schema: a complete description of its values, or one branch of a combination.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum SchemaPosition {
     Whole,
     Branch,
 }
 
-/// Says of every object with fields that it has no others, unless more is said about it elsewhere: serde writes no
-/// others, and lets none through that it does not know. So a slip in a name is found before the run.
-fn close(schema: &mut Json, part: Part) {
+/// Forbids additional properties on every object with fields, unless the schema describes it elsewhere, too: serde
+/// writes no others and rejects unknown ones. So a misspelt name is found before the run.
+fn forbid_additional(schema: &mut Json, position: SchemaPosition) {
     const BRANCHES: [&str; 3] = ["allOf", "anyOf", "oneOf"];
     const OTHERS: [&str; 3] = ["$ref", "additionalProperties", "unevaluatedProperties"];
     let Some(fields) = schema.as_object_mut() else {
         return;
     };
     let has_more = |words: &[&str]| words.iter().any(|word| fields.contains_key(*word));
-    let is_all = part == Part::Whole && !has_more(&BRANCHES) && !has_more(&OTHERS);
-    if is_all && fields.contains_key("properties") {
+    // The branches of a combination describe one object together: closing one would forbid the fields of the others.
+    let is_complete =
+        position == SchemaPosition::Whole && !has_more(&BRANCHES) && !has_more(&OTHERS);
+    if is_complete && fields.contains_key("properties") {
         fields.insert("additionalProperties".to_owned(), false.into());
     }
     for (word, inner) in fields {
         match (word.as_str(), inner) {
             ("properties" | "$defs", Json::Object(schemas)) => {
                 for schema in schemas.values_mut() {
-                    close(schema, Part::Whole);
+                    forbid_additional(schema, SchemaPosition::Whole);
                 }
             }
-            ("items" | "additionalProperties", schema) => close(schema, Part::Whole),
+            ("items" | "additionalProperties", schema) => {
+                forbid_additional(schema, SchemaPosition::Whole);
+            }
             ("prefixItems", Json::Array(schemas)) => {
                 for schema in schemas {
-                    close(schema, Part::Whole);
+                    forbid_additional(schema, SchemaPosition::Whole);
                 }
             }
             (word, Json::Array(schemas)) if BRANCHES.contains(&word) => {
                 for schema in schemas {
-                    close(schema, Part::Branch);
+                    forbid_additional(schema, SchemaPosition::Branch);
                 }
             }
             _ => {}

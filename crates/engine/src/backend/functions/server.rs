@@ -38,15 +38,15 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// The name of a server that was not given one.
+    /// The default name of a server.
     pub const NAME: &'static str = "functions";
 
-    /// A server `functions` without any function.
+    /// Creates a server `functions` without any function.
     pub fn new() -> Self {
         Self::named(Self::NAME)
     }
 
-    /// A server `name` without any function.
+    /// Creates a server `name` without any function.
     pub fn named(name: impl Into<Arc<str>>) -> Self {
         Self {
             name: name.into(),
@@ -55,8 +55,8 @@ impl Functions {
         }
     }
 
-    /// Adds a function. An earlier one of its name is replaced, and the name is among the [`duplicates`](Self::duplicates), which
-    /// an embedding program is refused for when it opens its tools.
+    /// Adds a function. It replaces an earlier one of the same name; the name is then among the
+    /// [`duplicates`](Self::duplicates), and an embedding program is refused for it when it opens its tools.
     pub fn with(mut self, function: Function) -> Self {
         let (tool, body) = function.into_parts(&self.name);
         let name = Arc::clone(&tool.name);
@@ -70,7 +70,7 @@ impl Functions {
         self
     }
 
-    /// The names that several functions were added with.
+    /// The names under which several functions were added.
     pub fn duplicates(&self) -> &[Arc<str>] {
         &self.duplicates
     }

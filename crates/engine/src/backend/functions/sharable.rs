@@ -1,4 +1,4 @@
-//! The mark on parameters that may receive data of other steps.
+//! A marker for parameters that may receive data of other steps.
 
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 /// /// Sends a letter.
 /// #[derive(Deserialize, JsonSchema)]
 /// struct Letter {
-///     /// Written by whoever plans, never by another tool.
+///     /// Written by the author of the plan, never by another tool.
 ///     to: String,
 ///     text: Sharable<String>,
 /// }
@@ -67,7 +67,7 @@ impl<T: std::fmt::Display> std::fmt::Display for Sharable<T> {
 }
 
 impl<T: JsonSchema> JsonSchema for Sharable<T> {
-    /// The mark belongs to the parameter, not to its type, which others may share.
+    /// The marker belongs to the parameter, not to its type, which other parameters may share.
     fn inline_schema() -> bool {
         true
     }
@@ -86,7 +86,7 @@ impl<T: JsonSchema> JsonSchema for Sharable<T> {
         schema
     }
 
-    /// So that a field that may be missing stays one. It is what the derive of `JsonSchema` asks.
+    /// Optional fields stay optional: the derive of `JsonSchema` calls this method.
     fn _schemars_private_is_option() -> bool {
         T::_schemars_private_is_option()
     }

@@ -1,4 +1,4 @@
-//! What becomes of Rust types and of Rust errors.
+//! Schemas of Rust types, and errors of Rust functions.
 
 use std::sync::Arc;
 

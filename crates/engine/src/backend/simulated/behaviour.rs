@@ -1,4 +1,4 @@
-//! How one simulated tool answers.
+//! The scripted behaviour of one simulated tool.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,16 +8,16 @@ use planwright_core::Value;
 
 use crate::backend::{ToolError, ToolOutput};
 
-/// How one simulated tool answers.
+/// The scripted behaviour of one simulated tool.
 #[derive(Debug, Default)]
 pub(super) struct Behaviour {
-    /// The first whose condition the arguments contain answers in this one's place.
+    /// Special cases: the first whose condition is contained in the arguments replaces this behaviour.
     pub(super) cases: Vec<Case>,
     pub(super) sleep: Duration,
-    pub(super) trouble: Option<Trouble>,
-    /// How many attempts the trouble lasts; all of them where it does not say.
+    pub(super) fault: Option<ScriptedFault>,
+    /// The number of attempts that fail; all if unset.
     pub(super) times: Option<u64>,
-    pub(super) answer: Answer,
+    pub(super) answer: ScriptedOutput,
     pub(super) route: Option<Arc<str>>,
     pub(super) attempts: AtomicU64,
 }
@@ -28,25 +28,25 @@ pub(super) struct Case {
     pub(super) behaviour: Behaviour,
 }
 
-/// What goes wrong.
+/// A scripted failure.
 #[derive(Debug)]
-pub(super) enum Trouble {
-    /// The tool's own error.
+pub(super) enum ScriptedFault {
+    /// The tool reports an error.
     Fails(Value),
-    /// A broken transport.
+    /// The transport fails.
     Unavailable(String),
 }
 
-/// What a call that goes well gives.
+/// The output of a successful call.
 #[derive(Debug, Default)]
-pub(super) enum Answer {
+pub(super) enum ScriptedOutput {
     #[default]
     Nothing,
     Returns(Value),
     Echo,
     /// A raw MCP `CallToolResult`.
     Result(Value),
-    /// What another behaviour gives, once the trouble is over.
+    /// The output of another behaviour, after the scripted failures.
     Then(Box<Behaviour>),
 }
 
@@ -65,18 +65,19 @@ impl Behaviour {
             if !behaviour.sleep.is_zero() {
                 tokio::time::sleep(behaviour.sleep).await;
             }
+            // Concurrent calls get distinct numbers, so exactly the scripted number of attempts fails.
             let attempt = behaviour.attempts.fetch_add(1, Ordering::Relaxed);
             if behaviour.times.is_none_or(|times| attempt < times)
-                && let Some(trouble) = &behaviour.trouble
+                && let Some(fault) = &behaviour.fault
             {
-                return Err(trouble.as_error());
+                return Err(fault.as_error());
             }
             let mut output = match &behaviour.answer {
-                Answer::Nothing => ToolOutput::default(),
-                Answer::Returns(value) => ToolOutput::value(value.clone()),
-                Answer::Echo => ToolOutput::value(args.clone()),
-                Answer::Result(result) => ToolOutput::from_call_result(result)?,
-                Answer::Then(next) => {
+                ScriptedOutput::Nothing => ToolOutput::default(),
+                ScriptedOutput::Returns(value) => ToolOutput::value(value.clone()),
+                ScriptedOutput::Echo => ToolOutput::value(args.clone()),
+                ScriptedOutput::Result(result) => ToolOutput::from_call_result(result)?,
+                ScriptedOutput::Then(next) => {
                     behaviour = next;
                     continue;
                 }
@@ -87,7 +88,7 @@ impl Behaviour {
     }
 }
 
-impl Trouble {
+impl ScriptedFault {
     fn as_error(&self) -> ToolError {
         match self {
             Self::Unavailable(message) => ToolError::unavailable(message.clone()),
@@ -103,12 +104,13 @@ impl Trouble {
     }
 }
 
-/// Whether `value` has everything that `part` has: objects field by field, all else equal.
+/// Returns true if `value` contains `part`: objects field by field, everything else by equality.
 fn contains(value: &Value, part: &Value) -> bool {
     match (value, part) {
         (Value::Object(fields), Value::Object(wanted)) => wanted
             .iter()
             .all(|(key, wanted)| fields.get(key).is_some_and(|value| contains(value, wanted))),
+        // `1` and `1.0` are the same number to the author of a script.
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
         _ => value == part,
     }

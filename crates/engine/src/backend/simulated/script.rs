@@ -1,4 +1,4 @@
-//! Reads the script of simulated tools.
+//! Parser for scripts of simulated tools.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,15 +8,15 @@ use std::time::Duration;
 use planwright_core::place::push_pointer_segment;
 use planwright_core::{Hints, Object, PointerSegment, Schema, Tool, Value};
 
-use super::behaviour::{Answer, Behaviour, Case, Trouble};
-use super::{SERVER, Simulated};
+use super::behaviour::{Behaviour, Case, ScriptedFault, ScriptedOutput};
+use super::server::{SERVER, Simulated};
 
-/// A fault in a script of simulated tools.
+/// An error in a script of simulated tools.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ScriptError {
-    /// Where, as a JSON pointer.
+    /// The place, as a JSON pointer.
     pub pointer: String,
-    /// What is the matter.
+    /// The description of the error.
     pub message: String,
 }
 
@@ -51,7 +51,7 @@ const BEHAVIOUR_FIELDS: &[&str] = &[
 ];
 
 pub(super) fn read(script: &Value) -> Result<Simulated, Vec<ScriptError>> {
-    let mut reader = Reader::default();
+    let mut reader = ScriptReader::default();
     let simulated = reader.script(script);
     if reader.errors.is_empty() {
         Ok(simulated)
@@ -61,12 +61,12 @@ pub(super) fn read(script: &Value) -> Result<Simulated, Vec<ScriptError>> {
 }
 
 #[derive(Default)]
-struct Reader {
+struct ScriptReader {
     path: Vec<PointerSegment>,
     errors: Vec<ScriptError>,
 }
 
-impl Reader {
+impl ScriptReader {
     fn error(&mut self, message: impl Into<String>) {
         let mut pointer = String::new();
         for segment in &self.path {
@@ -78,7 +78,7 @@ impl Reader {
         });
     }
 
-    /// Does something one level deeper, so that errors there have the right place.
+    /// Reads one level deeper, so errors there have the right pointer.
     fn below<T>(&mut self, segment: PointerSegment, read: impl FnOnce(&mut Self) -> T) -> T {
         self.path.push(segment);
         let result = read(self);
@@ -154,13 +154,14 @@ impl Reader {
         tool.hints = self.hints(fields.get("annotations"));
         tool.annotations = tool.hints.annotations(true);
         let approval = self.flag(fields, "approval");
+        // Without an explicit choice, a destructive tool asks first, as one of a server would.
         tool.approval = approval.unwrap_or(tool.hints.destructive == Some(true));
         tool.approval_reason = match (tool.approval, approval) {
             (true, None) => Some(Arc::from("the script says that it may destroy something")),
             (true, Some(_)) => Some(Arc::from("the script says that it asks first")),
             (false, _) => None,
         };
-        // That it need not ask says as much as that it destroys nothing.
+        // A tool that needs no approval is taken as one that destroys nothing.
         if approval == Some(false) && tool.hints.leave_destruction_open() {
             tool.hints.destructive = Some(false);
         }
@@ -190,13 +191,15 @@ impl Reader {
 
     fn behaviour(&mut self, fields: &Object) -> Behaviour {
         let times = self.whole(fields, "times");
-        let trouble = match (fields.get("fails"), fields.get("unavailable")) {
+        let fault = match (fields.get("fails"), fields.get("unavailable")) {
             (Some(_), Some(_)) => {
                 self.error("`fails` and `unavailable` exclude each other");
                 None
             }
-            (Some(failure), None) => Some(Trouble::Fails(failure.clone())),
-            (None, Some(Value::Text(message))) => Some(Trouble::Unavailable(message.to_string())),
+            (Some(failure), None) => Some(ScriptedFault::Fails(failure.clone())),
+            (None, Some(Value::Text(message))) => {
+                Some(ScriptedFault::Unavailable(message.to_string()))
+            }
             (None, Some(other)) => {
                 let kind = other.kind();
                 self.key("unavailable", |reader| {
@@ -210,14 +213,14 @@ impl Reader {
             cases: self.cases(fields.get("cases")),
             sleep: Duration::from_millis(self.whole(fields, "sleep_ms").unwrap_or(0)),
             answer: self.answer(fields, times.is_some()),
-            trouble,
+            fault,
             times,
             route: self.text(fields, "route"),
             attempts: 0.into(),
         }
     }
 
-    fn answer(&mut self, fields: &Object, after_trouble: bool) -> Answer {
+    fn answer(&mut self, fields: &Object, after_fault: bool) -> ScriptedOutput {
         let given = ["returns", "echo", "result"]
             .iter()
             .filter(|field| fields.contains_key(**field))
@@ -226,24 +229,24 @@ impl Reader {
             self.error("`returns`, `echo` and `result` exclude each other");
         }
         if let Some(value) = fields.get("returns") {
-            // Behind trouble that ends after a while, a script may also say how the tool behaves from then on.
-            if after_trouble
+            // After a limited number of failures, `returns` may also describe the behaviour that follows.
+            if after_fault
                 && let Some(next) = value.as_object()
                 && next.len() == 1
                 && next.contains_key("returns")
             {
                 let next = self.key("returns", |reader| reader.behaviour(next));
-                return Answer::Then(Box::new(next));
+                return ScriptedOutput::Then(Box::new(next));
             }
-            return Answer::Returns(value.clone());
+            return ScriptedOutput::Returns(value.clone());
         }
         if let Some(result) = fields.get("result") {
             self.key("result", |reader| reader.object(result));
-            return Answer::Result(result.clone());
+            return ScriptedOutput::Result(result.clone());
         }
         match self.flag(fields, "echo") {
-            Some(true) => Answer::Echo,
-            Some(false) | None => Answer::Nothing,
+            Some(true) => ScriptedOutput::Echo,
+            Some(false) | None => ScriptedOutput::Nothing,
         }
     }
 

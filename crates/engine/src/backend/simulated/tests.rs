@@ -1,8 +1,11 @@
-//! Behaviours, and what the tools with them answer.
+//! Behaviours of simulated tools, and their answers.
+
+use std::sync::Arc;
+
+use planwright_core::{StepId, Value};
 
 use super::*;
-use crate::backend::CallClock;
-use planwright_core::StepId;
+use crate::backend::{CallClock, ToolBackend, ToolCall};
 
 fn json(text: &str) -> Value {
     Value::from_json(text).unwrap()

@@ -1,13 +1,13 @@
-//! Attempts at a call: how they end, what comes after them, and the timers about them.
+//! Attempts at a call: their ends, retries and timers.
 
 use std::time::Duration;
 
 use super::super::task::{AttemptEnd, Command, SettledBy, TaskId, TaskState, Timer};
 use super::Scheduler;
-use super::standing::{Mark, Standing};
+use super::packed_state::{PackedState, TaskFlag};
 
-/// The longest pause between two attempts, before it varies.
-const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+/// The maximum pause between two attempts, before variation.
+const MAX_PAUSE: Duration = Duration::from_mins(1);
 
 impl Scheduler {
     pub(super) fn attempt_ended(
@@ -21,11 +21,11 @@ impl Scheduler {
         if self.state(id) != TaskState::Running || self.attempt(id) != attempt {
             return;
         }
-        self.give_back(id, out);
+        self.release_slot(id, out);
         let stopped = self.is_stopped(id);
         let pause = self
             .terms_of(id)
-            .filter(|terms| attempt < terms.attempts.min(Standing::LAST_ATTEMPT) && !stopped)
+            .filter(|terms| attempt < terms.attempts.min(PackedState::LAST_ATTEMPT) && !stopped)
             .and_then(|terms| match end {
                 AttemptEnd::Final => None,
                 AttemptEnd::Retryable(least) => {
@@ -37,7 +37,7 @@ impl Scheduler {
             });
         match pause {
             Some(pause) => {
-                self.enter(id, TaskState::Pausing);
+                self.enter(id, TaskState::Backoff);
                 out.push(Command::RetryLater {
                     task: id,
                     attempt,
@@ -53,7 +53,7 @@ impl Scheduler {
         }
     }
 
-    /// Takes back a call that was to be made: another time the task begins the same attempt.
+    /// Returns a call that was to be made: the task begins the same attempt again later.
     pub(super) fn postponed(
         &mut self,
         id: TaskId,
@@ -64,12 +64,13 @@ impl Scheduler {
         if self.state(id) != TaskState::Running || self.attempt(id) != attempt {
             return;
         }
-        self.give_back(id, out);
+        self.release_slot(id, out);
+        // The attempt was not made, so it does not count.
         let before = attempt.saturating_sub(1);
         if let Some(task) = self.task_mut(id) {
             task.set_attempt(before);
         }
-        self.enter(id, TaskState::Pausing);
+        self.enter(id, TaskState::Backoff);
         out.push(Command::SetTimer {
             task: id,
             timer: Timer::Pause(before),
@@ -77,8 +78,8 @@ impl Scheduler {
         });
     }
 
-    /// Gives back the place that a running task held.
-    pub(super) fn give_back(&mut self, id: TaskId, out: &mut Vec<Command>) {
+    /// Releases the slot of a running task.
+    pub(super) fn release_slot(&mut self, id: TaskId, out: &mut Vec<Command>) {
         let Some(terms) = self.terms_of(id) else {
             return;
         };
@@ -96,18 +97,20 @@ impl Scheduler {
             Timer::Attempt(attempt) => {
                 if state == TaskState::Running && self.attempt(id) == attempt {
                     out.push(Command::Abort { task: id, attempt });
+                    // A call that timed out may have happened.
                     let end = AttemptEnd::Uncertain;
                     self.attempt_ended(id, attempt, end, SettledBy::AttemptTimeout, out);
                 }
             }
             Timer::Pause(attempt) => {
-                if state == TaskState::Pausing && self.attempt(id) == attempt {
+                if state == TaskState::Backoff && self.attempt(id) == attempt {
                     self.enqueue(id, out);
                 }
             }
             Timer::Run => {}
             Timer::Step => {
                 if state != TaskState::Settled {
+                    // The children end first, so the group does not close as if it were done.
                     if state == TaskState::Group {
                         self.end_all(Some(id), SettledBy::Cancel, out);
                     }
@@ -126,10 +129,11 @@ impl Scheduler {
         let Some(after) = after else {
             return;
         };
+        // The limit covers all attempts, so its timer is set once.
         if let Some(entry) = self.task_mut(task)
-            && !entry.has(Mark::StepTimer)
+            && !entry.has_flag(TaskFlag::StepTimer)
         {
-            entry.mark(Mark::StepTimer);
+            entry.set_flag(TaskFlag::StepTimer);
             out.push(Command::SetTimer {
                 task,
                 timer: Timer::Step,
@@ -140,7 +144,7 @@ impl Scheduler {
 }
 
 /// The pause after an attempt: it doubles each time, and varies by up to a fifth so that tasks that failed together do
-/// not try again together. The variation follows from task and attempt alone, so a replay waits as long.
+/// not retry together. The variation depends on task and attempt alone, so a replay computes the same pause.
 fn pause_after(first: Duration, task: TaskId, attempt: u32) -> Duration {
     let doubled = first.saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1).min(20)));
     let mut mixed =
@@ -148,5 +152,5 @@ fn pause_after(first: Duration, task: TaskId, attempt: u32) -> Duration {
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     let per_mille = u32::try_from(800 + (mixed >> 33) % 401).unwrap_or(1000);
-    (doubled.min(LONGEST_PAUSE) / 1000).saturating_mul(per_mille)
+    (doubled.min(MAX_PAUSE) / 1000).saturating_mul(per_mille)
 }

@@ -1,34 +1,35 @@
-//! How tasks end: each by itself, all below a group, and what that means for those that waited.
+//! The end of tasks: of single ones and of all below a group, with the effect on waiting tasks.
 
 use super::super::task::{Command, SettledBy, TaskId, TaskState, Timer};
 use super::Scheduler;
-use super::standing::Mark;
+use super::packed_state::TaskFlag;
 
 impl Scheduler {
     pub(super) fn stop(&mut self, scope: Option<TaskId>, out: &mut Vec<Command>) {
         match scope.and_then(|scope| self.task_mut(scope)) {
-            Some(group) => group.mark(Mark::Stopping),
+            Some(group) => group.set_flag(TaskFlag::Stopping),
             None => self.stopping = true,
         }
         for id in self.unsettled_below(scope) {
             match self.state(id) {
                 TaskState::Waiting
                 | TaskState::Preparing
-                | TaskState::Asking
+                | TaskState::AwaitingApproval
                 | TaskState::Ready
-                | TaskState::Pausing => self.settle(id, SettledBy::Stop, out),
+                | TaskState::Backoff => self.settle(id, SettledBy::Stop, out),
+                // Calls in flight may finish, and groups close after their children.
                 TaskState::Running | TaskState::Group | TaskState::Settled => {}
             }
         }
     }
 
-    /// Ends everything below `scope` at once, what runs included.
+    /// Ends everything below `scope` at once, including running tasks.
     pub(super) fn end_all(&mut self, scope: Option<TaskId>, by: SettledBy, out: &mut Vec<Command>) {
         match scope.and_then(|scope| self.task_mut(scope)) {
-            Some(group) => group.mark(Mark::Stopping),
+            Some(group) => group.set_flag(TaskFlag::Stopping),
             None => self.stopping = true,
         }
-        // Children come after their group, so that going backwards no group closes by itself.
+        // Children come after their group, so in reverse order no group closes by itself.
         for id in self.unsettled_below(scope).into_iter().rev() {
             self.end(id, by, out);
         }
@@ -38,18 +39,18 @@ impl Scheduler {
         if self.state(id) == TaskState::Running {
             let attempt = self.attempt(id);
             out.push(Command::Abort { task: id, attempt });
-            self.give_back(id, out);
+            self.release_slot(id, out);
         }
         self.settle(id, by, out);
     }
 
-    /// The tasks below `scope` that have not settled, parents before children.
+    /// The unsettled tasks below `scope`, parents before children.
     fn unsettled_below(&self, scope: Option<TaskId>) -> Vec<TaskId> {
         let mut below = vec![scope.is_none(); self.tasks.len()];
         let mut found = Vec::new();
         for (id, state) in self.tasks.all() {
             let inside = scope.is_none()
-                || self.tasks.families().parent(id).is_some_and(|parent| {
+                || self.tasks.tree().parent(id).is_some_and(|parent| {
                     Some(parent) == scope || below.get(parent.0 as usize) == Some(&true)
                 });
             if let Some(mark) = below.get_mut(id.0 as usize) {
@@ -72,8 +73,9 @@ impl Scheduler {
             return;
         };
         task.set_terms(None);
-        let had_timer = task.has(Mark::StepTimer);
-        let parent = self.tasks.families().parent(id);
+        let had_timer = task.has_flag(TaskFlag::StepTimer);
+        let parent = self.tasks.tree().parent(id);
+        // A timer that has fired needs no clearing.
         if had_timer && by != SettledBy::StepTimeout {
             out.push(Command::ClearTimer(id, Timer::Step));
         }
@@ -91,13 +93,13 @@ impl Scheduler {
     }
 
     fn child_settled(&mut self, group: TaskId, child: TaskId, out: &mut Vec<Command>) {
-        self.tasks.families_mut().settle_one(group);
+        self.tasks.tree_mut().count_settled(group);
         if self.state(group) != TaskState::Group {
             return;
         }
         if self
             .task(group)
-            .is_some_and(|group| group.has(Mark::Sealed))
+            .is_some_and(|group| group.has_flag(TaskFlag::Sealed))
         {
             self.close_if_done(group, out);
         } else {
@@ -108,8 +110,8 @@ impl Scheduler {
     pub(super) fn close_if_done(&mut self, group: TaskId, out: &mut Vec<Command>) {
         if let Some(entry) = self.task(group)
             && entry.state() == TaskState::Group
-            && entry.has(Mark::Sealed)
-            && self.tasks.families().are_settled(group)
+            && entry.has_flag(TaskFlag::Sealed)
+            && self.tasks.tree().all_settled(group)
         {
             out.push(Command::Close(group));
         }

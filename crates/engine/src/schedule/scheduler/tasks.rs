@@ -1,85 +1,84 @@
-//! The tasks. What is looked at when something happens to one lies together, in a quarter of a line of a processor's cache: of a million
-//! tasks the next is seldom near the one before, and each line that has to be fetched takes as long as all the rest. For how
-//! many others a task waits lies apart, since the end of each of them counts it down and mostly wants nothing else.
+//! The tasks. The data read at every event lies together, in a quarter of a cache line: with a million tasks the next
+//! one is seldom near the previous one, and fetching a cache line takes as long as all the rest. The number of open
+//! waits lies apart, since the end of each awaited task decrements it and mostly needs nothing else.
 
 use super::super::task::{TaskId, TaskState};
-use super::families::Families;
-use super::standing::{Mark, Standing};
+use super::packed_state::{PackedState, TaskFlag};
 
-/// In place of a number: no task, no terms, the end of a list.
+/// A sentinel: no task, no terms, the end of a list.
 const NONE: u32 = u32::MAX;
 
 /// All tasks of a scheduler.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     all: Vec<Task>,
-    /// For how many others each still waits.
+    /// The number of open waits of each task.
     open_waits: Vec<u32>,
-    /// All waits but the latest for each task.
-    waits: Vec<Wait>,
-    families: Families,
+    /// All list nodes except the latest of each task.
+    waits: Vec<WaitNode>,
+    tree: TaskTree,
 }
 
-/// Somebody waits for a task.
+/// A node in the linked list of tasks that wait for a task.
 #[derive(Clone, Copy, Debug)]
-struct Wait {
-    who: u32,
-    /// The one before of those for the same task.
-    before: u32,
+struct WaitNode {
+    waiter: u32,
+    /// The previous node of the list.
+    previous: u32,
 }
 
-impl Wait {
+impl WaitNode {
     const NONE: Self = Self {
-        who: NONE,
-        before: NONE,
+        waiter: NONE,
+        previous: NONE,
     };
 }
 
-/// One task.
+/// The state of one task.
 #[derive(Debug)]
 pub(super) struct Task {
-    /// The latest of the waits for it.
-    latest_wait: Wait,
+    /// The latest task that waits for this one, the head of the list.
+    latest_wait: WaitNode,
     terms: u32,
-    standing: Standing,
+    packed: PackedState,
 }
 
 impl Task {
     fn new() -> Self {
         Self {
-            latest_wait: Wait::NONE,
+            latest_wait: WaitNode::NONE,
             terms: NONE,
-            standing: Standing::default(),
+            packed: PackedState::default(),
         }
     }
 
     pub(super) fn state(&self) -> TaskState {
-        self.standing.state()
+        self.packed.state()
     }
 
-    /// The attempt that it is at; 0 before the first.
+    /// The current attempt; 0 before the first.
     pub(super) fn attempt(&self) -> u32 {
-        self.standing.attempt()
+        self.packed.attempt()
     }
 
     pub(super) fn set_attempt(&mut self, attempt: u32) {
-        self.standing.set_attempt(attempt);
+        self.packed.set_attempt(attempt);
     }
 
-    pub(super) fn has(&self, mark: Mark) -> bool {
-        self.standing.has(mark)
+    pub(super) fn has_flag(&self, set_flag: TaskFlag) -> bool {
+        self.packed.has_flag(set_flag)
     }
 
-    pub(super) fn mark(&mut self, mark: Mark) {
-        self.standing.mark(mark);
+    pub(super) fn set_flag(&mut self, set_flag: TaskFlag) {
+        self.packed.set_flag(set_flag);
     }
 
-    /// The place of its terms in the table of all terms, where it makes a call.
+    /// The index of its terms in the table, if it makes a call.
     pub(super) fn terms(&self) -> Option<usize> {
         (self.terms != NONE).then_some(self.terms as usize)
     }
 
-    /// Sets that place, or takes it away.
+    /// Sets or clears that index.
     pub(super) fn set_terms(&mut self, place: Option<usize>) {
         let place = place.and_then(|place| u32::try_from(place).ok());
         self.terms = place.unwrap_or(NONE);
@@ -91,7 +90,7 @@ impl Tasks {
         self.all.len()
     }
 
-    /// The id that the next task will get.
+    /// The id of the next task.
     pub(super) fn next_id(&self) -> TaskId {
         TaskId(u32::try_from(self.len()).unwrap_or(u32::MAX))
     }
@@ -101,32 +100,31 @@ impl Tasks {
         self.open_waits.push(0);
         self.all.push(Task::new());
         if let Some(group) = parent {
-            self.families.add(id, group);
+            self.tree.add(id, group);
         }
         id
     }
 
-    /// Which tasks belong to which groups.
-    pub(super) fn families(&self) -> &Families {
-        &self.families
+    /// The membership of tasks in groups.
+    pub(super) fn tree(&self) -> &TaskTree {
+        &self.tree
     }
 
-    /// The same, to be changed.
-    pub(super) fn families_mut(&mut self) -> &mut Families {
-        &mut self.families
+    pub(super) fn tree_mut(&mut self) -> &mut TaskTree {
+        &mut self.tree
     }
 
-    /// Where a task stands; one that is not there counts as settled.
+    /// The state of a task; an unknown one counts as settled.
     pub(super) fn state(&self, id: TaskId) -> TaskState {
         self.get(id).map_or(TaskState::Settled, Task::state)
     }
 
-    /// Puts a task into `state`, and gives the one that it was in; nothing where it is not there.
+    /// Changes the state of a task and returns the previous one; `None` if the task is unknown.
     pub(super) fn enter(&mut self, id: TaskId, state: TaskState) -> Option<TaskState> {
         let task = self.get_mut(id)?;
-        let before = task.state();
-        task.standing.set_state(state);
-        Some(before)
+        let previous = task.state();
+        task.packed.set_state(state);
+        Some(previous)
     }
 
     pub(super) fn get(&self, id: TaskId) -> Option<&Task> {
@@ -137,73 +135,126 @@ impl Tasks {
         self.all.get_mut(id.0 as usize)
     }
 
-    /// All tasks in the order in which they were added, with where they stand.
+    /// All tasks in the order in which they were added, with their states.
     pub(super) fn all(&self) -> impl Iterator<Item = (TaskId, TaskState)> {
         let ids = (0..).map(TaskId);
         ids.zip(&self.all).map(|(id, task)| (id, task.state()))
     }
 
-    /// Looks at what will be needed when `soon` start and end: at themselves, and at those that wait for them, the latest two for
-    /// each, about which `also` looks at more. It changes nothing; see [`Ahead`](super::super::ahead::Ahead).
-    pub(super) fn look_at(&self, soon: &[TaskId], also: impl Fn(TaskId) -> usize) {
+    /// Reads the data needed when `soon` start and end: their own, and that of the latest two tasks that wait for
+    /// each. `also` reads further data about a task. It changes nothing; see
+    /// [`Prefetch`](super::super::prefetch::Prefetch).
+    pub(super) fn prefetch_data(&self, soon: &[TaskId], also: impl Fn(TaskId) -> usize) {
         let mut seen = 0;
         for task in soon {
-            let mut wait = self.get(*task).map_or(Wait::NONE, |task| task.latest_wait);
+            let mut wait = self
+                .get(*task)
+                .map_or(WaitNode::NONE, |task| task.latest_wait);
             for _ in 0..2 {
-                let who = TaskId(wait.who);
-                let Some(task) = self.get(who) else { break };
-                seen ^= task.terms as usize ^ also(who);
-                if let Some(count) = self.open_waits.get(wait.who as usize) {
+                let waiter = TaskId(wait.waiter);
+                let Some(task) = self.get(waiter) else { break };
+                seen ^= task.terms as usize ^ also(waiter);
+                if let Some(count) = self.open_waits.get(wait.waiter as usize) {
                     seen ^= *count as usize;
                 }
-                let before = self.waits.get(wait.before as usize);
-                wait = before.copied().unwrap_or(Wait::NONE);
+                let previous = self.waits.get(wait.previous as usize);
+                wait = previous.copied().unwrap_or(WaitNode::NONE);
             }
         }
-        // So that it is not left out for giving nothing.
+        // Keeps the compiler from removing reads without a result.
         std::hint::black_box(seen);
     }
 
-    /// Makes `who` wait for those of `on` that have not settled; how many there are.
-    pub(super) fn wait(&mut self, who: TaskId, on: &[TaskId]) -> u32 {
+    /// Makes `who` wait for the unsettled tasks of `on` and returns their number.
+    pub(super) fn wait(&mut self, waiter: TaskId, on: &[TaskId]) -> u32 {
         let mut open = 0;
         for other in on {
             if let Some(other) = self.all.get_mut(other.0 as usize)
                 && other.state() != TaskState::Settled
             {
-                let mut before = NONE;
-                if other.latest_wait.who != NONE {
-                    before = u32::try_from(self.waits.len()).unwrap_or(NONE);
+                let mut previous = NONE;
+                if other.latest_wait.waiter != NONE {
+                    previous = u32::try_from(self.waits.len()).unwrap_or(NONE);
                     self.waits.push(other.latest_wait);
                 }
-                other.latest_wait = Wait { who: who.0, before };
+                other.latest_wait = WaitNode {
+                    waiter: waiter.0,
+                    previous,
+                };
                 open += 1;
             }
         }
-        if let Some(count) = self.open_waits.get_mut(who.0 as usize) {
+        if let Some(count) = self.open_waits.get_mut(waiter.0 as usize) {
             *count = open;
         }
         open
     }
 
-    /// Takes away those that wait for `id`, in the order in which they began to, and appends those to `free` that now wait
+    /// Removes the waits for `id`, in the order in which they were added, and appends the tasks to `free` that wait
     /// for nothing more.
     pub(super) fn release(&mut self, id: TaskId, free: &mut Vec<TaskId>) {
         let Some(task) = self.get_mut(id) else {
             return;
         };
-        let mut wait = std::mem::replace(&mut task.latest_wait, Wait::NONE);
+        let mut wait = std::mem::replace(&mut task.latest_wait, WaitNode::NONE);
         let first = free.len();
-        while let Some(count) = self.open_waits.get_mut(wait.who as usize) {
+        while let Some(count) = self.open_waits.get_mut(wait.waiter as usize) {
             *count = count.saturating_sub(1);
-            if *count == 0 && self.state(TaskId(wait.who)) == TaskState::Waiting {
-                free.push(TaskId(wait.who));
+            if *count == 0 && self.state(TaskId(wait.waiter)) == TaskState::Waiting {
+                free.push(TaskId(wait.waiter));
             }
-            let before = self.waits.get(wait.before as usize);
-            wait = before.copied().unwrap_or(Wait::NONE);
+            let previous = self.waits.get(wait.previous as usize);
+            wait = previous.copied().unwrap_or(WaitNode::NONE);
         }
+        // The list leads from the latest wait to the first.
         if let Some(freed) = free.get_mut(first..) {
             freed.reverse();
+        }
+    }
+}
+
+/// The tree of tasks and groups.
+#[derive(Debug, Default)]
+pub(super) struct TaskTree {
+    /// The node of each task, up to the last one that belongs to a group.
+    all: Vec<TreeNode>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct TreeNode {
+    parent: Option<TaskId>,
+    open_children: u32,
+}
+
+impl TaskTree {
+    /// Adds `child` to `group`, which has one more unsettled child.
+    pub(super) fn add(&mut self, child: TaskId, group: TaskId) {
+        let needed = child.0.max(group.0) as usize + 1;
+        let count = self.all.len().max(needed);
+        self.all.resize(count, TreeNode::default());
+        if let Some(node) = self.all.get_mut(child.0 as usize) {
+            node.parent = Some(group);
+        }
+        if let Some(node) = self.all.get_mut(group.0 as usize) {
+            node.open_children += 1;
+        }
+    }
+
+    /// The group that a task belongs to.
+    pub(super) fn parent(&self, task: TaskId) -> Option<TaskId> {
+        self.all.get(task.0 as usize)?.parent
+    }
+
+    /// Returns true if all children of `group` added so far have settled.
+    pub(super) fn all_settled(&self, group: TaskId) -> bool {
+        let node = self.all.get(group.0 as usize);
+        node.is_none_or(|node| node.open_children == 0)
+    }
+
+    /// Counts another settled child of `group`.
+    pub(super) fn count_settled(&mut self, group: TaskId) {
+        if let Some(node) = self.all.get_mut(group.0 as usize) {
+            node.open_children = node.open_children.saturating_sub(1);
         }
     }
 }

@@ -17,7 +17,7 @@ fn a_call_ends_at_its_last_attempt() {
             ("see 0", "Running 1 7"),
             ("see", ""),
             ("go", ""),
-            // Of other attempts, and of what has not been asked for, nothing follows.
+            // Events of other attempts, or without a request, have no effect.
             ("final 0.2", ""),
             ("final 1.1", ""),
             ("call 0 t", ""),
@@ -54,7 +54,7 @@ fn a_call_that_is_postponed_gives_its_place_back_and_has_not_begun() {
                 "clear attempt 0.1, set pause 0.0 in 70ms",
             ),
             ("postpone 0.1 70", ""),
-            ("see 0", "Pausing 0 0"),
+            ("see 0", "Backoff 0 0"),
             ("see", ""),
             ("go", "call 1.1"),
             ("fire pause 0.0", ""),
@@ -89,11 +89,11 @@ fn pauses_double_and_vary() {
                 "fail 0.1 0",
                 "clear attempt 0.1, again after 0.1 in 1.2s, set pause 0.1 in 1.2s",
             ),
-            ("see 0", "Pausing 1 0"),
+            ("see 0", "Backoff 1 0"),
             ("see", ""),
             ("fire pause 0.2", ""),
             ("fire attempt 0.1", ""),
-            ("see 0", "Pausing 1 0"),
+            ("see 0", "Backoff 1 0"),
             ("fire pause 0.1", ""),
             ("fire pause 0.1", ""),
             ("see 0", "Ready 1 0"),
@@ -105,7 +105,7 @@ fn pauses_double_and_vary() {
             ),
             ("fire pause 0.2", ""),
             ("go", "call 0.3, set attempt 0.3 in 50ms"),
-            // At least as long as the answer says.
+            // The pause is at least as long as the answer asks for.
             (
                 "fail 0.3 20000",
                 "clear attempt 0.3, again after 0.3 in 20s, set pause 0.3 in 20s",
@@ -178,7 +178,7 @@ fn the_time_of_a_step_goes_on_while_it_pauses() {
             ("final 1.1", "settled 1 by Attempt"),
         ],
     );
-    // The place of a call that was given up is free.
+    // The slot of an aborted call is free.
     check(
         "total=1",
         &[
@@ -212,7 +212,7 @@ fn people_are_asked_first() {
             ("start 0", "prepare 0"),
             ("start 1", "prepare 1"),
             ("call 0 t asks", "ask 0"),
-            ("see 0", "Asking 0 0"),
+            ("see 0", "AwaitingApproval 0 0"),
             ("call 1 t asks", "ask 1"),
             ("see", "people"),
             ("go", ""),
@@ -226,7 +226,7 @@ fn people_are_asked_first() {
             ("see", "done"),
         ],
     );
-    // One who pauses needs nobody.
+    // A task that pauses does not wait for a person.
     check(
         "",
         &[

@@ -1,4 +1,4 @@
-//! Tasks that wait for others, groups of tasks, and how all of it ends.
+//! Waiting tasks, groups of tasks, and their ends.
 
 use super::scene::check;
 
@@ -17,7 +17,7 @@ fn tasks_wait_for_all_of_those_before() {
             ("value 0", "settled 0 by Itself"),
             ("value 0", ""),
             ("value 1", "settled 1 by Itself, prepare 2"),
-            // It finds out that it needs what has settled, then what has not.
+            // The task turns out to need a settled task, then an unsettled one.
             ("wait 2 0", "prepare 2"),
             ("add", ""),
             ("wait 2 3 0", ""),
@@ -48,7 +48,7 @@ fn what_waits_for_itself_is_stuck() {
             ("see", "done"),
         ],
     );
-    // Not while something else may still happen.
+    // The run is not stuck while something else may still happen.
     check(
         "",
         &[
@@ -96,7 +96,7 @@ fn a_group_closes_after_its_last_child() {
             ("seal 0", ""),
         ],
     );
-    // An empty one closes when it is sealed.
+    // An empty group closes when it is sealed.
     check(
         "",
         &[
@@ -172,7 +172,7 @@ fn stopping_a_group_lets_the_others_go_on() {
             ),
             ("see 1", "Preparing 0 0"),
             ("see 4", "Group 0 0"),
-            // Nothing new starts, and nothing again.
+            // The run starts nothing new, and retries nothing.
             ("add in=4", ""),
             ("start 8", "settled 8 by Stop, child 8 of 4"),
             ("seal 4", "close 4"),

@@ -1,4 +1,4 @@
-//! What the scheduler does in written scenes, and what it promises in any.
+//! Scripted scenes of the scheduler, and its properties.
 
 mod calls;
 mod groups;

@@ -1,4 +1,4 @@
-//! Any graph, any order of completion, any limit: what the scheduler promises.
+//! Properties of the scheduler for any graph, any order of completion and any limit.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -144,7 +144,7 @@ fn longest_remaining_path_goes_first() {
     );
 }
 
-/// As many as are looked at before their turn comes, which must make no difference.
+/// Enough tasks for prefetching, which must make no difference.
 #[test]
 fn of_many_thousands_the_best_that_may_start_is_started() {
     let size = 40_000_u32;

@@ -1,8 +1,8 @@
-//! What starts first, and what the limits hold back.
+//! The order of starting tasks, and the effect of limits.
 
 use super::scene::check;
 
-/// The lines come after all tasks, by rank and terms, have asked to be called.
+/// The lines follow the requests of all tasks, given by rank and terms.
 #[track_caller]
 fn check_order(limits: &str, tasks: &[(u64, &str)], lines: &[(&str, &str)]) {
     let mut all: Vec<(String, String)> = Vec::new();
@@ -63,7 +63,7 @@ fn a_new_rank_counts_from_the_next_time_on() {
 
 #[test]
 fn what_is_queued_keeps_its_place_among_those_that_run_alone() {
-    // Both are there before either may start, so that they are sorted.
+    // Both are added before either may start, so they are sorted.
     let two = |first, second, more: &[(&'static str, &'static str)]| {
         let mut lines = vec![
             ("add rank=1", ""),
@@ -191,7 +191,7 @@ fn what_runs_alone_waits_until_nothing_runs() {
         "",
         &[(3, "a"), (2, "b alone"), (2, "b alone"), (1, "a")],
         &[
-            // What is of less weight does not overtake it.
+            // A task of lower rank does not overtake it.
             ("go", "call 0.1"),
             ("go", ""),
             ("final 0.1", "settled 0 by Attempt"),
@@ -203,7 +203,7 @@ fn what_runs_alone_waits_until_nothing_runs() {
             ("go", "call 3.1"),
         ],
     );
-    // It goes first at once where nothing runs, and holds the only place.
+    // It starts at once if nothing runs, and takes the only slot.
     check_order(
         "tool=1",
         &[(3, "a alone"), (2, "a")],
@@ -248,7 +248,7 @@ fn what_was_stopped_holds_up_nobody() {
                 ("go", "call 2.1"),
                 ("final 2.1", "settled 2 by Attempt"),
                 ("go", ""),
-                // Nothing is left in the queue, so only a person can help.
+                // The queue is empty, so only a person can continue the run.
                 ("add", ""),
                 ("start 3", "prepare 3"),
                 ("call 3 a asks", "ask 3"),
@@ -262,7 +262,7 @@ fn what_was_stopped_holds_up_nobody() {
 
 #[test]
 fn what_comes_back_queues_by_rank_and_age() {
-    // Out of order, so that both halves of a queue are used.
+    // The ranks are out of order, so both halves of a queue are used.
     check_order(
         "tool=1",
         &[(5, "a"), (9, "a"), (5, "a"), (9, "a"), (7, "a"), (3, "a")],

@@ -1,4 +1,4 @@
-//! Ranks: the longest path behind each task.
+//! Ranks: the longest path after each task.
 
 use crate::schedule::ranks;
 
@@ -19,7 +19,7 @@ fn the_longest_path_counts() {
         &[&[], &[0], &[0], &[2], &[1, 3]],
         &[26, 25, 12, 9, 5],
     );
-    // What stands twice counts once.
+    // A dependency that is listed twice counts once.
     check(&[1, 1], &[&[], &[0, 0]], &[2, 1]);
     check(&[u64::MAX, 1], &[&[], &[0]], &[u64::MAX, 1]);
 }

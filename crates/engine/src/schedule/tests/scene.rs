@@ -1,6 +1,7 @@
-//! Scenes: what a scheduler is told, one line each, and what it answers to each.
+//! Scenes: events for a scheduler, one per line, with the expected commands.
 //!
-//! Tasks are numbers, in the order in which they are added; `2.1` is the first attempt of task 2. Times are milliseconds.
+//! Tasks are numbers, in the order in which they are added; `2.1` is the first attempt of task 2. Times are
+//! milliseconds.
 
 use std::num::NonZeroUsize;
 use std::str::FromStr;
@@ -11,8 +12,8 @@ use crate::schedule::{
     AttemptEnd, CallTerms, Command, Event, Limits, Prepared, Scheduler, TaskId, Timer,
 };
 
-/// Plays the lines and compares the answers. `limits` are words: `total=2 server=1 tool=1`, and `s.t=2` for one tool,
-/// `s=2` for one server.
+/// Plays the lines and compares the commands. `limits` are words: `total=2 server=1 tool=1`, and `s.t=2` for one
+/// tool, `s=2` for one server.
 #[track_caller]
 pub(super) fn check(limits: &str, lines: &[(&str, &str)]) {
     let mut scheduler = Scheduler::new(read_limits(limits));
@@ -53,7 +54,7 @@ fn read_limits(text: &str) -> Limits {
     limits
 }
 
-/// What a question is answered with; commands go to `out`.
+/// The answer to a query; commands go to `out`.
 fn tell(scheduler: &mut Scheduler, line: &str, out: &mut Vec<Command>) -> Option<String> {
     let words: Vec<&str> = line.split_whitespace().collect();
     match words[..] {

@@ -11,7 +11,7 @@ use planwright_engine::{RunOptions, RunSummary};
 
 use crate::drive::sound;
 
-/// A run by hand in virtual time: what ends next, or whether time goes on, is for the test to say.
+/// A run by hand in virtual time: the test decides what ends next, and when time passes.
 pub(super) struct Hand {
     run: Run,
     now: Duration,

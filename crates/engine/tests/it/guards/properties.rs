@@ -1,4 +1,4 @@
-//! Any graph, any parallelism, any trouble: no budget is overdrawn, none is left over, no rate is exceeded.
+//! Any graph, any parallelism, any failures: no budget is overdrawn, none is left over, no rate is exceeded.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::hand::Hand;
 use super::{options, rate};
 use crate::properties::{Seed, plan as random_plan, seed};
 
-/// What the calls of a run came to, in the order in which they ended.
+/// The results of the calls of a run, in the order in which they ended.
 #[derive(Default)]
 struct Given {
     bytes: u64,
@@ -54,7 +54,7 @@ impl Given {
     }
 }
 
-/// The random plan, every third call of which is one of `u`.
+/// The random plan; every third call is one of `u`.
 fn mixed_plan(seeds: &[Seed]) -> Plan {
     let (mut plan, _) = random_plan(seeds);
     for step in plan.steps.iter_mut().step_by(3) {
@@ -102,9 +102,9 @@ proptest! {
         let all_t = sent.iter().filter(|(_, tool)| tool == "s.t").count() as u64;
         prop_assert!(all <= most.min(of_server) && all_t <= of_t);
         prop_assert_eq!(summary.calls.len() as u64, all);
-        // Nothing new was called once a bound had closed the run: what ended later was under way then.
+        // Nothing new was called once a bound had closed the run: calls that ended later were in flight then.
         prop_assert!(given.after_closing < parallel as u64);
-        // Whoever was refused was refused by a budget of which nothing was left.
+        // Every refusal is due to an exhausted budget.
         for step in &summary.steps {
             let Some(error) = &step.error else { continue };
             let Some(guard) = error.data.get("guard").and_then(Value::as_text) else { continue };

@@ -1,4 +1,5 @@
-//! Chance that can be repeated: SplitMix64, by Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
+//! A repeatable random generator: SplitMix64, by Steele, Lea and Flood, "Fast splittable pseudorandom number
+//! generators" (2014).
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -11,7 +12,7 @@ impl Chance {
         Self(seed)
     }
 
-    /// A source of its own for `what`: the same for the same seed, whatever was drawn before.
+    /// A generator of its own for `what`: the same for the same seed, whatever was drawn before.
     pub(super) fn of(&self, what: impl Hash) -> Self {
         let mut hasher = DefaultHasher::new();
         (self.0, what).hash(&mut hasher);
@@ -27,7 +28,7 @@ impl Chance {
         (mixed ^ (mixed >> 31)) % end
     }
 
-    /// Whether something happens that does so in `percent` of all cases.
+    /// Returns true in `percent` of all cases.
     pub(super) fn happens(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }

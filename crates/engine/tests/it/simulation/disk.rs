@@ -1,4 +1,4 @@
-//! A journal that takes its time, and whose process may die before or after a commit, or whose disk fails.
+//! A slow journal whose process may die before or after a commit, or whose disk fails.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -12,18 +12,18 @@ use tokio::sync::Notify;
 use super::chance::Chance;
 use super::world::World;
 
-/// What goes wrong with one of the batches of a process.
+/// A fault of one of the batches of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// The process dies before the batch is kept.
+    /// The process dies before the batch is stored.
     DiesBefore,
-    /// The process dies when the batch is kept and nobody has heard of it.
+    /// The process dies after the batch is stored and before that is reported.
     DiesAfter,
-    /// The batch cannot be kept.
+    /// The batch cannot be stored.
     Fails,
 }
 
-/// What outlives a process.
+/// The data that survives a process.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Disk(Arc<Mutex<Kept>>);
 
@@ -55,13 +55,13 @@ impl Disk {
         }
     }
 
-    /// Whether the intent to make this attempt is kept.
+    /// Returns true if the intent of this attempt is stored.
     pub(super) fn intends(&self, address: &str, attempt: u32) -> bool {
         let intent = (address.to_owned(), attempt);
         self.0.lock().unwrap().intents.contains(&intent)
     }
 
-    /// Whether the end of a whole step is kept.
+    /// Returns true if the end of a whole step is stored.
     pub(super) fn settled(&self, step: &str) -> bool {
         self.0.lock().unwrap().settled.contains(step)
     }
@@ -72,7 +72,7 @@ pub(super) struct ProcessJournal {
     disk: Disk,
     world: World,
     chance: Mutex<Chance>,
-    /// The batch that something goes wrong with.
+    /// The batch that fails.
     fault: Option<(u64, Fault)>,
     batches: Mutex<u64>,
     /// Each commit waits for the one before.
@@ -117,7 +117,7 @@ impl Journal for ProcessJournal {
             let turn = order.lock().await;
             tokio::time::sleep(takes).await;
             match fault {
-                // Nothing may be kept behind what could not be kept.
+                // Nothing may be stored after a failed batch.
                 Some((at, _)) if at < number => {
                     return Err(JournalError::new("the disk is gone"));
                 }

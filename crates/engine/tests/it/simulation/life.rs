@@ -20,7 +20,7 @@ use super::world::World;
 
 const RUN: &str = "run";
 
-/// What was seen in lives, so that the suite knows that it looks at something.
+/// Counts of what happened in all lives, to prove that the simulation covers it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     died: u64,
@@ -74,7 +74,7 @@ impl Seen {
     }
 }
 
-/// Agrees to most calls, and puts off the others.
+/// Approves most calls, and leaves the others undecided.
 struct Person {
     chance: std::sync::Mutex<Chance>,
 }
@@ -97,12 +97,12 @@ struct Life {
     options: RunOptions,
     disk: Disk,
     world: World,
-    /// What was said about steps to each process.
+    /// The choices made for each process.
     choices: Vec<Vec<(Arc<str>, Choice)>>,
     seen: Seen,
 }
 
-/// Lives one life, and gives what was seen in it.
+/// Simulates one life and returns the counts.
 pub(super) fn live(mut chance: Chance, disk: &Disk) -> Seen {
     let mut life = Life {
         plan: plans::plan(&mut chance),
@@ -114,7 +114,7 @@ pub(super) fn live(mut chance: Chance, disk: &Disk) -> Seen {
         chance,
     };
     let mut choices = Vec::new();
-    // Each process mends something or dies; so few are ever needed, and a life without end would be a fault.
+    // Each process makes progress or dies, so few are needed; a life without end would be a defect.
     for _ in 0..60 {
         let summary = life.process(choices);
         choices = match summary {
@@ -190,7 +190,7 @@ impl Life {
         summary
     }
 
-    /// What to do after a process has ended by itself; nothing where the run is done.
+    /// The next action after a process has ended by itself; `None` if the run is done.
     fn follow(&mut self, summary: &RunSummary) -> Option<Vec<(Arc<str>, Choice)>> {
         if summary.unkept.is_some() {
             return Some(Vec::new());
@@ -216,7 +216,7 @@ impl Life {
         }
     }
 
-    /// Looks at what really happened, as a person would, and says what is to become of steps in doubt.
+    /// Checks what really happened, as a person would, and chooses for steps in doubt.
     fn decide(&mut self, steps: &[StepSummary], choices: &mut Vec<(Arc<str>, Choice)>) {
         for step in steps {
             self.decide(&step.parts, choices);
@@ -241,7 +241,7 @@ impl Life {
         }
     }
 
-    /// The journal proves that a run that is told the same decides the same.
+    /// The replay of the journal reaches the same decisions.
     fn prove(&self) {
         let entries = self.disk.entries();
         if entries.is_empty() {
@@ -273,7 +273,7 @@ impl Life {
     }
 }
 
-/// Every value is what the tool gave for the arguments, and the arguments are what the steps before gave.
+/// Every value is the tool's output for the arguments, which are the outputs of earlier steps.
 fn check_values(summary: &RunSummary) {
     for step in &summary.steps {
         let Some(args) = &step.args else {

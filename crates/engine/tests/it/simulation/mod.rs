@@ -1,5 +1,5 @@
-//! Runs that die: engine and journal on a virtual clock, with tools that are slow, fail, hang or lose the connection, and
-//! processes that are killed between any two events. Whatever happens follows from a seed.
+//! Crash tests: engine and journal on a virtual clock, with tools that are slow, fail, hang or lose the connection,
+//! and processes that are killed between any two events. Everything follows from a seed.
 
 mod chance;
 mod disk;
@@ -13,14 +13,14 @@ use chance::Chance;
 use disk::Disk;
 use life::live;
 
-/// Looks at the lives of runs that follow from these seeds. They are split up, so that none of the tests takes long.
+/// Simulates the lives of runs for these seeds, split up so that no test takes long.
 #[track_caller]
 fn check(seeds: Range<u64>) {
     let mut seen = life::Seen::default();
     for seed in seeds {
         seen.add(&look_at(seed));
     }
-    // A simulation in which nothing goes wrong proves nothing.
+    // A simulation without faults would prove nothing.
     seen.must_have_seen_everything();
 }
 
@@ -44,7 +44,7 @@ mod nothing_is_lost_and_nothing_happens_twice {
     }
 }
 
-/// One life. What was kept up to a fault is shown with it.
+/// Simulates one life. A failure shows the stored entries.
 fn look_at(seed: u64) -> life::Seen {
     let disk = Disk::default();
     let lived = std::panic::catch_unwind(|| live(Chance::new(seed), &disk));

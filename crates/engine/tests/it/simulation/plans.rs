@@ -92,7 +92,7 @@ fn step(index: u64, chance: &mut Chance) -> Step {
     step
 }
 
-/// Random options: few places, so that the order of starting matters.
+/// Random options, with few slots, so that the order of starting matters.
 pub(super) fn options(chance: &mut Chance) -> RunOptions {
     let mut guards = Guards::new().calls(100_000).same_call(100_000);
     let mut of_guards = chance.of("guards");

@@ -1,4 +1,4 @@
-//! The world outside: tools that remember what was really done, and that notice what must never happen.
+//! The outside world: tools that record what was really done, and check invariants.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -13,28 +13,28 @@ use planwright_engine::{ToolError, ToolOutput};
 use super::chance::Chance;
 use super::disk::Disk;
 
-/// What is known of the calls with one key.
+/// The calls with one key.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Calls {
-    /// How often the tool was called.
+    /// The number of calls.
     pub(super) made: u64,
-    /// How often it did what it was asked to do.
+    /// The number of calls that took effect.
     pub(super) done: u64,
-    /// What is kept of the latest answer.
+    /// The latest stored answer.
     kept: Option<Kept>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kept {
-    /// It went well.
+    /// The call succeeded.
     Good,
-    /// It certainly did not happen, or the tool said no.
+    /// The call did not happen, or the tool reported an error.
     Failed,
-    /// Nobody knows.
+    /// The outcome is unknown.
     Doubtful,
 }
 
-/// The world outside. Clones are the same world.
+/// The outside world. Clones share it.
 #[derive(Clone, Debug)]
 pub(super) struct World {
     chance: Chance,
@@ -51,7 +51,7 @@ impl World {
         }
     }
 
-    /// What a call gives when it goes well: it follows from the arguments alone.
+    /// The output of a successful call, which follows from the arguments alone.
     pub(super) fn answer(args: &Value) -> Value {
         Value::object([("made", args.clone())])
     }
@@ -61,12 +61,12 @@ impl World {
         calls.get(address).cloned().unwrap_or_default()
     }
 
-    /// A person has said that the call may be made again.
+    /// A person has chosen to retry the call.
     pub(super) fn allow(&self, address: &str) {
         self.of(address, |calls| calls.kept = Some(Kept::Failed));
     }
 
-    /// Hears what is kept of answers.
+    /// Records which answers are stored.
     pub(super) fn kept(&self, entries: &[Entry]) {
         for entry in entries {
             if let Record::Answered { at, result, .. } = &entry.record {
@@ -90,7 +90,7 @@ impl World {
         what(calls.entry(address.to_owned()).or_default())
     }
 
-    /// What must hold whenever a call arrives.
+    /// The invariants of every call that arrives.
     fn arrives(&self, call: &ToolCall, address: &str) -> u64 {
         assert!(
             self.disk.intends(address, call.attempt),
@@ -139,7 +139,7 @@ impl ToolBackend for World {
             let early = chance.happens(50);
             let done = || self.of(&address, |calls| calls.done += 1);
             match fate {
-                // A good answer; what is asked for happens first, or last.
+                // A successful answer; the effect happens first, or last.
                 0..70 => {
                     if early {
                         done();

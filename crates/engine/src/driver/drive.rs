@@ -1,0 +1,406 @@
+//! The driver: the loop that feeds calls, timers, decisions and commands of the caller into a run.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use planwright_core::Hashing;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::foreign_calls;
+use super::handle::RunCommand;
+use super::in_flight::InFlightCalls;
+use super::journal_gate::{JournalGate, PendingCall, ReleasedWork};
+use super::questions::OpenQuestions;
+use super::timers::{ExpiredTimer, Timers};
+use crate::approval::{ApprovalRequest, Approver};
+use crate::backend::ToolBackend;
+use crate::durations::Durations;
+use crate::engine::SharedDurations;
+use crate::event::{RunEvent, StampedEvent};
+use crate::journal::{JournalError, Record};
+use crate::run::{Effect, Input, Run, RunStatus, RunSummary};
+use crate::schedule::{TaskId, Timer};
+
+/// The time that a run may compute before other tasks get their turn and new input is read.
+const TIME_SLICE: Duration = Duration::from_millis(20);
+
+/// Drives one run to its end.
+pub(crate) struct Driver {
+    run: Run,
+    /// The journal, if the run has one.
+    journal: Option<JournalGate>,
+    journal_error: Option<JournalError>,
+    started: Instant,
+    /// The time that earlier processes drove the run for.
+    earlier_time: Duration,
+    approver: Arc<dyn Approver>,
+    durations: SharedDurations,
+    /// Durations to report, if they differ from those that the run decides by. A replay must reach the same decisions,
+    /// so the run's own durations include the time that calls waited for the journal; these do not.
+    reported_durations: Option<Durations>,
+    /// The time that the latest call of each task waited for the journal.
+    journal_waits: HashMap<TaskId, Duration, Hashing>,
+    events: Vec<mpsc::UnboundedSender<StampedEvent>>,
+    commands: mpsc::UnboundedReceiver<RunCommand>,
+    calls: InFlightCalls,
+    questions: OpenQuestions,
+    timers: Timers,
+    /// True if calls have ended since the timers were last checked.
+    calls_ended: bool,
+    /// The start of the current uninterrupted computation.
+    computing_since: Option<Instant>,
+    effects: Vec<Effect>,
+}
+
+impl Driver {
+    pub(crate) fn new(
+        run: Run,
+        journal: Option<JournalGate>,
+        backend: Arc<dyn ToolBackend>,
+        approver: Arc<dyn Approver>,
+        durations: SharedDurations,
+        events: Vec<mpsc::UnboundedSender<StampedEvent>>,
+        commands: mpsc::UnboundedReceiver<RunCommand>,
+    ) -> Self {
+        Self {
+            earlier_time: run.now(),
+            reported_durations: journal.is_some().then(|| run.durations().clone()),
+            journal_waits: HashMap::default(),
+            run: run.with_time_slices(),
+            journal,
+            journal_error: None,
+            started: Instant::now(),
+            approver,
+            durations,
+            events,
+            commands,
+            calls: InFlightCalls::new(backend),
+            questions: OpenQuestions::default(),
+            timers: Timers::default(),
+            calls_ended: false,
+            computing_since: None,
+            effects: Vec::new(),
+        }
+    }
+
+    /// Drives the run until it ends or only people can continue it. A run that `is_cancelled` starts nothing.
+    pub(crate) async fn drive(mut self, is_cancelled: bool) -> RunSummary {
+        // No events are created for a caller that has dropped its receiver.
+        self.events.retain(|listener| !listener.is_closed());
+        self.run.set_no_listeners(self.events.is_empty());
+        self.run.start(&mut self.effects);
+        self.apply(is_cancelled.then_some(Input::Cancel));
+        loop {
+            self.proceed();
+            self.execute_effects();
+            if self.run.is_busy() {
+                self.pause().await;
+                continue;
+            }
+            if self.run.is_done() {
+                break;
+            }
+            // Pending questions are asked once they are stored, so the run is not done with them.
+            let has_pending_questions = self
+                .journal
+                .as_ref()
+                .is_some_and(JournalGate::has_pending_questions);
+            if self.run.waits_for_people() && !self.questions.any_open() && !has_pending_questions {
+                break;
+            }
+            // A checked plan never gets stuck. If a defect lets one, an error is better than waiting forever.
+            if self.run.is_stuck() {
+                self.apply(Some(Input::EndAsStuck));
+                continue;
+            }
+            self.wait_for_input().await;
+        }
+        // Steps that arrive from here on would never run, so `extend` must fail.
+        self.commands.close();
+        self.calls.shutdown().await;
+        let mut summary = self.run.summary();
+        if let Some(durations) = self.reported_durations.take() {
+            summary.durations = durations;
+        }
+        self.finish_journal(&mut summary).await;
+        let event = StampedEvent {
+            at: summary.duration,
+            event: RunEvent::RunEnded {
+                status: summary.status,
+            },
+        };
+        self.broadcast(&event);
+        summary
+    }
+
+    /// Records the final status and waits until everything is stored.
+    async fn finish_journal(&mut self, summary: &mut RunSummary) {
+        if let Some(journal) = &mut self.journal {
+            let status = summary.status;
+            journal.add_record(summary.duration, Record::Ended { status });
+            journal.end_turn();
+            if let Err(error) = journal.finish().await {
+                self.journal_error.get_or_insert(error);
+            }
+        }
+        if let Some(error) = self.journal_error.take() {
+            summary.status = RunStatus::Failed;
+            summary.unkept = Some(error);
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.earlier_time + self.started.elapsed()
+    }
+
+    /// Lets the run work until it is idle or its time slice is over.
+    fn proceed(&mut self) {
+        loop {
+            self.run.proceed(&mut self.effects);
+            if !self.run.is_busy() || self.is_slice_over() {
+                return;
+            }
+        }
+    }
+
+    fn is_slice_over(&mut self) -> bool {
+        let since = self.computing_since.get_or_insert_with(Instant::now);
+        since.elapsed() >= TIME_SLICE
+    }
+
+    /// Yields to other tasks, then applies the input that arrived while the run was computing.
+    async fn pause(&mut self) {
+        self.computing_since = None;
+        tokio::task::yield_now().await;
+        let mut is_paused = false;
+        while let Some(input) = self.next_input(false).await {
+            // A pause without input is not recorded: nothing follows from it.
+            if !is_paused {
+                self.run.pause(&mut self.effects);
+                is_paused = true;
+            }
+            self.apply(Some(input));
+        }
+        if is_paused {
+            self.run.resume_work(&mut self.effects);
+        }
+    }
+
+    /// Waits for the next input, then applies everything that is available, so that the best ready task starts next.
+    async fn wait_for_input(&mut self) {
+        self.computing_since = None;
+        // Completed calls go before expired timers. But calls that complete inline could keep coming, so after some
+        // have ended the timers are checked first.
+        if std::mem::take(&mut self.calls_ended)
+            && let Some(expired) = self.timers.try_next().await
+            && let Some(input) = self.on_timer_expired(&expired)
+        {
+            self.apply(Some(input));
+            return;
+        }
+        let input = self.next_input(true).await;
+        self.apply(input);
+        if self.journal.is_some() {
+            // Each turn costs a commit: calls that are about to end can share it.
+            tokio::task::yield_now().await;
+        }
+        // If the results take too long to apply, the rest is read when the run pauses.
+        while !self.run.is_busy()
+            && let Some(ended) = self.calls.try_next()
+        {
+            self.apply(Some(Input::from(ended)));
+        }
+    }
+
+    /// The next input, or `None` if the event does not concern the run. Without `may_wait`, only input that is already
+    /// available is returned.
+    async fn next_input(&mut self, may_wait: bool) -> Option<Input> {
+        tokio::select! {
+            // Commands come first, so a flood of results cannot delay a cancellation.
+            biased;
+            command = self.commands.recv() => match command {
+                Some(RunCommand::Extend(plan)) => Some(Input::Extend(plan)),
+                Some(RunCommand::Cancel) => Some(Input::Cancel),
+                // The handle is gone, so nothing can add steps or complete the plan any more.
+                None if !may_wait => None,
+                None if self.run.is_tentative() => Some(Input::Cancel),
+                Some(RunCommand::Close) | None => Some(Input::Close),
+            },
+            released = next_commit(self.journal.as_mut()) => self.on_commit(released),
+            ended = self.calls.next(), if !self.calls.is_empty() => ended.map(Input::from),
+            decided = self.questions.next(), if !self.questions.is_empty() => {
+                decided.map(|(task, decision)| Input::Decided { task, decision })
+            }
+            Some(expired) = self.timers.next(), if !self.timers.is_empty() => {
+                self.on_timer_expired(&expired)
+            }
+            () = std::future::ready(()), if !may_wait => None,
+        }
+    }
+
+    /// The input for an expired timer; `None` if time is left, for which it is set again.
+    fn on_timer_expired(&mut self, expired: &ExpiredTimer) -> Option<Input> {
+        let ExpiredTimer { task, timer, rest } = *expired;
+        let rest = if rest.is_zero() {
+            self.remaining(task, timer)
+        } else {
+            rest
+        };
+        if rest.is_zero() {
+            return Some(Input::TimerFired(task, timer));
+        }
+        self.timers.set(task, timer, rest);
+        None
+    }
+
+    /// The minimum time until a limit can be exceeded whose timer has expired: progress of a tool restarts the limit
+    /// of its call, and time in which a person is asked does not count.
+    fn remaining(&mut self, task: TaskId, timer: Timer) -> Duration {
+        match timer {
+            Timer::Attempt(_) => {
+                let limit = self.run.attempt_timeout().unwrap_or_default();
+                self.calls.remaining(task, limit)
+            }
+            Timer::Step => self.calls.take_paused(task),
+            Timer::Pause(_) | Timer::Run => Duration::ZERO,
+        }
+    }
+
+    /// Sends the calls whose intents are stored now. If the journal has failed, the run is cancelled: no call may be
+    /// sent without a stored intent.
+    fn on_commit(&mut self, released: Result<ReleasedWork, JournalError>) -> Option<Input> {
+        match released {
+            Ok(released) => {
+                for (task, pending) in released.calls {
+                    self.send_pending(task, pending);
+                }
+                for (task, request) in released.questions {
+                    self.ask(task, *request);
+                }
+                None
+            }
+            Err(error) => {
+                self.journal = None;
+                self.journal_error = Some(error);
+                Some(Input::Cancel)
+            }
+        }
+    }
+
+    /// Sends a call whose intent is stored. Its time limit starts now.
+    fn send_pending(&mut self, task: TaskId, pending: PendingCall) {
+        // The tool must not be charged for the time that the journal took.
+        let waited = self.now().saturating_sub(pending.decided);
+        self.journal_waits.insert(task, waited);
+        self.calls.start(task, pending.attempt, *pending.call);
+        if let Some(after) = pending.timeout
+            && !self.calls.completed_inline(task)
+        {
+            let timer = Timer::Attempt(pending.attempt);
+            self.effects.push(Effect::SetTimer { task, timer, after });
+        }
+    }
+
+    fn ask(&mut self, task: TaskId, request: ApprovalRequest) {
+        let approver = Arc::clone(&self.approver);
+        let decision = foreign_calls::request_decision(approver, request);
+        self.questions.ask(task, decision.boxed());
+    }
+
+    /// Applies an input, with the commands that follow from it.
+    fn apply(&mut self, input: Option<Input>) {
+        if let Some(input) = input {
+            let now = self.now();
+            self.calls_ended |= matches!(input, Input::AttemptEnded { .. });
+            self.run.handle(input, now, &mut self.effects);
+            while self.run.is_busy() && !self.run.is_paused() && !self.is_slice_over() {
+                self.run.execute_commands(&mut self.effects);
+            }
+        }
+    }
+
+    fn execute_effects(&mut self) {
+        // The buffer goes back afterwards, since every turn needs one.
+        let mut effects = std::mem::take(&mut self.effects);
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Emit(event) => self.broadcast(&event),
+                Effect::Learn { task, tool, took } => {
+                    let waited = self.journal_waits.remove(&task).unwrap_or_default();
+                    // The wait for the journal is no property of the tool.
+                    let took = took.saturating_sub(waited);
+                    self.durations
+                        .lock()
+                        .observe(&tool.server, &tool.name, took);
+                    if let Some(durations) = &mut self.reported_durations {
+                        durations.observe(&tool.server, &tool.name, took);
+                    }
+                }
+                Effect::Remember { at, record } => {
+                    if let Some(journal) = &mut self.journal {
+                        journal.add_record(at, *record);
+                    }
+                }
+                Effect::Call {
+                    task,
+                    attempt,
+                    call,
+                } => match &mut self.journal {
+                    // Write-ahead: the intent must be stored before the call can have an effect.
+                    Some(journal) => journal.delay_call(task, attempt, call, self.run.now()),
+                    None => self.calls.start(task, attempt, *call),
+                },
+                Effect::Abort(task) => {
+                    if let Some(journal) = &mut self.journal {
+                        journal.withdraw(task);
+                    }
+                    self.calls.abort(task);
+                    self.questions.withdraw(task);
+                }
+                Effect::Ask { task, request } => match &mut self.journal {
+                    // Another process may decide, and it finds only stored questions.
+                    Some(journal) => journal.delay_question(task, request),
+                    None => self.ask(task, *request),
+                },
+                // A call that completed inline needs no timer.
+                Effect::SetTimer {
+                    task,
+                    timer: Timer::Attempt(_),
+                    ..
+                } if self.calls.completed_inline(task) => {}
+                // Neither does a call that is not sent yet: its timer is set when it is sent.
+                Effect::SetTimer {
+                    task,
+                    timer: Timer::Attempt(_),
+                    after,
+                } if self
+                    .journal
+                    .as_mut()
+                    .is_some_and(|journal| journal.delay_timer(task, after)) => {}
+                Effect::SetTimer { task, timer, after } => self.timers.set(task, timer, after),
+                Effect::ClearTimer(task, timer) => self.timers.clear(task, timer),
+            }
+        }
+        self.effects = effects;
+        if let Some(journal) = &mut self.journal {
+            journal.end_turn();
+        }
+    }
+
+    fn broadcast(&mut self, event: &StampedEvent) {
+        self.events
+            .retain(|listener| listener.send(event.clone()).is_ok());
+        self.run.set_no_listeners(self.events.is_empty());
+    }
+}
+
+/// Waits for the next commit; pending forever without a journal or an open commit.
+async fn next_commit(journal: Option<&mut JournalGate>) -> Result<ReleasedWork, JournalError> {
+    match journal {
+        Some(journal) if journal.has_open_commits() => journal.next_commit().await,
+        _ => std::future::pending().await,
+    }
+}

@@ -1,0 +1,236 @@
+//! The calls in flight. Each is a task of its own, except those of tools that answer at once.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use planwright_core::{Hashing, Tool};
+use tokio::task::{AbortHandle, JoinError, JoinSet, coop};
+use tokio::time::Instant;
+
+use super::foreign_calls;
+use crate::backend::{CallClock, ToolBackend, ToolCall, ToolError, ToolOutput};
+use crate::run::Input;
+use crate::schedule::TaskId;
+
+/// The maximum time of a call that counts as immediate.
+const MAX_IMMEDIATE: Duration = Duration::from_micros(50);
+
+/// The maximum time that the end of a run waits for aborted calls. Calls that block their thread cannot be
+/// interrupted.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The result of a finished call.
+pub(crate) struct CompletedCall {
+    pub(crate) task: TaskId,
+    pub(crate) attempt: u32,
+    pub(crate) result: Result<ToolOutput, ToolError>,
+}
+
+impl From<CompletedCall> for Input {
+    fn from(ended: CompletedCall) -> Self {
+        Self::AttemptEnded {
+            task: ended.task,
+            attempt: ended.attempt,
+            result: ended.result,
+        }
+    }
+}
+
+/// The time in which people were asked during the calls of one task.
+#[derive(Default)]
+struct PausedTime {
+    /// The time during finished calls.
+    ended: Duration,
+    /// The part that timers were already extended by.
+    taken: Duration,
+}
+
+/// The result of a spawned task.
+struct JoinedCall {
+    ended: CompletedCall,
+    tool: usize,
+    was_immediate: bool,
+}
+
+/// The calls of a run that are in flight.
+///
+/// Spawning a task for a call that does next to nothing costs many times the call itself, since another thread has to
+/// wake up. So a tool whose latest call completed at its first poll, and quickly, is polled inline in the driver; if
+/// it turns out to wait, the call becomes a task after all, and so does the next call of a tool that was slow.
+pub(crate) struct InFlightCalls {
+    backend: Arc<dyn ToolBackend>,
+    tasks: JoinSet<JoinedCall>,
+    handles: HashMap<TaskId, (AbortHandle, CallClock), Hashing>,
+    /// The paused time of earlier attempts, by task.
+    pauses: HashMap<TaskId, PausedTime, Hashing>,
+    /// The tools whose latest call was immediate, by address. The plan holds them for the whole run, so the addresses
+    /// stay unique.
+    immediate_tools: HashSet<usize, Hashing>,
+    completed: VecDeque<CompletedCall>,
+}
+
+impl InFlightCalls {
+    pub(crate) fn new(backend: Arc<dyn ToolBackend>) -> Self {
+        Self {
+            backend,
+            tasks: JoinSet::new(),
+            handles: HashMap::default(),
+            pauses: HashMap::default(),
+            immediate_tools: HashSet::default(),
+            completed: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn start(&mut self, task: TaskId, attempt: u32, call: ToolCall) {
+        let tool = tool_address(&call.tool);
+        let clock = call.clock.clone();
+        // The limit of the call starts now, not when the run decided to send it.
+        clock.restart();
+        let mut result = Box::pin(foreign_calls::call_tool(Arc::clone(&self.backend), call));
+        if self.immediate_tools.contains(&tool) {
+            let started = Instant::now();
+            let completed = result.as_mut().now_or_never();
+            // A tool that waits or is slow is no longer polled inline until a later call proves quick again.
+            if completed.is_none() || MAX_IMMEDIATE < started.elapsed() {
+                self.immediate_tools.remove(&tool);
+            }
+            if let Some(result) = completed {
+                return self.completed.push_back(CompletedCall {
+                    task,
+                    attempt,
+                    result,
+                });
+            }
+        }
+        let handle = self.tasks.spawn(async move {
+            let (result, was_immediate) = observe_first_poll(result).await;
+            let ended = CompletedCall {
+                task,
+                attempt,
+                result,
+            };
+            JoinedCall {
+                ended,
+                tool,
+                was_immediate,
+            }
+        });
+        self.handles.insert(task, (handle, clock));
+    }
+
+    /// The minimum time until the call of `task` can have been inactive for `limit`.
+    pub(crate) fn remaining(&self, task: TaskId, limit: Duration) -> Duration {
+        let call = self.handles.get(&task);
+        call.map_or(Duration::ZERO, |(_, clock)| clock.remaining(limit))
+    }
+
+    /// The time in which people were asked during the calls of `task`, since this was last called.
+    pub(crate) fn take_paused(&mut self, task: TaskId) -> Duration {
+        let current = self.handles.get(&task);
+        let current = current.map_or(Duration::ZERO, |(_, clock)| clock.paused());
+        if current.is_zero() && !self.pauses.contains_key(&task) {
+            return Duration::ZERO;
+        }
+        let pauses = self.pauses.entry(task).or_default();
+        let all = pauses.ended + current;
+        let new = all.saturating_sub(pauses.taken);
+        pauses.taken = all;
+        new
+    }
+
+    /// Removes the handle of a call that has ended or is aborted.
+    fn remove(&mut self, task: TaskId) -> Option<AbortHandle> {
+        let (handle, clock) = self.handles.remove(&task)?;
+        let paused = clock.paused();
+        if !paused.is_zero() {
+            self.pauses.entry(task).or_default().ended += paused;
+        }
+        Some(handle)
+    }
+
+    /// Aborts the call of `task`.
+    pub(crate) fn abort(&mut self, task: TaskId) {
+        if let Some(handle) = self.remove(task) {
+            handle.abort();
+        }
+    }
+
+    /// Returns true if the latest call that completed inline is that of `task`.
+    pub(crate) fn completed_inline(&self, task: TaskId) -> bool {
+        self.completed
+            .back()
+            .is_some_and(|ended| ended.task == task)
+    }
+
+    /// Aborts all calls and waits until they have stopped, so no tool is running once the run has ended.
+    pub(crate) async fn shutdown(&mut self) {
+        if !self.tasks.is_empty() {
+            // Calls that do not stop within the timeout are detached.
+            let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, self.tasks.shutdown()).await;
+        }
+    }
+
+    /// Returns true if no call is in flight or waiting to be reported.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.completed.is_empty() && self.tasks.is_empty()
+    }
+
+    /// Waits for the next call to end. `None` if that call was aborted.
+    pub(crate) async fn next(&mut self) -> Option<CompletedCall> {
+        if !self.completed.is_empty() {
+            // Many immediate calls in a row must not starve the other tasks of the runtime.
+            coop::consume_budget().await;
+            return self.completed.pop_front();
+        }
+        let joined = self.tasks.join_next().await?;
+        self.on_joined(joined)
+    }
+
+    /// The next call that has already ended.
+    pub(crate) fn try_next(&mut self) -> Option<CompletedCall> {
+        let completed = self.completed.pop_front();
+        completed.or_else(|| {
+            // Aborted calls are not reported.
+            while let Some(joined) = self.tasks.try_join_next() {
+                let ended = self.on_joined(joined);
+                if ended.is_some() {
+                    return ended;
+                }
+            }
+            None
+        })
+    }
+
+    fn on_joined(&mut self, joined: Result<JoinedCall, JoinError>) -> Option<CompletedCall> {
+        // Only an abort ends a task without a result: panics of the backend are caught inside.
+        let JoinedCall {
+            ended,
+            tool,
+            was_immediate,
+        } = joined.ok()?;
+        self.remove(ended.task);
+        if was_immediate {
+            self.immediate_tools.insert(tool);
+        }
+        Some(ended)
+    }
+}
+
+fn tool_address(tool: &Arc<Tool>) -> usize {
+    Arc::as_ptr(tool).addr()
+}
+
+/// Runs `work`; the flag is true if it completed quickly at its first poll.
+async fn observe_first_poll<T>(mut work: Pin<Box<impl Future<Output = T>>>) -> (T, bool) {
+    let (started, mut polls) = (Instant::now(), 0_u32);
+    let completed = poll_fn(|context| {
+        polls = polls.saturating_add(1);
+        work.as_mut().poll(context)
+    });
+    let result = completed.await;
+    (result, polls == 1 && started.elapsed() <= MAX_IMMEDIATE)
+}

@@ -1,0 +1,57 @@
+//! Questions to people without an answer.
+
+use std::collections::HashMap;
+
+use futures::future::{AbortHandle, Abortable, Aborted, BoxFuture, FutureExt};
+use futures::stream::{FuturesUnordered, StreamExt};
+use planwright_core::Hashing;
+
+use crate::approval::Decision;
+use crate::schedule::TaskId;
+
+/// The open questions of a run.
+#[derive(Default)]
+pub(crate) struct OpenQuestions {
+    decisions: FuturesUnordered<BoxFuture<'static, (TaskId, Result<Decision, Aborted>)>>,
+    handles: HashMap<TaskId, AbortHandle, Hashing>,
+}
+
+impl OpenQuestions {
+    pub(crate) fn ask(&mut self, task: TaskId, decision: BoxFuture<'static, Decision>) {
+        // A future that is already in the set can only be withdrawn by aborting it.
+        let (handle, registration) = AbortHandle::new_pair();
+        let decision = Abortable::new(decision, registration);
+        self.decisions
+            .push(decision.map(move |decided| (task, decided)).boxed());
+        self.handles.insert(task, handle);
+    }
+
+    /// Withdraws a question, if there is one. It is removed when the next decision is awaited.
+    pub(crate) fn withdraw(&mut self, task: TaskId) {
+        if let Some(handle) = self.handles.remove(&task) {
+            handle.abort();
+        }
+    }
+
+    /// Returns true if a question is open.
+    pub(crate) fn any_open(&self) -> bool {
+        !self.handles.is_empty()
+    }
+
+    /// Returns true if no future is left to poll, not even one of a withdrawn question.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.decisions.is_empty()
+    }
+
+    /// Waits for the next decision. `None` once no question is open.
+    pub(crate) async fn next(&mut self) -> Option<(TaskId, Decision)> {
+        while let Some((task, decided)) = self.decisions.next().await {
+            // A withdrawn question ends as aborted and is skipped.
+            if let Ok(decision) = decided {
+                self.handles.remove(&task);
+                return Some((task, decision));
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,163 @@
+//! A journal of a run whose final journal is not known yet.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use planwright_core::Value;
+
+use super::{Entry, Journal, JournalError, Record};
+
+/// Buffers entries in memory until a journal is assigned. Clones share the buffer.
+///
+/// It acknowledges every entry as stored. So it is only for runs that change nothing as long as it buffers, such as
+/// [provisional](crate::options::Arrival::Tentative) ones: if their entries are lost with the process, no effect is
+/// lost.
+#[derive(Clone, Default)]
+pub struct HeldBack(Arc<Mutex<BufferState>>);
+
+enum BufferState {
+    Buffering(Vec<Entry>),
+    Forwarding {
+        journal: Arc<dyn Journal>,
+        /// The header for the opening record, until that has been forwarded.
+        header: Option<Value>,
+    },
+    Discarding,
+}
+
+impl HeldBack {
+    /// Creates an empty buffer.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The buffered entries.
+    pub fn entries(&self) -> Vec<Entry> {
+        match &*self.state() {
+            BufferState::Buffering(entries) => entries.clone(),
+            BufferState::Forwarding { .. } | BufferState::Discarding => Vec::new(),
+        }
+    }
+
+    /// Forwards the buffered and all later entries to `journal`. `header` replaces the one that the run was opened
+    /// with, when less was known.
+    pub fn pass_on(
+        &self,
+        journal: Arc<dyn Journal>,
+        header: Value,
+    ) -> BoxFuture<'static, Result<(), JournalError>> {
+        let mut state = self.state();
+        let passed_on = BufferState::Forwarding {
+            journal,
+            header: Some(header),
+        };
+        // The lock is still held, so no other entry can come between.
+        match std::mem::replace(&mut *state, passed_on) {
+            BufferState::Buffering(entries) if !entries.is_empty() => state.append(entries),
+            _ => futures::future::ready(Ok(())).boxed(),
+        }
+    }
+
+    /// Discards the buffered and all later entries.
+    pub fn forget(&self) {
+        *self.state() = BufferState::Discarding;
+    }
+
+    fn state(&self) -> MutexGuard<'_, BufferState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Journal for HeldBack {
+    fn append(&self, entries_to_add: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>> {
+        self.state().append(entries_to_add)
+    }
+}
+
+impl BufferState {
+    fn append(
+        &mut self,
+        mut entries_to_add: Vec<Entry>,
+    ) -> BoxFuture<'static, Result<(), JournalError>> {
+        match self {
+            Self::Forwarding { journal, header } => {
+                if let Some(Entry {
+                    record: Record::Opened { header: opened, .. },
+                    ..
+                }) = entries_to_add.first_mut()
+                    && let Some(header) = header.take()
+                {
+                    *opened = header;
+                }
+                return journal.append(entries_to_add);
+            }
+            Self::Buffering(entries) => entries.extend(entries_to_add),
+            Self::Discarding => {}
+        }
+        futures::future::ready(Ok(())).boxed()
+    }
+}
+
+impl Default for BufferState {
+    fn default() -> Self {
+        Self::Buffering(Vec::new())
+    }
+}
+
+impl fmt::Debug for HeldBack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HeldBack").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::MemoryJournal;
+    use super::*;
+
+    /// Forwards after so many batches and returns the headers that arrive.
+    fn check(batches_before: usize) {
+        let (held, kept) = (HeldBack::new(), MemoryJournal::new());
+        let opened = |header: &str| Entry {
+            at: Duration::ZERO,
+            turn: 0,
+            record: Record::Opened {
+                run: None,
+                digest: Arc::from("d"),
+                header: Value::from(header),
+            },
+        };
+        let closed = Entry {
+            record: Record::Closed,
+            ..opened("")
+        };
+        let batches = [vec![opened("little")], vec![closed], vec![opened("again")]];
+        for (number, batch) in batches.into_iter().enumerate() {
+            if number == batches_before {
+                drop(held.pass_on(Arc::new(kept.clone()), Value::from("all")));
+            }
+            drop(held.append(batch));
+        }
+        let entries = kept.entries();
+        assert_eq!(entries.len(), 3);
+        let headers: Vec<&str> = entries
+            .iter()
+            .filter_map(|entry| match &entry.record {
+                Record::Opened { header, .. } => header.as_text(),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(headers, ["all", "again"]);
+    }
+
+    #[test]
+    fn the_header_is_the_first_one_whenever_it_becomes_known() {
+        check(0);
+        check(1);
+        check(2);
+    }
+}

@@ -1,0 +1,269 @@
+//! Approvals: the calls that need consent, questions to people, and their decisions.
+
+use std::sync::Arc;
+
+use planwright_core::plan::Approval;
+use planwright_core::{Tool, Value};
+
+use crate::approval::{ApprovalRequest, CallSubject, ChangedSecretError, Decision, with_secrets};
+use crate::backend::{ErrorKind, ToolError};
+use crate::event::{Address, RunEvent};
+use crate::journal::Record;
+use crate::run::effect::Effect;
+use crate::run::journaling::step_history::{Past, PastDecision};
+use crate::run::redaction::redactor::MASK;
+use crate::run::state::Run;
+use crate::schedule::{Event, TaskId, TaskState};
+
+impl Run {
+    pub(in crate::run) fn ask(&mut self, task: TaskId, effects: &mut Vec<Effect>) {
+        // The task may have been ended since the command was issued.
+        if self.scheduler.state(task) != TaskState::AwaitingApproval {
+            return;
+        }
+        let Some(data) = self.task_data(task) else {
+            return;
+        };
+        let (Some(tool), Some(args)) = (data.tool.clone(), data.args.clone()) else {
+            return;
+        };
+        let at = Arc::clone(&data.address);
+        // This is no question of consent: a person has to find out whether the call happened.
+        if data.outcome_unknown {
+            let tool = Arc::clone(&tool.name);
+            self.emit(effects, || RunEvent::OutcomeUnknown { at, tool, args });
+            return;
+        }
+        let refused = self.refusal_before_asking(data);
+        if let Some(error) = refused.or_else(|| self.write_value(&args).err()) {
+            self.reject(task, error);
+            return;
+        }
+        self.emit(effects, || RunEvent::ApprovalAsked {
+            at: Arc::clone(&at),
+            tool: Arc::clone(&tool.name),
+            args: args.clone(),
+        });
+        let reason = self.reason_to_ask(task, &tool);
+        let subject = self.subject(&tool, &args);
+        self.record(effects, || {
+            Some(Record::Asked {
+                at: Arc::clone(&at),
+                subject: Box::new(subject.clone()),
+                reason: reason.clone(),
+            })
+        });
+        let request = Box::new(ApprovalRequest {
+            run: Arc::clone(&self.id),
+            shown: subject.args.clone(),
+            changes: self.changes_since_question(&at, &subject),
+            at,
+            tool,
+            args,
+            subject,
+            reason,
+        });
+        effects.push(Effect::Ask { task, request });
+        if let Some(data) = self.task_data_mut(task) {
+            data.question_is_open = true;
+        }
+    }
+
+    pub(in crate::run) fn decided(
+        &mut self,
+        task: TaskId,
+        decision: Decision,
+        effects: &mut Vec<Effect>,
+    ) {
+        if self.scheduler.state(task) != TaskState::AwaitingApproval {
+            return;
+        }
+        let Some(data) = self.task_data_mut(task) else {
+            return;
+        };
+        // The question is answered, so the driver need not withdraw it.
+        data.question_is_open = false;
+        let at = Arc::clone(&data.address);
+        // Refused arguments are not recorded: they may be a secret that the run does not know.
+        let decision = match decision {
+            Decision::Approve { args: Some(args) } => match self.with_own_secrets(task, &args) {
+                Ok(args) => Decision::Approve { args: Some(args) },
+                Err(error) => Decision::Reject {
+                    because: Some(format!("the changed arguments cannot be used: {error}")),
+                },
+            },
+            decision => decision,
+        };
+        self.record(effects, || decision_record(&at, &decision));
+        match decision {
+            // The task stays as it is, and the run ends as waiting.
+            Decision::Later => {}
+            Decision::Approve { args } => {
+                self.emit(effects, || RunEvent::ApprovalDecided {
+                    at,
+                    approved: true,
+                    changed_args: args.clone(),
+                });
+                if let Some(args) = args {
+                    if let Err(error) = self.check_args(task, &args) {
+                        self.reject(task, error);
+                        return;
+                    }
+                    if let Some(data) = self.task_data_mut(task) {
+                        data.args = Some(args);
+                    }
+                }
+                self.notify(Event::Approved(task));
+            }
+            Decision::Reject { because } => {
+                self.emit(effects, || RunEvent::ApprovalDecided {
+                    at,
+                    approved: false,
+                    changed_args: None,
+                });
+                let message = because.map_or_else(
+                    || "the call was rejected".to_owned(),
+                    |because| format!("the call was rejected: {because}"),
+                );
+                self.reject(task, ToolError::new(ErrorKind::Approval, message));
+            }
+        }
+    }
+
+    fn reject(&mut self, task: TaskId, error: ToolError) {
+        if let Some(data) = self.task_data_mut(task) {
+            data.last_error = Some(Box::new(error));
+        }
+        self.notify(Event::Rejected(task));
+    }
+
+    /// Restores the secrets in arguments that a person wrote in place of the call's own.
+    pub(in crate::run) fn with_own_secrets(
+        &self,
+        task: TaskId,
+        changed: &Value,
+    ) -> Result<Value, ChangedSecretError> {
+        let own = self.task_data(task).and_then(|data| data.args.as_ref());
+        let own = own.cloned().unwrap_or_default();
+        let mut shown = own.clone();
+        self.redactor.value(&mut shown);
+        with_secrets(changed, &shown, &own)
+    }
+}
+
+/// The journal record of a decision; none for [`Decision::Later`].
+fn decision_record(at: &Arc<Address>, decision: &Decision) -> Option<Record> {
+    let (approved, changed_args, because) = match decision {
+        Decision::Later => return None,
+        Decision::Approve { args } => (true, args.clone(), None),
+        Decision::Reject { because } => (false, None, because.as_deref().map(Arc::from)),
+    };
+    Some(Record::Decided {
+        at: Arc::clone(at),
+        approved,
+        changed_args,
+        because,
+    })
+}
+
+impl Run {
+    /// Returns true if a person must agree to the call of a task.
+    pub(in crate::run) fn needs_consent(&self, task: TaskId, tool: &Tool) -> bool {
+        let step = self.step_of(task).map(|(_, step)| step);
+        tool.needs_approval() || step.is_some_and(|step| step.approval == Approval::Ask)
+    }
+
+    /// The reason for asking about the call of a task.
+    pub(in crate::run) fn reason_to_ask(&self, task: TaskId, tool: &Tool) -> Option<Arc<str>> {
+        let step = self.step_of(task).map(|(_, step)| step);
+        let by_step = step.is_some_and(|step| step.approval == Approval::Ask);
+        let by_plan = || by_step.then(|| Arc::from("the plan asks before this step"));
+        let by_tool = tool.approval_reason.clone().filter(|_| tool.approval);
+        by_tool.or_else(by_plan)
+    }
+
+    /// The subject of a decision about a call of `tool` with `args`.
+    pub(in crate::run) fn subject(&self, tool: &Arc<Tool>, args: &Value) -> CallSubject {
+        let mut shown = args.clone();
+        self.redactor.value(&mut shown);
+        let seal = (shown != *args).then(|| match &self.options.seal_key {
+            Some(key) => key.seal(args),
+            // Without a key, a later process cannot verify that the secret is the same.
+            None => Arc::from(UNSEALED),
+        });
+        CallSubject {
+            server: Arc::clone(&tool.server),
+            tool: Arc::clone(&tool.name),
+            origin: Some(Arc::clone(&tool.origin)),
+            definition: Some(self.definition(tool)),
+            args: shown,
+            seal,
+        }
+    }
+
+    /// The digest of a tool's definition, computed once per tool.
+    fn definition(&self, tool: &Arc<Tool>) -> Arc<str> {
+        let mut known = self.definitions.borrow_mut();
+        if let Some((_, digest)) = known.iter().find(|(known, _)| Arc::ptr_eq(known, tool)) {
+            return Arc::clone(digest);
+        }
+        let digest: Arc<str> = tool.definition_digest().into();
+        known.push((Arc::clone(tool), Arc::clone(&digest)));
+        digest
+    }
+
+    /// The differences from the call that a person was asked about before at this place.
+    pub(in crate::run) fn changes_since_question(
+        &self,
+        at: &Address,
+        subject: &CallSubject,
+    ) -> Vec<String> {
+        let history = self.journal.history();
+        history.map_or_else(Vec::new, |history| {
+            history.changes_since_question(at, subject, false)
+        })
+    }
+
+    /// The decision of an earlier process about exactly this call, if it has not been used.
+    pub(in crate::run) fn earlier_decision<'a>(
+        &self,
+        at: &Address,
+        past: &'a Past,
+        tool: &Arc<Tool>,
+        args: &Value,
+    ) -> Option<&'a PastDecision> {
+        let decided = past.decided.as_ref().filter(|decided| !decided.is_spent)?;
+        let covers = match self.journal.replayed_questions() {
+            // A journal has neither secrets nor definitions, so a replay cannot compare subjects. But it shows whether
+            // the question was asked again.
+            Some(asked) => !asked.contains(at),
+            None => {
+                let subject = self.subject(tool, args);
+                subject == decided.subject && subject.seal.as_deref() != Some(UNSEALED)
+            }
+        };
+        covers.then_some(decided)
+    }
+
+    /// Returns true if every earlier call with an unknown outcome was exactly this one, with consent. The choice to
+    /// retry it is consent to it then.
+    pub(in crate::run) fn was_consented(
+        &self,
+        at: &Address,
+        past: &Past,
+        tool: &Arc<Tool>,
+        args: &Value,
+    ) -> bool {
+        if let Some(asked) = self.journal.replayed_questions() {
+            return !asked.contains(at);
+        }
+        let subject = self.subject(tool, args);
+        let digest = subject.digest(&self.id, at);
+        let mut outcome_unknown = past.calls_in_doubt();
+        let is_same = outcome_unknown.all(|call| call.consent.as_deref() == Some(&*digest));
+        is_same && subject.seal.as_deref() != Some(UNSEALED)
+    }
+}
+
+/// The seal of arguments with secrets in a run without a key.
+const UNSEALED: &str = MASK;

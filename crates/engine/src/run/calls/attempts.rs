@@ -1,0 +1,272 @@
+//! Calls: approval, sending, answers, timeouts, aborts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_core::{Tool, Value};
+use sha2::{Digest, Sha256};
+
+use crate::approval::hex;
+use crate::backend::{CallClock, ErrorKind, RetryAdvice, ToolCall, ToolError, ToolOutput};
+use crate::event::{Address, RunEvent};
+use crate::journal::Record;
+use crate::run::effect::Effect;
+use crate::run::state::Run;
+use crate::run::tasks::task_data::{CallRecord, Group};
+use crate::schedule::{AttemptEnd, Event, TaskId, TaskState, Timer};
+
+/// The number of digest digits in an idempotency key: 64 bits suffice, since keys are compared within one place of one
+/// run only.
+const KEY_DIGITS: usize = 16;
+
+impl Run {
+    pub(in crate::run) fn call(&mut self, task: TaskId, attempt: u32, effects: &mut Vec<Effect>) {
+        if !self.admit_call(task, attempt) || !self.admit_repeated_args(task, attempt) {
+            return;
+        }
+        self.begin(task, effects);
+        let run = Arc::clone(&self.id);
+        let index = self.calls.len();
+        let now = self.now;
+        let Some(data) = self.task_data_mut(task) else {
+            return;
+        };
+        // The scheduler counts only the attempts of this process.
+        let number = data.earlier_attempts.saturating_add(attempt);
+        data.attempts = number;
+        data.last_call = Some(index);
+        let (Some(tool), Some(args)) = (data.tool.clone(), data.args.clone()) else {
+            return;
+        };
+        let at = Arc::clone(&data.address);
+        // The journal tells later processes which call the consent was for.
+        let consent = self.needs_consent(task, &tool).then(|| {
+            let subject = self.subject(&tool, &args);
+            Arc::from(subject.digest(&run, &at))
+        });
+        let call = Box::new(ToolCall {
+            tool: Arc::clone(&tool),
+            args: args.clone(),
+            step: at.step.clone(),
+            attempt: number,
+            idempotency_key: idempotency_key(&run, &at, &tool, &args),
+            clock: CallClock::default(),
+        });
+        self.calls.push(CallRecord {
+            task,
+            attempt: number,
+            args: args.clone(),
+            error: None,
+            sent: now,
+            ended: false,
+        });
+        // The record precedes the call, so the driver stores it first.
+        self.record(effects, || {
+            Some(Record::Sent {
+                at: Arc::clone(&at),
+                server: Arc::clone(&tool.server),
+                tool: Arc::clone(&tool.name),
+                attempt: number,
+                args: args.clone(),
+                consent,
+            })
+        });
+        self.emit(effects, || RunEvent::AttemptStarted {
+            at,
+            tool: Arc::clone(&tool.name),
+            attempt: number,
+            args,
+        });
+        effects.push(Effect::Call {
+            task,
+            attempt,
+            call,
+        });
+    }
+
+    /// Records that a task has begun.
+    pub(in crate::run) fn begin(&mut self, task: TaskId, effects: &mut Vec<Effect>) {
+        let now = self.now;
+        let Some(data) = self.task_data_mut(task) else {
+            return;
+        };
+        if data.started.is_some() {
+            return;
+        }
+        let at = Arc::clone(&data.address);
+        // A resumed task began when its first call was sent.
+        let before = self
+            .past(&at)
+            .and_then(|past| Some(past.calls.first()?.sent));
+        let Some(data) = self.task_data_mut(task) else {
+            return;
+        };
+        data.started = Some(before.unwrap_or(now));
+        let Some(data) = self.task_data(task) else {
+            return;
+        };
+        self.emit(effects, || RunEvent::StepStarted {
+            at,
+            tool: data.tool.as_ref().map(|tool| Arc::clone(&tool.name)),
+            items: match data.group.as_deref() {
+                Some(Group::Items { items, .. }) => Some(items.len() as u64),
+                _ => None,
+            },
+        });
+    }
+
+    pub(in crate::run) fn abort(&mut self, task: TaskId, attempt: u32, effects: &mut Vec<Effect>) {
+        effects.push(Effect::Abort(task));
+        self.record(effects, || {
+            let data = self.task_data(task)?;
+            Some(Record::GivenUp {
+                at: Arc::clone(&data.address),
+                attempt: data.attempts,
+            })
+        });
+        let error = ToolError::new(ErrorKind::Timeout, "the call was aborted");
+        self.end_attempt(task, attempt, Some(error), effects);
+    }
+
+    /// Records how an attempt ended, for reports and listeners.
+    fn end_attempt(
+        &mut self,
+        task: TaskId,
+        attempt: u32,
+        error: Option<ToolError>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(data) = self.task_data(task) else {
+            return;
+        };
+        let attempt = data.earlier_attempts.saturating_add(attempt);
+        // An attempt that timed out has ended before its abort is reported.
+        if let Some(record) = data.last_call.and_then(|index| self.calls.get_mut(index))
+            && record.attempt == attempt
+            && !record.ended
+        {
+            record.ended = true;
+            record.error = error.clone().map(Box::new);
+            self.budgets.guard.ended(error.is_some());
+            if let Some(data) = self.task_data(task)
+                && let Some(tool) = &data.tool
+            {
+                self.emit(effects, || RunEvent::AttemptEnded {
+                    at: Arc::clone(&data.address),
+                    tool: Arc::clone(&tool.name),
+                    attempt,
+                    error,
+                });
+            }
+        }
+    }
+
+    /// Returns true if this attempt is in flight.
+    pub(in crate::run) fn is_in_flight(&self, task: TaskId, attempt: u32) -> bool {
+        self.scheduler.state(task) == TaskState::Running && self.scheduler.attempt(task) == attempt
+    }
+
+    pub(in crate::run) fn attempt_ended(
+        &mut self,
+        task: TaskId,
+        attempt: u32,
+        result: Result<ToolOutput, ToolError>,
+        effects: &mut Vec<Effect>,
+    ) {
+        if !self.is_in_flight(task, attempt) {
+            return;
+        }
+        self.record(effects, || {
+            let data = self.task_data(task)?;
+            Some(Record::Answered {
+                at: Arc::clone(&data.address),
+                attempt: data.attempts,
+                result: result.clone(),
+            })
+        });
+        self.end_attempt(task, attempt, result.as_ref().err().cloned(), effects);
+        let end = match result {
+            Ok(output) => {
+                self.observe_duration(task, effects);
+                self.check_output(task, &output.value);
+                let outcome = self.count_answer(output);
+                if let Some(data) = self.task_data_mut(task) {
+                    data.pending_outcome = Some(Box::new(outcome));
+                }
+                AttemptEnd::Final
+            }
+            Err(error) => {
+                let end = match error.retry {
+                    RetryAdvice::Never => AttemptEnd::Final,
+                    RetryAdvice::Uncertain => AttemptEnd::Uncertain,
+                    RetryAdvice::Again => AttemptEnd::Retryable(Duration::ZERO),
+                    RetryAdvice::After(pause) => AttemptEnd::Retryable(pause),
+                };
+                if let Some(data) = self.task_data_mut(task) {
+                    data.last_error = Some(Box::new(error));
+                }
+                end
+            }
+        };
+        // The run's data is updated first, since the scheduler may settle the task at once.
+        self.notify(Event::AttemptEnded { task, attempt, end });
+    }
+
+    /// Updates the durations of a tool after a successful call.
+    fn observe_duration(&mut self, task: TaskId, effects: &mut Vec<Effect>) {
+        let Some(data) = self.task_data(task) else {
+            return;
+        };
+        let sent = data.last_call.and_then(|index| self.calls.get(index));
+        let (Some(tool), Some(call)) = (data.tool.clone(), sent) else {
+            return;
+        };
+        let took = self.now.saturating_sub(call.sent);
+        self.options
+            .durations
+            .observe(&tool.server, &tool.name, took);
+        effects.push(Effect::Learn { task, tool, took });
+    }
+
+    pub(in crate::run) fn timer_fired(
+        &mut self,
+        task: TaskId,
+        timer: Timer,
+        effects: &mut Vec<Effect>,
+    ) {
+        // The run's own timer belongs to no task.
+        if timer == Timer::Run {
+            self.end_by_time_limit(effects);
+            return;
+        }
+        self.record(effects, || {
+            let at = self.address(task)?;
+            Some(Record::TimerFired { at, timer })
+        });
+        if let Timer::Attempt(attempt) = timer
+            && self.is_in_flight(task, attempt)
+        {
+            let waited = self.options.attempt_timeout.unwrap_or_default();
+            let error = ToolError::new(ErrorKind::Timeout, format!("no answer within {waited:?}"));
+            self.end_attempt(task, attempt, Some(error.clone()), effects);
+            if let Some(data) = self.task_data_mut(task) {
+                data.last_error = Some(Box::new(error));
+            }
+        }
+        self.notify(Event::TimerFired(task, timer));
+    }
+}
+
+/// The idempotency key of a call: the run, the place in it, and a digest of tool and arguments. A different call at
+/// the same place has another key, so a server that honours keys does not drop it as a duplicate.
+fn idempotency_key(run: &str, at: &Address, tool: &Tool, args: &Value) -> Arc<str> {
+    let mut hash = Sha256::new();
+    for part in [&*tool.server, &*tool.name, &args.to_json()] {
+        // The length prefix keeps different parts from hashing alike.
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    let digest = hex(&hash.finalize());
+    let short = digest.get(..KEY_DIGITS).unwrap_or(&digest);
+    format!("{}:{short}", at.key_below(run)).into()
+}

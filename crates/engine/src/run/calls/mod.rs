@@ -1,0 +1,6 @@
+//! Calls of a run: consent, guard checks, attempts and validation.
+
+pub(super) mod admission;
+mod approvals;
+mod attempts;
+mod validation;

@@ -1,0 +1,208 @@
+//! Expected durations of the parts of a plan, and the longest paths of its steps.
+
+use std::collections::{BTreeSet, HashMap};
+
+use planwright_core::check::{CheckedPlan, CheckedStep};
+use planwright_core::plan::{Action, Company, Step};
+use planwright_core::{Tool, Value};
+
+use crate::durations::Durations;
+use crate::forecast::{Job, Jobs, MAX_OPTIMIZED_JOBS, foresee, is_worth_optimizing};
+use crate::schedule::{Limits, UNIT, ranks};
+
+/// A cost model of plans, from durations and limits. Times are in microseconds.
+pub(crate) struct CostModel<'a> {
+    durations: &'a Durations,
+    limits: &'a Limits,
+    /// The duration of an unknown tool: a typical one, or a unit if no tool is known.
+    unit: u64,
+    /// The durations of inner plans by digest, so a plan used in many places is computed once.
+    plans: HashMap<String, u64>,
+}
+
+/// The longest paths of the steps of a plan, from some step on.
+pub(crate) struct PlanPaths {
+    /// The longest path from the start of each step.
+    pub(crate) ranks: Vec<u64>,
+    /// The longest path from the end of each step.
+    pub(crate) after: Vec<u64>,
+}
+
+impl<'a> CostModel<'a> {
+    pub(crate) fn new(durations: &'a Durations, limits: &'a Limits) -> Self {
+        Self {
+            durations,
+            limits,
+            unit: durations.typical().map_or(UNIT, micros),
+            plans: HashMap::new(),
+        }
+    }
+
+    /// The duration of one call of a tool.
+    pub(crate) fn call(&self, tool: &Tool) -> u64 {
+        self.durations
+            .expected(&tool.server, &tool.name)
+            .map_or(self.unit, micros)
+    }
+
+    /// The duration of a step's action: of one item, or one round.
+    pub(crate) fn action(&mut self, step: &Step, checked: &CheckedStep) -> u64 {
+        match (&step.action, &checked.tool, &checked.plan) {
+            (Action::Value(_), ..) => 0,
+            (_, Some(tool), _) => self.call(tool),
+            (_, _, Some(plan)) => self.plan(plan),
+            (_, None, None) => self.unit,
+        }
+    }
+
+    /// The duration of a whole step. An unknown list counts as one item, a repetition as one round.
+    fn step(&mut self, step: &Step, checked: &CheckedStep) -> u64 {
+        let once = self.action(step, checked);
+        let Some(for_each) = &step.for_each else {
+            return once;
+        };
+        let items = for_each.over.as_literal().and_then(Value::as_list);
+        let parallelism = self.parallelism(step, checked);
+        once.saturating_mul(waves(items.map_or(1, <[Value]>::len), parallelism))
+    }
+
+    /// The maximum number of concurrent items of a step's loop.
+    pub(crate) fn parallelism(&self, step: &Step, checked: &CheckedStep) -> u64 {
+        let own = step
+            .for_each
+            .as_ref()
+            .and_then(|for_each| for_each.max_parallel);
+        let mut most = own.map_or(usize::MAX, |most| most.get() as usize);
+        most = most.min(self.limits.total.get());
+        if let Some(tool) = &checked.tool {
+            let of_tool = self.limits.tools.get(tool.qualified_name().as_str());
+            let of_server = self.limits.servers.get(&tool.server);
+            for limit in [
+                of_tool.copied().or(self.limits.per_tool),
+                of_server.copied().or(self.limits.per_server),
+            ] {
+                most = most.min(limit.map_or(usize::MAX, std::num::NonZeroUsize::get));
+            }
+        }
+        u64::try_from(most).unwrap_or(u64::MAX)
+    }
+
+    /// The duration of a whole plan: its longest path.
+    pub(crate) fn plan(&mut self, plan: &CheckedPlan) -> u64 {
+        if let Some(known) = self.plans.get(plan.digest()) {
+            return *known;
+        }
+        let paths = self.paths(plan, 0);
+        let longest = paths.ranks.into_iter().max().unwrap_or(0);
+        self.plans.insert(plan.digest().to_owned(), longest);
+        longest
+    }
+
+    /// The longest paths of a plan's steps from `first` on.
+    pub(crate) fn paths(&mut self, plan: &CheckedPlan, first: usize) -> PlanPaths {
+        let times = self.times(plan, first);
+        let ranks = ranks(&times, &waits(plan, first));
+        PlanPaths::new(ranks, &times)
+    }
+
+    /// The paths of an order that was optimized in virtual time, if that is worth the cost: durations are known, and
+    /// the limits leave a choice.
+    pub(crate) fn optimized_paths(&mut self, plan: &CheckedPlan) -> PlanPaths {
+        if self.durations.is_empty() || plan.steps().len() > MAX_OPTIMIZED_JOBS {
+            return self.paths(plan, 0);
+        }
+        let times = self.times(plan, 0);
+        let mut jobs = Jobs::new();
+        let all = plan.plan().steps.iter().zip(plan.steps());
+        for (((step, checked), takes), waits) in all.zip(&times).zip(waits(plan, 0)) {
+            let is_call = step.for_each.is_none() && step.repeat.is_none();
+            let tool = checked.tool.as_ref().filter(|_| is_call);
+            let lane = tool.map(|tool| jobs.lane(&tool.server, &tool.name));
+            let job = Job {
+                takes: *takes,
+                lane,
+                alone: step.company == Company::Alone,
+            };
+            jobs.add(job, waits);
+        }
+        if !is_worth_optimizing(&jobs) {
+            return self.paths(plan, 0);
+        }
+        PlanPaths::new(foresee(&jobs, self.limits).ranks, &times)
+    }
+
+    fn times(&mut self, plan: &CheckedPlan, first: usize) -> Vec<u64> {
+        let all = plan.plan().steps.iter().zip(plan.steps());
+        all.skip(first)
+            .map(|(step, checked)| self.step(step, checked))
+            .collect()
+    }
+}
+
+impl PlanPaths {
+    fn new(ranks: Vec<u64>, times: &[u64]) -> Self {
+        let after = ranks
+            .iter()
+            .zip(times)
+            .map(|(rank, time)| rank.saturating_sub(*time))
+            .collect();
+        Self { ranks, after }
+    }
+}
+
+/// For each step from `first` on, the steps from `first` on that it may wait for.
+fn waits(plan: &CheckedPlan, first: usize) -> Vec<Vec<u32>> {
+    let steps = plan.steps().get(first..).unwrap_or_default();
+    steps
+        .iter()
+        .map(|step| {
+            step.dependencies
+                .iter()
+                .filter_map(|dependency| {
+                    let on = (dependency.on as usize).checked_sub(first)?;
+                    u32::try_from(on).ok()
+                })
+                .collect()
+        })
+        .collect()
+}
+
+/// The number of waves in which `count` items run if `together` run at a time.
+pub(crate) fn waves(count: usize, parallelism: u64) -> u64 {
+    u64::try_from(count)
+        .unwrap_or(u64::MAX)
+        .div_ceil(parallelism.max(1))
+}
+
+fn micros(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// The steps in topological order; in plan order on a tie.
+pub(super) fn in_order(steps: &[CheckedStep]) -> Vec<usize> {
+    let mut open: Vec<usize> = steps.iter().map(|step| step.first_waits.len()).collect();
+    let mut dependents = vec![Vec::new(); steps.len()];
+    for (index, step) in steps.iter().enumerate() {
+        for on in &step.first_waits {
+            if let Some(list) = dependents.get_mut(*on as usize) {
+                list.push(index);
+            }
+        }
+    }
+    let mut ready: BTreeSet<usize> = (0..steps.len())
+        .filter(|index| open.get(*index) == Some(&0))
+        .collect();
+    let mut order = Vec::with_capacity(steps.len());
+    while let Some(index) = ready.pop_first() {
+        order.push(index);
+        for dependent in dependents.get(index).into_iter().flatten() {
+            if let Some(count) = open.get_mut(*dependent) {
+                *count -= 1;
+                if *count == 0 {
+                    ready.insert(*dependent);
+                }
+            }
+        }
+    }
+    order
+}

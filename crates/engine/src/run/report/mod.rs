@@ -1,0 +1,6 @@
+//! Reports about runs: summaries, previews and estimates.
+
+pub(super) mod cost_model;
+pub(super) mod estimate;
+pub(super) mod preview;
+pub(super) mod summary;

@@ -1,0 +1,371 @@
+//! The summary of a run, for reports, the gateway and people.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use indexmap::IndexMap;
+use planwright_core::plan::{Output, SlotKind};
+use planwright_core::{Diagnostic, Object, Value};
+use serde::Serialize;
+
+use crate::backend::ToolError;
+use crate::durations::Durations;
+use crate::event::Address;
+use crate::journal::JournalError;
+use crate::run::calls::admission::select;
+use crate::run::journaling::step_history::PastCall;
+use crate::run::outcome::{Because, Outcome, SkipReason, StepStatus};
+use crate::run::state::Run;
+use crate::run::tasks::task_data::TaskData;
+use crate::run::values::frame::Frame;
+use crate::schedule::{TaskId, TaskState};
+
+/// The final status of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RunStatus {
+    /// Every step that had to run succeeded.
+    Succeeded,
+    /// A step failed and the plan does not handle it, the output could not be computed, the time limit was exceeded
+    /// before all steps had run, or the journal [failed](RunSummary::unkept).
+    Failed,
+    /// The run waits for a person.
+    Waiting,
+    /// The run was cancelled.
+    Cancelled,
+}
+
+impl RunStatus {
+    /// The status, as reports write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Waiting => "waiting",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl fmt::Display for RunStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The summary of a run.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RunSummary {
+    /// The run's id.
+    pub run: Arc<str>,
+    /// The plan's name.
+    pub plan: Option<Arc<str>>,
+    /// The plan's digest.
+    pub digest: Arc<str>,
+    /// The status.
+    pub status: RunStatus,
+    /// The duration.
+    pub duration: Duration,
+    /// The output that the plan selects.
+    pub output: Value,
+    /// The steps, in plan order; grouped by instance if there are several.
+    pub steps: Vec<StepSummary>,
+    /// Every call in the order of sending, except those of steps that a person has skipped or given a result.
+    pub calls: Vec<CallSummary>,
+    /// The final variables.
+    pub vars: Value,
+    /// The final state.
+    pub state: Value,
+    /// The final data.
+    pub data: Value,
+    /// The final state of each instance.
+    pub instances: IndexMap<Arc<str>, Value>,
+    /// The final data of each instance.
+    pub instance_data: IndexMap<Arc<str>, Value>,
+    /// Call durations: the initial ones, and those that the run has learned.
+    pub durations: Durations,
+    /// Warnings of the run, for example about missing paths that count as `null`.
+    pub warnings: Vec<Diagnostic>,
+    /// The total size of the run's values in bytes of JSON, as the budget of
+    /// [`written_bytes`](crate::Guards::written_bytes) counts it.
+    pub written_bytes: u64,
+    /// The error of the journal that ended the run.
+    pub unkept: Option<JournalError>,
+}
+
+/// The summary of a step, item or round.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct StepSummary {
+    /// The step, item or round.
+    pub at: Arc<Address>,
+    /// The tool, as the plan names it.
+    pub tool: Option<Arc<str>>,
+    /// The status.
+    pub status: StepStatus,
+    /// The arguments of its call, even if it was not made.
+    pub args: Option<Value>,
+    /// The output.
+    pub output: Option<Value>,
+    /// Content that is not text, as MCP writes it.
+    pub content: Vec<Value>,
+    /// The number of calls of its tool.
+    pub attempts: u32,
+    /// The time at which it began, since the start of the run.
+    pub started: Option<Duration>,
+    /// The time at which it ended, since the start of the run.
+    pub ended: Option<Duration>,
+    /// The error, if it failed.
+    pub error: Option<ToolError>,
+    /// True if the plan handles the failure, so the run has not failed by it.
+    pub handled: bool,
+    /// The reason why it did not run.
+    pub reason: Option<SkipReason>,
+    /// Items, rounds, or the steps of an inner plan.
+    pub parts: Vec<StepSummary>,
+}
+
+/// The summary of one call.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct CallSummary {
+    /// The step, item or round that called.
+    pub at: Arc<Address>,
+    /// The number of the attempt, from 1.
+    pub attempt: u32,
+    /// The tool.
+    pub tool: Arc<str>,
+    /// The arguments.
+    pub args: Value,
+    /// True if the tool answered without an error.
+    pub ok: bool,
+    /// The error, if it failed.
+    pub error: Option<ToolError>,
+}
+
+impl CallSummary {
+    /// Summarizes a call of a step that has changed since, or does not exist any more.
+    fn forgotten(at: &Arc<Address>, call: &PastCall) -> Self {
+        let answer = call.answer.as_ref();
+        Self {
+            at: Arc::clone(at),
+            attempt: call.attempt,
+            tool: Arc::clone(&call.tool),
+            args: call.args.clone(),
+            ok: answer.is_some_and(Result::is_ok),
+            error: answer.and_then(|answer| answer.as_ref().err().cloned()),
+        }
+    }
+}
+
+impl Run {
+    /// The summary of the run so far, or of the whole run after its end.
+    pub fn summary(&self) -> RunSummary {
+        let roots: Vec<&Frame> = self.frames.iter().take(self.roots).collect();
+        let mut steps = Vec::with_capacity(roots.iter().map(|frame| frame.tasks.len()).sum());
+        for frame in &roots {
+            let tasks = frame.tasks.iter().flatten();
+            steps.extend(tasks.filter_map(|task| self.step_summary(*task)));
+        }
+        let (plan, digest) = roots.first().map_or((None, Arc::from("")), |frame| {
+            let plan = &frame.plan;
+            (plan.plan().name.clone(), Arc::from(plan.digest()))
+        });
+        let mut warnings = self.warnings.borrow().clone();
+        let mut output_error = None;
+        let output = self.selected(&roots, &mut output_error);
+        let mut status = self.status(&steps);
+        // A run that failed or waits anyway needs no second reason.
+        if let Some(error) = output_error
+            && status == RunStatus::Succeeded
+        {
+            status = RunStatus::Failed;
+            warnings.push(Diagnostic::error(
+                planwright_core::Code::ImpossiblePath,
+                error.message,
+            ));
+        }
+        let single = (roots.len() == 1).then(|| roots.first()).flatten();
+        let slots = |kind: SlotKind| match single {
+            Some(frame) if frame.instance.is_none() => frame.slots.all(kind),
+            _ => self.shared_slots.all(kind),
+        };
+        let mut summary = RunSummary {
+            run: Arc::clone(&self.id),
+            plan,
+            digest,
+            status,
+            duration: self.now,
+            output,
+            steps,
+            calls: self.calls(),
+            vars: slots(SlotKind::Vars),
+            state: slots(SlotKind::State),
+            data: slots(SlotKind::Data),
+            instances: own_slots(&roots, SlotKind::State),
+            instance_data: own_slots(&roots, SlotKind::Data),
+            durations: self.options.durations.clone(),
+            warnings,
+            written_bytes: self.budgets.written.written(),
+            unkept: None,
+        };
+        self.redactor.summary(&mut summary);
+        summary
+    }
+
+    fn status(&self, steps: &[StepSummary]) -> RunStatus {
+        let any = |status: StepStatus| steps.iter().any(|step| step.status == status);
+        let failed = steps
+            .iter()
+            .any(|step| step.status == StepStatus::Failed && !step.handled);
+        if self.lifecycle.is_cancelled() {
+            RunStatus::Cancelled
+        } else if any(StepStatus::Waiting) || any(StepStatus::Unknown) {
+            // A run that waits can still be resumed, so this goes before a failure.
+            RunStatus::Waiting
+        } else if failed || self.lifecycle.time_limit_error().is_some() && any(StepStatus::NotRun) {
+            // A run whose steps had all run has not failed by its time limit.
+            RunStatus::Failed
+        } else {
+            RunStatus::Succeeded
+        }
+    }
+
+    fn selected(&self, roots: &[&Frame], error: &mut Option<ToolError>) -> Value {
+        let mut selected = 0;
+        let mut one = |frame: &Frame| match self
+            .output_of(frame)
+            .and_then(|value| select(self, &mut selected, value))
+        {
+            Ok(value) => value,
+            Err(why) => {
+                *error = Some(why);
+                Value::Null
+            }
+        };
+        match roots {
+            [frame] if frame.instance.is_none() => one(frame),
+            // A literal output is the same for every instance.
+            [frame, ..] if is_literal(&frame.plan.plan().output) => one(frame),
+            _ => {
+                let by_instance: Object = roots
+                    .iter()
+                    .filter_map(|frame| Some((Arc::clone(frame.instance.as_ref()?), one(frame))))
+                    .collect();
+                by_instance.into()
+            }
+        }
+    }
+
+    fn step_summary(&self, task: TaskId) -> Option<StepSummary> {
+        let data = self.task_data(task)?;
+        let (frame, step) = self.step_of(task)?;
+        let unsettled;
+        let outcome = match &data.outcome {
+            Some(outcome) => outcome.as_ref(),
+            None => {
+                unsettled = self.unsettled_outcome(task, data, frame);
+                &unsettled
+            }
+        };
+        let parts: Vec<StepSummary> = data
+            .parts
+            .iter()
+            .filter_map(|part| self.step_summary(*part))
+            .collect();
+        let attempts = data.attempts + parts.iter().map(|part| part.attempts).sum::<u32>();
+        Some(StepSummary {
+            at: Arc::clone(&data.address),
+            tool: step.tool().map(|name| Arc::clone(&name.text)),
+            status: outcome.status,
+            args: data.args.clone(),
+            output: outcome.output.as_ref().map(|output| output.value.clone()),
+            content: outcome
+                .output
+                .as_ref()
+                .map(|output| output.content.clone())
+                .unwrap_or_default(),
+            attempts,
+            started: data.started,
+            ended: data.ended,
+            error: outcome.error.clone(),
+            handled: outcome.handled,
+            reason: outcome.reason.clone(),
+            parts,
+        })
+    }
+
+    /// The outcome of a task that has not settled: it waits for a person, or for a task that does.
+    fn unsettled_outcome(&self, task: TaskId, data: &TaskData, frame: &Frame) -> Outcome {
+        if data.outcome_unknown {
+            return Outcome::without_output(StepStatus::Unknown, None);
+        }
+        let asks = self.scheduler.state(task) == TaskState::AwaitingApproval
+            || data.parts.iter().any(|part| self.asks(*part));
+        if asks {
+            return Outcome::without_output(StepStatus::Waiting, None);
+        }
+        let awaited = frame
+            .plan
+            .steps()
+            .get(data.step as usize)
+            .into_iter()
+            .flat_map(|checked| &checked.dependencies)
+            .find(|dependency| {
+                frame.task(dependency.on).is_some() && frame.outcome(dependency.on).is_none()
+            })
+            .and_then(|dependency| frame.plan.plan().steps.get(dependency.on as usize))
+            .map(|step| SkipReason::new(Because::Step, Arc::clone(step.id.text())));
+        Outcome::without_output(StepStatus::NotRun, awaited)
+    }
+
+    fn asks(&self, task: TaskId) -> bool {
+        self.scheduler.state(task) == TaskState::AwaitingApproval
+            || self
+                .task_data(task)
+                .is_some_and(|data| data.parts.iter().any(|part| self.asks(*part)))
+    }
+
+    fn calls(&self) -> Vec<CallSummary> {
+        let calls = self.calls.iter().filter_map(|call| {
+            let data = self.task_data(call.task)?;
+            let (_, step) = self.step_of(call.task)?;
+            let tool = step.tool().map(|name| Arc::clone(&name.text))?;
+            let summary = CallSummary {
+                at: Arc::clone(&data.address),
+                attempt: call.attempt,
+                tool,
+                args: call.args.clone(),
+                ok: call.ended && call.error.is_none(),
+                error: call.error.as_deref().cloned(),
+            };
+            Some((call.sent, summary))
+        });
+        let Some(history) = self.journal.history() else {
+            // Without a history, the calls are recorded in the order of sending.
+            let mut all = Vec::with_capacity(self.calls.len());
+            all.extend(calls.map(|(_, call)| call));
+            return all;
+        };
+        let gone = history.forgotten_calls();
+        let mut all: Vec<(Duration, CallSummary)> = calls
+            .chain(gone.map(|(at, call)| (call.sent, CallSummary::forgotten(at, call))))
+            .collect();
+        // The sort is stable: calls sent at the same time stay in order.
+        all.sort_by_key(|(sent, _)| *sent);
+        all.into_iter().map(|(_, call)| call).collect()
+    }
+}
+
+/// The slots of each instance that it does not share.
+fn own_slots(roots: &[&Frame], kind: SlotKind) -> IndexMap<Arc<str>, Value> {
+    let own = |frame: &&Frame| Some((Arc::clone(frame.instance.as_ref()?), frame.slots.own(kind)));
+    roots.iter().filter_map(own).collect()
+}
+
+fn is_literal(output: &Output) -> bool {
+    matches!(output, Output::Value(node) if node.as_literal().is_some())
+}

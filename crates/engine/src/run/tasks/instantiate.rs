@@ -1,0 +1,171 @@
+//! Instantiation of plans as tasks: at the start of a run, of an inner plan, and when steps are added.
+
+use std::sync::Arc;
+
+use planwright_core::Object;
+use planwright_core::check::CheckedPlan;
+
+use crate::event::{Address, RunEvent};
+use crate::run::effect::Effect;
+use crate::run::report::cost_model::{CostModel, PlanPaths};
+use crate::run::state::Run;
+use crate::run::tasks::task_data::{TaskData, TaskKind};
+use crate::run::values::frame::Frame;
+use crate::run::values::slots::Slots;
+use crate::schedule::TaskId;
+
+impl Run {
+    pub(in crate::run) fn instantiate_roots(&mut self, plan: CheckedPlan) {
+        let instances = plan.plan().instances.clone();
+        if instances.is_empty() {
+            self.instantiate(plan, None, None, &Object::default(), None);
+        } else {
+            for instance in instances {
+                let shared = Some(Arc::clone(&self.shared_slots));
+                self.instantiate(
+                    plan.clone(),
+                    None,
+                    Some(instance),
+                    &Object::default(),
+                    shared,
+                );
+            }
+        }
+        self.roots = self.frames.len();
+    }
+
+    /// Adds a plan's steps as tasks, without starting them.
+    pub(in crate::run) fn instantiate(
+        &mut self,
+        plan: CheckedPlan,
+        owner: Option<TaskId>,
+        instance: Option<Arc<str>>,
+        given: &Object,
+        shared: Option<Arc<Slots>>,
+    ) -> usize {
+        let frame = self.frames.len();
+        self.frames
+            .push(Frame::new(plan, owner, instance, given, shared));
+        self.add_steps(frame, 0);
+        frame
+    }
+
+    /// Adds the steps of a frame from `first` on as tasks.
+    fn add_steps(&mut self, frame_index: usize, first: usize) {
+        let Some(frame) = self.frames.get(frame_index) else {
+            return;
+        };
+        let plan = frame.plan.clone();
+        let owner = frame.owner;
+        let instance = frame.instance.clone();
+        // The path after the step that runs this plan also follows each of its steps.
+        let base = owner
+            .and_then(|owner| self.task_data(owner))
+            .map_or(0, |owner| owner.path_after);
+        let paths = self.plan_paths(&plan, owner, first);
+        let at = |list: &[u64], offset: usize| {
+            let own = list.get(offset - first).copied().unwrap_or(0);
+            own.saturating_add(base)
+        };
+        let more = plan.plan().steps.len().saturating_sub(first);
+        self.tasks.reserve(more);
+        // Most steps make one call.
+        self.calls.reserve(more);
+        for (offset, step) in plan.plan().steps.iter().enumerate().skip(first) {
+            let mut task = None;
+            // Steps of other instances have no task in this frame.
+            if step.instance.is_none() || step.instance == instance {
+                let id = self.scheduler.add(owner, at(&paths.ranks, offset));
+                let address = Arc::new(Address {
+                    inside: owner.and_then(|owner| self.address(owner)),
+                    instance: instance.clone(),
+                    step: step.id.clone(),
+                    item: None,
+                    round: None,
+                });
+                let index = u32::try_from(offset).unwrap_or(u32::MAX);
+                let mut data = TaskData::new(frame_index, index, TaskKind::Step, address);
+                data.path_after = at(&paths.after, offset);
+                self.tasks.push(data);
+                if let Some(owner) = owner.and_then(|owner| self.task_data_mut(owner)) {
+                    owner.parts.push(id);
+                }
+                task = Some(id);
+            }
+            if let Some(frame) = self.frames.get_mut(frame_index) {
+                frame.tasks.push(task);
+                frame.outcomes.push(None);
+            }
+        }
+    }
+
+    /// The longest remaining paths of the steps from `first` on, by the current durations. Only the order of the run's
+    /// own plan is optimized; inner plans and further steps must fit in with what is running.
+    fn plan_paths(&self, plan: &CheckedPlan, owner: Option<TaskId>, first: usize) -> PlanPaths {
+        let mut costs = CostModel::new(&self.options.durations, &self.options.limits);
+        let is_whole = first == 0 && owner.is_none() && plan.plan().instances.is_empty();
+        if is_whole {
+            costs.optimized_paths(plan)
+        } else {
+            costs.paths(plan, first)
+        }
+    }
+
+    /// Starts the steps of a frame from `first` on, each with the steps that it waits for.
+    pub(in crate::run) fn start_steps(&mut self, frame_index: usize, first: usize) {
+        let Some(frame) = self.frames.get(frame_index) else {
+            return;
+        };
+        let plan = frame.plan.clone();
+        let tasks = frame.tasks.clone();
+        // Deferred steps are checked again, since the plan may be definite now.
+        let steps = frame.deferred.iter().copied().chain(first..tasks.len());
+        // The steps of an inner plan may start because its step was allowed to.
+        let is_open = |step: &usize| {
+            !self.lifecycle.is_provisional() || frame.owner.is_some() || plan.may_start_early(*step)
+        };
+        let (open, held): (Vec<usize>, Vec<usize>) = steps.partition(is_open);
+        if let Some(frame) = self.frames.get_mut(frame_index) {
+            frame.deferred = held;
+        }
+        for step in open {
+            let (Some(checked), Some(Some(task))) = (plan.steps().get(step), tasks.get(step))
+            else {
+                continue;
+            };
+            let waits: Vec<TaskId> = checked
+                .first_waits
+                .iter()
+                .filter_map(|on| *tasks.get(*on as usize)?)
+                .collect();
+            self.start_task(*task, &waits);
+        }
+    }
+
+    /// Starts the steps that waited for the plan to be complete.
+    pub(in crate::run) fn start_deferred(&mut self) {
+        if !self.lifecycle.accept_plan() {
+            return;
+        }
+        for frame in 0..self.roots {
+            let steps = self.frames.get(frame).map_or(0, |frame| frame.tasks.len());
+            self.start_steps(frame, steps);
+        }
+    }
+
+    pub(in crate::run) fn extend(&mut self, plan: CheckedPlan, effects: &mut Vec<Effect>) {
+        for index in 0..self.roots {
+            let Some(frame) = self.frames.get_mut(index) else {
+                return;
+            };
+            let first = frame.tasks.len();
+            frame.plan = plan.clone();
+            let before = self.tasks.len();
+            self.add_steps(index, first);
+            self.budgets.add_steps(self.tasks.len() - before);
+            self.start_steps(index, first);
+        }
+        let steps = plan.steps().len();
+        self.emit(effects, || RunEvent::PlanExtended { steps });
+    }
+}

@@ -1,0 +1,224 @@
+//! Reads of references: outputs of steps, slots, items, and paths into them.
+
+use std::sync::Arc;
+
+use planwright_core::path::read_path;
+use planwright_core::plan::{Missing, Read, Reference, Segment, SlotKind, Source};
+use planwright_core::{Code, Diagnostic, StepId, Value};
+
+use super::resolve::{ReadValue, Resolution, ResolveError, Scope, fail, missing, require_settled};
+use crate::backend::ErrorKind;
+use crate::run::outcome::{Because, Outcome, SkipReason, StepStatus};
+
+impl Scope<'_> {
+    pub(super) fn read(&self, read: &Read, reference: &Reference) -> Resolution<ReadValue> {
+        match &read.source {
+            Source::Step(id) => {
+                let step = self.step(id, read)?;
+                // A step reads its own outcome in `until` and in the replacement for a failed output.
+                if let Some((own, outcome)) = self.own_outcome
+                    && own == step
+                {
+                    return self.output_of(step, outcome, read, reference);
+                }
+                let outcome = self.settled_step(step)?;
+                self.output_of(step, outcome, read, reference)
+            }
+            Source::Result(id) => {
+                let step = self.step(id, read)?;
+                let outcome = match self.own_outcome {
+                    Some((own, outcome)) if own == step => outcome,
+                    _ => self.settled_step(step)?,
+                };
+                let tool = self
+                    .frame
+                    .plan
+                    .plan()
+                    .steps
+                    .get(step as usize)
+                    .and_then(|step| step.tool())
+                    .map_or("", |name| &name.text);
+                self.walk(&outcome.as_value(tool), &read.path, read, reference)
+            }
+            Source::Slot(kind) => self.slot(*kind, read, reference),
+            Source::Item => self.local(self.item.cloned(), "item", read, reference),
+            Source::Index => self.local(self.index.map(Value::from), "index", read, reference),
+            Source::Outside(what, name) => match self.secret_values.get(*what, name) {
+                Some(text) => Ok(ReadValue::plain(Value::Text(text))),
+                None => Err(fail(
+                    ErrorKind::Reference,
+                    format!("`{what}.{name}` has no value"),
+                )),
+            },
+            Source::Last => match self.last {
+                Some(value) => self.walk(value, &read.path, read, reference),
+                None => Err(missing(format!(
+                    "`{}` has no value in the first round",
+                    reference.shown()
+                ))),
+            },
+        }
+    }
+
+    fn local(
+        &self,
+        value: Option<Value>,
+        name: &str,
+        read: &Read,
+        reference: &Reference,
+    ) -> Resolution<ReadValue> {
+        match value {
+            Some(value) => self.walk(&value, &read.path, read, reference),
+            None => Err(missing(format!("`{name}` has no value outside of a loop"))),
+        }
+    }
+
+    fn step(&self, id: &StepId, read: &Read) -> Resolution<u32> {
+        read.step_position()
+            .or_else(|| self.frame.plan.step_index(id.as_str()))
+            .ok_or_else(|| fail(ErrorKind::Reference, format!("step `{id}` does not exist")))
+    }
+
+    fn settled_step(&self, step: u32) -> Resolution<&Outcome> {
+        self.frame
+            .outcome(step)
+            .map(Arc::as_ref)
+            .ok_or_else(|| ResolveError::Wait(vec![step]))
+    }
+
+    fn output_of(
+        &self,
+        step: u32,
+        outcome: &Outcome,
+        read: &Read,
+        reference: &Reference,
+    ) -> Resolution<ReadValue> {
+        match (&outcome.output, outcome.status) {
+            (Some(output), StepStatus::Succeeded) => {
+                if read.path.is_empty() {
+                    return Ok(ReadValue {
+                        value: output.value.clone(),
+                        text: output.text.clone(),
+                    });
+                }
+                self.walk(&output.value, &read.path, read, reference)
+            }
+            _ => Err(ResolveError::Skip(SkipReason::new(
+                Because::Step,
+                Arc::clone(self.id_of(step)),
+            ))),
+        }
+    }
+
+    fn id_of(&self, step: u32) -> &Arc<str> {
+        static UNKNOWN: std::sync::LazyLock<Arc<str>> = std::sync::LazyLock::new(|| Arc::from("?"));
+        self.frame
+            .plan
+            .plan()
+            .steps
+            .get(step as usize)
+            .map_or(&UNKNOWN, |step| step.id.text())
+    }
+
+    fn slot(&self, kind: SlotKind, read: &Read, reference: &Reference) -> Resolution<ReadValue> {
+        let producers = self.frame.plan.producers(read);
+        // Steps of other instances have no task in this frame and never write its slots.
+        let waits: Vec<u32> = producers
+            .iter()
+            .copied()
+            .filter(|step| self.frame.task(*step).is_some() && self.frame.outcome(*step).is_none())
+            .collect();
+        require_settled(waits)?;
+        // An earlier value must not replace the one that a failed step should have written.
+        let outcomes = || {
+            producers
+                .iter()
+                .filter_map(|step| Some((*step, self.frame.outcome(*step)?)))
+        };
+        let filled = outcomes().any(|(_, outcome)| outcome.status == StepStatus::Succeeded);
+        let broken = outcomes()
+            .find(|(_, outcome)| outcome.status == StepStatus::Failed && !outcome.handled)
+            .map(|(step, _)| step);
+        if let (false, Some(step)) = (filled, broken) {
+            let of = Arc::clone(self.id_of(step));
+            return Err(ResolveError::Skip(SkipReason::new(Because::Step, of)));
+        }
+        let Some((Segment::Key(name), rest)) = read.path.split_first() else {
+            return self.walk(&self.frame.slots.all(kind), &read.path, read, reference);
+        };
+        let branch = || {
+            let mut path = kind.to_string();
+            for segment in &read.path {
+                let Segment::Key(key) = segment else {
+                    break;
+                };
+                path.push('.');
+                path.push_str(key);
+            }
+            ResolveError::Skip(SkipReason::new(Because::Branch, path))
+        };
+        let Some(value) = self.frame.slots.get(kind, name) else {
+            return match read.missing {
+                Missing::Null => Ok(ReadValue::plain(self.missing_null(reference, name))),
+                Missing::Fail | Missing::NullInItems => Err(branch()),
+            };
+        };
+        let walked = self.walk(value, rest, read, reference);
+        match (walked, kind) {
+            // A part of the state without a value is a branch that was not taken.
+            (Err(ResolveError::Missing(_)), SlotKind::State | SlotKind::Data) => Err(branch()),
+            (Ok(mut found), SlotKind::State | SlotKind::Data | SlotKind::Vars) => {
+                // Only a path of keys can name a slot that was written as one text.
+                let keys: Option<Vec<Arc<str>>> = read
+                    .path
+                    .iter()
+                    .map(|segment| match segment {
+                        Segment::Key(key) => Some(Arc::clone(key)),
+                        _ => None,
+                    })
+                    .collect();
+                found.text = keys.and_then(|keys| self.frame.slots.text(kind, &keys).cloned());
+                Ok(found)
+            }
+            (other, _) => other,
+        }
+    }
+
+    fn walk(
+        &self,
+        value: &Value,
+        path: &[Segment],
+        read: &Read,
+        reference: &Reference,
+    ) -> Resolution<ReadValue> {
+        match read_path(value, path, read.missing) {
+            Ok(found) => {
+                if read.missing == Missing::Null
+                    && found.is_null()
+                    && let Err(error) = read_path(value, path, Missing::Fail)
+                {
+                    self.missing_null(reference, &error.message);
+                }
+                Ok(ReadValue::plain(found))
+            }
+            Err(error) => Err(missing(format!(
+                "`{}` leads nowhere: {}",
+                reference.shown(),
+                error.message
+            ))),
+        }
+    }
+
+    /// Returns `null` for a missing value and adds a warning.
+    fn missing_null(&self, reference: &Reference, what: &str) -> Value {
+        let message = format!(
+            "`{}` leads nowhere and counts as null: {what}",
+            reference.shown()
+        );
+        self.warnings.borrow_mut().push(
+            Diagnostic::warning(Code::ImpossiblePath, message)
+                .at(reference.place, &self.frame.plan.plan().sources),
+        );
+        Value::Null
+    }
+}

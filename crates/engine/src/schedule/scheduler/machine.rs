@@ -1,0 +1,294 @@
+//! The state machine of the scheduler.
+
+use std::sync::Arc;
+
+use indexmap::IndexSet;
+use planwright_core::Hashing;
+
+use super::packed_state::TaskFlag;
+use super::tasks::{Task, Tasks};
+use crate::schedule::ready::{LaneId, Limits, ReadySet};
+use crate::schedule::task::{
+    CallTerms, Command, Event, Prepared, SettledBy, TaskId, TaskState, Timer,
+};
+
+/// A pure scheduler: no clock, no randomness, no waiting. See the [module](crate::schedule).
+#[derive(Debug, Default)]
+pub struct Scheduler {
+    pub(super) tasks: Tasks,
+    /// The distinct call terms; most tasks share theirs with many others.
+    terms: IndexSet<CallTerms, Hashing>,
+    latest_terms: usize,
+    pub(super) ready: ReadySet,
+    /// A reused buffer for tasks that a settled one makes ready.
+    pub(super) free: Vec<TaskId>,
+    pub(super) stopping: bool,
+    pub(super) unsettled: usize,
+    running: usize,
+    pausing: usize,
+    asking: usize,
+}
+
+impl Scheduler {
+    /// Creates a scheduler without tasks.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            ready: ReadySet::new(limits),
+            ..Self::default()
+        }
+    }
+
+    /// The lane for calls of `tool` at `server`.
+    pub fn lane(&mut self, server: &Arc<str>, tool: &Arc<str>) -> LaneId {
+        self.ready.lane(server, tool)
+    }
+
+    /// The id of the next task.
+    pub fn next_id(&self) -> TaskId {
+        self.tasks.next_id()
+    }
+
+    /// Adds a task that waits for others, which may be added later if their ids are known. `rank` is its longest
+    /// remaining path, see [`ranks`](super::super::ranks). Call [`start`](Self::start) once all tasks of a batch are
+    /// added.
+    pub fn add(&mut self, parent: Option<TaskId>, rank: u64) -> TaskId {
+        let id = self.tasks.add(parent);
+        self.ready.add(rank);
+        self.unsettled += 1;
+        id
+    }
+
+    /// Makes `task` wait for `on`, and requests its preparation once nothing is left to wait for.
+    pub fn start(&mut self, task: TaskId, on: &[TaskId], out: &mut Vec<Command>) {
+        // A stopped scope settles new tasks at once.
+        if self.is_stopped(task) {
+            self.settle(task, SettledBy::Stop, out);
+            return;
+        }
+        self.wait_for(task, on, out);
+    }
+
+    /// Applies an event and appends the resulting commands.
+    pub fn handle(&mut self, event: Event, out: &mut Vec<Command>) {
+        match event {
+            Event::Prepared(task, prepared) => self.prepared(task, prepared, out),
+            Event::AttemptEnded { task, attempt, end } => {
+                self.attempt_ended(task, attempt, end, SettledBy::Attempt, out);
+            }
+            Event::Postponed {
+                task,
+                attempt,
+                pause,
+            } => self.postponed(task, attempt, pause, out),
+            Event::Approved(task) => {
+                if self.state(task) == TaskState::AwaitingApproval {
+                    self.enqueue(task, out);
+                }
+            }
+            Event::Rejected(task) => {
+                if self.state(task) == TaskState::AwaitingApproval {
+                    self.settle(task, SettledBy::Rejection, out);
+                }
+            }
+            Event::TimerFired(task, timer) => self.timer_fired(task, timer, out),
+            Event::Sealed(task) => {
+                if let Some(group) = self.task_mut(task) {
+                    group.set_flag(TaskFlag::Sealed);
+                }
+                // The last child may have settled before the group was sealed.
+                self.close_if_done(task, out);
+            }
+            Event::Closed(task) => self.settle(task, SettledBy::Itself, out),
+            Event::Stop(scope) => self.stop(scope, out),
+            Event::Cancel => self.end_all(None, SettledBy::Cancel, out),
+        }
+    }
+
+    /// The state of a task.
+    pub fn state(&self, task: TaskId) -> TaskState {
+        self.tasks.state(task)
+    }
+
+    /// The longest remaining path of a task.
+    pub fn rank(&self, task: TaskId) -> u64 {
+        self.ready.rank(task)
+    }
+
+    /// Changes the rank of a task. A queued one keeps its position.
+    pub fn rank_as(&mut self, task: TaskId, rank: u64) {
+        let queued = self.state(task) == TaskState::Ready;
+        let terms = self.terms_of(task).filter(|terms| queued && !terms.alone);
+        let lane = terms.map(|terms| terms.lane);
+        self.ready.rank_as(task, rank, lane);
+    }
+
+    /// The current attempt of a task; 0 before the first.
+    pub fn attempt(&self, task: TaskId) -> u32 {
+        self.task(task).map_or(0, Task::attempt)
+    }
+
+    /// Returns true if every task has settled.
+    pub fn is_done(&self) -> bool {
+        self.unsettled == 0
+    }
+
+    /// Returns true if nothing can happen before a person decides.
+    pub fn waits_for_people(&self) -> bool {
+        self.asking > 0 && self.running == 0 && self.pausing == 0 && self.ready.queued() == 0
+    }
+
+    /// Returns true if tasks are left that can never start. A checked plan never gets there.
+    pub fn is_stuck(&self) -> bool {
+        self.unsettled > 0
+            && self.asking == 0
+            && self.running == 0
+            && self.pausing == 0
+            && self.ready.queued() == 0
+    }
+
+    pub(super) fn task(&self, id: TaskId) -> Option<&Task> {
+        self.tasks.get(id)
+    }
+
+    pub(super) fn task_mut(&mut self, id: TaskId) -> Option<&mut Task> {
+        self.tasks.get_mut(id)
+    }
+
+    /// The terms of a task's call, if it makes one.
+    pub(super) fn terms_of(&self, id: TaskId) -> Option<&CallTerms> {
+        self.terms.get_index(self.task(id)?.terms()?)
+    }
+
+    /// The index of `terms` in the table. They are mostly those of the call before.
+    fn terms_index(&mut self, terms: CallTerms) -> usize {
+        if self.terms.get_index(self.latest_terms) != Some(&terms) {
+            self.latest_terms = self.terms.insert_full(terms).0;
+        }
+        self.latest_terms
+    }
+
+    /// Returns true if the task is in a scope that starts nothing new.
+    pub fn is_stopped(&self, task: TaskId) -> bool {
+        let mut at = Some(task);
+        while let Some(id) = at {
+            if self
+                .task(id)
+                .is_some_and(|task| task.has_flag(TaskFlag::Stopping))
+            {
+                return true;
+            }
+            at = self.tasks.tree().parent(id);
+        }
+        self.stopping
+    }
+
+    /// Changes the state of a task. All changes go through here, so the counts stay right.
+    pub(super) fn enter(&mut self, id: TaskId, state: TaskState) {
+        let Some(old) = self.tasks.enter(id, state) else {
+            return;
+        };
+        for (count, counted) in [
+            (&mut self.running, TaskState::Running),
+            (&mut self.pausing, TaskState::Backoff),
+            (&mut self.asking, TaskState::AwaitingApproval),
+        ] {
+            if old == counted {
+                *count = count.saturating_sub(1);
+            }
+            if state == counted {
+                *count += 1;
+            }
+        }
+    }
+
+    pub(super) fn wait_for(&mut self, task: TaskId, on: &[TaskId], out: &mut Vec<Command>) {
+        if self.tasks.wait(task, on) == 0 {
+            self.enter(task, TaskState::Preparing);
+            out.push(Command::Prepare(task));
+        } else {
+            self.enter(task, TaskState::Waiting);
+        }
+    }
+
+    fn prepared(&mut self, task: TaskId, prepared: Prepared, out: &mut Vec<Command>) {
+        if self.state(task) != TaskState::Preparing {
+            return;
+        }
+        match prepared {
+            Prepared::WaitFor(on) => self.wait_for(task, &on, out),
+            Prepared::Done => self.settle(task, SettledBy::Itself, out),
+            Prepared::Call(terms) => {
+                let approval = terms.approval;
+                let place = self.terms_index(terms);
+                if let Some(entry) = self.task_mut(task) {
+                    entry.set_terms(Some(place));
+                }
+                if approval {
+                    self.enter(task, TaskState::AwaitingApproval);
+                    out.push(Command::Ask(task));
+                } else {
+                    self.enqueue(task, out);
+                }
+            }
+            Prepared::Group(timeout) => {
+                self.enter(task, TaskState::Group);
+                self.set_step_timer(task, timeout, out);
+            }
+        }
+    }
+
+    pub(super) fn enqueue(&mut self, task: TaskId, out: &mut Vec<Command>) {
+        // The scope may have been stopped while a person was asked or a retry was pending.
+        if self.is_stopped(task) {
+            self.settle(task, SettledBy::Stop, out);
+            return;
+        }
+        let Some(terms) = self.terms_of(task) else {
+            return;
+        };
+        let (lane, alone) = (terms.lane, terms.alone);
+        self.enter(task, TaskState::Ready);
+        self.ready.push(task, lane, alone);
+    }
+
+    /// Starts whatever the limits allow. Call it once all events have been applied and every [`Command::Prepare`] was
+    /// answered: only then is the best task known.
+    pub fn start_ready(&mut self, out: &mut Vec<Command>) {
+        loop {
+            let tasks = &self.tasks;
+            let is_live = |id: TaskId| tasks.state(id) == TaskState::Ready;
+            let Some(id) = self.ready.pop(&is_live) else {
+                return;
+            };
+            self.prefetch(id);
+            self.enter(id, TaskState::Running);
+            let Some(task) = self.task_mut(id) else {
+                return;
+            };
+            let attempt = task.attempt() + 1;
+            task.set_attempt(attempt);
+            let (attempt_timeout, step_timeout) = self.terms_of(id).map_or((None, None), |terms| {
+                (terms.attempt_timeout, terms.step_timeout)
+            });
+            out.push(Command::Call { task: id, attempt });
+            if let Some(after) = attempt_timeout {
+                out.push(Command::SetTimer {
+                    task: id,
+                    timer: Timer::Attempt(attempt),
+                    after,
+                });
+            }
+            self.set_step_timer(id, step_timeout, out);
+        }
+    }
+
+    /// Prefetches tasks that will soon start, when `started` does.
+    fn prefetch(&mut self, started: TaskId) {
+        let places = self.ready.prefetch_range(started);
+        if !places.is_empty() {
+            let order = self.ready.order();
+            let place = |task| order.place(task).unwrap_or(0);
+            self.tasks.prefetch_data(order.tasks_at(places), place);
+        }
+    }
+}
