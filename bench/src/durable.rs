@@ -8,8 +8,8 @@ use planwright_core::Value;
 use planwright_core::check::CheckedPlan;
 use planwright_engine::journal::Entry;
 use planwright_engine::run::History;
-use planwright_engine::{Engine, RunStatus, RunSummary, Start};
-use planwright_store::{Holder, NewRun, Store};
+use planwright_engine::{Engine, RunStatus, RunSummary, SpawnRequest};
+use planwright_store::{LeaseHolder, NewRun, Store};
 use rusqlite::Connection;
 use serde_json::json;
 
@@ -55,12 +55,12 @@ pub fn bare_commits(connection: &mut Connection, count: u32) {
 /// If it does not succeed, or cannot be kept.
 pub async fn run(engine: &Engine, store: &Store, id: &str, plan: CheckedPlan) -> RunSummary {
     let held = store.create_run(new(id, &plan), &holder()).expect("a run");
-    let start = Start::new(id, plan).with_journal(Arc::new(held), Value::Null);
-    let (handle, events) = engine.launch(start);
+    let start = SpawnRequest::new(id, plan).with_journal(Arc::new(held), Value::Null);
+    let (handle, events) = engine.spawn(start);
     drop(events);
     let summary = handle.await;
     assert_eq!(summary.status, RunStatus::Succeeded);
-    assert!(summary.unkept.is_none());
+    assert!(summary.journal_error.is_none());
     summary
 }
 
@@ -74,10 +74,10 @@ pub async fn resume(engine: &Engine, store: &Store, id: &str, plan: CheckedPlan)
     let entries = store.entries(id).expect("its entries");
     let entries: Vec<Entry> = entries.collect::<Result<_, _>>().expect("its entries");
     let history = History::new(&entries);
-    let start = Start::new(id, plan)
+    let start = SpawnRequest::new(id, plan)
         .after(history)
         .with_journal(Arc::new(held), Value::Null);
-    let (handle, events) = engine.launch(start);
+    let (handle, events) = engine.spawn(start);
     drop(events);
     let summary = handle.await;
     assert_eq!(summary.status, RunStatus::Succeeded);
@@ -105,6 +105,6 @@ fn new(id: &str, plan: &CheckedPlan) -> NewRun {
     }
 }
 
-fn holder() -> Holder {
-    Holder::this_process("bench", SystemTime::UNIX_EPOCH)
+fn holder() -> LeaseHolder {
+    LeaseHolder::this_process("bench", SystemTime::UNIX_EPOCH)
 }

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use planwright_engine::forecast::{Foresight, Job, Jobs, foresee};
+use planwright_engine::forecast::{Job, Jobs, OptimizedOrder, optimize_order};
 use planwright_engine::schedule::Limits;
 
 use crate::shape::Shape;
@@ -29,10 +29,10 @@ pub fn jobs(shape: Shape, count: u32) -> Jobs {
 }
 
 /// Searches for an order, as the engine does before it starts such a plan.
-pub fn look_ahead(jobs: &Jobs) -> Foresight {
+pub fn look_ahead(jobs: &Jobs) -> OptimizedOrder {
     let limits = Limits {
         total: WIDTH,
         ..Limits::default()
     };
-    foresee(jobs, &limits)
+    optimize_order(jobs, &limits)
 }

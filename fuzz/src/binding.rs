@@ -68,7 +68,7 @@ fn drive(mut run: Run, answers: &[Value]) -> usize {
                 Effect::SetTimer { .. }
                 | Effect::ClearTimer(..)
                 | Effect::Learn { .. }
-                | Effect::Remember { .. }
+                | Effect::AppendRecord { .. }
                 | Effect::Emit(_) => {}
             }
         }

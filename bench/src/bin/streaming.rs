@@ -16,7 +16,7 @@ use planwright_bench::streaming::{
     rounds, streamed,
 };
 use planwright_bench::tokens::tokens as real_tokens;
-use planwright_planner::prompt::Notation as PlanNotation;
+use planwright_planner::prompt::PlanDialect as PlanNotation;
 
 /// The default number of rounds.
 const ROUNDS: usize = 5;

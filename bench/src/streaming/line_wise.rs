@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt;
-use planwright_planner::model::{Delivery, Message, Model, ModelRequest, Piece};
+use planwright_planner::model::{Delivery, Message, Model, ModelRequest, ReplyChunk};
 use planwright_planner::stream::PlanReader;
 use tokio::sync::mpsc;
 
@@ -50,7 +50,7 @@ async fn write(scene: &Scene, syntax: TaskSyntax, queue: mpsc::UnboundedSender<O
     request.delivery = Delivery::Live;
     let mut pieces = model.ask(request);
     while let Some(piece) = pieces.next().await {
-        let Piece::Text(text) = piece.expect("an answer") else {
+        let ReplyChunk::Text(text) = piece.expect("an answer") else {
             break;
         };
         let there = match syntax {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use planwright_core::{CheckContext, CheckedPlan};
 use planwright_engine::{Engine, RunStatus, RunSummary};
-use planwright_planner::create::{CreateSettings, Creation, Origin, create};
+use planwright_planner::create::{CreateSettings, PlanOrigin, PlanRequest, create};
 use planwright_planner::model::Model;
-use planwright_planner::prompt::{Moment, Notation, Task};
-use planwright_planner::stream::{Streaming, stream};
+use planwright_planner::prompt::{PlanDialect, PlanTask, TimeContext};
+use planwright_planner::stream::{StreamRequest, stream};
 
 use super::scene::{Scene, Server, catalog, model};
 
@@ -19,7 +19,7 @@ pub struct StreamedOutcome {
 }
 
 /// Waits for the whole plan, then runs it.
-pub async fn plan_then_run(scene: &Scene, notation: Notation) {
+pub async fn plan_then_run(scene: &Scene, notation: PlanDialect) {
     let model = model([text(scene, notation)]);
     let catalog = catalog();
     let settings = settings(notation);
@@ -32,12 +32,12 @@ pub async fn plan_then_run(scene: &Scene, notation: Notation) {
 }
 
 /// Runs the plan while it is written.
-pub async fn streamed(scene: &Scene, notation: Notation) -> StreamedOutcome {
+pub async fn streamed(scene: &Scene, notation: PlanDialect) -> StreamedOutcome {
     let model = model([text(scene, notation)]);
     let catalog = catalog();
     let settings = settings(notation);
     let engine = Engine::new(Server::of(scene));
-    let streamed = stream(Streaming {
+    let streamed = stream(StreamRequest {
         creation: creation(&model, &catalog, &settings),
         engine: &engine,
         run: Arc::from("run"),
@@ -51,14 +51,14 @@ pub async fn streamed(scene: &Scene, notation: Notation) -> StreamedOutcome {
     }
 }
 
-fn text(scene: &Scene, notation: Notation) -> String {
+fn text(scene: &Scene, notation: PlanDialect) -> String {
     match notation {
-        Notation::Json => scene.plan(),
-        Notation::Lines => scene.plan_in_lines(),
+        PlanDialect::Json => scene.plan(),
+        PlanDialect::Lines => scene.plan_in_lines(),
     }
 }
 
-fn settings(notation: Notation) -> CreateSettings {
+fn settings(notation: PlanDialect) -> CreateSettings {
     let mut settings = CreateSettings::default();
     settings.notation = notation;
     settings
@@ -73,12 +73,12 @@ fn creation<'a>(
     model: &'a dyn Model,
     catalog: &'a planwright_core::Catalog,
     settings: &'a CreateSettings,
-) -> Creation<'a> {
-    Creation {
+) -> PlanRequest<'a> {
+    PlanRequest {
         model,
-        task: Task {
+        task: PlanTask {
             goal: "go",
-            moment: Moment {
+            moment: TimeContext {
                 today: "2025-10-12 (Sunday), UTC",
                 times: &[],
             },
@@ -87,7 +87,7 @@ fn creation<'a>(
             state: None,
         },
         check: CheckContext::new(catalog),
-        origin: Origin {
+        origin: PlanOrigin {
             timestamp: "2025-10-12T06:00:00.000Z",
             estimate: &no_estimate,
         },

@@ -10,7 +10,9 @@ use futures::stream::BoxStream;
 use planwright_core::{Annotations, Catalog, Tool, Value};
 use planwright_dialects::native::lines::from_json;
 use planwright_engine::{ToolBackend, ToolCall, ToolError, ToolOutput};
-use planwright_planner::model::{Delivery, Model, ModelError, ModelRequest, Piece, Replay};
+use planwright_planner::model::{
+    Delivery, Model, ModelError, ModelRequest, ReplyChunk, ScriptedModel,
+};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
@@ -211,23 +213,23 @@ pub(super) fn model<T: Into<String>>(answers: impl IntoIterator<Item = T>) -> Wr
         .into_iter()
         .map(|text| json!({"text": text.into(), "tokens_per_second": TOKENS_PER_SECOND}))
         .collect();
-    Writer(Replay::read("replay", &json!(script).to_string()).expect("a script"))
+    Writer(ScriptedModel::read("replay", &json!(script).to_string()).expect("a script"))
 }
 
 /// A script alone returns a whole answer at once; this one takes as long for it as for its pieces.
 #[derive(Debug)]
-pub(super) struct Writer(Replay);
+pub(super) struct Writer(ScriptedModel);
 
 impl Model for Writer {
     fn name(&self) -> &str {
         self.0.name()
     }
 
-    fn ask(&self, mut request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>> {
+    fn ask(&self, mut request: ModelRequest) -> BoxStream<'static, Result<ReplyChunk, ModelError>> {
         let delivery = std::mem::replace(&mut request.delivery, Delivery::Live);
         let pieces = self.0.ask(request);
-        let is_wanted = move |piece: &Result<Piece, ModelError>| {
-            delivery == Delivery::Live || !matches!(piece, Ok(Piece::Text(_)))
+        let is_wanted = move |piece: &Result<ReplyChunk, ModelError>| {
+            delivery == Delivery::Live || !matches!(piece, Ok(ReplyChunk::Text(_)))
         };
         pieces
             .filter(move |piece| std::future::ready(is_wanted(piece)))

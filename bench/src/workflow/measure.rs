@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use planwright_engine::forecast::{Bounds, Found, Jobs, Order, order_of_run, simulate};
+use planwright_engine::forecast::{Bounds, Jobs, Order, OrderSource, run_order, simulate};
 use planwright_engine::schedule::Limits;
 
 use super::{BENCH_SCHEMA, BenchOrderV1, BenchV1, BenchWidthV1, Workflow};
@@ -54,7 +54,7 @@ fn at(width: NonZeroUsize, jobs: &Jobs, believed: &Jobs) -> BenchWidthV1 {
             ratio: seconds(makespan) / seconds(bounds.lower()),
         }
     };
-    let foresight = order_of_run(believed, &limits);
+    let foresight = run_order(believed, &limits);
     BenchWidthV1 {
         width: width.get(),
         bound_s: seconds(bounds.lower()),
@@ -63,10 +63,10 @@ fn at(width: NonZeroUsize, jobs: &Jobs, believed: &Jobs) -> BenchWidthV1 {
         first_come: order(jobs, Order::FirstCome),
         ours: order(jobs, Order::Ranked(&foresight.ranks)),
         found: match foresight.found {
-            Found::LongestPath => "longest_path",
-            Found::Backwards => "backwards",
-            Found::FirstCome => "first_come",
-            Found::Search => "search",
+            OrderSource::LongestPath => "longest_path",
+            OrderSource::Backwards => "backwards",
+            OrderSource::FirstCome => "first_come",
+            OrderSource::Search => "search",
         },
     }
 }

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use planwright_bench::workflow::Workflow;
 use planwright_core::Value;
-use planwright_engine::forecast::{Bounds, Order, foresee, simulate};
+use planwright_engine::forecast::{Bounds, Order, optimize_order, simulate};
 use planwright_engine::schedule::Limits;
 
 use crate::shapes::{SHAPES, Shape};
@@ -34,7 +34,7 @@ fn ours_is_close_to_the_bound_and_never_worse_than_first_come() {
                         ..Limits::default()
                     };
                     let first_come = simulate(&jobs, &limits, Order::FirstCome).makespan;
-                    let ours = foresee(&jobs, &limits).timeline.makespan;
+                    let ours = optimize_order(&jobs, &limits).timeline.makespan;
                     let of = format!("{name} of {size}, seed {seed}, {width} wide");
                     assert!(ours <= first_come, "{of}: {ours} after {first_come}");
                     if width != 8 {

@@ -12,7 +12,9 @@ use planwright::engine::options::RunOptions;
 use planwright::engine::run::History;
 use planwright::format::{PlanTextV1, RevisionV1};
 use planwright::loaded_plan::LoadedPlan;
-use planwright::planner::adapt::{Fruitless, Revision, Situation, Trouble, correct, replan};
+use planwright::planner::adapt::{
+    CorrectionFailure, FailedRun, FailedStep, ReplanRequest, correct, replan,
+};
 use planwright::planner::create::CreateSettings;
 use planwright::planner::dates::{Now, Zone};
 use planwright::planner::model::{Model, ModelError, Usage};
@@ -146,7 +148,7 @@ impl Adaptation<'_> {
         let Some(old) = session.loaded.to_kept() else {
             return Ok(None);
         };
-        let Some(situation) = Situation::of(before, summary) else {
+        let Some(situation) = FailedRun::of(before, summary) else {
             session.printer.talk("the plan cannot be revised: it runs for several instances, or cannot be written down in one piece");
             return Ok(None);
         };
@@ -169,7 +171,7 @@ impl Adaptation<'_> {
         };
         let goal = situation.goal.as_deref().unwrap_or_default();
         let day = adapting.day(goal, before);
-        let revision = Revision {
+        let revision = ReplanRequest {
             model: self.adapting.model.as_ref(),
             situation: &situation,
             before,
@@ -256,9 +258,9 @@ impl Adaptation<'_> {
     /// A plan with corrected arguments of the first step that was not looked at yet.
     async fn corrected<'t>(
         &mut self,
-        revision: &Revision<'t>,
+        revision: &ReplanRequest<'t>,
         session: &RunSession<'_>,
-    ) -> Option<(String, &'static str, &'t Trouble)> {
+    ) -> Option<(String, &'static str, &'t FailedStep)> {
         if !self.adapting.repairs {
             return None;
         }
@@ -284,7 +286,7 @@ impl Adaptation<'_> {
                     trouble.step,
                     self.adapting.model.name()
                 ));
-                if let Fruitless::Unsound(findings) = fruitless {
+                if let CorrectionFailure::Unsound(findings) = fruitless {
                     tell(findings, session);
                 }
             }
@@ -304,9 +306,9 @@ impl Adaptation<'_> {
     /// A plan that goes another way.
     async fn replanned<'t>(
         &mut self,
-        revision: &Revision<'t>,
+        revision: &ReplanRequest<'t>,
         session: &RunSession<'_>,
-    ) -> Option<(String, &'static str, &'t Trouble)> {
+    ) -> Option<(String, &'static str, &'t FailedStep)> {
         let trouble = revision.situation.failed.first()?;
         self.replans_left = self.replans_left.checked_sub(1)?;
         let (model, number) = (

@@ -5,7 +5,7 @@ use std::path::Path;
 use planwright::config::Config;
 use planwright::core::check::Policy;
 use planwright::core::plan::Mode;
-use planwright::engine::Confidential;
+use planwright::engine::SecretValues;
 use planwright::engine::options::{FailurePolicy, RunOptions};
 use planwright::engine::schedule::Limits;
 use planwright::format::{ReportStatus, ReportV1};
@@ -60,8 +60,8 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
             }
             let mut options = RunOptions {
                 secrets: toolbox.secrets(),
-                confidential: if is_dry {
-                    Confidential::masked()
+                secret_values: if is_dry {
+                    SecretValues::masked()
                 } else {
                     outside::get(&plan, &config)?
                 },

@@ -119,7 +119,7 @@ impl Approver for PredefinedDecisions {
         let by_name = self.decisions.get(&**name);
         let decision = by_qualified
             .filter(|_| self.servers.own(server, &qualified))
-            .or(by_name.filter(|_| self.servers.leave_free(name, server)));
+            .or(by_name.filter(|_| self.servers.allows_bare_name(name, server)));
         match decision {
             Some(decision) => {
                 let decision = decision.clone();

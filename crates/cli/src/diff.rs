@@ -5,7 +5,9 @@ mod text;
 use indexmap::IndexMap;
 use planwright::core::Value;
 use planwright::core::check::CheckedPlan;
-use planwright::engine::run::{History, MASK, Past, StepSummary, shown_inputs, without_secrets};
+use planwright::engine::run::{
+    History, MASK, StepHistory, StepSummary, redacted_inputs, without_secrets,
+};
 use planwright::format::{
     DIFF_SCHEMA, DiffV1, ErrorV1, PlanDiffV1, RunListingV1, StepDiffV1, StepSideV1, changes,
 };
@@ -72,7 +74,7 @@ impl Side {
 
 /// What a plan was given, and its defaults where it was given nothing.
 fn inputs(plan: &CheckedPlan) -> Value {
-    let mut inputs = shown_inputs(plan, &[]);
+    let mut inputs = redacted_inputs(plan, &[]);
     let defaults = plan.plan().inputs.iter().filter_map(|input| {
         let default = input.default.clone()?;
         Some((input.name.clone(), default))
@@ -114,7 +116,7 @@ fn by_history(history: &History, found: &mut IndexMap<String, Came>) {
     found.sort_unstable_keys();
 }
 
-fn of_past(past: &Past) -> Came {
+fn of_past(past: &StepHistory) -> Came {
     let call = past.calls.last();
     let end = past.settled.as_ref();
     let started = end.and_then(|end| end.started);

@@ -10,7 +10,7 @@ use planwright::engine::{Journal, JournalError, MemoryJournal, RunSummary};
 use planwright::format::{ProcessV1, ToolSourcesV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::create::CreatedPlan;
-use planwright::planner::stream::{Keeper, Kept};
+use planwright::planner::stream::{EarlyRunStorage, RunJournal};
 use planwright::stored::{self, StreamedRunStore};
 use planwright_store::Store;
 
@@ -30,12 +30,12 @@ pub(crate) struct EarlyRunStore<'a> {
     pub(crate) config: &'a Config,
     /// The journal of a run that is not stored.
     pub(crate) memory: MemoryJournal,
-    pub(crate) standing: Mutex<Standing>,
+    pub(crate) standing: Mutex<EarlyRunState>,
 }
 
 /// How far it has got.
 #[derive(Default)]
-pub(crate) struct Standing {
+pub(crate) struct EarlyRunState {
     /// Where the run is kept, once it is.
     journal: Option<Arc<dyn Journal>>,
     is_unfinished: bool,
@@ -83,7 +83,7 @@ impl EarlyRunStore<'_> {
         }
     }
 
-    fn standing(&self) -> MutexGuard<'_, Standing> {
+    fn standing(&self) -> MutexGuard<'_, EarlyRunState> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -101,8 +101,8 @@ impl EarlyRunStore<'_> {
         })
     }
 
-    fn in_memory(&self, process: &ProcessV1) -> Kept {
-        Kept {
+    fn in_memory(&self, process: &ProcessV1) -> RunJournal {
+        RunJournal {
             journal: Arc::new(self.memory.clone()),
             header: process.to_value(),
         }
@@ -112,7 +112,7 @@ impl EarlyRunStore<'_> {
         stored::process(&plan.checked, self.options, keeping::now())
     }
 
-    fn begun(&self, kept: Kept, is_unfinished: bool) -> Kept {
+    fn begun(&self, kept: RunJournal, is_unfinished: bool) -> RunJournal {
         let mut standing = self.standing();
         standing.journal = Some(Arc::clone(&kept.journal));
         standing.is_unfinished = is_unfinished;
@@ -153,8 +153,12 @@ pub(crate) fn created(source: &str, text: &str) -> LoadedPlan {
     LoadedPlan::new(source, parse(text.as_bytes(), &options))
 }
 
-impl Keeper for EarlyRunStore<'_> {
-    fn begin(&self, plan: &CreatedPlan, beginning: Option<usize>) -> Result<Kept, JournalError> {
+impl EarlyRunStorage for EarlyRunStore<'_> {
+    fn begin(
+        &self,
+        plan: &CreatedPlan,
+        beginning: Option<usize>,
+    ) -> Result<RunJournal, JournalError> {
         self.can_be_given(plan)?;
         let kept = match self.store {
             Some(store) => self.in_store(store, |keeper| keeper.begin(plan, beginning))?,
@@ -166,7 +170,7 @@ impl Keeper for EarlyRunStore<'_> {
         Ok(self.begun(kept, false))
     }
 
-    fn abandon(&self, plan: &CreatedPlan, beginning: usize) -> Result<Kept, JournalError> {
+    fn abandon(&self, plan: &CreatedPlan, beginning: usize) -> Result<RunJournal, JournalError> {
         let kept = match self.store {
             Some(store) => self.in_store(store, |keeper| keeper.abandon(plan, beginning))?,
             None => self.in_memory(&ProcessV1 {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use planwright::engine::journal::{Entry, Record};
 use planwright::engine::run::History;
-use planwright_store::{Imported, Prune, Store, StoreError};
+use planwright_store::{ImportOutcome, Prune, Store, StoreError};
 
 use super::args::{ExportArguments, ImportArguments, PruneArguments};
 use super::convert::{may_write, write};
@@ -69,7 +69,7 @@ pub(crate) fn import(arguments: &ImportArguments, printer: Printer) -> Result<Ex
 }
 
 /// What came with an imported run and does not count here.
-fn left_behind(store: &Store, imported: &Imported) -> Result<String, CommandError> {
+fn left_behind(store: &Store, imported: &ImportOutcome) -> Result<String, CommandError> {
     let entries = store
         .entries(&imported.id)
         .and_then(Iterator::collect::<Result<Vec<Entry>, _>>)

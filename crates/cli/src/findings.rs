@@ -23,7 +23,7 @@ pub(crate) fn show(findings: &Diagnostics, texts: &[(String, String)], printer: 
     let mut count = count_line(findings);
     let first: Diagnostics = findings.iter().take(MOST).cloned().collect();
     if findings.len() > MOST {
-        let others = if findings.has_untold() {
+        let others = if findings.mentions_omitted() {
             "more"
         } else {
             "them all"
@@ -65,7 +65,7 @@ fn count_line(findings: &Diagnostics) -> String {
         counted(count(Severity::Warning), "warning"),
     ];
     let counts = counts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    if findings.has_untold() {
+    if findings.mentions_omitted() {
         format!("more than {counts}")
     } else {
         counts

@@ -45,7 +45,7 @@ fn absolute(path: &Path) -> Result<String, CommandError> {
 
 /// Keeps what a run has learned of how long calls take. Where that cannot be kept, nothing is lost that anybody asked for.
 pub(crate) fn learn(store: &Store, before: &Durations, summary: &RunSummary, printer: Printer) {
-    if summary.unkept.is_none()
+    if summary.journal_error.is_none()
         && let Err(error) = store.save_durations(before, &summary.durations)
     {
         printer.quote(&format!(
@@ -61,7 +61,7 @@ pub(crate) fn end(
     format: RunFormat,
     printer: Printer,
 ) -> Exit {
-    if let Some(error) = &summary.unkept {
+    if let Some(error) = &summary.journal_error {
         printer.quote(&format!(
             "error: the run was ended, since it cannot be kept: {error}"
         ));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright::mcp::{
-    ConnectOptions, Connections, HttpConfig, Reach, ServerConfig, ServersConfig,
+    ConnectOptions, Connections, HttpConfig, ServerConfig, ServerTransport, ServersConfig,
 };
 
 use self::browser::Browser;
@@ -27,7 +27,7 @@ pub(crate) async fn command(
 ) -> Result<Exit, CommandError> {
     let name = &arguments.server;
     let mut server = find(arguments, printer)?;
-    let Reach::Http(http) = &server.reach else {
+    let ServerTransport::Http(http) = &server.reach else {
         return Err(
             CommandError::new(format!("`{name}` is a program, which needs no login"))
                 .hint("give it its keys with `env`"),

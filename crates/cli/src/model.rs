@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use planwright::config::{Config, ModelSettings};
 use planwright::planner::model::providers::{self, Key, Prices, ProviderSettings};
-use planwright::planner::model::{Model, ModelError, Recorder, Replay};
+use planwright::planner::model::{Model, ModelError, RecordingModel, ScriptedModel};
 
 use self::record::ScriptFile;
 use super::args::ModelArguments;
@@ -39,7 +39,10 @@ pub(crate) fn open(
         }
     };
     match &arguments.record {
-        Some(path) => Ok(Arc::new(Recorder::new(model, ScriptFile::begin(path)?))),
+        Some(path) => Ok(Arc::new(RecordingModel::new(
+            model,
+            ScriptFile::begin(path)?,
+        ))),
         None => Ok(model),
     }
 }
@@ -53,9 +56,9 @@ fn nobody() -> CommandError {
         .hint("such as `ollama:llama3.2` for one on this machine, or `openai:gpt-4o` with its key in OPENAI_API_KEY")
 }
 
-fn script(name: &str, path: &Path) -> Result<Replay, CommandError> {
+fn script(name: &str, path: &Path) -> Result<ScriptedModel, CommandError> {
     let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
-    Replay::read(name, &text).map_err(|error| {
+    ScriptedModel::read(name, &text).map_err(|error| {
         CommandError::new(format!(
             "`{}` is no script of answers: {error}",
             path.display()

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use planwright::config::{Config, Place};
 use planwright::core::check::CheckedPlan;
-use planwright::engine::Confidential;
-use planwright::engine::run::SHORTEST;
+use planwright::engine::SecretValues;
+use planwright::engine::run::MIN_SECRET_BYTES;
 
 use super::environment;
 use super::error::{CommandError, reason};
 
 /// All that the plan reads from outside. What is not there is said at once, before anything is called.
-pub(crate) fn get(plan: &CheckedPlan, config: &Config) -> Result<Confidential, CommandError> {
-    let mut found = Confidential::new();
+pub(crate) fn get(plan: &CheckedPlan, config: &Config) -> Result<SecretValues, CommandError> {
+    let mut found = SecretValues::new();
     let mut faults = Vec::new();
     for (what, name) in plan.outside() {
         let text = config
@@ -32,8 +32,8 @@ pub(crate) fn get(plan: &CheckedPlan, config: &Config) -> Result<Confidential, C
 }
 
 /// All that plans may read from outside, as far as it is there: for a plan that is not there yet.
-pub(crate) fn all(config: &Config) -> Confidential {
-    let mut found = Confidential::new();
+pub(crate) fn all(config: &Config) -> SecretValues {
+    let mut found = SecretValues::new();
     for (what, name) in config.given_out() {
         let text = config.place_of(what, &name).map(|place| read(&place));
         if let Some(Ok(text)) = text {
@@ -63,9 +63,9 @@ pub(crate) fn read(place: &Place) -> Result<String, String> {
             (without_line_break(text), place)
         }
     };
-    if text.len() < SHORTEST {
+    if text.len() < MIN_SECRET_BYTES {
         return Err(format!(
-            "{place} holds fewer than {SHORTEST} bytes, too few to be told apart from other text and kept out of sight"
+            "{place} holds fewer than {MIN_SECRET_BYTES} bytes, too few to be told apart from other text and kept out of sight"
         ));
     }
     Ok(text)

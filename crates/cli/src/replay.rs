@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use planwright::engine::run::{ReplayError, Replayed};
+use planwright::engine::run::{ReplayError, ReplayReport};
 use planwright::format::{RecordV1, ReplayV1};
 use planwright::stored::{StoredRun, StoredRunError};
 use planwright::terminal_text;
@@ -38,7 +38,7 @@ pub(crate) fn replay(arguments: &ReplayArguments, printer: Printer) -> Result<Ex
 fn text(
     id: &str,
     replay: &ReplayV1,
-    result: &Result<Replayed, ReplayError<StoredRunError>>,
+    result: &Result<ReplayReport, ReplayError<StoredRunError>>,
 ) -> String {
     let run = keeping::short(id);
     let error = match result {

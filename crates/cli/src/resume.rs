@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use planwright::core::check::Policy;
 use planwright::core::{Object, Value};
-use planwright::engine::run::{Choice, Replayed};
+use planwright::engine::run::{Choice, ReplayReport};
 use planwright::engine::{RunOptions, RunStatus};
 use planwright::format::PlanTextV1;
 use planwright::loaded_plan::LoadedPlan;
 use planwright::service::RunStorage;
 use planwright::stored::{self, OrphanedServers, ResumeRequest, StaleStep, StoredRun};
-use planwright_store::HeldRun;
+use planwright_store::LeasedRun;
 
 use super::app::rejected;
 use super::args::{PlanArguments, ResumeArguments, TextArguments, ToolArguments};
@@ -84,7 +84,7 @@ pub(crate) async fn resume(
     let overrides = guards::overrides(&arguments.guards, RunOptions::default());
     let options = RunOptions {
         secrets: toolbox.secrets(),
-        confidential: outside::get(&plan, &config)?,
+        secret_values: outside::get(&plan, &config)?,
         seal_key: store::seal_key(Some(&store))?,
         ..overrides.resumed(&config, kept.options())
     };
@@ -179,7 +179,7 @@ fn folder(kept: &StoredRun) -> &Path {
 }
 
 /// Gives servers that an earlier process has left behind the time to end, and says which have not.
-async fn settle_orphans(held: &HeldRun, arguments: &ResumeArguments, printer: Printer) {
+async fn settle_orphans(held: &LeasedRun, arguments: &ResumeArguments, printer: Printer) {
     let orphans = OrphanedServers::of(held);
     if arguments.kill_servers {
         orphans.kill();
@@ -204,7 +204,7 @@ fn show_once_more(
     arguments: &ResumeArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let Replayed { summary, .. } = kept.replayed(id).map_err(|error| {
+    let ReplayReport { summary, .. } = kept.replayed(id).map_err(|error| {
         CommandError::new(format!(
             "the run has succeeded, but what it came to cannot be told: {error}"
         ))

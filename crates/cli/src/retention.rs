@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::time::{Duration, UNIX_EPOCH};
 
 use planwright::config::{Config, Retention};
-use planwright_store::{Prune, Pruned, Store, StoreError};
+use planwright_store::{Prune, PruneReport, Store, StoreError};
 
 use super::live::words::counted;
 use super::printer::Printer;
@@ -67,7 +67,7 @@ impl Keeper {
         }
     }
 
-    fn forget(&self) -> Result<Pruned, StoreError> {
+    fn forget(&self) -> Result<PruneReport, StoreError> {
         let now = keeping::now();
         let before = |age| Prune {
             before: now.checked_sub(age).unwrap_or(UNIX_EPOCH),
@@ -78,7 +78,7 @@ impl Keeper {
         let holder = store::this_process();
         let mut pruned = match self.keep {
             Some(keep) => self.store.prune(&before(keep), &holder)?,
-            None => Pruned::default(),
+            None => PruneReport::default(),
         };
         if let Some(most) = self.most {
             let large = self.store.prune_to(most, &before(self.recalled), &holder)?;

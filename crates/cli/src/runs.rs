@@ -6,7 +6,7 @@ use anstyle::Style;
 use planwright::engine::RunStatus;
 use planwright::format::{RunListingV1, RunsV1};
 use planwright::terminal_text;
-use planwright_store::{RunFilter, RunInfo, Standing};
+use planwright_store::{RunFilter, RunInfo, RunState};
 
 use super::args::{Format, RunFormat, RunsArguments, StandingArgument};
 use super::error::CommandError;
@@ -43,7 +43,7 @@ pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, 
         }),
         Format::Text => {
             printer.data(&table(&runs));
-            if filter.standing == Some(Standing::Ended(RunStatus::Waiting)) {
+            if filter.standing == Some(RunState::Ended(RunStatus::Waiting)) {
                 for run in &runs {
                     for call in OpenCall::of_stored(&store, &run.id)? {
                         printer.data_line(&format!("\n{}", call.text()));
@@ -56,13 +56,13 @@ pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, 
     Ok(Exit::Success)
 }
 
-fn standing(argument: StandingArgument) -> Standing {
+fn standing(argument: StandingArgument) -> RunState {
     match argument {
-        StandingArgument::Succeeded => Standing::Ended(RunStatus::Succeeded),
-        StandingArgument::Failed => Standing::Ended(RunStatus::Failed),
-        StandingArgument::Waiting => Standing::Ended(RunStatus::Waiting),
-        StandingArgument::Cancelled => Standing::Ended(RunStatus::Cancelled),
-        StandingArgument::Open => Standing::Open,
+        StandingArgument::Succeeded => RunState::Ended(RunStatus::Succeeded),
+        StandingArgument::Failed => RunState::Ended(RunStatus::Failed),
+        StandingArgument::Waiting => RunState::Ended(RunStatus::Waiting),
+        StandingArgument::Cancelled => RunState::Ended(RunStatus::Cancelled),
+        StandingArgument::Open => RunState::Open,
     }
 }
 
@@ -74,8 +74,8 @@ pub(super) fn described(info: &RunInfo) -> RunListingV1 {
     RunListingV1 {
         status: match (holder, info.standing) {
             (Some(_), _) => "running",
-            (None, Standing::Ended(status)) => status.as_str(),
-            (None, Standing::Open) => "interrupted",
+            (None, RunState::Ended(status)) => status.as_str(),
+            (None, RunState::Open) => "interrupted",
         },
         imported: info.imported.is_some(),
         pid: known.map(|holder| holder.pid),

@@ -269,5 +269,5 @@ impl Ended {
 
 /// Whether another plan may help.
 fn is_adaptable(summary: &RunSummary) -> bool {
-    summary.status == RunStatus::Failed && summary.unkept.is_none()
+    summary.status == RunStatus::Failed && summary.journal_error.is_none()
 }

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use planwright::engine::approval::SealKey;
 use planwright::stored::StoredRunError;
-use planwright_store::{FileTrouble, Holder, Store, StoreError};
+use planwright_store::{FileProblem, LeaseHolder, Store, StoreError};
 
 use super::args::StoreArguments;
 use super::error::CommandError;
@@ -68,8 +68,8 @@ fn usual_place() -> Result<PathBuf, CommandError> {
     clippy::disallowed_methods,
     reason = "the command line knows what time it is"
 )]
-pub(crate) fn this_process() -> Holder {
-    Holder::this_process(environment::host(), SystemTime::now())
+pub(crate) fn this_process() -> LeaseHolder {
+    LeaseHolder::this_process(environment::host(), SystemTime::now())
 }
 
 /// An error of the store, with the way out.
@@ -80,12 +80,12 @@ pub(crate) fn explain(error: StoreError) -> CommandError {
         StoreError::Ambiguous { .. } => Some("write more of it"),
         StoreError::Held { .. } => Some("wait until it is done, or end that process"),
         StoreError::File { trouble, .. } => match trouble {
-            FileTrouble::Full => Some("make room, or name a file elsewhere with `--store FILE`"),
-            FileTrouble::Newer { .. } => {
+            FileProblem::Full => Some("make room, or name a file elsewhere with `--store FILE`"),
+            FileProblem::Newer { .. } => {
                 Some("use the newer version, or another file with `--store FILE`")
             }
-            FileTrouble::Busy => Some("try again"),
-            FileTrouble::Linked => Some(
+            FileProblem::Busy => Some("try again"),
+            FileProblem::Linked => Some(
                 "use the name that it is used by, remove its other names, or make a copy of it while nothing uses it",
             ),
             _ => Some("name another file with `--store FILE`; `run --no-store` keeps nothing"),

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 
-use planwright::mcp::{Reach, ServersConfig};
+use planwright::mcp::{ServerTransport, ServersConfig};
 use planwright::terminal_text;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -146,11 +146,11 @@ fn commands(text: &str, file: &str) -> Result<Vec<String>, CommandError> {
         .iter()
         .map(|server| {
             let line = match &server.reach {
-                Reach::Program(program) => {
+                ServerTransport::Program(program) => {
                     let args = program.args.join(" ");
                     format!("{}: {} {args}", server.name, program.command)
                 }
-                Reach::Http(http) => format!("{}: talk to {}", server.name, http.url),
+                ServerTransport::Http(http) => format!("{}: talk to {}", server.name, http.url),
             };
             format!("  {}", terminal_text::one_line(&line))
         })

@@ -24,8 +24,8 @@ pub trait Dialect: Sync {
 
     /// Estimates from its form alone if a text is a plan in this dialect.
     ///
-    /// A plan without steps and without a field of the dialect's own is [`Likeness::No`]: only the native dialect accepts it.
-    fn recognise(&self, document: &Document) -> Likeness;
+    /// A plan without steps and without a field of the dialect's own is [`MatchConfidence::No`]: only the native dialect accepts it.
+    fn recognise(&self, document: &Document) -> MatchConfidence;
 
     /// Reads a plan and reports all diagnostics at once.
     ///
@@ -44,7 +44,7 @@ pub trait Dialect: Sync {
 
 /// The confidence that a text is written in a dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Likeness {
+pub enum MatchConfidence {
     /// The text is something else.
     No,
     /// Nothing contradicts the dialect, and nothing is unique to it.

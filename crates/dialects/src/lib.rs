@@ -31,7 +31,7 @@ mod registry;
 /// The entry point: bytes in, a plan and diagnostics out.
 mod parse;
 
-pub use dialect::{Dialect, Likeness};
+pub use dialect::{Dialect, MatchConfidence};
 pub use external::{
     acts, agentle, anthropic, clear_ai, concierge, llm_compiler, mcp_cli, nestful, openai, rewoo,
 };

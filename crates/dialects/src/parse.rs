@@ -154,15 +154,15 @@ fn bounded(mut diagnostics: Diagnostics, max: usize) -> Diagnostics {
         return diagnostics;
     }
     // If diagnostics were left out before, only a lower bound of their number is known.
-    let (total, is_all) = (diagnostics.len(), !diagnostics.has_untold());
+    let (total, is_all) = (diagnostics.len(), !diagnostics.mentions_omitted());
     let (errors, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) =
         diagnostics.into_iter().partition(Diagnostic::is_error);
     let mut shown: Diagnostics = errors.into_iter().chain(warnings).take(max).collect();
     let more = total - max;
     if is_all {
-        shown.tell_untold(more);
+        shown.note_omitted(more);
     } else {
-        shown.tell_untold(format_args!("more than {more}"));
+        shown.note_omitted(format_args!("more than {more}"));
     }
     shown
 }

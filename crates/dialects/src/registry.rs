@@ -4,7 +4,7 @@
 
 use planwright_core::{Code, Diagnostic, Diagnostics, Plan};
 
-use crate::dialect::{Dialect, Likeness};
+use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, EXPECT_JSON, Limits, Syntax, article, nearest, quote, read_lines};
 use crate::external::acts::Acts;
 use crate::external::agentle::Agentle;
@@ -56,7 +56,7 @@ impl<D: Dialect> Dialect for ReadOnly<D> {
         false
     }
 
-    fn recognise(&self, document: &Document) -> Likeness {
+    fn recognise(&self, document: &Document) -> MatchConfidence {
         self.0.recognise(document)
     }
 
@@ -132,7 +132,7 @@ pub(crate) fn syntax_of(text: &[u8]) -> Syntax {
         return Syntax::Json;
     };
     let is_in_lines =
-        of_syntax(Syntax::Lines).any(|dialect| dialect.recognise(&document) > Likeness::No);
+        of_syntax(Syntax::Lines).any(|dialect| dialect.recognise(&document) > MatchConfidence::No);
     if is_in_lines {
         Syntax::Lines
     } else {
@@ -158,7 +158,7 @@ pub(crate) fn mention_lines(diagnostics: &mut Diagnostics) {
 /// A diagnostic, if no dialect or several dialects have this form.
 pub fn detect(document: &Document) -> Result<&'static dyn Dialect, Box<Diagnostic>> {
     // Only candidates of the highest confidence compete: a certain match beats all possible ones.
-    let mut best = Likeness::Possible;
+    let mut best = MatchConfidence::Possible;
     let mut candidates: Vec<&'static dyn Dialect> = Vec::new();
     for dialect in of_syntax(document.syntax) {
         let likeness = dialect.recognise(document);

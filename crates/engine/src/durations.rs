@@ -21,7 +21,7 @@ const SHARE: u32 = 12;
 /// Call durations by tool. Reads and updates take constant time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Durations {
-    servers: HashMap<Arc<str>, HashMap<Arc<str>, Learned, Hashing>, Hashing>,
+    servers: HashMap<Arc<str>, HashMap<Arc<str>, LearnedDuration, Hashing>, Hashing>,
     /// The sum of all means, for a typical value in constant time.
     sum: u128,
     tools: u32,
@@ -29,7 +29,7 @@ pub struct Durations {
 
 /// The learned durations of one tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Learned {
+pub struct LearnedDuration {
     /// The decaying mean.
     pub mean: Duration,
     /// The decaying mean of the distance from the mean.
@@ -57,13 +57,13 @@ impl Durations {
             self.sum = self.sum.saturating_sub(old) + learned.mean.as_nanos();
             return;
         }
-        let mut learned = Learned::default();
+        let mut learned = LearnedDuration::default();
         learned.observe(took);
         self.insert(server, tool, learned);
     }
 
     /// Sets what is known about a tool.
-    pub fn insert(&mut self, server: &Arc<str>, tool: &Arc<str>, learned: Learned) {
+    pub fn insert(&mut self, server: &Arc<str>, tool: &Arc<str>, learned: LearnedDuration) {
         let tools = self.servers.entry(Arc::clone(server)).or_default();
         match tools.insert(Arc::clone(tool), learned) {
             Some(old) => self.sum = self.sum.saturating_sub(old.mean.as_nanos()),
@@ -73,7 +73,7 @@ impl Durations {
     }
 
     /// The learned durations of a tool.
-    pub fn of(&self, server: &str, tool: &str) -> Option<Learned> {
+    pub fn of(&self, server: &str, tool: &str) -> Option<LearnedDuration> {
         self.servers.get(server)?.get(tool).copied()
     }
 
@@ -94,7 +94,7 @@ impl Durations {
     }
 
     /// All known tools, sorted by server and tool.
-    pub fn tools(&self) -> Vec<(&Arc<str>, &Arc<str>, Learned)> {
+    pub fn tools(&self) -> Vec<(&Arc<str>, &Arc<str>, LearnedDuration)> {
         let mut all: Vec<_> = self
             .servers
             .iter()
@@ -109,7 +109,7 @@ impl Durations {
     }
 }
 
-impl Learned {
+impl LearnedDuration {
     /// Creates an entry with a fixed duration.
     pub fn exactly(mean: Duration) -> Self {
         Self {
@@ -154,7 +154,7 @@ mod tests {
 
     use super::*;
 
-    fn learn(seconds: &[u64]) -> Learned {
+    fn learn(seconds: &[u64]) -> LearnedDuration {
         let (server, tool) = (Arc::from("s"), Arc::from("t"));
         let mut durations = Durations::new();
         for took in seconds {
@@ -165,7 +165,10 @@ mod tests {
 
     #[test]
     fn the_first_calls_count_alike() {
-        assert_eq!(learn(&[4]), Learned::exactly(Duration::from_secs(4)));
+        assert_eq!(
+            learn(&[4]),
+            LearnedDuration::exactly(Duration::from_secs(4))
+        );
         assert_eq!(learn(&[4, 6]).mean, Duration::from_secs(5));
         assert_eq!(learn(&[4, 6, 8]).mean, Duration::from_secs(6));
         assert_eq!(learn(&[4, 6, 8]).calls, 3);
@@ -195,7 +198,7 @@ mod tests {
         durations.observe(&server, &Arc::from("a"), Duration::from_secs(1));
         durations.observe(&server, &Arc::from("b"), Duration::from_secs(5));
         assert_eq!(durations.typical(), Some(Duration::from_secs(3)));
-        durations.insert(&server, &Arc::from("b"), Learned::default());
+        durations.insert(&server, &Arc::from("b"), LearnedDuration::default());
         assert_eq!(durations.typical(), Some(Duration::from_millis(500)));
         let names: Vec<&str> = durations
             .tools()

@@ -12,7 +12,7 @@ use crate::durations::Durations;
 use crate::event::StampedEvent;
 use crate::options::RunOptions;
 use crate::run::RunSummary;
-use crate::run_spec::Start;
+use crate::run_spec::SpawnRequest;
 
 /// Runs plans over one set of tools.
 #[derive(Clone)]
@@ -72,17 +72,17 @@ impl Engine {
         run: impl Into<Arc<str>>,
         plan: CheckedPlan,
     ) -> (RunHandle, mpsc::UnboundedReceiver<StampedEvent>) {
-        self.launch(Start::new(run, plan))
+        self.spawn(SpawnRequest::new(run, plan))
     }
 
     /// Starts or resumes a run and returns its events as they happen. See [`start`](Self::start).
     ///
-    /// A run that [must not start](Start::check) calls nothing, and its summary has the reason.
+    /// A run that [must not start](SpawnRequest::check) calls nothing, and its summary has the reason.
     ///
     /// # Panics
     ///
     /// If called outside of a tokio runtime.
-    pub fn launch(&self, start: Start) -> (RunHandle, mpsc::UnboundedReceiver<StampedEvent>) {
+    pub fn spawn(&self, start: SpawnRequest) -> (RunHandle, mpsc::UnboundedReceiver<StampedEvent>) {
         let (sender, events) = mpsc::unbounded_channel();
         let (command_sender, commands) = mpsc::unbounded_channel();
         let options = RunOptions {

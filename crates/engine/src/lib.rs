@@ -73,5 +73,5 @@ pub use guard::{Bound, Guards, Rate};
 pub use journal::{Journal, JournalError, MemoryJournal};
 pub use options::RunOptions;
 pub use run::{History, RunStatus, RunSummary, StepStatus};
-pub use run_spec::{Start, StartError, is_run_id};
-pub use secret_values::Confidential;
+pub use run_spec::{SpawnRequest, StartError, is_run_id};
+pub use secret_values::SecretValues;

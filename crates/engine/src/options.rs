@@ -10,7 +10,7 @@ use crate::approval::SealKey;
 use crate::durations::Durations;
 use crate::guard::{Guards, WrittenMeter};
 use crate::schedule::Limits;
-use crate::secret_values::Confidential;
+use crate::secret_values::SecretValues;
 
 /// The default bound of computed bytes.
 pub(crate) const DEFAULT_COMPUTED_BYTES: usize = 1024 * 1024 * 1024;
@@ -35,12 +35,12 @@ pub struct RunOptions {
     /// The policy for the first failure.
     pub on_failure: FailurePolicy,
     /// The completeness of the plan.
-    pub arrival: Arrival,
+    pub plan_state: PlanState,
     /// Texts that are replaced by `[redacted]` in events and summaries. Texts shorter than
-    /// [`SHORTEST`](crate::run::SHORTEST) bytes are shown: they would blank out half of every message.
+    /// [`MIN_SECRET_BYTES`](crate::run::MIN_SECRET_BYTES) bytes are shown: they would blank out half of every message.
     pub secrets: Vec<Arc<str>>,
     /// The values of the plan's references to `env` and `secrets`, redacted like `secrets`.
-    pub confidential: Confidential,
+    pub secret_values: SecretValues,
     /// The key for sealing consent to calls with secrets, from the store of the run. Without it, consent to such a
     /// call does not outlive the process.
     pub seal_key: Option<SealKey>,
@@ -72,21 +72,21 @@ pub enum FailurePolicy {
 
 /// The completeness of the plan when the run starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Arrival {
+pub enum PlanState {
     /// The plan is complete: the run ends with its last step.
     #[default]
     Complete,
     /// Steps may be added: the run ends with its last step after [`RunHandle::close`](crate::RunHandle::close).
-    Growing,
+    Open,
     /// The plan is provisional until [`RunHandle::close`](crate::RunHandle::close): until then only steps start that
-    /// [may start early](planwright_core::CheckedPlan::may_start_early). All others wait, whatever they depend on.
-    Tentative,
+    /// [may start early](planwright_core::CheckedPlan::can_start_speculatively). All others wait, whatever they depend on.
+    Provisional,
 }
 
 impl RunOptions {
     /// All texts that are redacted in the run's reports, except the plan's own secret inputs.
     pub fn masked_texts(&self) -> Vec<Arc<str>> {
-        let given = self.confidential.texts();
+        let given = self.secret_values.texts();
         self.secrets.iter().cloned().chain(given).collect()
     }
 }
@@ -100,9 +100,9 @@ impl Default for RunOptions {
             attempt_timeout: Some(Duration::from_mins(1)),
             step_timeout: None,
             on_failure: FailurePolicy::AsPlan,
-            arrival: Arrival::Complete,
+            plan_state: PlanState::Complete,
             secrets: Vec::new(),
-            confidential: Confidential::new(),
+            secret_values: SecretValues::new(),
             seal_key: None,
             durations: Durations::default(),
             evaluation: EvaluationLimits::default(),

@@ -8,7 +8,7 @@ use planwright_core::check::CheckedPlan;
 
 use crate::driver::JournalGate;
 use crate::journal::{Entry, FailingJournal, Journal, JournalError, Record};
-use crate::options::{Arrival, RunOptions};
+use crate::options::{PlanState, RunOptions};
 use crate::run::{History, Run};
 
 /// The maximum length of a run id, in bytes.
@@ -47,19 +47,19 @@ pub enum StartError {
 
 /// The specification of a run: the plan, its journal, and the history to resume from.
 #[derive(Clone)]
-pub struct Start {
+pub struct SpawnRequest {
     run: Arc<str>,
     plan: CheckedPlan,
     journal: Option<Arc<dyn Journal>>,
     header: Value,
     history: Option<Arc<History>>,
-    arrival: Option<Arrival>,
+    plan_state: Option<PlanState>,
     pub(crate) is_cancelled: bool,
 }
 
-impl fmt::Debug for Start {
+impl fmt::Debug for SpawnRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Start")
+        f.debug_struct("SpawnRequest")
             .field("run", &self.run)
             .field("journal", &self.journal.is_some())
             .field("history", &self.history.is_some())
@@ -67,7 +67,7 @@ impl fmt::Debug for Start {
     }
 }
 
-impl Start {
+impl SpawnRequest {
     /// Creates a new run of `plan` without a journal.
     pub fn new(run: impl Into<Arc<str>>, plan: CheckedPlan) -> Self {
         Self {
@@ -76,7 +76,7 @@ impl Start {
             journal: None,
             header: Value::Null,
             history: None,
-            arrival: None,
+            plan_state: None,
             is_cancelled: false,
         }
     }
@@ -105,8 +105,8 @@ impl Start {
 
     /// Starts with a provisional plan, regardless of the engine's options.
     #[must_use]
-    pub fn tentative(mut self) -> Self {
-        self.arrival = Some(Arrival::Tentative);
+    pub fn provisional(mut self) -> Self {
+        self.plan_state = Some(PlanState::Provisional);
         self
     }
 
@@ -153,7 +153,7 @@ impl Start {
         }
         let id = Arc::clone(&self.run);
         let digest = Arc::from(self.plan.digest());
-        options.arrival = self.arrival.unwrap_or(options.arrival);
+        options.plan_state = self.plan_state.unwrap_or(options.plan_state);
         let mut run = Run::new(self.run, self.plan, options);
         let mut turn = 0;
         if let Some(history) = self.history {

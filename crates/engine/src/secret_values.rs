@@ -5,20 +5,20 @@ use std::fmt;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use planwright_core::plan::Outside;
+use planwright_core::plan::ExternalValue;
 
 use crate::run::MASK;
 
 /// Values of `env` and `secrets` references: texts that go into calls and appear nowhere else. They are redacted in
 /// everything that a run reports.
 #[derive(Clone, Default)]
-pub struct Confidential {
-    texts: IndexMap<(Outside, Arc<str>), Arc<str>>,
+pub struct SecretValues {
+    texts: IndexMap<(ExternalValue, Arc<str>), Arc<str>>,
     /// True if a name without a value resolves to `[redacted]`.
     is_masked: bool,
 }
 
-impl Confidential {
+impl SecretValues {
     /// Creates an empty set.
     pub fn new() -> Self {
         Self::default()
@@ -36,7 +36,7 @@ impl Confidential {
     #[must_use]
     pub fn with(
         mut self,
-        what: Outside,
+        what: ExternalValue,
         name: impl Into<Arc<str>>,
         text: impl Into<Arc<str>>,
     ) -> Self {
@@ -45,7 +45,7 @@ impl Confidential {
     }
 
     /// The text of that name.
-    pub(crate) fn get(&self, what: Outside, name: &str) -> Option<Arc<str>> {
+    pub(crate) fn get(&self, what: ExternalValue, name: &str) -> Option<Arc<str>> {
         let found = self.texts.get(&(what, Arc::from(name))).map(Arc::clone);
         found.or_else(|| self.is_masked.then(|| Arc::from(MASK)))
     }
@@ -57,7 +57,7 @@ impl Confidential {
     }
 }
 
-impl fmt::Debug for Confidential {
+impl fmt::Debug for SecretValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.texts.keys();
         f.debug_list()

@@ -27,8 +27,8 @@ mod supervisor;
 pub mod gateway;
 
 pub use config::{
-    ConfigError, ConfigProblem, Grant, HttpConfig, OauthConfig, ProgramConfig, Reach, ServerConfig,
-    ServersConfig,
+    ConfigError, ConfigProblem, Grant, HttpConfig, OauthConfig, ProgramConfig, ServerConfig,
+    ServerTransport, ServersConfig,
 };
 pub use session::{Caller, UpstreamClient, UpstreamError};
 pub use supervisor::{SUPERVISE, Supervisor, supervise};

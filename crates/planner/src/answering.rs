@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use planwright_core::Value;
-use planwright_engine::run::{Because, RunSummary, SkipReason, StepStatus, StepSummary};
+use planwright_engine::run::{RunSummary, SkipKind, SkipReason, StepStatus, StepSummary};
 
 use crate::model::{
-    DEFAULT_TEMPERATURE, Delivery, Message, Model, ModelError, ModelRequest, Piece, Usage, excerpt,
+    DEFAULT_TEMPERATURE, Delivery, Message, Model, ModelError, ModelRequest, ReplyChunk, Usage,
+    excerpt,
 };
-use crate::prompt::Moment;
-use crate::tools::signatures::estimated_tokens;
+use crate::prompt::TimeContext;
+use crate::tools::signatures::estimate_tokens;
 
 const ANSWER_INSTRUCTIONS: &str = "You answer a question from the results of tools. Answer in the language of the question, plainly and shortly.
 - Rest on the results and on what was computed of them alone. Where a number was computed, take it as it is; compute nothing yourself that is there.
@@ -62,7 +63,7 @@ pub struct Answer {
 pub async fn summarise(
     model: &dyn Model,
     evidence: &Evidence,
-    moment: Moment<'_>,
+    moment: TimeContext<'_>,
     settings: &AnswerSettings,
     mut hear: impl FnMut(&str) + Send,
 ) -> Result<Answer, ModelError> {
@@ -80,8 +81,8 @@ pub async fn summarise(
     let mut chunks = model.ask(request);
     while let Some(chunk) = chunks.next().await {
         match chunk? {
-            Piece::Text(text) => hear(&text),
-            Piece::Done(reply) => {
+            ReplyChunk::Text(text) => hear(&text),
+            ReplyChunk::Done(reply) => {
                 let reply = reply.completed_text(model.name())?;
                 let steps = evidence.given.iter().map(|result| &*result.step);
                 let rests_on = cited_steps(&reply.text, steps);
@@ -93,7 +94,7 @@ pub async fn summarise(
             }
         }
     }
-    Err(ModelError::broken_off(model.name()))
+    Err(ModelError::interrupted(model.name()))
 }
 
 /// The results of a run that an answer can rest on.
@@ -105,9 +106,9 @@ pub struct Evidence {
     /// Results of the successful steps.
     pub given: Vec<StepEvidence>,
     /// Failed steps.
-    pub failed: Vec<Missing>,
+    pub failed: Vec<MissingResult>,
     /// Steps that did not run.
-    pub left_out: Vec<Missing>,
+    pub left_out: Vec<MissingResult>,
     /// Statistics computed from the results, as text.
     pub computed: String,
 }
@@ -127,7 +128,7 @@ pub struct StepEvidence {
 
 /// A step without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
+pub struct MissingResult {
     /// Id of the step.
     pub step: Arc<str>,
     /// The reason.
@@ -174,7 +175,7 @@ impl Evidence {
         let mut spent = 0;
         for result in &self.given {
             let output = excerpt(&result.output.to_json(), MAX_RESULT_TOKENS);
-            let cost = estimated_tokens(&output);
+            let cost = estimate_tokens(&output);
             // A later result may be shorter and still fit.
             if spent + cost > budget {
                 let _ = writeln!(text, "[{}] there is no room for its result", result.step);
@@ -212,10 +213,10 @@ fn step_evidence(step: &StepSummary) -> StepEvidence {
     }
 }
 
-fn missing_result(step: &StepSummary) -> Missing {
+fn missing_result(step: &StepSummary) -> MissingResult {
     let error = step.error.as_ref().map(|error| error.message.clone());
     let reason = step.reason.as_ref().map(skip_reason);
-    Missing {
+    MissingResult {
         step: step.at.to_string().into(),
         because: error
             .or(reason)
@@ -226,11 +227,11 @@ fn missing_result(step: &StepSummary) -> Missing {
 fn skip_reason(reason: &SkipReason) -> String {
     let of = &reason.of;
     match reason.because {
-        Because::Step => format!("`{of}` gave nothing that it could go on with"),
-        Because::Branch => format!("nothing filled `{of}`"),
-        Because::Condition => "its condition was false".to_owned(),
-        Because::Stopped => format!("the run stopped after `{of}`"),
-        Because::Person => "a person decided to go on without it".to_owned(),
+        SkipKind::Step => format!("`{of}` gave nothing that it could go on with"),
+        SkipKind::Branch => format!("nothing filled `{of}`"),
+        SkipKind::Condition => "its condition was false".to_owned(),
+        SkipKind::Stopped => format!("the run stopped after `{of}`"),
+        SkipKind::Person => "a person decided to go on without it".to_owned(),
         _ => format!("because of `{of}`"),
     }
 }

@@ -9,13 +9,13 @@ use planwright_format::{
 };
 
 use crate::analysis::Analysis;
-use crate::answering::{Evidence, Missing};
-use crate::create::{Attempt, Created, Repair};
-use crate::model::{Declined, ModelError, Usage};
-use crate::stream::{EarlyCall, Streamed};
+use crate::answering::{Evidence, MissingResult};
+use crate::create::{PlanAttempt, PlanRepair, PlanResponse};
+use crate::model::{DeclineReason, ModelError, Usage};
+use crate::stream::{EarlyCall, StreamOutcome};
 
 /// The document about a plan that a model was asked for; `model` is the model's name.
-pub fn created(created: &Created, model: &str) -> CreatedV1 {
+pub fn created(created: &PlanResponse, model: &str) -> CreatedV1 {
     let plan = created.plan.as_ref();
     CreatedV1 {
         plan: plan.and_then(|plan| Value::from_json(&plan.text).ok()),
@@ -29,7 +29,7 @@ pub fn created(created: &Created, model: &str) -> CreatedV1 {
 }
 
 /// The document about a run that began before its plan was complete. Values are cut to `max_bytes` bytes of JSON, if there is a limit.
-pub fn streamed(streamed: &Streamed, max_bytes: Option<u64>) -> StreamedV1 {
+pub fn streamed(streamed: &StreamOutcome, max_bytes: Option<u64>) -> StreamedV1 {
     let trim = max_bytes.map(Trim::to);
     let early = streamed.early.iter().map(|call| {
         let mut call = early_call(call);
@@ -60,7 +60,7 @@ pub fn with_run(
     evidence: &Evidence,
     analysis: &Analysis,
 ) -> AnswerV1 {
-    let missing = |steps: &[Missing]| steps.iter().map(missing).collect();
+    let missing = |steps: &[MissingResult]| steps.iter().map(missing).collect();
     answer.failed = missing(&evidence.failed);
     answer.left_out = missing(&evidence.left_out);
     answer.run = Some(run);
@@ -90,7 +90,7 @@ impl From<Usage> for UsageV1 {
     }
 }
 
-fn attempt(attempt: &Attempt) -> AttemptV1 {
+fn attempt(attempt: &PlanAttempt) -> AttemptV1 {
     AttemptV1 {
         diagnostics: attempt.diagnostics.iter().cloned().collect(),
         repairs: attempt.repairs.iter().map(repair).collect(),
@@ -98,14 +98,14 @@ fn attempt(attempt: &Attempt) -> AttemptV1 {
     }
 }
 
-fn declined(declined: &Declined) -> DeclinedV1 {
+fn declined(declined: &DeclineReason) -> DeclinedV1 {
     DeclinedV1 {
         kind: declined.as_str(),
         text: declined.words().to_owned(),
     }
 }
 
-fn repair(repair: &Repair) -> RepairV1 {
+fn repair(repair: &PlanRepair) -> RepairV1 {
     RepairV1 {
         pointer: repair.pointer.clone(),
         before: repair.before.clone(),
@@ -113,7 +113,7 @@ fn repair(repair: &Repair) -> RepairV1 {
     }
 }
 
-fn missing(missing: &Missing) -> MissingV1 {
+fn missing(missing: &MissingResult) -> MissingV1 {
     MissingV1 {
         step: missing.step.to_string(),
         because: missing.because.clone(),

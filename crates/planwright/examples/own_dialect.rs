@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use planwright::core::plan::{Action, Field, Name, Node, NodeKind, Read, Reference, Source};
 use planwright::core::{Code, Diagnostic, Diagnostics, Place, Sources, Step, StepId};
-use planwright::dialects::document::{Document, Fields, Findings, Item};
-use planwright::dialects::lowering::{References, lower};
-use planwright::dialects::{Dialect, Likeness, ReadOptions, parse_as};
+use planwright::dialects::document::{DiagnosticSink, Document, Fields, Item};
+use planwright::dialects::lowering::{ReferenceSyntax, lower};
+use planwright::dialects::{Dialect, MatchConfidence, ReadOptions, parse_as};
 use planwright::schemars::{self, JsonSchema};
 use planwright::{Error, Function, Functions, Plan, Planwright, Sharable, ToolError};
 use serde::Deserialize;
@@ -25,16 +25,16 @@ impl Dialect for Calls {
         "`{\"calls\": [{\"call\", \"with\"}]}`"
     }
 
-    fn recognise(&self, document: &Document) -> Likeness {
+    fn recognise(&self, document: &Document) -> MatchConfidence {
         if document.root.has("calls") {
-            Likeness::Certain
+            MatchConfidence::Certain
         } else {
-            Likeness::No
+            MatchConfidence::No
         }
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
-        let mut findings = Findings::new();
+        let mut findings = DiagnosticSink::new();
         let calls = document
             .root
             .get("calls")
@@ -87,10 +87,10 @@ impl Dialect for Calls {
 /// What `<1`, `<2`, … mean in the call at `position`. Everything else stands for itself.
 struct Before<'a> {
     position: usize,
-    findings: &'a mut Findings,
+    findings: &'a mut DiagnosticSink,
 }
 
-impl References for Before<'_> {
+impl ReferenceSyntax for Before<'_> {
     fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
         let Some(digits) = text.strip_prefix('<') else {
             return NodeKind::Literal(Arc::clone(text).into());

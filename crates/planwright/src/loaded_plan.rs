@@ -369,7 +369,7 @@ pub fn single_call(catalog: &Catalog, tool: &Tool, arguments: &Value) -> Plan {
     };
     let step = Step::call(
         format!("call_{id}"),
-        catalog.certain_name(tool),
+        catalog.unambiguous_name(tool),
         Node::literal(arguments, Place::NOWHERE),
     );
     Plan {

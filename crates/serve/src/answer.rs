@@ -7,7 +7,7 @@ use planwright_core::check::CheckedPlan;
 use planwright_core::plan::Output;
 use planwright_core::{Diagnostic, Object, StepId, Value};
 use planwright_engine::backend::ToolOutput;
-use planwright_engine::run::{Because, SkipReason, StepStatus, StepSummary};
+use planwright_engine::run::{SkipKind, SkipReason, StepStatus, StepSummary};
 use planwright_engine::{RunStatus, RunSummary};
 
 use super::attached::Attached;
@@ -214,7 +214,7 @@ pub(super) fn run(
             fields.insert(name.into(), bounds.list(list));
         }
     }
-    if let Some(error) = &summary.unkept {
+    if let Some(error) = &summary.journal_error {
         fields.insert("unkept".into(), Value::from(error.to_string()));
     }
     if !is_good && can_resume {
@@ -310,11 +310,11 @@ impl Outcome<'_> {
 pub(super) fn because(reason: &SkipReason) -> String {
     let of = &reason.of;
     match reason.because {
-        Because::Step => format!("`{of}` did not succeed"),
-        Because::Branch => format!("nothing filled `{of}`"),
-        Because::Condition => "its condition was false".to_owned(),
-        Because::Stopped => format!("the run stopped after `{of}`"),
-        Because::Person => "a person decided to go on without it".to_owned(),
+        SkipKind::Step => format!("`{of}` did not succeed"),
+        SkipKind::Branch => format!("nothing filled `{of}`"),
+        SkipKind::Condition => "its condition was false".to_owned(),
+        SkipKind::Stopped => format!("the run stopped after `{of}`"),
+        SkipKind::Person => "a person decided to go on without it".to_owned(),
         _ => format!("of `{of}`"),
     }
 }

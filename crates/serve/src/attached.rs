@@ -276,7 +276,7 @@ fn selects(plan: Option<&CheckedPlan>, summary: &RunSummary, id: &str) -> bool {
 }
 
 fn size_of(value: &Value) -> usize {
-    let size = value.written_size(usize::MAX);
+    let size = value.json_size(usize::MAX);
     size.map_or(usize::MAX, |size| {
         usize::try_from(size.bytes).unwrap_or(usize::MAX)
     })

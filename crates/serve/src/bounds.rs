@@ -130,7 +130,7 @@ fn cut(values: &Value, most: u64) -> Value {
 
 /// The bytes of a value as it is written.
 pub(super) fn size_of(value: &Value) -> u64 {
-    let size = value.written_size(usize::MAX);
+    let size = value.json_size(usize::MAX);
     size.map_or(u64::MAX, |size| size.bytes)
 }
 

@@ -113,7 +113,7 @@ impl PlanHost {
         read: impl Fn() -> LoadedPlan,
     ) -> Result<Sound, Unsound> {
         let mut changes = self.upstreams.changes();
-        let deadline = self.upstreams.end_of_grace(CALL_GRACE);
+        let deadline = self.upstreams.grace_deadline(CALL_GRACE);
         loop {
             changes.mark_unchanged();
             let seen = self.upstreams.view();
@@ -205,9 +205,9 @@ impl PlanHost {
 
     /// How a run goes about its work.
     pub(super) fn options(&self, plan: &CheckedPlan) -> Result<RunOptions, BadRequest> {
-        let confidential = (self.settings.outside)(plan).map_err(BadRequest)?;
+        let secret_values = (self.settings.outside)(plan).map_err(BadRequest)?;
         Ok(RunOptions {
-            confidential,
+            secret_values,
             meter: WrittenMeter::default(),
             ..self.settings.options.clone()
         })
@@ -229,8 +229,8 @@ impl PlanHost {
             call.caller.bind(&spec.id);
         }
         let client_asked = AtClient {
-            form: client.can_fill_forms().then(|| Arc::clone(&call.caller)),
-            task: client.takes_tasks().then(|| Arc::clone(&board)),
+            form: client.supports_forms().then(|| Arc::clone(&call.caller)),
+            task: client.supports_tasks().then(|| Arc::clone(&board)),
         };
         spec.approver = approver::of_run(&spec.id, self.settings.store.clone(), client_asked);
         spec.client = Some(client.id.as_str().into());
@@ -305,7 +305,7 @@ impl PlanHost {
     ) -> Result<Value, BadRequest> {
         let mut guard = CancelOnDrop::new(running);
         let limit = self.settings.task_after;
-        let stand = if call.client.takes_tasks() {
+        let stand = if call.client.supports_tasks() {
             match tokio::time::timeout(limit, running.ended()).await {
                 Ok(stand) => stand,
                 Err(_) => {

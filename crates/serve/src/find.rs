@@ -9,7 +9,7 @@ use planwright_engine::Decision;
 use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::backend::{CallClock, ToolBackend, ToolCall};
 use planwright_engine::event::Address;
-use planwright_mcp::gateway::{CALL_GRACE, Client, HostCall, TOLD_GRACE, completed};
+use planwright_mcp::gateway::{CALL_GRACE, Client, HostCall, NOTIFIED_CLIENT_GRACE, completed};
 use planwright_mcp::{Caller, UpstreamError};
 
 use super::answer;
@@ -17,7 +17,7 @@ use super::approver::AtClient;
 use super::host::PlanHost;
 use super::offered::Offered;
 use super::request::{BadRequest, Request};
-use super::signatures::{look_up, signature};
+use super::signatures::{look_up_tools, signature};
 use planwright::loaded_plan::{LoadedPlan, single_call};
 use planwright::service::random_id;
 
@@ -35,11 +35,11 @@ impl PlanHost {
         let query = request.optional_text("query")?.unwrap_or_default();
         let server = request.optional_text("server")?;
         let limit = request.number("limit")?.unwrap_or(FOUND).min(MOST_FOUND);
-        let offered = self.settled(TOLD_GRACE).await;
+        let offered = self.settled(NOTIFIED_CLIENT_GRACE).await;
         let policy = self.policy(&call.client.id);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         // What may not be called is not found: look further, so that enough is left.
-        let hits = offered.index().search_of(server, query, usize::MAX);
+        let hits = offered.index().search_in_server(server, query, usize::MAX);
         let open = hits
             .iter()
             .filter(|hit| policy.objection(&hit.tool).is_none())
@@ -71,8 +71,8 @@ impl PlanHost {
             ));
         }
         let names: Vec<&str> = names.iter().map(|name| &**name).collect();
-        let offered = self.settled_for(&names, TOLD_GRACE).await;
-        let found = look_up(&offered.catalog, names);
+        let offered = self.settled_for(&names, NOTIFIED_CLIENT_GRACE).await;
+        let found = look_up_tools(&offered.catalog, names);
         let texts: Vec<String> = found
             .iter()
             .map(|found| found.to_string().trim_end().to_owned())
@@ -108,7 +108,7 @@ impl PlanHost {
         };
         let offered = self.settled_for(&[&name], CALL_GRACE).await;
         let Lookup::Found(tool) = offered.catalog.find(&name) else {
-            let found = look_up(&offered.catalog, [name.as_str()]);
+            let found = look_up_tools(&offered.catalog, [name.as_str()]);
             let mut told: Vec<String> = found.iter().map(ToString::to_string).collect();
             told.extend(
                 self.missing_servers()
@@ -148,7 +148,7 @@ impl PlanHost {
         tool: &Tool,
         arguments: &Value,
     ) -> Result<Value, BadRequest> {
-        let name = offered.catalog.certain_name(tool);
+        let name = offered.catalog.unambiguous_name(tool);
         if self.settings.store.is_none() {
             return Err(BadRequest(format!(
                 "a person has to decide about calls of `{name}`, and none can: this client cannot ask one, and calls that wait are not stored here"
@@ -268,7 +268,7 @@ async fn asked_about(
     caller: Arc<dyn Caller>,
 ) -> Decision {
     let approver = AtClient {
-        form: client.can_fill_forms().then_some(caller),
+        form: client.supports_forms().then_some(caller),
         task: None,
     };
     let at = Arc::new(Address {

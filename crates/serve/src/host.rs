@@ -11,7 +11,7 @@ use planwright_core::check::Policy;
 use planwright_core::{Catalog, Lookup, Tool, Value};
 use planwright_engine::Backends;
 use planwright_mcp::gateway::{
-    Client, ClientId, Host, HostCall, Passing, SuspendedCall, TaskRequest,
+    Client, ClientId, Host, HostCall, PassthroughMode, SuspendedCall, TaskRequest,
 };
 use planwright_mcp::{Caller, UpstreamError, Upstreams};
 use tokio::sync::watch;
@@ -158,15 +158,15 @@ impl Host for PlanHost {
         }
     }
 
-    fn passing(&self) -> Passing {
+    fn passthrough_mode(&self) -> PassthroughMode {
         if self.settings.mode.passes() {
-            Passing::Everything
+            PassthroughMode::Everything
         } else {
-            Passing::Nothing
+            PassthroughMode::Nothing
         }
     }
 
-    fn keeps_tasks(&self) -> bool {
+    fn supports_tasks(&self) -> bool {
         self.settings.mode != Mode::Plain || self.settings.face.is_some()
     }
 
@@ -237,7 +237,7 @@ impl Host for PlanHost {
                 .map_or(tool.clone(), |tool| Tool::clone(tool));
             let is_ruled = rules.asks_about(&tool) || verdicts.reason(&tool).is_some();
             // What destroys something is asked about here as well, if the client can ask.
-            let is_asked = asked.needs_approval() && client.can_fill_forms();
+            let is_asked = asked.needs_approval() && client.supports_forms();
             if !(is_ruled || is_asked) {
                 return Ok(());
             }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use planwright_core::{Object, Value};
 use planwright_engine::RunSummary;
-use planwright_engine::run::Replayed;
+use planwright_engine::run::ReplayReport;
 use planwright_mcp::gateway::{Client, ClientId};
 use planwright_store::{RunInfo, Store};
 
@@ -66,7 +66,7 @@ impl PlanHost {
     ) -> Result<RunSummary, BadRequest> {
         let id = id.to_owned();
         let replay = move || kept.replayed(&id).map_err(|error| error.to_string());
-        let Replayed { summary, .. } = aside(replay)
+        let ReplayReport { summary, .. } = aside(replay)
             .await
             .map_err(|error| BadRequest(error.to_string()))?
             .map_err(|error| BadRequest(format!("what the run came to cannot be told: {error}")))?;
@@ -154,7 +154,7 @@ impl PlanHost {
 
 /// The bytes of a value as it is written.
 fn written(value: &Value) -> usize {
-    let size = value.written_size(usize::MAX);
+    let size = value.json_size(usize::MAX);
     size.map_or(usize::MAX, |size| {
         usize::try_from(size.bytes).unwrap_or(usize::MAX)
     })

@@ -11,10 +11,10 @@ use planwright_core::expression::EvaluationLimits;
 use planwright_core::{Object, Value};
 use planwright_engine::run::estimate;
 use planwright_mcp::gateway::{CALL_GRACE, Client, ClientId, HostCall};
-use planwright_planner::create::{CreateSettings, Created, Creation, Origin, create};
+use planwright_planner::create::{CreateSettings, PlanOrigin, PlanRequest, PlanResponse, create};
 use planwright_planner::dates::Now;
 use planwright_planner::model::Model;
-use planwright_planner::prompt::{Memory, Moment, Task, TimePhrase};
+use planwright_planner::prompt::{Memory, PlanTask, TimeContext, TimePhrase};
 
 use super::answer;
 use super::execute::{Sound, Unsound};
@@ -201,7 +201,7 @@ impl PlanHost {
         model: &dyn Model,
         goal: &str,
         memory: Option<&Memory>,
-    ) -> Result<Created, BadRequest> {
+    ) -> Result<PlanResponse, BadRequest> {
         let offered = self.settled(CALL_GRACE).await;
         let policy = self.policy(&call.client.id);
         let open = offered.catalog.tools();
@@ -221,11 +221,11 @@ impl PlanHost {
             Some(estimate(plan, &durations, limits, &evaluation).expected)
         };
         let library = Library::new();
-        let creation = Creation {
+        let creation = PlanRequest {
             model,
-            task: Task {
+            task: PlanTask {
                 goal,
-                moment: Moment {
+                moment: TimeContext {
                     today: &now.to_string(),
                     times: &times,
                 },
@@ -236,7 +236,7 @@ impl PlanHost {
             check: CheckContext::new(&catalog)
                 .with_library(&library)
                 .with_policy(&policy),
-            origin: Origin {
+            origin: PlanOrigin {
                 timestamp: &timestamp(moment),
                 estimate: &takes,
             },

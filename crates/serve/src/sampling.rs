@@ -7,7 +7,7 @@ use futures::stream::{self, BoxStream};
 use planwright_core::Value;
 use planwright_mcp::{Caller, UpstreamError};
 use planwright_planner::model::{
-    Finish, Message, Model, ModelError, ModelErrorKind, ModelRequest, Piece, Reply,
+    FinishReason, Message, Model, ModelError, ModelErrorKind, ModelRequest, Reply, ReplyChunk,
 };
 use serde_json::json;
 
@@ -31,7 +31,7 @@ impl Model for Sampling {
         "client"
     }
 
-    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>> {
+    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<ReplyChunk, ModelError>> {
         let caller = Arc::clone(&self.caller);
         let asked = async move {
             let params = params(&request);
@@ -62,7 +62,7 @@ fn params(request: &ModelRequest) -> Value {
     }))
 }
 
-fn read(answer: &Value) -> Result<Piece, ModelError> {
+fn read(answer: &Value) -> Result<ReplyChunk, ModelError> {
     let content = answer.get("content");
     // Newer revisions have several blocks.
     let blocks = content.and_then(Value::as_list).map_or_else(
@@ -82,11 +82,11 @@ fn read(answer: &Value) -> Result<Piece, ModelError> {
     let mut reply = Reply::text(text);
     reply.usage.requests = 1;
     reply.finish = match answer.get("stopReason").and_then(Value::as_text) {
-        Some("maxTokens") => Finish::Length,
-        Some("refusal") => Finish::Refusal,
-        _ => Finish::Complete,
+        Some("maxTokens") => FinishReason::Length,
+        Some("refusal") => FinishReason::Refusal,
+        _ => FinishReason::Complete,
     };
-    Ok(Piece::Done(reply))
+    Ok(ReplyChunk::Done(reply))
 }
 
 fn refused(error: &UpstreamError) -> ModelError {

@@ -9,9 +9,9 @@ use planwright_core::Catalog;
 use planwright_core::check::CheckedPlan;
 use planwright_engine::options::RunOptions;
 use planwright_engine::schedule::Limits;
-use planwright_engine::{Backends, Bound, Confidential};
+use planwright_engine::{Backends, Bound, SecretValues};
 use planwright_planner::dates::Zone;
-use planwright_store::{Holder, Store};
+use planwright_store::{LeaseHolder, Store};
 
 use super::faces::FaceName;
 use super::planning::PlanWriter;
@@ -67,7 +67,7 @@ pub struct GatewaySettings {
     /// Whether a person has looked at how the servers are reached: then one may be reached in another way than before.
     pub accepts_servers: bool,
     /// This process, as the store knows it.
-    pub holder: Holder,
+    pub holder: LeaseHolder,
     /// Where tools come from, for whoever resumes a run elsewhere.
     pub sources: ToolSourcesV1,
     /// How runs go about their work.
@@ -99,11 +99,11 @@ pub struct GatewaySettings {
 }
 
 /// Gets what a plan reads from outside, or says why it cannot be had.
-pub type GetOutside = dyn Fn(&CheckedPlan) -> Result<Confidential, String> + Send + Sync;
+pub type GetOutside = dyn Fn(&CheckedPlan) -> Result<SecretValues, String> + Send + Sync;
 
 impl GatewaySettings {
     /// What the configuration says, else the usual, for plans that get nothing from outside.
-    pub fn new(config: Config, holder: Holder, now: fn() -> SystemTime) -> Self {
+    pub fn new(config: Config, holder: LeaseHolder, now: fn() -> SystemTime) -> Self {
         let guards = config.guards().clone();
         let serve = config.serve();
         let size = |bound: &Option<Bound>, usual: u64| {
@@ -150,7 +150,7 @@ impl GatewaySettings {
             plans_at_once,
             writer: None,
             zone: Zone::utc(),
-            outside: Arc::new(|_| Ok(Confidential::new())),
+            outside: Arc::new(|_| Ok(SecretValues::new())),
             observers: Vec::new(),
             now,
         }

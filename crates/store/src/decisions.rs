@@ -122,12 +122,12 @@ impl Store {
     }
 
     /// Deletes the decisions that the run with the id `run` has consumed, according to `history`: each decision is used once. A
-    /// [leased run](crate::HeldRun) does so when it is opened as a journal.
+    /// [leased run](crate::LeasedRun) does so when it is opened as a journal.
     ///
     /// # Errors
     ///
     /// Those of [`Store::run`].
-    pub fn forget_used_decisions(&self, run: &str, history: &History) -> Result<(), StoreError> {
+    pub fn delete_used_decisions(&self, run: &str, history: &History) -> Result<(), StoreError> {
         let stored = self.decisions(run)?;
         if stored.is_empty() {
             return Ok(());

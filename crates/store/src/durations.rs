@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_engine::Durations;
-use planwright_engine::durations::{HALF_LIFE, Learned};
+use planwright_engine::durations::{HALF_LIFE, LearnedDuration};
 use rusqlite::{Connection, params};
 
 use crate::error::{QueryError, StoreError};
@@ -53,7 +53,11 @@ impl Store {
 }
 
 /// Merges the durations of a run that began with `before` and ended with `learned` into `stored`, which other runs may have changed.
-fn merge(stored: Learned, before: Learned, learned: Learned) -> Learned {
+fn merge(
+    stored: LearnedDuration,
+    before: LearnedDuration,
+    learned: LearnedDuration,
+) -> LearnedDuration {
     // No other run has changed the durations meanwhile, so the new ones replace them.
     if stored == before || stored.calls == 0 {
         return learned;
@@ -68,7 +72,7 @@ fn merge(stored: Learned, before: Learned, learned: Learned) -> Learned {
         let sum = learned.as_nanos() * ours + stored.as_nanos() * theirs;
         Duration::from_nanos(u64::try_from(sum / (ours + theirs)).unwrap_or(u64::MAX))
     };
-    Learned {
+    LearnedDuration {
         mean: mean(learned.mean, stored.mean),
         spread: mean(learned.spread, stored.spread),
         calls: stored.calls.saturating_add(new_calls),
@@ -87,7 +91,7 @@ fn durations(connection: &Connection) -> Result<Durations, QueryError> {
                 row.get::<_, i64>(index)?.unsigned_abs(),
             ))
         };
-        let learned = Learned {
+        let learned = LearnedDuration {
             mean: time(2)?,
             spread: time(3)?,
             calls: row.get::<_, i64>(4)?.unsigned_abs(),
@@ -101,7 +105,7 @@ fn insert(
     connection: &Connection,
     server: &str,
     tool: &str,
-    learned: Learned,
+    learned: LearnedDuration,
 ) -> Result<(), QueryError> {
     let nanos = |time: Duration| to_i64(time.as_nanos());
     connection

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use planwright_engine::approval::ChangedSecretError;
 use rusqlite::ErrorCode;
 
-use crate::run::Holder;
+use crate::run::LeaseHolder;
 
 /// An error of a store operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,7 +18,7 @@ pub enum StoreError {
         /// The path of the file.
         path: PathBuf,
         /// The problem.
-        trouble: FileTrouble,
+        trouble: FileProblem,
     },
     /// No run or plan matches the selector.
     #[error("there is no {what} `{selector}`")]
@@ -65,7 +65,7 @@ pub enum StoreError {
         /// The run.
         run: String,
         /// The process that has the lease.
-        holder: Holder,
+        holder: LeaseHolder,
     },
     /// The run was removed from the store while this process had leased it.
     #[error("the run `{run}` was removed from the store while it was in progress")]
@@ -118,7 +118,7 @@ pub enum StoreError {
 /// A problem with the file of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum FileTrouble {
+pub enum FileProblem {
     /// The file belongs to another program.
     Foreign,
     /// A newer version of this program created the file.
@@ -146,7 +146,7 @@ pub enum FileTrouble {
     Failed(String),
 }
 
-impl fmt::Display for FileTrouble {
+impl fmt::Display for FileProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Foreign => f.write_str("belongs to another program"),
@@ -199,7 +199,7 @@ impl QueryError {
             Self::Store(error) => error,
             Self::Sqlite(error) => StoreError::File {
                 path: path.to_owned(),
-                trouble: FileTrouble::from(&error),
+                trouble: FileProblem::from(&error),
             },
         }
     }
@@ -232,7 +232,7 @@ impl QueryError {
     }
 }
 
-impl From<&rusqlite::Error> for FileTrouble {
+impl From<&rusqlite::Error> for FileProblem {
     fn from(error: &rusqlite::Error) -> Self {
         let reason = match error {
             rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),

@@ -46,17 +46,17 @@ mod pins;
 mod exchange;
 
 pub use decisions::{NewDecision, StoredDecision};
-pub use error::{FileTrouble, StoreError};
-pub use exchange::{EXPORT_FORMAT, Imported};
+pub use error::{FileProblem, StoreError};
+pub use exchange::{EXPORT_FORMAT, ImportOutcome};
 pub use format::JOURNAL_FORMAT;
 pub use pins::{
-    Acceptance, AcceptedTool, ChangedServer, ChangedTool, KnownServer, KnownTool, SeenServer,
-    SeenTool, ServerIdentity, StoredDefinition, tools_digest,
+    Acceptance, AcceptedTool, ChangedServer, ChangedTool, ListedServer, ListedTool, PinnedServer,
+    PinnedTool, ServerIdentity, StoredDefinition, tools_digest,
 };
 pub use plans::{NewPlan, SavedPlan, StoredPlan};
 pub use run::{
-    HeldRun, Holder, JournalEntries, NewRun, Prune, Pruned, RunFilter, RunInfo, ServerProcess,
-    Standing, forget_server_process, record_server_process,
+    JournalEntries, LeaseHolder, LeasedRun, NewRun, Prune, PruneReport, RunFilter, RunInfo,
+    RunState, ServerProcess, register_server_process, unregister_server_process,
 };
 pub use store::Store;
 pub use watch::DecisionWatcher;

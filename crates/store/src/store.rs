@@ -23,7 +23,7 @@ const PASSPHRASE: &str = "passphrase";
 /// A store of plans and runs. Clones share one store; once the last clone and the last run that was leased through it are
 /// dropped, all writes are on the disk.
 ///
-/// All methods block on the disk, except those of [`HeldRun`](crate::HeldRun) and [`DecisionWatcher`](crate::DecisionWatcher).
+/// All methods block on the disk, except those of [`LeasedRun`](crate::LeasedRun) and [`DecisionWatcher`](crate::DecisionWatcher).
 #[derive(Clone, Debug)]
 pub struct Store(Arc<Inner>);
 

@@ -22,7 +22,7 @@ pub enum Suite {
 const TIME: usize = 25;
 
 /// The checks of each scenario.
-pub type Findings = BTreeMap<String, Vec<Check>>;
+pub type CheckResults = BTreeMap<String, Vec<Check>>;
 
 /// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +40,7 @@ pub struct Check {
 /// # Panics
 ///
 /// If the suite is not installed or gives no results.
-pub fn judge_server(suite: Suite, url: &str, scenario: Option<&str>) -> Findings {
+pub fn run_server_suite(suite: Suite, url: &str, scenario: Option<&str>) -> CheckResults {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let program = match suite {
         Suite::Stable => "suite/node_modules/.bin/conformance",
@@ -72,7 +72,7 @@ pub fn judge_server(suite: Suite, url: &str, scenario: Option<&str>) -> Findings
 }
 
 /// Reads the results in `folder`: one folder `server-NAME-TIME` with checks per scenario.
-fn read(folder: &Path) -> Findings {
+fn read(folder: &Path) -> CheckResults {
     let entries = fs::read_dir(folder).expect("the folder is there");
     entries
         .flatten()

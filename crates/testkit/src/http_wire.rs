@@ -70,7 +70,7 @@ impl HttpRequest {
     /// # Panics
     ///
     /// If no valid response arrives.
-    pub fn send(self) -> HttpAnswer {
+    pub fn send(self) -> HttpResponse {
         let stream = TcpStream::connect(&self.address).expect("the server listens");
         let timeout = Some(TIMEOUT);
         stream.set_read_timeout(timeout).expect("it is some time");
@@ -87,19 +87,19 @@ impl HttpRequest {
         let mut writer = &stream;
         // A server may answer before it has read everything.
         let _ = writer.write_all(&[head.as_bytes(), body].concat());
-        HttpAnswer::read(stream)
+        HttpResponse::read(stream)
     }
 }
 
 /// A response whose body is read as it arrives.
 #[derive(Debug)]
-pub struct HttpAnswer {
+pub struct HttpResponse {
     status: u16,
     headers: Vec<(String, String)>,
     body: BufReader<Body>,
 }
 
-impl HttpAnswer {
+impl HttpResponse {
     fn read(stream: TcpStream) -> Self {
         let mut reader = BufReader::new(stream);
         let first = line(&mut reader);

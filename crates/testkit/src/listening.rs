@@ -10,12 +10,12 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The process of a program that serves HTTP; killed on drop.
 #[derive(Debug)]
-pub struct Listening {
+pub struct HttpServerProcess {
     child: Child,
     url: String,
 }
 
-impl Listening {
+impl HttpServerProcess {
     /// Starts the program, and waits for the line `listening on URL` on its standard error.
     ///
     /// # Panics
@@ -89,7 +89,7 @@ impl Listening {
     }
 }
 
-impl Drop for Listening {
+impl Drop for HttpServerProcess {
     fn drop(&mut self) {
         // The process may have ended already.
         let _ = self.child.kill();

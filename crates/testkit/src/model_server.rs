@@ -13,12 +13,12 @@ use serde_json::Value;
 #[derive(Debug)]
 pub struct ModelServer {
     url: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<RecordedRequest>>>,
 }
 
 /// A recorded request.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct RecordedRequest {
     /// Method and path.
     pub line: String,
     /// Header fields; names are in lower case.
@@ -29,7 +29,7 @@ pub struct Asked {
 
 /// A scripted response.
 #[derive(Clone, Debug)]
-pub struct Answered {
+pub struct ScriptedResponse {
     /// The status.
     pub status: u16,
     /// Header fields.
@@ -37,12 +37,12 @@ pub struct Answered {
     /// The body, in the parts in which it is sent.
     pub parts: Vec<String>,
     /// The end of the response.
-    pub ending: Ending,
+    pub ending: ResponseEnd,
 }
 
 /// The end of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum ResponseEnd {
     /// A regular end.
     Whole,
     /// The connection is closed before the end.
@@ -51,7 +51,7 @@ pub enum Ending {
     Silent,
 }
 
-impl Answered {
+impl ScriptedResponse {
     /// A JSON response.
     pub fn json(status: u16, body: &Value) -> Self {
         Self::new(status, "application/json", vec![body.to_string()])
@@ -63,14 +63,14 @@ impl Answered {
             status,
             headers: vec![("content-type", kind.to_owned())],
             parts,
-            ending: Ending::Whole,
+            ending: ResponseEnd::Whole,
         }
     }
 
     /// No response at all.
     pub fn silence() -> Self {
         Self {
-            ending: Ending::Silent,
+            ending: ResponseEnd::Silent,
             ..Self::new(200, "application/json", Vec::new())
         }
     }
@@ -84,7 +84,7 @@ impl Answered {
 
     /// The first `parts` of the same response, and then this end.
     #[must_use]
-    pub fn ending(mut self, parts: usize, ending: Ending) -> Self {
+    pub fn ending(mut self, parts: usize, ending: ResponseEnd) -> Self {
         self.parts.truncate(parts);
         self.ending = ending;
         self
@@ -97,7 +97,7 @@ impl ModelServer {
     /// # Panics
     ///
     /// If it cannot listen.
-    pub fn start(script: Vec<Answered>) -> Self {
+    pub fn start(script: Vec<ScriptedResponse>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let address = listener.local_addr().expect("it listens");
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -128,31 +128,35 @@ impl ModelServer {
     }
 
     /// The requests so far.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<RecordedRequest> {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         asked.clone()
     }
 }
 
 /// Serves one request on one connection. A client may disconnect early.
-fn serve(stream: TcpStream, answer: &Answered, asked: &Mutex<Vec<Asked>>) -> io::Result<()> {
+fn serve(
+    stream: TcpStream,
+    answer: &ScriptedResponse,
+    asked: &Mutex<Vec<RecordedRequest>>,
+) -> io::Result<()> {
     let mut reader = BufReader::new(stream);
     let request = read(&mut reader)?;
     let mut requests = asked.lock().unwrap_or_else(PoisonError::into_inner);
     requests.push(request);
     drop(requests);
     let mut stream = reader.into_inner();
-    if answer.ending != Ending::Silent || !answer.parts.is_empty() {
+    if answer.ending != ResponseEnd::Silent || !answer.parts.is_empty() {
         write(&mut stream, answer)?;
     }
-    if answer.ending == Ending::Silent {
+    if answer.ending == ResponseEnd::Silent {
         // The client ends the connection.
         stream.read_to_end(&mut Vec::new())?;
     }
     Ok(())
 }
 
-fn read(reader: &mut BufReader<TcpStream>) -> io::Result<Asked> {
+fn read(reader: &mut BufReader<TcpStream>) -> io::Result<RecordedRequest> {
     let mut first = String::new();
     reader.read_line(&mut first)?;
     let line = first.trim().trim_end_matches(" HTTP/1.1").to_owned();
@@ -169,7 +173,7 @@ fn read(reader: &mut BufReader<TcpStream>) -> io::Result<Asked> {
     let length = length.and_then(|length| length.parse().ok()).unwrap_or(0);
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
-    Ok(Asked {
+    Ok(RecordedRequest {
         line,
         headers,
         body: serde_json::from_slice(&body).unwrap_or_default(),
@@ -177,7 +181,7 @@ fn read(reader: &mut BufReader<TcpStream>) -> io::Result<Asked> {
 }
 
 /// Writes a response with one chunk per part, so that the last chunk can be omitted.
-fn write(stream: &mut TcpStream, answer: &Answered) -> io::Result<()> {
+fn write(stream: &mut TcpStream, answer: &ScriptedResponse) -> io::Result<()> {
     write!(stream, "HTTP/1.1 {} Status\r\n", answer.status)?;
     for (name, value) in &answer.headers {
         write!(stream, "{name}: {value}\r\n")?;
@@ -187,7 +191,7 @@ fn write(stream: &mut TcpStream, answer: &Answered) -> io::Result<()> {
         write!(stream, "{:x}\r\n{part}\r\n", part.len())?;
         stream.flush()?;
     }
-    if answer.ending == Ending::Whole {
+    if answer.ending == ResponseEnd::Whole {
         stream.write_all(b"0\r\n\r\n")?;
     }
     stream.flush()

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::http_wire::{HttpAnswer, HttpRequest};
+use crate::http_wire::{HttpRequest, HttpResponse};
 
 /// The time after which a test fails if an expected event does not occur.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -325,7 +325,7 @@ impl Connection {
 }
 
 /// Forwards all messages of a response as they arrive.
-fn forward(mut answer: HttpAnswer, sender: &Sender<Value>) {
+fn forward(mut answer: HttpResponse, sender: &Sender<Value>) {
     let sender = sender.clone();
     std::thread::spawn(move || {
         while let Some(message) = answer.message() {

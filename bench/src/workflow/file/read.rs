@@ -29,13 +29,13 @@ struct Layout {
 }
 
 /// Where tasks stand in their list.
-struct Found<'a> {
+struct OrderSource<'a> {
     ids: HashMap<&'a str, usize>,
     /// Names need not be told apart.
     names: HashMap<&'a str, Vec<usize>>,
 }
 
-impl Found<'_> {
+impl OrderSource<'_> {
     /// The positions of the task with the id `name`, or else of those that are called so.
     fn of(&self, name: &str) -> &[usize] {
         match (self.ids.get(name), self.names.get(name)) {
@@ -117,7 +117,7 @@ impl Reader {
                 ..Task::default()
             });
         }
-        let found = Found { ids, names };
+        let found = OrderSource { ids, names };
         self.times(times, &layout, &found, &mut workflow);
         if self.faults.is_empty() {
             self.relatives(tasks, &layout, &found, &mut workflow);
@@ -148,7 +148,7 @@ impl Reader {
         &mut self,
         times: &[Value],
         layout: &Layout,
-        positions: &Found<'_>,
+        positions: &OrderSource<'_>,
         workflow: &mut Workflow,
     ) {
         let mut timed = BTreeSet::new();
@@ -196,7 +196,7 @@ impl Reader {
         &mut self,
         tasks: &[Value],
         layout: &Layout,
-        positions: &Found<'_>,
+        positions: &OrderSource<'_>,
         workflow: &mut Workflow,
     ) {
         let mut parents = vec![BTreeSet::new(); workflow.tasks.len()];

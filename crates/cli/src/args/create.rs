@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use planwright::planner::prompt::Notation;
+use planwright::planner::prompt::PlanDialect;
 
 use super::{
     Format, ModelArguments, MomentArguments, OPTIONS, StoreArguments, ToolArguments, positive,
@@ -81,7 +81,7 @@ pub(crate) enum NotationWord {
     Lines,
 }
 
-impl From<NotationWord> for Notation {
+impl From<NotationWord> for PlanDialect {
     fn from(word: NotationWord) -> Self {
         match word {
             NotationWord::Json => Self::Json,

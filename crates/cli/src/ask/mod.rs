@@ -9,7 +9,7 @@ use std::sync::Arc;
 use planwright::config::Config;
 use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::plan::Mode;
-use planwright::engine::Confidential;
+use planwright::engine::SecretValues;
 use planwright::engine::options::RunOptions;
 use planwright::format::AnswerV1;
 use planwright::loaded_plan::LoadedPlan;
@@ -194,12 +194,12 @@ impl Asking<'_> {
     fn options(
         &self,
         store: Option<&Store>,
-        confidential: Confidential,
+        secret_values: SecretValues,
     ) -> Result<RunOptions, CommandError> {
         let overrides = guards::overrides(&self.arguments.guards, RunOptions::default());
         let mut options = RunOptions {
             secrets: self.toolbox.secrets(),
-            confidential,
+            secret_values,
             seal_key: store::seal_key(store)?,
             ..overrides.options(self.config)
         };

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use planwright::engine::{Canceller, MemoryJournal, RunEvent};
 use planwright::format::AnswerV1;
-use planwright::planner::create::Attempt;
+use planwright::planner::create::PlanAttempt;
 use planwright::planner::document;
-use planwright::planner::stream::{Streamed, Told};
+use planwright::planner::stream::{StreamEvent, StreamOutcome};
 use planwright::service::{EventObserver, ObservedRun};
 use planwright::telemetry::Telemetry;
 
@@ -53,13 +53,13 @@ impl Asking<'_> {
             return Ok(Came::Nothing(Exit::Interrupted));
         };
         let early = document::streamed(&streamed, self.max_output());
-        let Streamed {
+        let StreamOutcome {
             created,
             summary,
-            unkept,
+            journal_error,
             ..
         } = streamed;
-        if let Some(error) = unkept {
+        if let Some(error) = journal_error {
             live.finish();
             telemetry::close(telemetry).await;
             return Err(keeper.fault(&error));
@@ -113,7 +113,7 @@ impl Asking<'_> {
         live: &Arc<Live>,
         telemetry: &Telemetry,
         signals: &mut Signals,
-    ) -> Result<Option<Streamed>, CommandError> {
+    ) -> Result<Option<StreamOutcome>, CommandError> {
         let subject = Subject {
             toolbox: self.toolbox,
             kept: keeper.store.map(|store| (store.clone(), keeper.id)),
@@ -140,7 +140,7 @@ impl Asking<'_> {
             attempts: Vec::new(),
             stand: &stand,
         };
-        let mut listener = |told: Told<'_>| hearing.hear(told);
+        let mut listener = |told: StreamEvent<'_>| hearing.hear(told);
         let streaming = wanted.run(
             self.model.as_ref(),
             &self.arguments.planning,
@@ -194,24 +194,26 @@ struct Hearing<'a> {
     /// Makes the observers of another run.
     observe: &'a (dyn Fn() -> Vec<EventObserver> + Sync),
     /// The model's answers so far.
-    attempts: Vec<Attempt>,
+    attempts: Vec<PlanAttempt>,
     stand: &'a Mutex<Stand>,
 }
 
 impl Hearing<'_> {
-    fn hear(&mut self, told: Told<'_>) {
+    fn hear(&mut self, told: StreamEvent<'_>) {
         let (live, printer) = (&self.watch.live, self.watch.printer);
         match told {
-            Told::Attempt(attempt) => self.attempts.push(attempt.clone()),
-            Told::Launched(canceller) => lock(self.stand).canceller = Some(canceller.clone()),
-            Told::Grown(plan) => live.grow(&plan.checked),
-            Told::Planned(plan) => {
+            StreamEvent::PlanAttempt(attempt) => self.attempts.push(attempt.clone()),
+            StreamEvent::RunStarted(canceller) => {
+                lock(self.stand).canceller = Some(canceller.clone())
+            }
+            StreamEvent::PlanGrew(plan) => live.grow(&plan.checked),
+            StreamEvent::Planned(plan) => {
                 live.grow(&plan.checked);
                 live.is_written();
                 live.suspend(|| told::attempts(&self.attempts, printer));
                 lock(self.stand).is_planned = true;
             }
-            Told::Run(event) => {
+            StreamEvent::Run(event) => {
                 if let RunEvent::AttemptStarted { .. } = event.event {
                     lock(self.stand).has_called = true;
                 }
@@ -220,7 +222,7 @@ impl Hearing<'_> {
                 }
                 self.watch.event(event);
             }
-            Told::Abandoned(summary) => {
+            StreamEvent::Abandoned(summary) => {
                 live.begin_again();
                 if let Some(line) = in_vain(summary) {
                     live.suspend(|| printer.quote(&line));

@@ -9,8 +9,8 @@ use planwright::core::check::{CheckContext, Policy};
 use planwright::core::{Schema, Value};
 use planwright::engine::RunStatus;
 use planwright::planner::agent::{
-    Agent, AgentBounds, AgentContext, AgentEnd, AgentEvent, AgentListener, AgentOutcome, AgentRun,
-    AgentState, Ran, Resumed, Runner,
+    Agent, AgentContext, AgentEnd, AgentEvent, AgentLimits, AgentListener, AgentOutcome, AgentRun,
+    AgentState, ResumeOutcome, SolutionOutcome, SolutionRunner,
 };
 
 use super::context::ChatContext;
@@ -156,9 +156,9 @@ fn json(path: &Path) -> Result<Value, CommandError> {
 }
 
 /// Rounds count for each turn, everything else for the whole conversation.
-fn bounds(desk: &ChatContext<'_>, state: &AgentState) -> AgentBounds {
+fn bounds(desk: &ChatContext<'_>, state: &AgentState) -> AgentLimits {
     let said = &desk.arguments.bounds;
-    let mut bounds = AgentBounds::default();
+    let mut bounds = AgentLimits::default();
     bounds.rounds = said.rounds.saturating_add(state.rounds());
     bounds.tries = desk.arguments.planning.tries;
     bounds.tokens = said.tokens;
@@ -232,7 +232,7 @@ struct Running<'a> {
 }
 
 impl Running<'_> {
-    async fn runs(&self, run: AgentRun) -> Result<Ran, CommandError> {
+    async fn runs(&self, run: AgentRun) -> Result<SolutionOutcome, CommandError> {
         let desk = self.desk;
         let mut text: Arc<str> = Arc::clone(&run.text);
         let mut is_approved = false;
@@ -252,19 +252,23 @@ impl Running<'_> {
                     text = edited.into();
                 }
                 Reviewed::Change(wish) => {
-                    return Ok(Ran::Refused(format!(
+                    return Ok(SolutionOutcome::Refused(format!(
                         "the person wants it otherwise: {wish}"
                     )));
                 }
                 Reviewed::No => {
-                    return Ok(Ran::Refused("the person did not want this".to_owned()));
+                    return Ok(SolutionOutcome::Refused(
+                        "the person did not want this".to_owned(),
+                    ));
                 }
             }
             is_approved = true;
         }
         let (loaded, plan) = judge(&text);
         let Some(plan) = plan else {
-            return Ok(Ran::Refused("the changed solution is not sound".to_owned()));
+            return Ok(SolutionOutcome::Refused(
+                "the changed solution is not sound".to_owned(),
+            ));
         };
         let summary = desk.run(&run.id, &loaded, &plan, is_approved).await?;
         let is_good = summary.status == RunStatus::Succeeded;
@@ -276,36 +280,38 @@ impl Running<'_> {
         );
         let summary = Box::new(summary);
         Ok(match changed {
-            Some(calls) => Ran::Changed { calls, summary },
-            None => Ran::Ended(summary),
+            Some(calls) => SolutionOutcome::Changed { calls, summary },
+            None => SolutionOutcome::Ended(summary),
         })
     }
 }
 
-impl Runner for Running<'_> {
-    fn run(&self, run: AgentRun) -> BoxFuture<'_, Ran> {
+impl SolutionRunner for Running<'_> {
+    fn run(&self, run: AgentRun) -> BoxFuture<'_, SolutionOutcome> {
         Box::pin(async move {
             match self.runs(run).await {
                 Ok(ran) => ran,
                 Err(error) => {
                     self.desk.printer.quote(&format!("error: {error}"));
-                    Ran::GivenUp
+                    SolutionOutcome::Aborted
                 }
             }
         })
     }
 
-    fn resume(&self, run: AgentRun) -> BoxFuture<'_, Resumed> {
+    fn resume(&self, run: AgentRun) -> BoxFuture<'_, ResumeOutcome> {
         Box::pin(async move {
             if !self.desk.keeps() {
-                return Resumed::Unknown;
+                return ResumeOutcome::Unknown;
             }
             match self.desk.resume(&run.id).await {
-                Ok(Some(summary)) => Resumed::Ran(Ran::Ended(Box::new(summary))),
-                Ok(None) => Resumed::NotBegun,
+                Ok(Some(summary)) => {
+                    ResumeOutcome::SolutionOutcome(SolutionOutcome::Ended(Box::new(summary)))
+                }
+                Ok(None) => ResumeOutcome::NotStarted,
                 Err(error) => {
                     self.desk.printer.quote(&format!("error: {error}"));
-                    Resumed::Ran(Ran::GivenUp)
+                    ResumeOutcome::SolutionOutcome(SolutionOutcome::Aborted)
                 }
             }
         })

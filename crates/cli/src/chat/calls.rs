@@ -35,12 +35,12 @@ pub(super) struct Calling<'a> {
 }
 
 /// What the model is told, and whether it is good news.
-pub(super) struct Told {
+pub(super) struct CallOutcome {
     pub(super) text: String,
     pub(super) is_good: bool,
 }
 
-impl Told {
+impl CallOutcome {
     pub(super) fn bad(message: impl std::fmt::Display) -> Self {
         Self {
             text: format!("error: {message}"),
@@ -57,18 +57,18 @@ impl Calling<'_> {
             let shown = &self.desk.shown;
             shown.line(&format!("  ✗ {}  was refused: {fault}", call.name));
             shown.called(&call.name, &call.arguments, false, begin.elapsed());
-            return Told::bad(fault).text;
+            return CallOutcome::bad(fault).text;
         }
         let argument = |name: &str| call.arguments.get(name).and_then(Value::as_text);
         let told = match (&*call.name, argument("goal"), argument("plan_id")) {
             (CREATE, Some(goal), _) => self.create(goal).await,
             (BOTH, Some(goal), _) => self.create_and_execute(goal).await,
             (EXECUTE, _, Some(id)) => self.execute(id).await,
-            (CREATE | BOTH, None, _) => Ok(Told::bad("the argument `goal` is missing")),
-            (EXECUTE, _, None) => Ok(Told::bad("the argument `plan_id` is missing")),
+            (CREATE | BOTH, None, _) => Ok(CallOutcome::bad("the argument `goal` is missing")),
+            (EXECUTE, _, None) => Ok(CallOutcome::bad("the argument `plan_id` is missing")),
             (name, ..) => self.tool(name, &call.arguments).await,
         };
-        let told = told.unwrap_or_else(Told::bad);
+        let told = told.unwrap_or_else(CallOutcome::bad);
         self.desk
             .shown
             .called(&call.name, &call.arguments, told.is_good, begin.elapsed());
@@ -76,41 +76,41 @@ impl Calling<'_> {
     }
 
     /// A tool that is called directly is a plan of one step.
-    async fn tool(&self, name: &str, arguments: &Value) -> Result<Told, CommandError> {
+    async fn tool(&self, name: &str, arguments: &Value) -> Result<CallOutcome, CommandError> {
         let desk = self.desk;
         let Some(tool) = desk.tools.get(name) else {
             let near = nearest(name, desk.tools.keys().map(String::as_str));
             let near = near.map(|near| format!("; did you mean `{near}`?"));
             let message = format!("there is no tool `{name}`{}", near.unwrap_or_default());
             desk.shown.line(&format!("  ✗ {message}"));
-            return Ok(Told::bad(message));
+            return Ok(CallOutcome::bad(message));
         };
         let (Some(text), _) = Native.print(&single_call(&desk.toolbox.catalog, tool, arguments))
         else {
-            return Ok(Told::bad("these arguments cannot be written down"));
+            return Ok(CallOutcome::bad("these arguments cannot be written down"));
         };
         let loaded = desk.read(&tool.name, &text, Some(Native.name()));
         let (plan, loaded) = desk.check(loaded);
         let Some(plan) = plan else {
             desk.shown.line(&format!("  ✗ {}  was refused", tool.name));
-            return Ok(Told::bad(wrong(&loaded.diagnostics)));
+            return Ok(CallOutcome::bad(wrong(&loaded.diagnostics)));
         };
         let summary = desk.run(&random_id(), &loaded, &plan, false).await?;
         Ok(self.came_to(&summary))
     }
 
     /// What a call of one tool came to, as the model is told.
-    fn came_to(&self, summary: &RunSummary) -> Told {
+    fn came_to(&self, summary: &RunSummary) -> CallOutcome {
         let step = summary.steps.first();
         if let (RunStatus::Succeeded, Some(output)) =
             (summary.status, step.and_then(|step| step.output.as_ref()))
         {
-            return Told {
+            return CallOutcome {
                 text: trimmed(output, self.desk.arguments.bounds.result).to_inserted_text(),
                 is_good: true,
             };
         }
-        Told::bad(trouble(summary, step))
+        CallOutcome::bad(trouble(summary, step))
     }
 }
 

@@ -12,13 +12,13 @@ use planwright::core::{Object, Tool};
 use planwright::dialects::{ReadOptions, parse};
 use planwright::engine::approval::{ApprovalRequest, Approver};
 use planwright::engine::options::RunOptions;
-use planwright::engine::{Confidential, Decision, RunStatus, RunSummary};
+use planwright::engine::{Decision, RunStatus, RunSummary, SecretValues};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::model::Model;
 use planwright::service::{RunOverrides, RunSpec, RunStorage, Tools};
 use planwright::stored::{NewStoredRun, ResumeRequest, StoredRun};
 use planwright::telemetry::Telemetry;
-use planwright_store::{HeldRun, Store, StoreError};
+use planwright_store::{LeasedRun, Store, StoreError};
 
 use super::counted::Counted;
 use super::delegates::Delegates;
@@ -150,11 +150,11 @@ impl<'a> ChatContext<'a> {
     }
 
     /// How a new run is gone about.
-    pub(super) fn options(&self, confidential: Confidential) -> RunOptions {
+    pub(super) fn options(&self, secret_values: SecretValues) -> RunOptions {
         let overrides = RunOverrides {
             base: RunOptions {
                 secrets: self.toolbox.secrets(),
-                confidential,
+                secret_values,
                 attempt_timeout: Some(ATTEMPT),
                 ..RunOptions::default()
             },
@@ -180,7 +180,7 @@ impl<'a> ChatContext<'a> {
         &self,
         id: &str,
         store: &Store,
-        leased: HeldRun,
+        leased: LeasedRun,
     ) -> Result<RunSummary, CommandError> {
         let run = StoredRun::read(store, id)?;
         if run.status() == Some(RunStatus::Succeeded) {
@@ -198,7 +198,7 @@ impl<'a> ChatContext<'a> {
         })?;
         let mut options = run.options();
         options.secrets = self.toolbox.secrets();
-        options.confidential = outside::get(&plan, self.config)?;
+        options.secret_values = outside::get(&plan, self.config)?;
         options.seal_key = store::seal_key(Some(store))?;
         let request = ResumeRequest {
             id,

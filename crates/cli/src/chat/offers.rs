@@ -5,7 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use planwright::core::text::{without_hidden, without_hidden_texts};
 use planwright::core::{Catalog, Tool, Value};
-use planwright::planner::model::ToolOffer;
+use planwright::planner::model::ToolDefinition;
 
 pub(super) const CREATE: &str = "plan_create";
 pub(super) const EXECUTE: &str = "plan_execute";
@@ -36,10 +36,10 @@ pub(super) fn tools(catalog: &Catalog) -> IndexMap<String, Arc<Tool>> {
 }
 
 /// What the model is offered.
-pub(super) fn offers(tools: &IndexMap<String, Arc<Tool>>) -> Vec<ToolOffer> {
-    let mut offers: Vec<ToolOffer> = tools
+pub(super) fn offers(tools: &IndexMap<String, Arc<Tool>>) -> Vec<ToolDefinition> {
+    let mut offers: Vec<ToolDefinition> = tools
         .iter()
-        .map(|(name, tool)| ToolOffer {
+        .map(|(name, tool)| ToolDefinition {
             name: name.clone(),
             description: tool
                 .description
@@ -70,15 +70,15 @@ fn parameters(tool: &Tool) -> Value {
     fields.into()
 }
 
-fn plan_tools() -> [ToolOffer; 3] {
+fn plan_tools() -> [ToolDefinition; 3] {
     let text = |said: &str| {
         Value::object([
             ("type", Value::from("string")),
             ("description", Value::from(said)),
         ])
     };
-    let offer =
-        |name: &str, description: &str, fields: Vec<(&str, Value)>, required: &str| ToolOffer {
+    let offer = |name: &str, description: &str, fields: Vec<(&str, Value)>, required: &str| {
+        ToolDefinition {
             name: name.to_owned(),
             description: description.to_owned(),
             parameters: Value::object([
@@ -86,7 +86,8 @@ fn plan_tools() -> [ToolOffer; 3] {
                 ("properties", Value::object(fields)),
                 ("required", Value::list([Value::from(required)])),
             ]),
-        };
+        }
+    };
     let goal = || text("What is wanted, with every name, number and condition that matters.");
     [
         offer(

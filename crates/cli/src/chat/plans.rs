@@ -9,9 +9,9 @@ use planwright::dialects::native::Native;
 use planwright::engine::run::StepSummary;
 use planwright::engine::{RunStatus, RunSummary, StepStatus};
 use planwright::loaded_plan::LoadedPlan;
-use planwright::planner::create::Created;
+use planwright::planner::create::PlanResponse;
 
-use super::calls::{Calling, Told, trimmed, wrong};
+use super::calls::{CallOutcome, Calling, trimmed, wrong};
 use super::kept::KeptPlan;
 use super::review::{Reviewed, review};
 use crate::args::Approve;
@@ -27,7 +27,7 @@ const CHANGES: usize = 10;
 
 impl Calling<'_> {
     /// `plan_create`
-    pub(super) async fn create(&self, goal: &str) -> Result<Told, CommandError> {
+    pub(super) async fn create(&self, goal: &str) -> Result<CallOutcome, CommandError> {
         Ok(match self.written(goal).await? {
             Ok(id) => self.described(&id),
             Err(told) => told,
@@ -35,7 +35,7 @@ impl Calling<'_> {
     }
 
     /// `plan_create_and_execute`
-    pub(super) async fn create_and_execute(&self, goal: &str) -> Result<Told, CommandError> {
+    pub(super) async fn create_and_execute(&self, goal: &str) -> Result<CallOutcome, CommandError> {
         if self.desk.is_streamed {
             return self.stream(goal).await;
         }
@@ -46,15 +46,15 @@ impl Calling<'_> {
     }
 
     /// `plan_execute`
-    pub(super) async fn execute(&self, id: &str) -> Result<Told, CommandError> {
+    pub(super) async fn execute(&self, id: &str) -> Result<CallOutcome, CommandError> {
         for _ in 0..CHANGES {
             let Some(kept) = self.plan(id) else {
-                return Ok(Told::bad(self.no_plan(id)));
+                return Ok(CallOutcome::bad(self.no_plan(id)));
             };
             let loaded = self.desk.read(id, &kept.text, Some(Native.name()));
             let (plan, loaded) = self.desk.check(loaded);
             let Some(plan) = plan else {
-                return Ok(Told::bad(wrong(&loaded.diagnostics)));
+                return Ok(CallOutcome::bad(wrong(&loaded.diagnostics)));
             };
             if !matches!(self.desk.arguments.consent.approve, Approve::Plan(_)) {
                 return self.run(id, &loaded, &plan, false).await;
@@ -67,7 +67,7 @@ impl Calling<'_> {
                     self.put(id, KeptPlan { text, ..kept });
                     return match plan {
                         Some(plan) => self.run(id, &loaded, &plan, true).await,
-                        None => Ok(Told::bad(wrong(&loaded.diagnostics))),
+                        None => Ok(CallOutcome::bad(wrong(&loaded.diagnostics))),
                     };
                 }
                 Reviewed::Change(wish) => {
@@ -81,13 +81,13 @@ impl Calling<'_> {
                     }
                 }
                 Reviewed::No => {
-                    return Ok(Told::bad(
+                    return Ok(CallOutcome::bad(
                         "the person looked at the plan and did not want it",
                     ));
                 }
             }
         }
-        Ok(Told::bad("the person asked for too many changes"))
+        Ok(CallOutcome::bad("the person asked for too many changes"))
     }
 
     /// Reads and checks a text that a person wrote.
@@ -97,7 +97,7 @@ impl Calling<'_> {
     }
 
     /// Has a plan written and kept; its id.
-    async fn written(&self, goal: &str) -> Result<Result<String, Told>, CommandError> {
+    async fn written(&self, goal: &str) -> Result<Result<String, CallOutcome>, CommandError> {
         let text = match self.asked(goal).await? {
             Ok(text) => text,
             Err(told) => return Ok(Err(told)),
@@ -115,7 +115,7 @@ impl Calling<'_> {
     }
 
     /// Has a plan written; its text.
-    async fn asked(&self, goal: &str) -> Result<Result<String, Told>, CommandError> {
+    async fn asked(&self, goal: &str) -> Result<Result<String, CallOutcome>, CommandError> {
         let desk = self.desk;
         let wanted = self.wanted(goal)?;
         let created = wanted
@@ -150,7 +150,7 @@ impl Calling<'_> {
         loaded: &LoadedPlan,
         plan: &CheckedPlan,
         is_approved: bool,
-    ) -> Result<Told, CommandError> {
+    ) -> Result<CallOutcome, CommandError> {
         let run = random_id();
         self.desk.shown.line(&headline(id, plan, &run));
         let summary = self.desk.run(&run, loaded, plan, is_approved).await?;
@@ -158,9 +158,9 @@ impl Calling<'_> {
     }
 
     /// What a run came to, as the model is told.
-    pub(super) fn came_of(&self, id: &str, summary: &RunSummary) -> Told {
+    pub(super) fn came_of(&self, id: &str, summary: &RunSummary) -> CallOutcome {
         let most = self.desk.arguments.bounds.result;
-        Told {
+        CallOutcome {
             text: outcome(id, summary, most, self.desk.keeps()).to_json(),
             is_good: summary.status == RunStatus::Succeeded,
         }
@@ -183,14 +183,14 @@ impl Calling<'_> {
     }
 
     /// A plan as the model is shown it.
-    pub(super) fn described(&self, id: &str) -> Told {
+    pub(super) fn described(&self, id: &str) -> CallOutcome {
         let text = self.plan(id).map(|kept| kept.text).unwrap_or_default();
         let plan = self.desk.read(id, &text, Some(Native.name())).plan;
         let plan = plan.unwrap_or_default();
         self.desk
             .shown
             .line(&format!("  {id}: {} steps, not run", plan.steps.len()));
-        Told {
+        CallOutcome {
             text: steps(id, &plan).to_json(),
             is_good: true,
         }
@@ -204,9 +204,9 @@ pub(super) fn headline(id: &str, plan: &CheckedPlan, run: &str) -> String {
 }
 
 /// Why there is no plan, as the model is told.
-pub(super) fn without_plan(created: &Created) -> Told {
+pub(super) fn without_plan(created: &PlanResponse) -> CallOutcome {
     let findings = created.attempts.last();
-    Told::bad(match (&created.failure, &created.declined, findings) {
+    CallOutcome::bad(match (&created.failure, &created.declined, findings) {
         (Some(error), ..) if error.said.is_empty() => error.to_string(),
         (Some(error), ..) => format!("{error}; it said: {}", error.said),
         (None, Some(declined), _) => format!("no plan was written: the model {declined}"),

@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use planwright::engine::MemoryJournal;
 
-use planwright::planner::create::Attempt;
-use planwright::planner::stream::{Streamed, Told as Happened};
+use planwright::planner::create::PlanAttempt;
+use planwright::planner::stream::{StreamEvent, StreamOutcome};
 use planwright::service::{EventObserver, ObservedRun};
 
-use super::calls::{Calling, Told};
+use super::calls::{CallOutcome, Calling};
 use super::plans::{headline, without_plan};
 use crate::approvals::Subject;
 use crate::args::RunFormat;
@@ -21,7 +21,7 @@ use planwright::service::random_id;
 
 impl Calling<'_> {
     /// Has a plan written for `goal`, and runs it meanwhile.
-    pub(super) async fn stream(&self, goal: &str) -> Result<Told, CommandError> {
+    pub(super) async fn stream(&self, goal: &str) -> Result<CallOutcome, CommandError> {
         let desk = self.desk;
         let run = random_id();
         let mut options = desk.options(outside::all(desk.config));
@@ -69,7 +69,7 @@ impl Calling<'_> {
             is_announced: false,
             id: None,
         };
-        let mut listener = |happened: Happened<'_>| hearing.hear(happened);
+        let mut listener = |event: StreamEvent<'_>| hearing.hear(event);
         let ahead = RunAhead {
             engine: &engine,
             run: &run,
@@ -81,10 +81,10 @@ impl Calling<'_> {
             .run(desk.model.as_ref(), &desk.arguments.planning, ahead)
             .await;
         let id = hearing.end();
-        let Streamed {
+        let StreamOutcome {
             created,
             summary,
-            unkept,
+            journal_error,
             ..
         } = streamed;
         *self.usage.lock().unwrap_or_else(PoisonError::into_inner) += created.usage;
@@ -92,7 +92,7 @@ impl Calling<'_> {
             Some(_) => told::end(&created, desk.model.name(), desk.printer),
             None => told::tell(&created, desk.model.name(), desk.printer),
         }
-        if let Some(error) = unkept {
+        if let Some(error) = journal_error {
             return Err(keeper.fault(&error));
         }
         Ok(match (id, summary, &created.plan) {
@@ -124,18 +124,18 @@ struct Hearing<'a> {
     /// Until the plan is there.
     waiting: Option<told::Waiting>,
     /// The model's answers so far.
-    attempts: Vec<Attempt>,
+    attempts: Vec<PlanAttempt>,
     is_announced: bool,
     /// The plan's id, once it is there.
     id: Option<String>,
 }
 
 impl Hearing<'_> {
-    fn hear(&mut self, happened: Happened<'_>) {
+    fn hear(&mut self, event: StreamEvent<'_>) {
         let desk = self.calling.desk;
-        match happened {
-            Happened::Attempt(attempt) => self.attempts.push(attempt.clone()),
-            Happened::Launched(_) if !self.is_announced => {
+        match event {
+            StreamEvent::PlanAttempt(attempt) => self.attempts.push(attempt.clone()),
+            StreamEvent::RunStarted(_) if !self.is_announced => {
                 self.is_announced = true;
                 let run = keeping::short(self.run);
                 self.talk(|| {
@@ -143,8 +143,8 @@ impl Hearing<'_> {
                         .line(&format!("  a plan that is still being written, run {run}"));
                 });
             }
-            Happened::Grown(plan) => self.lines.grow(&plan.checked),
-            Happened::Planned(plan) => {
+            StreamEvent::PlanGrew(plan) => self.lines.grow(&plan.checked),
+            StreamEvent::Planned(plan) => {
                 self.lines.grow(&plan.checked);
                 if let Some(waiting) = self.waiting.take() {
                     waiting.end();
@@ -158,14 +158,14 @@ impl Hearing<'_> {
                 }
                 self.id = Some(id);
             }
-            Happened::Run(event) => {
+            StreamEvent::Run(event) => {
                 for observer in &mut self.observers {
                     observer(event);
                 }
                 desk.shown.run(self.run, event);
                 self.talk(|| self.lines.event(event));
             }
-            Happened::Abandoned(summary) => {
+            StreamEvent::Abandoned(summary) => {
                 self.lines.begin_again();
                 self.observers = (self.observe)();
                 if let Some(line) = in_vain(summary) {

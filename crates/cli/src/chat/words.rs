@@ -1,7 +1,7 @@
 //! What the model says, word by word where a person reads it.
 
 use futures::StreamExt;
-use planwright::planner::model::{Delivery, ModelError, ModelRequest, Piece, Reply};
+use planwright::planner::model::{Delivery, ModelError, ModelRequest, Reply, ReplyChunk};
 use planwright::terminal_text;
 
 use super::context::ChatContext;
@@ -30,11 +30,11 @@ pub(super) async fn ask(desk: &ChatContext<'_>, mut request: ModelRequest) -> Sa
     let mut pieces = desk.model.ask(request);
     let reply = loop {
         match pieces.next().await {
-            Some(Ok(Piece::Text(text))) if is_live => words.show(&text),
-            Some(Ok(Piece::Text(_))) => {}
-            Some(Ok(Piece::Done(reply))) => break Ok(reply),
+            Some(Ok(ReplyChunk::Text(text))) if is_live => words.show(&text),
+            Some(Ok(ReplyChunk::Text(_))) => {}
+            Some(Ok(ReplyChunk::Done(reply))) => break Ok(reply),
             Some(Err(error)) => break Err(error),
-            None => break Err(ModelError::broken_off(name)),
+            None => break Err(ModelError::interrupted(name)),
         }
     };
     Said {

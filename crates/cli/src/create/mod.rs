@@ -15,12 +15,14 @@ use planwright::engine::run::estimate;
 use planwright::engine::schedule::Limits;
 use planwright::engine::{Durations, Engine};
 use planwright::format::CreatedV1;
-use planwright::planner::create::{CreateSettings, Created, Creation, Origin, create};
+use planwright::planner::create::{CreateSettings, PlanOrigin, PlanRequest, PlanResponse, create};
 use planwright::planner::dates::{Now, find};
 use planwright::planner::document;
 use planwright::planner::model::Model;
-use planwright::planner::prompt::{Memory, Moment, Notation, Task, TimePhrase};
-use planwright::planner::stream::{Keeper, Streamed, Streaming, Told, stream};
+use planwright::planner::prompt::{Memory, PlanDialect, PlanTask, TimeContext, TimePhrase};
+use planwright::planner::stream::{
+    EarlyRunStorage, StreamEvent, StreamOutcome, StreamRequest, stream,
+};
 
 use super::args::{CreateArguments, Format, PlanningArguments, RunFormat, StoreArguments};
 use super::error::CommandError;
@@ -137,7 +139,7 @@ pub(crate) fn durations(
 }
 
 /// How a command ends for which this came of the plan.
-pub(crate) fn exit(created: &Created) -> Exit {
+pub(crate) fn exit(created: &PlanResponse) -> Exit {
     match (&created.plan, &created.failure) {
         (Some(_), _) => Exit::Success,
         (None, Some(_)) => Exit::Failed,
@@ -159,8 +161,8 @@ fn cached(wanted: &Wanted<'_>, model: &str) -> Result<Option<String>, CommandErr
 }
 
 /// In what the model writes: as the arguments say, else as the configuration does.
-fn notation(known: &Known, config: &Config) -> Notation {
-    let configured = || Notation::named(config.model().notation?.as_str());
+fn notation(known: &Known, config: &Config) -> PlanDialect {
+    let configured = || PlanDialect::named(config.model().notation?.as_str());
     known.notation.or_else(configured).unwrap_or_default()
 }
 
@@ -170,7 +172,7 @@ pub(crate) struct Known {
     now: Now,
     memory: Option<Memory>,
     state: Option<Value>,
-    notation: Option<Notation>,
+    notation: Option<PlanDialect>,
 }
 
 impl Known {
@@ -203,7 +205,7 @@ impl Known {
             now: dates::now(&arguments.moment)?,
             memory,
             state,
-            notation: arguments.notation.map(Notation::from),
+            notation: arguments.notation.map(PlanDialect::from),
         })
     }
 }
@@ -240,8 +242,8 @@ impl Day {
         }
     }
 
-    pub(crate) fn moment(&self) -> Moment<'_> {
-        Moment {
+    pub(crate) fn moment(&self) -> TimeContext<'_> {
+        TimeContext {
             today: &self.today,
             times: &self.times,
         }
@@ -259,8 +261,8 @@ pub(crate) struct RunAhead<'a> {
     pub(crate) engine: &'a Engine,
     /// The run's id.
     pub(crate) run: &'a str,
-    pub(crate) keeper: &'a dyn Keeper,
-    pub(crate) listener: &'a mut (dyn FnMut(Told<'_>) + Send),
+    pub(crate) keeper: &'a dyn EarlyRunStorage,
+    pub(crate) listener: &'a mut (dyn FnMut(StreamEvent<'_>) + Send),
 }
 
 /// A plan that is wanted, and all that it is written from.
@@ -271,7 +273,7 @@ pub(crate) struct Wanted<'a> {
     catalog: &'a Catalog,
     durations: Durations,
     known: &'a Known,
-    notation: Notation,
+    notation: PlanDialect,
     library: Library,
     policy: Policy,
     given: Object,
@@ -301,7 +303,11 @@ impl<'a> Wanted<'a> {
     }
 
     /// Asks for it.
-    pub(crate) async fn ask(&self, model: &dyn Model, arguments: &PlanningArguments) -> Created {
+    pub(crate) async fn ask(
+        &self,
+        model: &dyn Model,
+        arguments: &PlanningArguments,
+    ) -> PlanResponse {
         let waiting = told::Waiting::new(&format!("{} writes a plan", model.name()));
         let estimate = |plan: &CheckedPlan| Some(self.estimate(plan));
         let settings = self.settings(arguments);
@@ -316,10 +322,10 @@ impl<'a> Wanted<'a> {
         model: &dyn Model,
         arguments: &PlanningArguments,
         ahead: RunAhead<'_>,
-    ) -> Streamed {
+    ) -> StreamOutcome {
         let estimate = |plan: &CheckedPlan| Some(self.estimate(plan));
         let settings = self.settings(arguments);
-        let streaming = Streaming {
+        let streaming = StreamRequest {
             creation: self.creation(model, &settings, &estimate),
             engine: ahead.engine,
             run: ahead.run.into(),
@@ -342,12 +348,12 @@ impl<'a> Wanted<'a> {
         model: &'c dyn Model,
         settings: &'c CreateSettings,
         estimate: &'c (dyn Fn(&CheckedPlan) -> Option<Duration> + Sync),
-    ) -> Creation<'c> {
-        Creation {
+    ) -> PlanRequest<'c> {
+        PlanRequest {
             model,
             task: self.task(),
             check: self.context(),
-            origin: Origin {
+            origin: PlanOrigin {
                 timestamp: &self.timestamp,
                 estimate,
             },
@@ -355,8 +361,8 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    fn task(&self) -> Task<'_> {
-        Task {
+    fn task(&self) -> PlanTask<'_> {
+        PlanTask {
             goal: self.goal,
             moment: self.day.moment(),
             catalog: self.catalog,

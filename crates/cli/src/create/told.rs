@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use planwright::planner::create::{Attempt, Created, Repair};
+use planwright::planner::create::{PlanAttempt, PlanRepair, PlanResponse};
 use planwright::planner::model::{ModelError, Usage};
 use planwright::terminal_text;
 
@@ -37,13 +37,13 @@ impl Waiting {
 }
 
 /// Tells how it went: what was mended, what was wrong, why there is no plan.
-pub(crate) fn tell(created: &Created, model: &str, printer: Printer) {
+pub(crate) fn tell(created: &PlanResponse, model: &str, printer: Printer) {
     attempts(&created.attempts, printer);
     end(created, model, printer);
 }
 
 /// Tells what was mended in the answers so far, and what was wrong.
-pub(crate) fn attempts(attempts: &[Attempt], printer: Printer) {
+pub(crate) fn attempts(attempts: &[PlanAttempt], printer: Printer) {
     let last = attempts.len();
     for (index, attempt) in attempts.iter().enumerate() {
         let is_last = index + 1 == last;
@@ -64,7 +64,7 @@ pub(crate) fn attempts(attempts: &[Attempt], printer: Printer) {
 }
 
 /// Tells why there is no plan.
-pub(crate) fn end(created: &Created, model: &str, printer: Printer) {
+pub(crate) fn end(created: &PlanResponse, model: &str, printer: Printer) {
     if let Some(error) = &created.failure {
         let last = created.attempts.last();
         let is_told = last.is_some_and(|last| !last.holds_plan && last.words() == &*error.said);
@@ -102,13 +102,13 @@ pub(crate) fn usage(usage: Usage, printer: Printer) {
     }
 }
 
-fn findings(attempt: &Attempt, printer: Printer) {
+fn findings(attempt: &PlanAttempt, printer: Printer) {
     for finding in &attempt.diagnostics {
         printer.quote(&format!("  {finding}"));
     }
 }
 
-fn mended(repair: &Repair) -> String {
+fn mended(repair: &PlanRepair) -> String {
     format!(
         "  mended at {}: `{}` is `{}`",
         repair.pointer, repair.before, repair.after

@@ -240,6 +240,6 @@ fn a_long_line_costs_no_more_than_its_length() {
 fn findings_that_are_not_told_are_counted_as_more() {
     let mut findings = findings();
     assert_eq!(count_line(&findings), "2 errors, 2 warnings");
-    findings.tell_untold(7);
+    findings.note_omitted(7);
     assert_eq!(count_line(&findings), "more than 2 errors, 2 warnings");
 }

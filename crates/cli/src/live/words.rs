@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 use planwright::core::Value;
 use planwright::engine::ToolError;
-use planwright::engine::run::{Because, SkipReason};
+use planwright::engine::run::{SkipKind, SkipReason};
 use planwright::terminal_text;
 pub(crate) use planwright::terminal_text::time;
 
@@ -30,10 +30,10 @@ pub(crate) fn counted(count: impl TryInto<u64>, what: &str) -> String {
 pub(crate) fn reason(reason: &SkipReason) -> String {
     let of = terminal_text::one_line(&reason.of);
     match reason.because {
-        Because::Step => format!("`{of}` gave no output"),
-        Because::Branch => format!("nothing filled `{of}`"),
-        Because::Condition => "its condition is false".to_owned(),
-        Because::Stopped => format!("stopped after `{of}` failed"),
+        SkipKind::Step => format!("`{of}` gave no output"),
+        SkipKind::Branch => format!("nothing filled `{of}`"),
+        SkipKind::Condition => "its condition is false".to_owned(),
+        SkipKind::Stopped => format!("stopped after `{of}` failed"),
         _ => format!("because of `{of}`"),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use planwright::core::check::{CheckContext, CheckedPlan, Library, Limits, Policy, Release, check};
-use planwright::core::plan::Outside;
+use planwright::core::plan::ExternalValue;
 use planwright::core::plan::{Action, PlanTarget};
 use planwright::core::{Catalog, Code, Diagnostic, Diagnostics, Object, Plan, Tool, Value};
 use planwright::dialects::{ParseResult, ReadOptions, dialect, document, parse};
@@ -164,9 +164,9 @@ impl Subject {
                 .map(|tool| tool.as_text().unwrap());
             policy = policy.release(Release {
                 what: if what == "env" {
-                    Outside::Environment
+                    ExternalValue::Environment
                 } else {
-                    Outside::Secrets
+                    ExternalValue::Secrets
                 },
                 name: name.into(),
                 tools: vec![tools.collect()],

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use planwright_testkit::model_server::{Answered, ModelServer};
+use planwright_testkit::model_server::{ModelServer, ScriptedResponse};
 use serde_json::{Value, json};
 
 use crate::program::{planwright, stderr, stdout};
@@ -24,7 +24,7 @@ fn server() -> ModelServer {
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100},
     });
-    ModelServer::start(vec![Answered::json(200, &answer)])
+    ModelServer::start(vec![ScriptedResponse::json(200, &answer)])
 }
 
 fn folder(config: &str) -> tempfile::TempDir {
@@ -258,7 +258,7 @@ fn what_is_missing_is_said() {
 
 #[test]
 fn failures_of_a_provider_are_told() {
-    let refusal = Answered::json(
+    let refusal = ScriptedResponse::json(
         401,
         &json!({"error": {"message": format!("no such key: {KEY}")}}),
     );

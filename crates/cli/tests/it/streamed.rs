@@ -14,12 +14,12 @@ use planwright::engine::options::RunOptions;
 use planwright::engine::{Engine, RunEvent, RunStatus, RunSummary};
 use planwright::format::ToolSourcesV1;
 use planwright::loaded_plan::LoadedPlan;
-use planwright::planner::create::{CreateSettings, Creation, Origin};
-use planwright::planner::model::Replay;
-use planwright::planner::prompt::{Moment, Task};
-use planwright::planner::stream::{Streamed, Streaming, Told, stream};
+use planwright::planner::create::{CreateSettings, PlanOrigin, PlanRequest};
+use planwright::planner::model::ScriptedModel;
+use planwright::planner::prompt::{PlanTask, TimeContext};
+use planwright::planner::stream::{StreamEvent, StreamOutcome, StreamRequest, stream};
 use planwright::stored::{StoredRun, StreamedRunStore};
-use planwright_store::{Holder, Store};
+use planwright_store::{LeaseHolder, Store};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -66,7 +66,7 @@ impl Place {
     }
 
     /// Streams a model's answers, until they have run or a call of `until` is sent.
-    async fn stream(&self, answers: &[&str], until: Option<&str>) -> Option<Streamed> {
+    async fn stream(&self, answers: &[&str], until: Option<&str>) -> Option<StreamOutcome> {
         let script = planwright::Value::from_json(&fs::read_to_string(self.tools_file()).unwrap());
         let simulated = Simulated::from_script(&script.unwrap()).unwrap();
         let catalog: Catalog = simulated.tools().cloned().collect();
@@ -74,11 +74,11 @@ impl Place {
             .iter()
             .map(|text| json!({"text": text, "tokens_per_second": 500}))
             .collect();
-        let model = Replay::read("replay", &json!(answers).to_string()).unwrap();
+        let model = ScriptedModel::read("replay", &json!(answers).to_string()).unwrap();
         let settings = CreateSettings::default();
         let options = RunOptions::default();
         let store = self.store();
-        let holder = Holder::this_process("here", SystemTime::UNIX_EPOCH);
+        let holder = LeaseHolder::this_process("here", SystemTime::UNIX_EPOCH);
         let text = |path: &Path| path.to_str().unwrap().to_owned();
         let keeper = StreamedRunStore {
             store: &store,
@@ -99,20 +99,20 @@ impl Place {
         };
         let engine = Engine::new(simulated).with_options(options.clone());
         let sent = Notify::new();
-        let mut listener = |told: Told<'_>| {
-            if let Told::Run(event) = told
+        let mut listener = |told: StreamEvent<'_>| {
+            if let StreamEvent::Run(event) = told
                 && let RunEvent::AttemptStarted { at, .. } = &event.event
                 && until.is_some_and(|until| at.step.as_str() == until)
             {
                 sent.notify_one();
             }
         };
-        let streaming = stream(Streaming {
-            creation: Creation {
+        let streaming = stream(StreamRequest {
+            creation: PlanRequest {
                 model: &model,
-                task: Task {
+                task: PlanTask {
                     goal: "tell",
-                    moment: Moment {
+                    moment: TimeContext {
                         today: "2025-10-12 (Sunday), UTC",
                         times: &[],
                     },
@@ -121,7 +121,7 @@ impl Place {
                     state: None,
                 },
                 check: CheckContext::new(&catalog),
-                origin: Origin {
+                origin: PlanOrigin {
                     timestamp: "2025-10-12T06:00:00.000Z",
                     estimate: &no_estimate,
                 },

@@ -98,7 +98,7 @@ impl Catalog {
         }
         let mut found = self.at(self.by_name.get(name));
         // A bare name that another server owns must not lead to this tool.
-        found.retain(|tool| self.servers.leave_free(name, &tool.server));
+        found.retain(|tool| self.servers.allows_bare_name(name, &tool.server));
         match found.as_slice() {
             [] => Lookup::Unknown,
             [tool] => Lookup::Found(Arc::clone(tool)),
@@ -111,12 +111,12 @@ impl Catalog {
         if self.leads_to(&tool.name, tool) {
             tool.name.to_string()
         } else {
-            self.certain_name(tool)
+            self.unambiguous_name(tool)
         }
     }
 
     /// Returns the name of `tool` that remains valid when servers are added: `server.tool`, if it finds the tool.
-    pub fn certain_name(&self, tool: &Tool) -> String {
+    pub fn unambiguous_name(&self, tool: &Tool) -> String {
         let qualified = tool.qualified_name();
         if self.leads_to(&qualified, tool) {
             return qualified;
@@ -132,7 +132,7 @@ impl Catalog {
     /// Describes each tool that cannot be called by the name that its server gives it, one clause each.
     pub fn collisions(&self) -> Vec<String> {
         let tools = self.tools().filter_map(|tool| {
-            let name = self.certain_name(tool);
+            let name = self.unambiguous_name(tool);
             let clause = |taken: &str, owner: &str| {
                 format!(
                     "the tool `{}` of the server `{}` is called `{name}`, since `{taken}` is a name of the server `{owner}`",
@@ -145,7 +145,7 @@ impl Catalog {
                 return Some(clause(&qualified, owner));
             }
             let owner = self.servers.owner(&tool.name)?;
-            (!self.servers.leave_free(&tool.name, &tool.server)).then(|| clause(&tool.name, owner))
+            (!self.servers.allows_bare_name(&tool.name, &tool.server)).then(|| clause(&tool.name, owner))
         });
         tools.collect()
     }
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(found(&dotted, "a.b.c"), "? a/b.c a.b/c");
         for (server, name) in [("a", "b.c"), ("a.b", "c")] {
             let tool = Tool::new(server, name);
-            let certain = dotted.certain_name(&tool);
+            let certain = dotted.unambiguous_name(&tool);
             assert_eq!(found(&dotted, &certain), format!("{server}/{name}"));
         }
         let underscored = catalog(&[], &[("a", "b__c"), ("a__b", "c")]);
@@ -304,7 +304,7 @@ mod tests {
     fn the_longer_server_keeps_its_names_while_it_is_not_there() {
         let dotted = catalog(&["a.b"], &[("a", "b.c")]);
         assert_eq!(found(&dotted, "a.b.c"), "? a/b.c");
-        assert_eq!(dotted.certain_name(&Tool::new("a", "b.c")), "a__b_c");
+        assert_eq!(dotted.unambiguous_name(&Tool::new("a", "b.c")), "a__b_c");
         let underscored = catalog(&["a__b"], &[("a", "b__c")]);
         assert_eq!(found(&underscored, "a__b__c"), "? a/b__c");
         assert_eq!(found(&underscored, "a.b__c"), "a/b__c");

@@ -64,7 +64,7 @@ impl ServerNames {
     }
 
     /// Returns true if no other server than `server` owns `name`, so that it can serve as a bare tool name.
-    pub fn leave_free(&self, name: &str, server: &str) -> bool {
+    pub fn allows_bare_name(&self, name: &str, server: &str) -> bool {
         self.claims(name).all(|(_, claimant)| **claimant == *server)
     }
 }

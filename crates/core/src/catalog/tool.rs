@@ -52,13 +52,13 @@ pub struct Hints {
 impl Hints {
     /// Returns true if the server does not say whether the tool destroys something. MCP treats such
     /// a tool as destructive.
-    pub fn leave_destruction_open(&self) -> bool {
+    pub fn is_destructive_by_default(&self) -> bool {
         // The destructive hint is meaningful only for tools that are not read-only.
         self.destructive.is_none() && self.read_only != Some(true)
     }
 
     /// Returns true if the server declares the tool destructive.
-    pub fn states_destructive(&self) -> bool {
+    pub fn is_stated_destructive(&self) -> bool {
         self.destructive == Some(true) && self.read_only != Some(true)
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::writers::{SlotWriters, slot_keys};
-use crate::plan::{Action, Approval, Outside, Read, SlotKind, Source};
+use crate::plan::{Action, Approval, ExternalValue, Read, SlotKind, Source};
 use crate::{Diagnostics, Hashing, Object, Plan, Step, StepId, Tool};
 
 /// A plan without errors, with the results of its check. Only [`check()`](crate::check()) creates one. Cloning is
@@ -70,7 +70,7 @@ pub struct CheckedStep {
     pub dependencies: Vec<Dependency>,
     /// The steps that must finish before this one is first evaluated, by position: all dependencies except those of
     /// later alternatives.
-    pub first_waits: Vec<u32>,
+    pub initial_dependencies: Vec<u32>,
 }
 
 /// A dependency: the step waits for another one.
@@ -138,12 +138,12 @@ impl CheckedPlan {
     }
 
     /// Returns the external values that the plan and its sub-plans read.
-    pub fn outside(&self) -> BTreeSet<(Outside, Arc<str>)> {
+    pub fn outside(&self) -> BTreeSet<(ExternalValue, Arc<str>)> {
         let mut names = BTreeSet::new();
         for (step, checked) in self.plan().steps.iter().zip(self.steps()) {
             step.args.each_reference(&mut |reference| {
                 for read in reference.reads() {
-                    if let Source::Outside(what, name) = &read.source {
+                    if let Source::ExternalValue(what, name) = &read.source {
                         names.insert((*what, Arc::clone(name)));
                     }
                 }
@@ -173,7 +173,7 @@ impl CheckedPlan {
         match &read.source {
             Source::Step(id) | Source::Result(id) => ids.get(id).copied().into_iter().collect(),
             Source::Slot(kind) => writers.overlapping(*kind, slot_keys(&read.path)).steps(),
-            Source::Item | Source::Index | Source::Last | Source::Outside(..) => Vec::new(),
+            Source::Item | Source::Index | Source::Last | Source::ExternalValue(..) => Vec::new(),
         }
     }
 
@@ -200,7 +200,7 @@ impl CheckedPlan {
     /// Returns true if the step at position `step` may start before the rest of its plan is known. Its tool must be
     /// read-only according to a trusted server, it must need no approval, it must read no secrets and no external
     /// values, and no later step may be able to write what it reads. The caller checks its dependencies.
-    pub fn may_start_early(&self, step: usize) -> bool {
+    pub fn can_start_speculatively(&self, step: usize) -> bool {
         let plan = self.plan();
         let (Some(written), Some(checked)) = (plan.steps.get(step), self.steps().get(step)) else {
             return false;
@@ -212,7 +212,7 @@ impl CheckedPlan {
                 // A shared slot may still be written by a later step of the caller.
                 call.scopes.is_empty()
                     && checked.plan.as_ref().is_some_and(|inner| {
-                        (0..inner.steps().len()).all(|step| inner.may_start_early(step))
+                        (0..inner.steps().len()).all(|step| inner.can_start_speculatively(step))
                     })
             }
         };
@@ -234,7 +234,7 @@ impl CheckedPlan {
 
     fn is_known(&self, read: &Read) -> bool {
         match &read.source {
-            Source::Outside(..) => false,
+            Source::ExternalValue(..) => false,
             // A secret must not leave before the whole plan is known.
             Source::Slot(SlotKind::Inputs | SlotKind::Vars) if self.has_secrets() => false,
             // A slot without a writer so far may get one in the rest of the plan.

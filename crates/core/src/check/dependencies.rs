@@ -141,7 +141,7 @@ impl DependencyFinder<'_> {
                     }
                 }
             }
-            Source::Item | Source::Index | Source::Last | Source::Outside(..) => {}
+            Source::Item | Source::Index | Source::Last | Source::ExternalValue(..) => {}
         }
     }
 

@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 
 use super::checked_plan::CheckedPlan;
 use crate::plan::{
-    Action, Alternative, Approval, Company, Form, Idempotency, InputKind, Method, Missing, Mode,
-    Node, NodeKind, OnError, OnFailure, Ordering, Output, Path, PlanTarget, Read, Reference,
+    Action, Alternative, Approval, Concurrency, Form, Idempotency, InputKind, Method, Missing,
+    Mode, Node, NodeKind, OnError, OnFailure, Ordering, Output, Path, PlanTarget, Read, Reference,
     Segment, Sharing, SlotPath, Source, Targets, TextPart,
 };
 use crate::{Plan, Step, Value};
@@ -223,8 +223,8 @@ impl DigestWriter {
             Idempotency::Idempotent => 1,
         });
         self.tag(match step.company {
-            Company::Any => 0,
-            Company::Alone => 1,
+            Concurrency::Any => 0,
+            Concurrency::Alone => 1,
         });
         self.optional(step.instance.as_ref(), Self::shared_word);
     }
@@ -318,7 +318,7 @@ impl DigestWriter {
             Source::Item => self.tag(3),
             Source::Index => self.tag(4),
             Source::Last => self.tag(5),
-            Source::Outside(what, name) => {
+            Source::ExternalValue(what, name) => {
                 self.tag(6);
                 self.word(what.as_str());
                 self.word(name);

@@ -208,7 +208,7 @@ fn checked_steps(
             tool,
             plan,
             dependencies: step.all,
-            first_waits: step.initial,
+            initial_dependencies: step.initial,
         })
         .collect()
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::plan::Outside;
+use crate::plan::ExternalValue;
 use crate::{Tool, ToolPattern};
 
 /// Maximum number of patterns of a list that a message names.
@@ -71,7 +71,7 @@ impl Policy {
     /// Allows any tool to receive any external value. Meant for plans that are only inspected, or run without such
     /// values.
     #[must_use]
-    pub fn release_anything(mut self) -> Self {
+    pub fn allow_all_releases(mut self) -> Self {
         self.releases = Releases::Anything;
         self
     }
@@ -148,7 +148,7 @@ impl Default for Releases {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
     /// The kind of value.
-    pub what: Outside,
+    pub what: ExternalValue,
     /// The name of the value.
     pub name: Arc<str>,
     /// The lists of tools that may receive it. A tool must be on each list; without any list, no tool may.
@@ -252,7 +252,7 @@ impl AllowList {
 
 impl Releases {
     /// Explains how to allow the tool to receive the value. Returns `None` if it may.
-    pub(super) fn objection(&self, what: Outside, name: &str, tool: &Tool) -> Option<String> {
+    pub(super) fn objection(&self, what: ExternalValue, name: &str, tool: &Tool) -> Option<String> {
         let Self::Listed(all) = self else {
             return None;
         };
@@ -276,10 +276,10 @@ impl Releases {
             return None;
         }
         Some(match what {
-            Outside::Environment => format!(
+            ExternalValue::Environment => format!(
                 "if it may have it, write `{name} = [\"{full_name}\"]` below `[env]` in your own planwright.toml"
             ),
-            Outside::Secrets => format!(
+            ExternalValue::Secrets => format!(
                 "if it may have it, write `[secrets.{name}]` with `tools = [\"{full_name}\"]` and `env = \"VARIABLE\"` or \
                  `file = \"PATH\"` in your own planwright.toml"
             ),

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use crate::diagnostic::Tally;
+use crate::diagnostic::DiagnosticCounter;
 use crate::{Code, Diagnostic, Diagnostics, Place, PointerSegment, Severity, Sources};
 
 /// Maximum number of name comparisons for suggestions, so that they never cost more than the check itself.
@@ -73,8 +73,8 @@ impl<'a> Reporter<'a> {
 
     /// Counts a diagnostic and returns true if the limit is reached, so that the caller can skip formatting. Otherwise
     /// counts nothing.
-    pub(super) fn only_counts(&mut self, severity: Severity) -> bool {
-        self.found.tally.only_counts(severity)
+    pub(super) fn count_if_full(&mut self, severity: Severity) -> bool {
+        self.found.tally.count_if_full(severity)
     }
 
     pub(super) fn add_all(&mut self, found: DiagnosticBatch) {
@@ -170,7 +170,7 @@ impl<'a> Reporter<'a> {
 #[derive(Default)]
 pub(super) struct DiagnosticBatch {
     shown: Diagnostics,
-    tally: Tally,
+    tally: DiagnosticCounter,
 }
 
 impl DiagnosticBatch {
@@ -193,7 +193,7 @@ impl DiagnosticBatch {
 
     /// Returns the diagnostics; the last one mentions the number of omitted ones.
     pub(super) fn finish(mut self) -> Diagnostics {
-        self.tally.tell_rest(&mut self.shown);
+        self.tally.note_rest_omitted(&mut self.shown);
         self.shown
     }
 }

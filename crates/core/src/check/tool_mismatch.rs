@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::checked_plan::CheckedPlan;
 use super::context::CheckContext;
-use crate::plan::{Outside, Source};
+use crate::plan::{ExternalValue, Source};
 use crate::{Catalog, Tool};
 
 /// A tool that differs between the check and the run.
@@ -84,12 +84,12 @@ impl Comparison {
 }
 
 /// Returns the external values that a step gives to its tool.
-fn given_from_outside(step: &crate::Step) -> Vec<(Outside, Arc<str>)> {
+fn given_from_outside(step: &crate::Step) -> Vec<(ExternalValue, Arc<str>)> {
     let mut names = Vec::new();
     for node in step.argument_nodes() {
         node.each_reference(&mut |reference| {
             for read in reference.reads() {
-                if let Source::Outside(what, name) = &read.source {
+                if let Source::ExternalValue(what, name) = &read.source {
                     names.push((*what, Arc::clone(name)));
                 }
             }

@@ -13,7 +13,7 @@ use crate::plan::{
     Action, Alternative, Form, Method, Missing, Node, NodeKind, OnError, Output, Read, Reference,
     Segment, SlotKind, Source, Targets,
 };
-use crate::schema::{Additional, ListType, ObjectType, Property, Reach, Type};
+use crate::schema::{Additional, ListType, ObjectType, PathLookup, Property, Type};
 use crate::{Hashing, Plan, Step};
 
 /// Maximum number of steps without a tool that inference follows in a row.
@@ -40,7 +40,7 @@ pub(super) struct TypeInference<'a> {
     items: RefCell<Vec<Option<Type>>>,
     depth: Cell<usize>,
     /// The lookups in slots with many writers.
-    slots: RefCell<HashMap<(SlotKind, Vec<Segment>), Reach, Hashing>>,
+    slots: RefCell<HashMap<(SlotKind, Vec<Segment>), PathLookup, Hashing>>,
     visits_left: Cell<usize>,
     /// The step whose `for_each` list is being inferred. The list cannot refer to its own items.
     inferring_list: Cell<Option<u32>>,
@@ -50,7 +50,7 @@ pub(super) struct TypeInference<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ReadTarget {
     /// The lookup of the path in the inferred type.
-    Path(Reach),
+    Path(PathLookup),
     /// A slot that is never filled.
     EmptySlot,
 }
@@ -157,7 +157,7 @@ impl<'a> TypeInference<'a> {
             Source::Item => self.item_type(step),
             Source::Index => Type::Integer,
             Source::Last => Type::Any,
-            Source::Outside(..) => Type::Text,
+            Source::ExternalValue(..) => Type::Text,
         };
         ReadTarget::Path(full_writers.at(&read.path))
     }
@@ -183,7 +183,7 @@ impl<'a> TypeInference<'a> {
         let list = self.node_type(&for_each.over, Some(index));
         self.inferring_list.set(before);
         let shape = match list.at(&[Segment::Each]) {
-            Reach::Found(Type::List(list)) => match list.any_item() {
+            PathLookup::Found(Type::List(list)) => match list.any_item() {
                 Type::Never => Type::Any,
                 item => item,
             },
@@ -200,16 +200,16 @@ impl<'a> TypeInference<'a> {
             Missing::NullInItems => read.path.contains(&Segment::Each),
         };
         match self.resolve_read(read, step) {
-            ReadTarget::Path(Reach::Found(_))
+            ReadTarget::Path(PathLookup::Found(_))
                 // Any item may be `null` then, which the type of the list does not say.
                 if lenient && read.path.contains(&Segment::Each) =>
             {
                 Type::Any
             }
-            ReadTarget::Path(Reach::Found(found)) if lenient => {
+            ReadTarget::Path(PathLookup::Found(found)) if lenient => {
                 Type::union([found, Type::Null])
             }
-            ReadTarget::Path(Reach::Found(found)) => found,
+            ReadTarget::Path(PathLookup::Found(found)) => found,
             _ => Type::Any,
         }
     }
@@ -266,14 +266,14 @@ impl<'a> TypeInference<'a> {
 
     fn look_up_slot(&self, kind: SlotKind, path: &[Segment]) -> ReadTarget {
         let Some((Segment::Key(name), rest)) = path.split_first() else {
-            return ReadTarget::Path(Reach::Unknown);
+            return ReadTarget::Path(PathLookup::Unknown);
         };
         let overlap = self.resolved.writers.overlapping(kind, slot_keys(path));
         match (overlap.is_empty(), self.initial.slot_type(kind, name)) {
             (true, None) => ReadTarget::EmptySlot,
             (true, Some(shape)) => ReadTarget::Path(shape.at(rest).shifted(1)),
             // The read may see the initial value or a written one.
-            (false, Some(_)) => ReadTarget::Path(Reach::Unknown),
+            (false, Some(_)) => ReadTarget::Path(PathLookup::Unknown),
             (false, None) if overlap.max_count() <= MAX_UNCACHED_WRITERS => {
                 ReadTarget::Path(self.look_up_writers(&overlap, path))
             }
@@ -287,13 +287,13 @@ impl<'a> TypeInference<'a> {
         overlap: &OverlappingWriters<'_>,
         kind: SlotKind,
         path: &[Segment],
-    ) -> Reach {
+    ) -> PathLookup {
         let key = (kind, path.to_vec());
         if let Some(known) = self.slots.borrow().get(&key) {
             return known.clone();
         }
         let Some(left) = self.visits_left.get().checked_sub(overlap.max_count()) else {
-            return Reach::Unknown;
+            return PathLookup::Unknown;
         };
         self.visits_left.set(left);
         let reach = self.look_up_writers(overlap, path);
@@ -305,7 +305,7 @@ impl<'a> TypeInference<'a> {
     }
 
     /// Looks up `path` in the outputs that its writers write.
-    fn look_up_writers(&self, overlap: &OverlappingWriters<'_>, path: &[Segment]) -> Reach {
+    fn look_up_writers(&self, overlap: &OverlappingWriters<'_>, path: &[Segment]) -> PathLookup {
         let mut full_writers = overlap.full_writers();
         full_writers.retain(|(step, target, _)| self.is_set(*step, *target));
         full_writers.dedup_by_key(|(step, ..)| *step);
@@ -316,9 +316,9 @@ impl<'a> TypeInference<'a> {
         };
         let mut writers = overlap.lists().flat_map(|(_, steps)| steps);
         if !writers.all(is_complete) {
-            return Reach::Unknown;
+            return PathLookup::Unknown;
         }
-        Reach::any_of(full_writers.iter().map(|(step, _, keys)| {
+        PathLookup::any_of(full_writers.iter().map(|(step, _, keys)| {
             let rest = path.get(*keys..).unwrap_or_default();
             self.output_type(*step).at(rest).shifted(*keys)
         }))

@@ -2,17 +2,17 @@
 
 use super::{Diagnostics, Severity};
 
-/// Counts diagnostics and decides which are shown: the first [`MOST`](Tally::MOST) of each severity. A hostile plan may
+/// Counts diagnostics and decides which are shown: the first [`MAX_SHOWN`](DiagnosticCounter::MAX_SHOWN) of each severity. A hostile plan may
 /// cause as many diagnostics as it has characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct DiagnosticCounter {
     errors: usize,
     warnings: usize,
 }
 
-impl Tally {
+impl DiagnosticCounter {
     /// Maximum number of errors, and of warnings, that are shown.
-    pub const MOST: usize = 1_000;
+    pub const MAX_SHOWN: usize = 1_000;
 
     /// Counts one more diagnostic and returns true if it is to be shown.
     #[must_use = "a diagnostic beyond the limit need not be stored"]
@@ -25,7 +25,7 @@ impl Tally {
     /// Counts a diagnostic and returns true if the [limit is reached](Self::is_full), so that callers can skip
     /// formatting. Otherwise counts nothing and returns false.
     #[must_use = "a diagnostic that was not counted is still to be reported"]
-    pub fn only_counts(&mut self, severity: Severity) -> bool {
+    pub fn count_if_full(&mut self, severity: Severity) -> bool {
         self.is_full(severity) && !self.count(severity)
     }
 
@@ -35,13 +35,13 @@ impl Tally {
             Severity::Error => self.errors,
             Severity::Warning => self.warnings,
         };
-        counted >= Self::MOST
+        counted >= Self::MAX_SHOWN
     }
 
     /// Adds the diagnostics of `other` beyond its limit.
     pub fn add_omitted(&mut self, other: Self) {
-        self.errors += other.errors.saturating_sub(Self::MOST);
-        self.warnings += other.warnings.saturating_sub(Self::MOST);
+        self.errors += other.errors.saturating_sub(Self::MAX_SHOWN);
+        self.warnings += other.warnings.saturating_sub(Self::MAX_SHOWN);
     }
 
     /// Returns true if an error was counted.
@@ -55,11 +55,11 @@ impl Tally {
     }
 
     /// Adds the number of omitted diagnostics to the last of those in `shown`.
-    pub fn tell_rest(&self, shown: &mut Diagnostics) {
+    pub fn note_rest_omitted(&self, shown: &mut Diagnostics) {
         let mut untold = Self::default();
         untold.add_omitted(*self);
         if untold.total() > 0 {
-            shown.tell_untold(untold.total());
+            shown.note_omitted(untold.total());
         }
     }
 
@@ -73,13 +73,13 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use super::{Diagnostics, Severity, Tally};
+    use super::{DiagnosticCounter, Diagnostics, Severity};
     use crate::{Code, Diagnostic};
 
-    fn tally(errors: usize, warnings: usize) -> (Tally, usize) {
+    fn tally(errors: usize, warnings: usize) -> (DiagnosticCounter, usize) {
         let severities = std::iter::repeat_n(Severity::Error, errors)
             .chain(std::iter::repeat_n(Severity::Warning, warnings));
-        let mut tally = Tally::default();
+        let mut tally = DiagnosticCounter::default();
         let shown = severities.filter(|severity| tally.count(*severity)).count();
         (tally, shown)
     }
@@ -91,10 +91,10 @@ mod tests {
         assert_eq!(tally.has_errors(), errors > 0);
         let only = Diagnostic::warning(Code::UnknownTool, "`a` is unknown");
         let mut diagnostics: Diagnostics = [only].into_iter().collect();
-        tally.tell_rest(&mut diagnostics);
+        tally.note_rest_omitted(&mut diagnostics);
         let help = diagnostics.iter().next().and_then(|it| it.help.as_deref());
         assert_eq!(help, rest);
-        assert_eq!(diagnostics.has_untold(), rest.is_some());
+        assert_eq!(diagnostics.mentions_omitted(), rest.is_some());
     }
 
     #[test]
@@ -113,8 +113,8 @@ mod tests {
     #[test]
     fn omitted_diagnostics_are_only_counted() {
         let (mut full, _) = tally(1000, 0);
-        assert!(full.only_counts(Severity::Error));
-        assert!(!full.only_counts(Severity::Warning));
+        assert!(full.count_if_full(Severity::Error));
+        assert!(!full.count_if_full(Severity::Warning));
         assert_eq!(full.total(), 1001);
         let (other, _) = tally(1, 1007);
         full.add_omitted(other);

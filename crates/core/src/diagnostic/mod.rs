@@ -5,6 +5,6 @@ mod counter;
 mod report;
 
 pub use code::Code;
-pub use counter::Tally;
+pub use counter::DiagnosticCounter;
 pub(crate) use report::MAX_TEXT_BYTES;
 pub use report::{Diagnostic, Diagnostics, Fix, FixPart, Severity};

@@ -272,7 +272,7 @@ impl Diagnostics {
     }
 
     /// Adds to the hint of the last diagnostic that `more` (a number or a phrase) diagnostics were omitted.
-    pub fn tell_untold(&mut self, more: impl fmt::Display) {
+    pub fn note_omitted(&mut self, more: impl fmt::Display) {
         if let Some(last) = self.0.last_mut() {
             let mut more = more.to_string();
             let [several, only] = OMITTED_SUFFIXES;
@@ -284,8 +284,8 @@ impl Diagnostics {
         }
     }
 
-    /// Returns true if a diagnostic mentions [omitted ones](Self::tell_untold).
-    pub fn has_untold(&self) -> bool {
+    /// Returns true if a diagnostic mentions [omitted ones](Self::note_omitted).
+    pub fn mentions_omitted(&self) -> bool {
         self.0.iter().any(Diagnostic::mentions_omitted)
     }
 

@@ -3,7 +3,7 @@
 use super::EvaluationError;
 
 /// Maximum number of characters between `${` and `}`.
-pub const LONGEST_TEXT: usize = 4000;
+pub const MAX_EXPRESSION_CHARS: usize = 4000;
 
 /// Maximum nesting of brackets, arguments and branches, which bounds the recursion of parser and evaluation.
 pub const MAX_EXPRESSION_DEPTH: usize = 32;

@@ -12,7 +12,7 @@ mod program;
 mod tree;
 
 pub use error::{EvaluationError, ExpressionError, ExpressionErrorKind};
-pub use limits::{EvaluationLimits, LONGEST_TEXT, MAX_EXPRESSION_DEPTH};
+pub use limits::{EvaluationLimits, MAX_EXPRESSION_CHARS, MAX_EXPRESSION_DEPTH};
 pub use parser::{parse_form, parse_form_within};
 pub use pattern::PatternBudget;
 pub use print::{print_form, print_path};

@@ -1,7 +1,7 @@
 //! Printing of forms and paths in the syntax that the parser reads.
 
 use super::parser::name_length;
-use super::{LONGEST_TEXT, parse_form};
+use super::{MAX_EXPRESSION_CHARS, parse_form};
 use crate::Value;
 use crate::plan::{Alternative, Form, Missing, Read, Segment, SlotKind, Source};
 
@@ -25,7 +25,7 @@ pub fn print_form(form: &Form) -> Option<String> {
             format!("all({})", parts.join(", "))
         }
     };
-    if text.is_empty() || text.chars().nth(LONGEST_TEXT).is_some() {
+    if text.is_empty() || text.chars().nth(MAX_EXPRESSION_CHARS).is_some() {
         return None;
     }
     // A literal list or object may be nested deeper than the parser allows.
@@ -61,7 +61,7 @@ fn print_read(read: &Read) -> String {
         Source::Item => "item".into(),
         Source::Index => "index".into(),
         Source::Last => "last".into(),
-        Source::Outside(what, name) => {
+        Source::ExternalValue(what, name) => {
             format!("{what}{}", print_path(&[Segment::Key(name.clone())]))
         }
     };

@@ -19,7 +19,7 @@ pub struct Plan {
     /// The declared inputs, given by name.
     pub inputs: Vec<Input>,
     /// Values of inputs and slots before the first step.
-    pub contents: Vec<Content>,
+    pub contents: Vec<InitialValues>,
     /// Schemas that the slots should satisfy.
     pub slot_schemas: Vec<SlotSchema>,
     /// The instances that the plan runs for, each with its own slots. If empty, the plan runs once.
@@ -140,7 +140,7 @@ pub enum InputKind {
 /// Values of the inputs or slots of one kind before the first step. Entries of the same kind and
 /// instance merge; later fields win.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Content {
+pub struct InitialValues {
     /// The kind of slot.
     pub kind: SlotKind,
     /// The instance that the values belong to; `None` means all instances.

@@ -7,13 +7,15 @@ mod slot;
 mod step;
 
 pub use definition::{
-    Content, Input, InputKind, Mode, OnFailure, Ordering, Output, Plan, Sharing, SlotSchema,
+    InitialValues, Input, InputKind, Mode, OnFailure, Ordering, Output, Plan, Sharing, SlotSchema,
 };
 pub use node::{Field, Node, NodeKind, TextPart};
-pub use reference::{Alternative, Form, Missing, Outside, Path, Read, Reference, Segment, Source};
+pub use reference::{
+    Alternative, ExternalValue, Form, Missing, Path, Read, Reference, Segment, Source,
+};
 pub use slot::{Method, SlotKind, SlotPath, Targets, Writes};
 pub(crate) use step::SelfReference;
 pub use step::{
-    Action, Approval, Company, ForEach, Idempotency, Name, OnError, PlanCall, PlanTarget, Repeat,
-    Retry, Step, StepId,
+    Action, Approval, Concurrency, ForEach, Idempotency, Name, OnError, PlanCall, PlanTarget,
+    Repeat, Retry, Step, StepId,
 };

@@ -83,19 +83,19 @@ pub enum Source {
     /// The output of the previous round of a `repeat`.
     Last,
     /// An external text value, by name. Only the arguments of a tool call may contain it.
-    Outside(Outside, Arc<str>),
+    ExternalValue(ExternalValue, Arc<str>),
 }
 
 /// The kind of an external value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Outside {
+pub enum ExternalValue {
     /// An environment variable.
     Environment,
     /// A secret that the configuration declares by name.
     Secrets,
 }
 
-impl Outside {
+impl ExternalValue {
     /// Returns the name as references write it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -105,7 +105,7 @@ impl Outside {
     }
 }
 
-impl fmt::Display for Outside {
+impl fmt::Display for ExternalValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }

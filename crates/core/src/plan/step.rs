@@ -86,7 +86,7 @@ pub struct Step {
     /// The idempotency of the call.
     pub idempotency: Idempotency,
     /// The concurrency of the step with other calls.
-    pub company: Company,
+    pub company: Concurrency,
     /// The instance that the step runs for; `None` means all instances.
     pub instance: Option<Arc<str>>,
     /// The author's reason for the step.
@@ -195,7 +195,7 @@ pub enum Idempotency {
 
 /// The concurrency of a step with other calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Company {
+pub enum Concurrency {
     /// Other calls may run at the same time, as the limits allow.
     #[default]
     Any,
@@ -237,7 +237,7 @@ impl Step {
             timeout: None,
             approval: Approval::AsTool,
             idempotency: Idempotency::AsTool,
-            company: Company::Any,
+            company: Concurrency::Any,
             instance: None,
             note: None,
         }

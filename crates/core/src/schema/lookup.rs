@@ -11,7 +11,7 @@ const MAX_LIST_ITEMS: usize = 256;
 
 /// The result of looking up a path in a type.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Reach {
+pub enum PathLookup {
     /// The path leads to values of this type.
     Found(Type),
     /// The path exists in no value of the type.
@@ -32,7 +32,7 @@ pub enum Reach {
     Unknown,
 }
 
-impl Reach {
+impl PathLookup {
     /// Shifts the matched length of a lookup by `segments`.
     pub(crate) fn shifted(mut self, segments: usize) -> Self {
         if let Self::Impossible { matched, .. } | Self::Unlisted { matched, .. } = &mut self {
@@ -90,8 +90,8 @@ enum SegmentLookup {
 }
 
 impl Type {
-    /// Looks up `path`. [`Reach::Impossible`] is certain, except for lists that turn out to be empty.
-    pub fn at(&self, path: &[Segment]) -> Reach {
+    /// Looks up `path`. [`PathLookup::Impossible`] is certain, except for lists that turn out to be empty.
+    pub fn at(&self, path: &[Segment]) -> PathLookup {
         let mut at = self.clone();
         let mut mapping = false;
         for (matched, segment) in path.iter().enumerate() {
@@ -102,7 +102,7 @@ impl Type {
                 Err(failure) => return failure.after(matched),
             }
         }
-        Reach::Found(if mapping { Type::list_of(at) } else { at })
+        PathLookup::Found(if mapping { Type::list_of(at) } else { at })
     }
 }
 
@@ -114,11 +114,11 @@ enum LookupFailure {
 }
 
 impl LookupFailure {
-    fn after(self, matched: usize) -> Reach {
+    fn after(self, matched: usize) -> PathLookup {
         match self {
-            Self::Impossible(known) => Reach::Impossible { known, matched },
-            Self::Unlisted(known) => Reach::Unlisted { known, matched },
-            Self::Unknown => Reach::Unknown,
+            Self::Impossible(known) => PathLookup::Impossible { known, matched },
+            Self::Unlisted(known) => PathLookup::Unlisted { known, matched },
+            Self::Unknown => PathLookup::Unknown,
         }
     }
 }

@@ -18,7 +18,7 @@ pub use compatibility::Compatibility;
 pub(crate) use display::shown;
 pub use document::Schema;
 pub use fault::{FaultKind, SchemaFault};
-pub use lookup::{KnownFields, Reach};
+pub use lookup::{KnownFields, PathLookup};
 pub use secret::{PartPath, declares_secrets, is_secret, part_at, replace_parts, secret_parts};
 pub(crate) use template::{Placeholders, TemplateValue};
 pub(crate) use type_reader::resolve_pointer;

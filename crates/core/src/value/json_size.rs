@@ -54,7 +54,7 @@ impl Value {
 
     /// Returns the size of the value as JSON, or `None` if it is nested deeper than `levels`. The time is linear in the
     /// size in memory, since shared parts are visited once.
-    pub fn written_size(&self, levels: usize) -> Option<JsonSize> {
+    pub fn json_size(&self, levels: usize) -> Option<JsonSize> {
         let mut left = MAX_UNCACHED_PARTS;
         // The plain traversal suffices for most values; only a large one pays for hashing.
         match bounded_size(self, levels, &mut left) {
@@ -239,9 +239,9 @@ mod tests {
         #[test]
         fn the_size_is_the_length_of_the_json(value in value(), copies in 1_usize..200) {
             let expected = value.to_json().len() as u64;
-            prop_assert_eq!(value.written_size(64).unwrap().bytes, expected);
+            prop_assert_eq!(value.json_size(64).unwrap().bytes, expected);
             let many = Value::list(vec![value; copies]);
-            let size = many.written_size(64).unwrap();
+            let size = many.json_size(64).unwrap();
             prop_assert_eq!(size.bytes, many.to_json().len() as u64);
         }
     }
@@ -255,24 +255,24 @@ mod tests {
     fn shared_parts_are_visited_once() {
         let first = doubled(0).to_json().len() as u64;
         for times in [1_u32, 5, 20, 50] {
-            let size = doubled(times as usize).written_size(512).unwrap();
+            let size = doubled(times as usize).json_size(512).unwrap();
             let whole = first * 2_u64.pow(times) + 3 * (2_u64.pow(times) - 1);
             assert_eq!(size.bytes, whole);
             assert_eq!(size.levels, times as usize + 1);
         }
-        assert_eq!(doubled(200).written_size(512).unwrap().bytes, u64::MAX);
+        assert_eq!(doubled(200).json_size(512).unwrap().bytes, u64::MAX);
     }
 
     #[test]
     fn depth_is_bounded() {
         for times in [1, 8, 50] {
-            assert!(doubled(times).written_size(times + 1).is_some());
-            assert_eq!(doubled(times).written_size(times), None);
+            assert!(doubled(times).json_size(times + 1).is_some());
+            assert_eq!(doubled(times).json_size(times), None);
         }
-        assert!(Value::Null.written_size(0).is_some());
+        assert!(Value::Null.json_size(0).is_some());
         // The same part occurs once within the limit and once too deep.
         let inner = doubled(10);
         let deep = (0..20).fold(inner.clone(), |inner, _| Value::list([inner]));
-        assert_eq!(Value::list([inner, deep]).written_size(30), None);
+        assert_eq!(Value::list([inner, deep]).json_size(30), None);
     }
 }

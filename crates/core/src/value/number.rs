@@ -6,7 +6,7 @@ use super::Number;
 const MIN_OVERSIZED_DIGITS: usize = 19;
 
 /// Returns the number that the JSON number `written` stands for, or `None` if 64 bits cannot represent it.
-pub fn kept_number(written: &str) -> Option<Number> {
+pub fn exact_number(written: &str) -> Option<Number> {
     // `-0` has no integer representation that keeps its sign.
     if !written.contains(['.', 'e', 'E']) && written != "-0" {
         let unsigned = written.parse::<u64>().ok().map(Number::from);
@@ -23,7 +23,7 @@ pub fn kept_number(written: &str) -> Option<Number> {
 }
 
 /// Returns the first number in the well-formed `json` that 64 bits cannot represent, so that parsing would round it.
-pub fn unkept_number(json: &str) -> Option<&str> {
+pub fn first_inexact_number(json: &str) -> Option<&str> {
     first_unrepresentable(json, |_| true)
 }
 
@@ -38,7 +38,7 @@ fn first_unrepresentable(json: &str, is_candidate: impl Fn(&str) -> bool) -> Opt
             continue;
         }
         let (number, after) = rest.split_at(rest.find(|c| !is_part(c)).unwrap_or(rest.len()));
-        if is_candidate(number) && kept_number(number).is_none() {
+        if is_candidate(number) && exact_number(number).is_none() {
             return Some(number);
         }
         rest = after;
@@ -104,7 +104,7 @@ mod tests {
             ("[true, null, 1E-400]", Some("1E-400")),
         ];
         for (json, wanted) in cases {
-            assert_eq!(unkept_number(json), wanted, "{json}");
+            assert_eq!(first_inexact_number(json), wanted, "{json}");
         }
     }
 

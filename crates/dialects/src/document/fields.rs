@@ -6,7 +6,7 @@ use std::sync::Arc;
 use planwright_core::{Code, Diagnostic, Place};
 
 use super::suggest::synonym;
-use super::{Entry, Findings, Item, ItemKind, nearest, quote};
+use super::{DiagnosticSink, Entry, Item, ItemKind, nearest, quote};
 
 /// The fields of one object. Each field that is read counts as known; [`Fields::finish`] reports all others.
 ///
@@ -23,7 +23,7 @@ impl<'a> Fields<'a> {
     /// The fields of `item`, which messages call `owner` (with its article: "the step").
     ///
     /// Reports a diagnostic and returns `None` if `item` is not an object.
-    pub fn of(item: &'a Item, owner: &'static str, sink: &mut Findings) -> Option<Self> {
+    pub fn of(item: &'a Item, owner: &'static str, sink: &mut DiagnosticSink) -> Option<Self> {
         if let Some(entries) = item.as_object() {
             return Some(Self {
                 owner,
@@ -59,7 +59,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The value of the field `name`. Reports a diagnostic if the field is absent.
-    pub fn required(&mut self, name: &'static str, sink: &mut Findings) -> Option<&'a Item> {
+    pub fn required(&mut self, name: &'static str, sink: &mut DiagnosticSink) -> Option<&'a Item> {
         let entry = self.entry(name);
         if entry.is_none() {
             self.report_missing(name, sink);
@@ -68,14 +68,14 @@ impl<'a> Fields<'a> {
     }
 
     /// Reports that the field `name` is missing.
-    pub fn report_missing(&self, name: &str, sink: &mut Findings) {
+    pub fn report_missing(&self, name: &str, sink: &mut DiagnosticSink) {
         let message = format!("{} has no `{name}`", self.owner);
         let diagnostic = Diagnostic::error(Code::MissingField, message);
         sink.push(self.place, diagnostic.help(format!("add `{name}`")));
     }
 
     /// The text in the optional field `name`.
-    pub fn text(&mut self, name: &'static str, sink: &mut Findings) -> Option<&'a Arc<str>> {
+    pub fn text(&mut self, name: &'static str, sink: &mut DiagnosticSink) -> Option<&'a Arc<str>> {
         let item = self.optional(name)?;
         expect_type(item, name, "text", item.as_text(), sink)
     }
@@ -84,7 +84,7 @@ impl<'a> Fields<'a> {
     pub fn required_text(
         &mut self,
         name: &'static str,
-        sink: &mut Findings,
+        sink: &mut DiagnosticSink,
     ) -> Option<(&'a Arc<str>, Place)> {
         let item = self.required(name, sink)?;
         let text = expect_type(item, name, "text", item.as_text(), sink)?;
@@ -92,26 +92,30 @@ impl<'a> Fields<'a> {
     }
 
     /// The list in the optional field `name`.
-    pub fn list(&mut self, name: &'static str, sink: &mut Findings) -> Option<&'a [Item]> {
+    pub fn list(&mut self, name: &'static str, sink: &mut DiagnosticSink) -> Option<&'a [Item]> {
         let item = self.optional(name)?;
         expect_type(item, name, "a list", item.as_list(), sink)
     }
 
     /// The list in the required field `name`.
-    pub fn required_list(&mut self, name: &'static str, sink: &mut Findings) -> Option<&'a [Item]> {
+    pub fn required_list(
+        &mut self,
+        name: &'static str,
+        sink: &mut DiagnosticSink,
+    ) -> Option<&'a [Item]> {
         let item = self.required(name, sink)?;
         expect_type(item, name, "a list", item.as_list(), sink)
     }
 
     /// The object in the optional field `name`.
-    pub fn object(&mut self, name: &'static str, sink: &mut Findings) -> Option<&'a Item> {
+    pub fn object(&mut self, name: &'static str, sink: &mut DiagnosticSink) -> Option<&'a Item> {
         let item = self.optional(name)?;
         expect_type(item, name, "an object", item.as_object(), sink)?;
         Some(item)
     }
 
     /// The truth value in the optional field `name`.
-    pub fn boolean(&mut self, name: &'static str, sink: &mut Findings) -> Option<bool> {
+    pub fn boolean(&mut self, name: &'static str, sink: &mut DiagnosticSink) -> Option<bool> {
         let item = self.optional(name)?;
         let value = match &item.kind {
             ItemKind::Bool(value) => Some(*value),
@@ -121,7 +125,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The whole number from 0 on in the optional field `name`, and its place.
-    pub fn count(&mut self, name: &'static str, sink: &mut Findings) -> Option<(u64, Place)> {
+    pub fn count(&mut self, name: &'static str, sink: &mut DiagnosticSink) -> Option<(u64, Place)> {
         let item = self.optional(name)?;
         let ItemKind::Number(number) = &item.kind else {
             sink.push_wrong_type(item, name, "a whole number");
@@ -139,7 +143,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Reports every field that was not read.
-    pub fn finish(self, sink: &mut Findings) {
+    pub fn finish(self, sink: &mut DiagnosticSink) {
         let mut unknown = self.unknown().peekable();
         if unknown.peek().is_none() {
             return;
@@ -220,7 +224,7 @@ fn expect_type<T>(
     name: &str,
     wanted: &str,
     value: Option<T>,
-    sink: &mut Findings,
+    sink: &mut DiagnosticSink,
 ) -> Option<T> {
     if value.is_none() {
         sink.push_wrong_type(item, name, wanted);

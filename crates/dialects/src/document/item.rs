@@ -143,25 +143,25 @@ pub(crate) const REDUCE_SIZE: &str = "let large values be inputs of the run, or 
 pub struct Limits {
     /// The maximum number of bytes.
     pub bytes: usize,
-    /// The maximum nesting of lists and objects; at most [`Limits::DEEPEST`].
+    /// The maximum nesting of lists and objects; at most [`Limits::MAX_DEPTH`].
     pub depth: usize,
     /// The maximum number of values, keys not counted.
     pub values: usize,
     /// The maximum number of diagnostics that are reported one by one, up to [a fixed
-    /// bound](planwright_core::diagnostic::Tally::MOST); further ones are only counted.
+    /// bound](planwright_core::diagnostic::DiagnosticCounter::MAX_SHOWN); further ones are only counted.
     pub diagnostics: usize,
 }
 
 impl Limits {
     /// The nesting that no setting exceeds, so that recursion over a value cannot exhaust the stack.
-    pub const DEEPEST: usize = 512;
+    pub const MAX_DEPTH: usize = 512;
 
     /// The maximum timeout or delay of a step: about 584 years, the nanoseconds that 64 bits can count.
     pub const MAX_DURATION: Duration = Duration::from_nanos(u64::MAX);
 
-    /// The effective maximum nesting: the setting, but at most [`Limits::DEEPEST`].
+    /// The effective maximum nesting: the setting, but at most [`Limits::MAX_DEPTH`].
     pub fn effective_depth(&self) -> usize {
-        self.depth.min(Self::DEEPEST)
+        self.depth.min(Self::MAX_DEPTH)
     }
 }
 

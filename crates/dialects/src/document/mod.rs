@@ -16,7 +16,7 @@ pub use fields::Fields;
 pub use item::{Document, Entry, Item, ItemKind, Limits, Syntax};
 pub use offsets::Offsets;
 pub use read::{read, read_inside, read_lines};
-pub use sink::{Findings, article, quote};
+pub use sink::{DiagnosticSink, article, quote};
 pub use suggest::nearest;
 
 pub(crate) use item::REDUCE_SIZE;

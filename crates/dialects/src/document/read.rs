@@ -6,7 +6,7 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment, Sour
 
 use super::reader::{JsonReader, PartStart};
 use super::{
-    Document, Findings, Item, ItemKind, Limits, Offsets, REDUCE_SIZE, Syntax, string_literal,
+    DiagnosticSink, Document, Item, ItemKind, Limits, Offsets, REDUCE_SIZE, Syntax, string_literal,
 };
 
 /// Reads a JSON text called `name`, whose places are numbered from `base` on.
@@ -123,7 +123,7 @@ impl LineValueReader {
         (text, at): (&str, usize),
         (parent, segment): (Place, PointerSegment),
         outer_depth: usize,
-        (source, sink): (&mut Source, &mut Findings),
+        (source, sink): (&mut Source, &mut DiagnosticSink),
     ) -> Option<(Item, usize)> {
         let reader = JsonReader::new(text, source, &self.limits, None);
         // The count passes through the reader, because one limit holds for all values of the text.

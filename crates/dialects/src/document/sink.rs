@@ -1,17 +1,17 @@
 //! A collector of diagnostics whose pointers and spans are resolved at the end.
 
-use planwright_core::diagnostic::Tally;
+use planwright_core::diagnostic::DiagnosticCounter;
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Severity, Source, Span};
 
 use super::{Entry, Item};
 
-/// The diagnostics of one document, up to the limit of a [`Tally`]; further ones are only counted.
+/// The diagnostics of one document, up to the limit of a [`DiagnosticCounter`]; further ones are only counted.
 /// [`Limits`](super::Limits::diagnostics) lowers the number that users see.
 #[derive(Debug, Default)]
-pub struct Findings {
+pub struct DiagnosticSink {
     pending: Vec<PendingDiagnostic>,
     ready: Diagnostics,
-    tally: Tally,
+    tally: DiagnosticCounter,
 }
 
 #[derive(Debug)]
@@ -21,7 +21,7 @@ struct PendingDiagnostic {
     diagnostic: Diagnostic,
 }
 
-impl Findings {
+impl DiagnosticSink {
     /// An empty collector.
     pub fn new() -> Self {
         Self::default()
@@ -51,11 +51,11 @@ impl Findings {
         }
     }
 
-    /// Returns true if the [limit](Tally::MOST) of errors is reached, and counts one more error then. The caller can
+    /// Returns true if the [limit](DiagnosticCounter::MAX_SHOWN) of errors is reached, and counts one more error then. The caller can
     /// skip composing the message.
     #[must_use = "an error that was not counted still has to be reported"]
     pub fn is_error_limit_reached(&mut self) -> bool {
-        self.tally.only_counts(Severity::Error)
+        self.tally.count_if_full(Severity::Error)
     }
 
     /// Adds diagnostics that have their places already.
@@ -98,7 +98,7 @@ impl Findings {
             diagnostics.push(diagnostic);
         }
         diagnostics.sort();
-        self.tally.tell_rest(&mut diagnostics);
+        self.tally.note_rest_omitted(&mut diagnostics);
         diagnostics
     }
 }

@@ -19,8 +19,8 @@ use std::sync::Arc;
 use planwright_core::plan::{Action, Name, Node, Step};
 use planwright_core::{Code, Diagnostic, Diagnostics, Plan, StepId, Value};
 
-use crate::dialect::{Dialect, Likeness};
-use crate::document::{Document, Fields, Findings, Item, quote};
+use crate::dialect::{Dialect, MatchConfidence};
+use crate::document::{DiagnosticSink, Document, Fields, Item, quote};
 use crate::lowering::{CallContext, parse_calls};
 use crate::lowering::{NoReferences, lower, text_or_number};
 
@@ -41,7 +41,7 @@ impl Dialect for Anthropic {
         false
     }
 
-    fn recognise(&self, document: &Document) -> Likeness {
+    fn recognise(&self, document: &Document) -> MatchConfidence {
         let root = &document.root;
         let lists = [Some(root), root.get("content")];
         let mut blocks = lists
@@ -50,9 +50,9 @@ impl Dialect for Anthropic {
             .filter_map(Item::as_list)
             .flatten();
         if is_call(root) || blocks.any(is_call) {
-            Likeness::Certain
+            MatchConfidence::Certain
         } else {
-            Likeness::No
+            MatchConfidence::No
         }
     }
 
@@ -72,7 +72,7 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
 }
 
 /// The blocks of `root` that may be calls: `root` is a list, a block, or a message.
-fn blocks<'a>(root: &'a Item, sink: &mut Findings) -> Option<Vec<&'a Item>> {
+fn blocks<'a>(root: &'a Item, sink: &mut DiagnosticSink) -> Option<Vec<&'a Item>> {
     if is_call(root) {
         return Some(vec![root]);
     }
@@ -88,7 +88,7 @@ fn blocks<'a>(root: &'a Item, sink: &mut Findings) -> Option<Vec<&'a Item>> {
     Some(items.iter().filter(|item| !is_other(item)).collect())
 }
 
-fn report_cut_off(message: &Item, sink: &mut Findings) {
+fn report_cut_off(message: &Item, sink: &mut DiagnosticSink) {
     let Some(reason) = message.get("stop_reason") else {
         return;
     };

@@ -22,8 +22,8 @@ use std::sync::Arc;
 use planwright_core::plan::{Action, Name, Node, Step};
 use planwright_core::{Code, Diagnostic, Diagnostics, Plan, StepId, Value};
 
-use crate::dialect::{Dialect, Likeness};
-use crate::document::{Document, Fields, Findings, Item, quote};
+use crate::dialect::{Dialect, MatchConfidence};
+use crate::document::{DiagnosticSink, Document, Fields, Item, quote};
 use crate::lowering::{CallContext, parse_calls};
 use crate::lowering::{NoReferences, lower, object_or_json_text, text_or_number};
 
@@ -44,7 +44,7 @@ impl Dialect for OpenAi {
         false
     }
 
-    fn recognise(&self, document: &Document) -> Likeness {
+    fn recognise(&self, document: &Document) -> MatchConfidence {
         let root = &document.root;
         let lists = [Some(root), root.get("tool_calls"), root.get("output")];
         let mut items = lists
@@ -55,9 +55,9 @@ impl Dialect for OpenAi {
         // `choices` alone identifies a chat completion, even one without calls; plans of other dialects have `steps`.
         let is_response = root.has("choices") && !root.has("steps");
         if is_response || root.has("function_call") || is_call(root) || items.any(is_call) {
-            Likeness::Certain
+            MatchConfidence::Certain
         } else {
-            Likeness::No
+            MatchConfidence::No
         }
     }
 
@@ -147,7 +147,7 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
 }
 
 /// The calls in `root`: a list, a call, a message, or a response.
-fn calls<'a>(root: &'a Item, sink: &mut Findings) -> Option<Vec<&'a Item>> {
+fn calls<'a>(root: &'a Item, sink: &mut DiagnosticSink) -> Option<Vec<&'a Item>> {
     if is_call(root) {
         return Some(vec![root]);
     }
@@ -173,7 +173,7 @@ fn calls<'a>(root: &'a Item, sink: &mut Findings) -> Option<Vec<&'a Item>> {
 fn calls_of_choice<'a>(
     choices: &'a [Item],
     root: &'a Item,
-    sink: &mut Findings,
+    sink: &mut DiagnosticSink,
 ) -> Option<Vec<&'a Item>> {
     let [choice] = choices else {
         let message = format!("the response has {} choices", choices.len());
@@ -201,7 +201,7 @@ fn without_other_items(items: &[Item]) -> Vec<&Item> {
     items.iter().filter(|item| !is_other(item)).collect()
 }
 
-fn report_cut_off(item: &Item, field: &str, word: &str, sink: &mut Findings) {
+fn report_cut_off(item: &Item, field: &str, word: &str, sink: &mut DiagnosticSink) {
     let Some(found) = item.get(field) else {
         return;
     };

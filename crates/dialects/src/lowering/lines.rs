@@ -8,7 +8,7 @@ use planwright_core::{
     Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment, Source, Sources,
 };
 
-use crate::document::{Document, Findings, Limits, REDUCE_SIZE};
+use crate::document::{DiagnosticSink, Document, Limits, REDUCE_SIZE};
 
 /// The line that begins at byte `at` of `text`, without its line break.
 pub(crate) fn line_at(text: &str, at: usize) -> Range<usize> {
@@ -54,7 +54,7 @@ pub(crate) fn parse_lines<D>(
     read: impl FnOnce(&str, &Limits, &mut LineContext<'_>) -> Vec<D>,
     build: impl FnOnce(Vec<D>, &mut LineContext<'_>) -> Vec<Step>,
 ) -> (Option<Plan>, Diagnostics) {
-    let mut sink = Findings::new();
+    let mut sink = DiagnosticSink::new();
     let mut source = document.source;
     let text = Arc::clone(source.text());
     let mut context = LineContext::new(&mut source, &mut sink, document.root.place);
@@ -118,13 +118,13 @@ impl ValueBudget {
 /// The state of reading a text in lines: adds places and diagnostics. Pointers lead to `/steps/0`, as in JSON.
 pub(crate) struct LineContext<'a> {
     pub(crate) source: &'a mut Source,
-    pub(crate) sink: &'a mut Findings,
+    pub(crate) sink: &'a mut DiagnosticSink,
     steps: Place,
 }
 
 impl<'a> LineContext<'a> {
     /// The context of the text whose place is `root`.
-    pub(crate) fn new(source: &'a mut Source, sink: &'a mut Findings, root: Place) -> Self {
+    pub(crate) fn new(source: &'a mut Source, sink: &'a mut DiagnosticSink, root: Place) -> Self {
         let span = source.span(root).unwrap_or_default();
         // Plans in JSON have their steps in `steps`, so pointers look the same in both syntaxes.
         let steps = source.add(root, PointerSegment::Key("steps".into()), span);

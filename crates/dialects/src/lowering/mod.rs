@@ -4,7 +4,7 @@ pub(crate) mod lines;
 pub(crate) mod path;
 mod values;
 
-pub use values::{References, lower};
+pub use values::{ReferenceSyntax, lower};
 
 pub(crate) use values::{
     CallContext, Fragment, LowerResult, MarkedText, NoReferences, lower_fields, lower_fragments,

@@ -9,11 +9,11 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Source, Source
 
 use crate::document::template::{self, Piece};
 use crate::document::{
-    Document, Entry, Fields, Findings, Item, ItemKind, Limits, Offsets, read_inside,
+    DiagnosticSink, Document, Entry, Fields, Item, ItemKind, Limits, Offsets, read_inside,
 };
 
 /// The reference syntax of a dialect. All other values are the same in every dialect.
-pub trait References {
+pub trait ReferenceSyntax {
     /// The meaning of a text: itself, or something with references.
     fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
         let _ = place;
@@ -33,7 +33,7 @@ pub trait References {
 }
 
 /// Lowers `item` to a node.
-pub fn lower(item: &Item, references: &mut dyn References) -> Node {
+pub fn lower(item: &Item, references: &mut dyn ReferenceSyntax) -> Node {
     match &item.kind {
         ItemKind::Text(text) => Node {
             kind: references.text(text, item.place),
@@ -59,7 +59,7 @@ pub fn lower(item: &Item, references: &mut dyn References) -> Node {
 pub(crate) fn lower_fields(
     place: Place,
     entries: &[Entry],
-    references: &mut dyn References,
+    references: &mut dyn ReferenceSyntax,
 ) -> Node {
     let fields = entries
         .iter()
@@ -80,7 +80,7 @@ pub(crate) fn lower_template(
     text: &Arc<str>,
     place: Place,
     quotes: &[u8],
-    (source, sink): (&mut Source, &mut Findings),
+    (source, sink): (&mut Source, &mut DiagnosticSink),
     read: &mut dyn FnMut(&str, Place) -> LowerResult<Reference>,
 ) -> NodeKind {
     let fragments = template::split(text, quotes)
@@ -123,7 +123,7 @@ pub(crate) struct MarkedText<'a> {
 pub(crate) fn lower_fragments(
     whole: MarkedText<'_>,
     fragments: Vec<Fragment<'_>>,
-    (source, sink): (&mut Source, &mut Findings),
+    (source, sink): (&mut Source, &mut DiagnosticSink),
     read: &mut dyn FnMut(&str, Place) -> LowerResult<Reference>,
 ) -> NodeKind {
     let MarkedText {
@@ -185,7 +185,7 @@ fn unclosed() -> Diagnostic {
 #[derive(Debug)]
 pub(crate) struct NoReferences;
 
-impl References for NoReferences {}
+impl ReferenceSyntax for NoReferences {}
 
 /// The object in `item`, or in the JSON text that `item` holds; blank text stands for an empty object. Diagnostics
 /// call it `field`.
@@ -193,7 +193,7 @@ pub(crate) fn object_or_json_text(
     item: &Item,
     field: &str,
     (source, limits): (&mut Source, &Limits),
-    sink: &mut Findings,
+    sink: &mut DiagnosticSink,
 ) -> Option<Item> {
     let object = match &item.kind {
         ItemKind::Text(text) if text.trim().is_empty() => Item {
@@ -216,7 +216,7 @@ pub(crate) fn object_or_json_text(
 
 /// The action of a step: the call of the tool in `tool`. Without a tool, which is reported, the step does nothing, so
 /// that the rest of the plan can still be checked.
-pub(crate) fn tool_action(fields: &mut Fields<'_>, sink: &mut Findings) -> Action {
+pub(crate) fn tool_action(fields: &mut Fields<'_>, sink: &mut DiagnosticSink) -> Action {
     match fields.required_text("tool", sink) {
         Some((text, place)) => Action::Tool(Name {
             text: Arc::clone(text),
@@ -227,7 +227,7 @@ pub(crate) fn tool_action(fields: &mut Fields<'_>, sink: &mut Findings) -> Actio
 }
 
 /// The id, index or name in `item`: text, or a whole number as text.
-pub(crate) fn text_or_number(item: &Item, field: &str, sink: &mut Findings) -> Option<Name> {
+pub(crate) fn text_or_number(item: &Item, field: &str, sink: &mut DiagnosticSink) -> Option<Name> {
     let text = match &item.kind {
         ItemKind::Text(text) => Arc::clone(text),
         ItemKind::Number(number) if !number.is_f64() => number.to_string().into(),
@@ -246,17 +246,17 @@ pub(crate) fn text_or_number(item: &Item, field: &str, sink: &mut Findings) -> O
 pub(crate) struct CallContext<'a> {
     pub(crate) source: &'a mut Source,
     pub(crate) limits: &'a Limits,
-    pub(crate) sink: &'a mut Findings,
+    pub(crate) sink: &'a mut DiagnosticSink,
 }
 
 /// Reads a message of a model's API as a plan. `find` returns the items that may be calls, or `None` if the document
 /// is not a message; `step` reads the call at a position.
 pub(crate) fn parse_calls(
     document: Document,
-    find: impl for<'a> FnOnce(&'a Item, &mut Findings) -> Option<Vec<&'a Item>>,
+    find: impl for<'a> FnOnce(&'a Item, &mut DiagnosticSink) -> Option<Vec<&'a Item>>,
     step: impl Fn(&Item, usize, CallContext<'_>) -> Option<Step>,
 ) -> (Option<Plan>, Diagnostics) {
-    let mut sink = Findings::new();
+    let mut sink = DiagnosticSink::new();
     let mut source = document.source;
     let plan = find(&document.root, &mut sink).and_then(|calls| {
         let read = |(position, item): (usize, &&Item)| {

@@ -3,7 +3,7 @@
 use planwright_core::{Diagnostics, Plan};
 
 use super::{parse, print};
-use crate::dialect::{Dialect, Likeness};
+use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Entry, Item, ItemKind};
 
 /// Planwright's own dialect.
@@ -65,9 +65,9 @@ impl Dialect for Native {
         "`{\"steps\": [{\"id\", \"tool\", \"args\"}], \"inputs\", \"output\"}` with `${step.field}`"
     }
 
-    fn recognise(&self, document: &Document) -> Likeness {
+    fn recognise(&self, document: &Document) -> MatchConfidence {
         let Some(steps) = document.root.get("steps").and_then(Item::as_list) else {
-            return Likeness::No;
+            return MatchConfidence::No;
         };
         let has_any = |item: &Item, names: &[&str]| names.iter().any(|name| item.has(name));
         // `${…}` in arguments also occurs in mcp-cli plans, so it only counts together with an id and without foreign
@@ -89,12 +89,12 @@ impl Dialect for Native {
             || has_any(&document.root, OWN_PLAN_FIELDS)
             || (!foreign && steps.iter().any(is_own))
         {
-            return Likeness::Certain;
+            return MatchConfidence::Certain;
         }
         if !foreign && steps.iter().all(|step| step.has("id") && step.has("tool")) {
-            return Likeness::Possible;
+            return MatchConfidence::Possible;
         }
-        Likeness::No
+        MatchConfidence::No
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {

@@ -10,7 +10,7 @@ use planwright_core::expression::print_form;
 use planwright_core::plan::{Alternative, Form, Input, InputKind};
 use planwright_core::{Code, Diagnostic, Plan, Value};
 
-use crate::document::{Findings, Item, ItemKind};
+use crate::document::{DiagnosticSink, Item, ItemKind};
 
 /// The words that other systems put before the id of a step.
 const PREFIXES: [&str; 6] = [
@@ -27,7 +27,12 @@ const MAX_MARKER_BYTES: usize = 256;
 const CHECKED_FIELDS: [&str; 6] = ["args", "value", "for_each", "when", "repeat", "on_error"];
 
 /// Reports each text of `steps` and `output` with such a marker of a step or an input of the plan.
-pub(super) fn check(steps: &[Item], output: Option<&Item>, inputs: &[Input], sink: &mut Findings) {
+pub(super) fn check(
+    steps: &[Item],
+    output: Option<&Item>,
+    inputs: &[Input],
+    sink: &mut DiagnosticSink,
+) {
     let ids = steps
         .iter()
         .filter_map(|step| field(step, "id")?.as_text().map(|id| &**id));
@@ -122,7 +127,7 @@ impl<'a> ReferenceNames<'a> {
         }
     }
 
-    fn item(&self, item: &Item, sink: &mut Findings) {
+    fn item(&self, item: &Item, sink: &mut DiagnosticSink) {
         match &item.kind {
             ItemKind::Text(text) => {
                 if let Some((range, meaning)) = self.marker(text) {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::plan::{
-    Action, Approval, Company, Content, Idempotency, Input, InputKind, Method, Name, Node,
-    NodeKind, OnError, Output, PlanTarget, Repeat, Retry, SlotPath, SlotSchema, Step, Targets,
-    Writes,
+    Action, Approval, Concurrency, Idempotency, InitialValues, Input, InputKind, Method, Name,
+    Node, NodeKind, OnError, Output, PlanTarget, Repeat, Retry, SlotPath, SlotSchema, Step,
+    Targets, Writes,
 };
 use planwright_core::{Diagnostics, Place, Plan, Value};
 
@@ -113,9 +113,9 @@ fn write_input(input: &Input) -> Value {
     schema.into()
 }
 
-fn write_contents(contents: &[Content]) -> Option<Value> {
+fn write_contents(contents: &[InitialValues]) -> Option<Value> {
     let mut groups: Vec<(Option<&Arc<str>>, ObjectBuilder)> = Vec::new();
-    let mut last_group: &[Content] = &[];
+    let mut last_group: &[InitialValues] = &[];
     for (position, content) in contents.iter().enumerate() {
         // A group is an object with one field per kind, so an initial value of the same kind begins another group.
         let joins = !last_group.is_empty()
@@ -253,7 +253,7 @@ fn write_step(step: &Step, losses: &mut LossReport<'_>) -> Value {
     let flags = [
         ("approval", step.approval == Approval::Ask),
         ("idempotent", step.idempotency == Idempotency::Idempotent),
-        ("alone", step.company == Company::Alone),
+        ("alone", step.company == Concurrency::Alone),
     ];
     for (name, is_set) in flags {
         object.optional(name, is_set.then_some(true));

@@ -12,18 +12,18 @@ use planwright_core::plan::{
 use planwright_core::{Code, Diagnostic, Place, Source, Value};
 
 use crate::document::template::{self, QUOTES};
-use crate::document::{Findings, quote};
-use crate::lowering::{LowerResult, References, lower_template};
+use crate::document::{DiagnosticSink, quote};
+use crate::lowering::{LowerResult, ReferenceSyntax, lower_template};
 use crate::printing::{LossReport, WriteReferences};
 
 /// The reference syntax of the native dialect.
 pub(super) struct NativeTemplates<'a> {
     pub(super) source: &'a mut Source,
-    pub(super) sink: &'a mut Findings,
+    pub(super) sink: &'a mut DiagnosticSink,
     pub(super) patterns: &'a mut PatternBudget,
 }
 
-impl References for NativeTemplates<'_> {
+impl ReferenceSyntax for NativeTemplates<'_> {
     fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
         let borders = (&mut *self.source, &mut *self.sink);
         let mut read = |inside: &str, place| read(inside, place, self.patterns);
@@ -194,7 +194,7 @@ fn slot_of_form(form: Form) -> Option<(SlotKind, Vec<Arc<str>>)> {
 #[cfg(test)]
 mod tests {
     use planwright_core::Place;
-    use planwright_core::expression::LONGEST_TEXT;
+    use planwright_core::expression::MAX_EXPRESSION_CHARS;
 
     use super::*;
 
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_name_may_be_as_long_as_a_reference() {
-        let max = "x".repeat(LONGEST_TEXT - "slots.vars.".len());
+        let max = "x".repeat(MAX_EXPRESSION_CHARS - "slots.vars.".len());
         check(SlotKind::Vars, &max, Some(&format!("vars.{max}")));
         check(SlotKind::Vars, &format!("{max}x"), None);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use planwright_core::plan::{
-    Action, Approval, Company, Idempotency, InputKind, Method, Mode, Node, OnError, OnFailure,
+    Action, Approval, Concurrency, Idempotency, InputKind, Method, Mode, Node, OnError, OnFailure,
     Ordering, Output, Plan, Sharing, SlotKind, Step, Targets, Writes,
 };
 use planwright_core::{Place, Value};
@@ -258,7 +258,7 @@ fn step_features(step: &Step, report: &mut dyn FnMut(Feature, Place)) {
             step.idempotency == Idempotency::Idempotent,
             Feature::Idempotency,
         ),
-        (step.company == Company::Alone, Feature::Alone),
+        (step.company == Concurrency::Alone, Feature::Alone),
         (step.instance.is_some(), Feature::Instance),
         (matches!(step.action, Action::Plan(_)), Feature::PlanAction),
     ];

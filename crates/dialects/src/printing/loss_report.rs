@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use planwright_core::diagnostic::Tally;
+use planwright_core::diagnostic::DiagnosticCounter;
 use planwright_core::plan::Targets;
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Sources, Value};
 
@@ -16,7 +16,7 @@ pub(crate) struct LossReport<'a> {
     plan: Place,
     sources: &'a Sources,
     diagnostics: Diagnostics,
-    tally: Tally,
+    tally: DiagnosticCounter,
     /// The differences that were reported.
     differences: Vec<&'static str>,
 }
@@ -29,7 +29,7 @@ impl<'a> LossReport<'a> {
             plan: plan.place,
             sources: &plan.sources,
             diagnostics: Diagnostics::new(),
-            tally: Tally::default(),
+            tally: DiagnosticCounter::default(),
             differences: Vec::new(),
         }
     }
@@ -90,7 +90,7 @@ impl<'a> LossReport<'a> {
 
     /// The diagnostics; the last one states how many were left out.
     fn into_diagnostics(mut self) -> Diagnostics {
-        self.tally.tell_rest(&mut self.diagnostics);
+        self.tally.note_rest_omitted(&mut self.diagnostics);
         self.diagnostics
     }
 
@@ -126,7 +126,7 @@ impl<'a> LossReport<'a> {
         let extent = WrittenSize::of(written);
         // Beyond this depth no setting lets a reader accept the text; everything less is only a warning, see
         // DESIGN.md.
-        if extent.depth > Limits::DEEPEST {
+        if extent.depth > Limits::MAX_DEPTH {
             let what = format!("a plan that is nested {} levels deep", extent.depth);
             let help = "let what lies deeper be an input of the run, or come from a step";
             self.error_with_help(place, &what, help);

@@ -20,7 +20,7 @@ fn through(plan: &Plan, name: &str) -> Result<(), String> {
     if diagnostics.iter().any(|it| it.code == Code::TooDeep) {
         let again = parse(printed.as_bytes(), &options);
         assert!(again.diagnostics.has_errors(), "{name}: {printed}");
-        options.limits.depth = Limits::DEEPEST;
+        options.limits.depth = Limits::MAX_DEPTH;
     }
     let read = parse(printed.as_bytes(), &options);
     assert!(
@@ -80,8 +80,8 @@ fn check_depth(name: &str, around: usize) {
         let with = |levels: usize| through(&nested(levels - around, nest), name);
         assert_eq!(with(usual), Ok(()));
         assert_eq!(with(usual + 1), Err(count(usual + 1)));
-        assert_eq!(with(Limits::DEEPEST), Err(count(Limits::DEEPEST)));
-        assert_eq!(with(Limits::DEEPEST + 1), Err(never.clone()));
+        assert_eq!(with(Limits::MAX_DEPTH), Err(count(Limits::MAX_DEPTH)));
+        assert_eq!(with(Limits::MAX_DEPTH + 1), Err(never.clone()));
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use planwright_core::Plan;
 use planwright_core::plan::{
-    Action, Alternative, Company, Form, Missing, Mode, Node, NodeKind, OnError, OnFailure,
+    Action, Alternative, Concurrency, Form, Missing, Mode, Node, NodeKind, OnError, OnFailure,
     Ordering, Output, PlanTarget, Read, Reference, Segment, Sharing, Source, Step, Targets,
     TextPart,
 };
@@ -126,7 +126,7 @@ fn step(step: &Step) -> String {
     if let Some(timeout) = step.timeout {
         write!(line, ", within {timeout:?}").unwrap();
     }
-    if step.company == Company::Alone {
+    if step.company == Concurrency::Alone {
         line.push_str(", alone");
     }
     line

@@ -148,7 +148,7 @@ impl Driver {
         }
         if let Some(error) = self.journal_error.take() {
             summary.status = RunStatus::Failed;
-            summary.unkept = Some(error);
+            summary.journal_error = Some(error);
         }
     }
 
@@ -226,7 +226,7 @@ impl Driver {
                 Some(RunCommand::Cancel) => Some(Input::Cancel),
                 // The handle is gone, so nothing can add steps or complete the plan any more.
                 None if !may_wait => None,
-                None if self.run.is_tentative() => Some(Input::Cancel),
+                None if self.run.is_provisional() => Some(Input::Cancel),
                 Some(RunCommand::Close) | None => Some(Input::Close),
             },
             released = next_commit(self.journal.as_mut()) => self.on_commit(released),
@@ -339,7 +339,7 @@ impl Driver {
                         durations.observe(&tool.server, &tool.name, took);
                     }
                 }
-                Effect::Remember { at, record } => {
+                Effect::AppendRecord { at, record } => {
                     if let Some(journal) = &mut self.journal {
                         journal.add_record(at, *record);
                     }

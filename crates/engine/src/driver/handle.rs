@@ -34,7 +34,7 @@ impl RunHandle {
 
     /// Adds the further steps of `plan` to the run: it must be the running plan, [extended](CheckedPlan::extend).
     ///
-    /// Only a run with an [open](crate::options::Arrival::Growing) plan waits for steps. Steps added to another one
+    /// Only a run with an [open](crate::options::PlanState::Open) plan waits for steps. Steps added to another one
     /// just as its last step ends, or to a cancelled one, may never run, and are not in its summary then.
     ///
     /// # Errors
@@ -47,8 +47,8 @@ impl RunHandle {
         }
     }
 
-    /// Declares the plan complete: a run with an [open](crate::options::Arrival::Growing) plan ends with its last
-    /// step, and one with a [provisional](crate::options::Arrival::Tentative) plan may start all its steps.
+    /// Declares the plan complete: a run with an [open](crate::options::PlanState::Open) plan ends with its last
+    /// step, and one with a [provisional](crate::options::PlanState::Provisional) plan may start all its steps.
     pub fn close(&self) {
         // Sending fails only if the run has ended already.
         let _ = self.commands.send(RunCommand::Close);

@@ -1,7 +1,7 @@
 //! Forecasts in virtual time: jobs that go through the same scheduler as real runs.
 //!
 //! Nothing here waits or calls. [`simulate()`](crate::forecast::simulate()) drives the [scheduler](crate::schedule)
-//! with a clock that jumps from one end to the next, [`foresee`](crate::forecast::foresee) searches for an order with
+//! with a clock that jumps from one end to the next, [`optimize_order`](crate::forecast::optimize_order) searches for an order with
 //! a short makespan, and [`Bounds`](crate::forecast::Bounds) are lower bounds of the makespan over all orders.
 
 mod bounds;
@@ -12,7 +12,9 @@ mod simulate;
 pub use bounds::Bounds;
 pub use jobs::{Job, JobId, Jobs};
 pub(crate) use optimize::MAX_OPTIMIZED_JOBS;
-pub use optimize::{Foresight, Found, foresee, is_worth_optimizing, longest_paths, order_of_run};
+pub use optimize::{
+    OptimizedOrder, OrderSource, is_worth_optimizing, longest_paths, optimize_order, run_order,
+};
 pub use simulate::{Order, Timeline, simulate};
 
 #[cfg(test)]

@@ -22,18 +22,18 @@ const BEFORE_SEARCH: u64 = 2 + 2 * IMPROVEMENT_ROUNDS;
 
 /// The best order found.
 #[derive(Clone, Debug)]
-pub struct Foresight {
+pub struct OptimizedOrder {
     /// The rank of each job.
     pub ranks: Vec<u64>,
     /// The resulting timeline.
     pub timeline: Timeline,
     /// The method that found it.
-    pub found: Found,
+    pub found: OrderSource,
 }
 
 /// The method that found an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum OrderSource {
     /// The longest remaining path goes first.
     LongestPath,
     /// The job that could start first goes first.
@@ -56,19 +56,19 @@ pub fn is_worth_optimizing(jobs: &Jobs) -> bool {
 }
 
 /// The order of a run of `jobs`: optimized if that is worth the cost, otherwise longest path first.
-pub fn order_of_run(jobs: &Jobs, limits: &Limits) -> Foresight {
+pub fn run_order(jobs: &Jobs, limits: &Limits) -> OptimizedOrder {
     if is_worth_optimizing(jobs) {
-        return foresee(jobs, limits);
+        return optimize_order(jobs, limits);
     }
-    Foresight::of(jobs, limits, longest_paths(jobs), Found::LongestPath)
+    OptimizedOrder::of(jobs, limits, longest_paths(jobs), OrderSource::LongestPath)
 }
 
 /// Searches for an order with a short makespan. Longest path first is good but not always best, and occasionally worse
 /// than no order, so others are simulated and the best is taken. The result is never worse than first come, first
 /// served.
-pub fn foresee(jobs: &Jobs, limits: &Limits) -> Foresight {
+pub fn optimize_order(jobs: &Jobs, limits: &Limits) -> OptimizedOrder {
     let bound = Bounds::plain(jobs, limits.total).lower();
-    let mut best = Foresight::of(jobs, limits, longest_paths(jobs), Found::LongestPath);
+    let mut best = OptimizedOrder::of(jobs, limits, longest_paths(jobs), OrderSource::LongestPath);
     // No order can be better than the lower bound.
     if best.timeline.makespan <= bound {
         return best;
@@ -78,7 +78,7 @@ pub fn foresee(jobs: &Jobs, limits: &Limits) -> Foresight {
     // Run backwards under the same limits, the jobs show how long before the end each must start.
     for _ in 0..IMPROVEMENT_ROUNDS {
         let backwards = simulate(&reversed, limits, Order::Ranked(&ends));
-        let tried = Foresight::of(jobs, limits, backwards.ends, Found::Backwards);
+        let tried = OptimizedOrder::of(jobs, limits, backwards.ends, OrderSource::Backwards);
         ends.clone_from(&tried.timeline.ends);
         best = best.better(tried);
         if best.timeline.makespan <= bound {
@@ -89,7 +89,12 @@ pub fn foresee(jobs: &Jobs, limits: &Limits) -> Foresight {
     let first_come = simulate(jobs, limits, Order::FirstCome);
     if first_come.makespan < best.timeline.makespan {
         let ranks = first_come.as_ranks();
-        best = best.better(Foresight::of(jobs, limits, ranks, Found::FirstCome));
+        best = best.better(OptimizedOrder::of(
+            jobs,
+            limits,
+            ranks,
+            OrderSource::FirstCome,
+        ));
     }
     let search = OrderSearch {
         jobs,
@@ -101,9 +106,9 @@ pub fn foresee(jobs: &Jobs, limits: &Limits) -> Foresight {
     search.improve(best)
 }
 
-impl Foresight {
+impl OptimizedOrder {
     /// Simulates an order.
-    fn of(jobs: &Jobs, limits: &Limits, ranks: Vec<u64>, found: Found) -> Self {
+    fn of(jobs: &Jobs, limits: &Limits, ranks: Vec<u64>, found: OrderSource) -> Self {
         Self {
             timeline: simulate(jobs, limits, Order::Ranked(&ranks)),
             ranks,
@@ -156,7 +161,7 @@ struct OrderSearch<'a> {
 impl OrderSearch<'_> {
     /// The best order found from `best` on. The result is deterministic, since the budget counts simulated jobs and
     /// not time.
-    fn improve(mut self, mut best: Foresight) -> Foresight {
+    fn improve(mut self, mut best: OptimizedOrder) -> OptimizedOrder {
         if !self.is_worth_a_try(best.timeline.makespan) {
             return best;
         }
@@ -202,19 +207,19 @@ impl OrderSearch<'_> {
 
     /// Simulates an order, then runs the jobs backwards from its result and forwards again. Returns the better
     /// timeline.
-    fn compact(&mut self, ranks: Vec<u64>) -> Foresight {
+    fn compact(&mut self, ranks: Vec<u64>) -> OptimizedOrder {
         self.simulated_jobs += self.cost_of_try();
-        let there = Foresight::of(self.jobs, self.limits, ranks, Found::Search);
+        let there = OptimizedOrder::of(self.jobs, self.limits, ranks, OrderSource::Search);
         let back = simulate(
             self.reversed,
             self.limits,
             Order::Ranked(&there.timeline.ends),
         );
-        there.better(Foresight::of(
+        there.better(OptimizedOrder::of(
             self.jobs,
             self.limits,
             back.ends,
-            Found::Search,
+            OrderSource::Search,
         ))
     }
 }

@@ -43,7 +43,7 @@ fn check(jobs: &Jobs, width: usize, barrier: u64, first_come: u64, ours: u64, un
     let first = simulate(jobs, &limits, Order::FirstCome);
     assert_eq!(first.makespan, first_come * unit, "first come");
     assert_eq!(
-        foresee(jobs, &limits).timeline.makespan,
+        optimize_order(jobs, &limits).timeline.makespan,
         ours * unit,
         "ours"
     );
@@ -77,28 +77,28 @@ fn jobs_change_places_where_that_is_worth_it() {
 
 #[test]
 fn a_run_looks_ahead_where_that_is_worth_it() {
-    let check = |jobs: &Jobs, expected: Found| {
-        assert_eq!(order_of_run(jobs, &wide(2)).found, expected);
+    let check = |jobs: &Jobs, expected: OrderSource| {
+        assert_eq!(run_order(jobs, &wide(2)).found, expected);
     };
     let packed = |unit: u64| jobs(&[3, 3, 2, 2, 2], &[]).with_times(|takes| takes * unit);
-    check(&packed(SECOND), Found::Search);
+    check(&packed(SECOND), OrderSource::Search);
     assert!(is_worth_optimizing(&packed(1000)));
     assert!(!is_worth_optimizing(&packed(100)));
     let mut many = packed(100_000 * SECOND);
-    assert_eq!(foresee(&many, &wide(2)).found, Found::Search);
+    assert_eq!(optimize_order(&many, &wide(2)).found, OrderSource::Search);
     while many.len() <= MAX_OPTIMIZED_JOBS {
         many.add(Job::default(), Vec::new());
     }
-    check(&many, Found::LongestPath);
+    check(&many, OrderSource::LongestPath);
 }
 
 #[test]
 fn much_to_gain_is_not_looked_for_forever() {
     // The bound cannot be reached: of nine long jobs, one always runs alone at the end.
     let alike = jobs(&[1000 * SECOND; 9], &[]);
-    let first = foresee(&alike, &wide(8));
+    let first = optimize_order(&alike, &wide(8));
     assert_eq!(first.timeline.makespan, 2000 * SECOND);
-    assert_eq!(first.found, Found::LongestPath);
+    assert_eq!(first.found, OrderSource::LongestPath);
     // The longest possible times, with jobs that need no slot among them.
     let mut endless = jobs(&[u64::MAX; 4], &[&[], &[0], &[], &[]]);
     let gate = Job {
@@ -107,7 +107,7 @@ fn much_to_gain_is_not_looked_for_forever() {
     };
     endless.add(gate, vec![1, 2]);
     let bounds = Bounds::of(&endless, NonZeroUsize::new(2).unwrap());
-    let ours = foresee(&endless, &wide(2)).timeline.makespan;
+    let ours = optimize_order(&endless, &wide(2)).timeline.makespan;
     assert_eq!((bounds.lower(), ours), (u64::MAX, u64::MAX));
 }
 
@@ -159,7 +159,7 @@ proptest! {
         let first = simulate(&jobs, &limits, Order::FirstCome);
         let again = simulate(&jobs, &limits, Order::Ranked(&first.as_ranks()));
         prop_assert_eq!(&again, &first, "a timeline comes about again by its ranks");
-        let ours = foresee(&jobs, &limits).timeline;
+        let ours = optimize_order(&jobs, &limits).timeline;
         prop_assert!(ours.makespan <= first.makespan);
         prop_assert!(bounds.lower() <= bounds.provable);
         for timeline in [&first, &ours] {

@@ -20,7 +20,7 @@ pub(crate) const MAX_LEVELS: usize = 512;
 /// The size of a value as JSON; [`u64::MAX`] if it is nested too deeply.
 pub(crate) fn written_bytes(value: &Value) -> u64 {
     value
-        .written_size(MAX_LEVELS)
+        .json_size(MAX_LEVELS)
         .map_or(u64::MAX, |size| size.bytes)
 }
 

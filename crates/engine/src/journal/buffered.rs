@@ -12,10 +12,10 @@ use super::{Entry, Journal, JournalError, Record};
 /// Buffers entries in memory until a journal is assigned. Clones share the buffer.
 ///
 /// It acknowledges every entry as stored. So it is only for runs that change nothing as long as it buffers, such as
-/// [provisional](crate::options::Arrival::Tentative) ones: if their entries are lost with the process, no effect is
+/// [provisional](crate::options::PlanState::Provisional) ones: if their entries are lost with the process, no effect is
 /// lost.
 #[derive(Clone, Default)]
-pub struct HeldBack(Arc<Mutex<BufferState>>);
+pub struct BufferedJournal(Arc<Mutex<BufferState>>);
 
 enum BufferState {
     Buffering(Vec<Entry>),
@@ -27,7 +27,7 @@ enum BufferState {
     Discarding,
 }
 
-impl HeldBack {
+impl BufferedJournal {
     /// Creates an empty buffer.
     pub fn new() -> Self {
         Self::default()
@@ -43,7 +43,7 @@ impl HeldBack {
 
     /// Forwards the buffered and all later entries to `journal`. `header` replaces the one that the run was opened
     /// with, when less was known.
-    pub fn pass_on(
+    pub fn forward_to(
         &self,
         journal: Arc<dyn Journal>,
         header: Value,
@@ -70,7 +70,7 @@ impl HeldBack {
     }
 }
 
-impl Journal for HeldBack {
+impl Journal for BufferedJournal {
     fn append(&self, entries_to_add: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>> {
         self.state().append(entries_to_add)
     }
@@ -106,7 +106,7 @@ impl Default for BufferState {
     }
 }
 
-impl fmt::Debug for HeldBack {
+impl fmt::Debug for BufferedJournal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HeldBack").finish_non_exhaustive()
     }
@@ -121,7 +121,7 @@ mod tests {
 
     /// Forwards after so many batches and returns the headers that arrive.
     fn check(batches_before: usize) {
-        let (held, kept) = (HeldBack::new(), MemoryJournal::new());
+        let (held, kept) = (BufferedJournal::new(), MemoryJournal::new());
         let opened = |header: &str| Entry {
             at: Duration::ZERO,
             turn: 0,
@@ -138,7 +138,7 @@ mod tests {
         let batches = [vec![opened("little")], vec![closed], vec![opened("again")]];
         for (number, batch) in batches.into_iter().enumerate() {
             if number == batches_before {
-                drop(held.pass_on(Arc::new(kept.clone()), Value::from("all")));
+                drop(held.forward_to(Arc::new(kept.clone()), Value::from("all")));
             }
             drop(held.append(batch));
         }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-pub use buffered::HeldBack;
+pub use buffered::BufferedJournal;
 pub(crate) use memory::FailingJournal;
 pub use memory::MemoryJournal;
 pub use record::{Entry, Record};

@@ -60,7 +60,7 @@ pub enum Record {
         result: Result<ToolOutput, ToolError>,
     },
     /// Decision: this call was aborted; its answer is ignored.
-    GivenUp {
+    Aborted {
         /// The step, item or round that called.
         at: Arc<Address>,
         /// The number of the attempt.
@@ -113,13 +113,13 @@ pub enum Record {
     Cancelled,
     /// Input: the time limit of the run was exceeded.
     OutOfTime,
-    /// Input: the records that follow, up to [`WentOn`](Self::WentOn), arrived while the run was computing.
+    /// Input: the records that follow, up to [`Resumed`](Self::Resumed), arrived while the run was computing.
     Paused {
         /// The number of commands executed since the last input.
         after: u64,
     },
     /// Input: the run resumes the interrupted work.
-    WentOn,
+    Resumed,
     /// Decision: a step, item or round has ended.
     Settled {
         /// The step, item or round.
@@ -146,7 +146,7 @@ pub enum Record {
 
 impl Record {
     /// Returns true if this is an input. Everything else follows from the inputs.
-    pub fn is_told(&self) -> bool {
+    pub fn is_input(&self) -> bool {
         match self {
             Self::Opened { .. }
             | Self::Answered { .. }
@@ -158,9 +158,9 @@ impl Record {
             | Self::Cancelled
             | Self::OutOfTime
             | Self::Paused { .. }
-            | Self::WentOn => true,
+            | Self::Resumed => true,
             Self::Sent { .. }
-            | Self::GivenUp { .. }
+            | Self::Aborted { .. }
             | Self::Asked { .. }
             | Self::Settled { .. }
             | Self::Ended { .. } => false,
@@ -172,7 +172,7 @@ impl Record {
         match self {
             Self::Sent { at, .. }
             | Self::Answered { at, .. }
-            | Self::GivenUp { at, .. }
+            | Self::Aborted { at, .. }
             | Self::Asked { at, .. }
             | Self::Decided { at, .. }
             | Self::Chosen { at, .. }
@@ -184,7 +184,7 @@ impl Record {
             | Self::Cancelled
             | Self::OutOfTime
             | Self::Paused { .. }
-            | Self::WentOn
+            | Self::Resumed
             | Self::Ended { .. } => None,
         }
     }

@@ -56,7 +56,7 @@ pub enum Effect {
     /// Send this event to all listeners.
     Emit(StampedEvent),
     /// Append this record to the journal. Calls that follow must not be sent before it is stored.
-    Remember {
+    AppendRecord {
         /// The time since the start of the run.
         at: Duration,
         /// The record.

@@ -3,7 +3,7 @@
 use planwright_core::StepId;
 
 use crate::backend::ToolError;
-use crate::options::Arrival;
+use crate::options::PlanState;
 
 /// The completeness of the plan and the reasons why a run ends early.
 #[derive(Debug)]
@@ -20,10 +20,10 @@ pub(super) struct Lifecycle {
 }
 
 impl Lifecycle {
-    pub(super) fn new(plan: Arrival) -> Self {
+    pub(super) fn new(plan: PlanState) -> Self {
         Self {
-            open: plan != Arrival::Complete,
-            provisional: plan == Arrival::Tentative,
+            open: plan != PlanState::Complete,
+            provisional: plan == PlanState::Provisional,
             cancelled: false,
             stuck: false,
             time_limit_error: None,

@@ -15,11 +15,11 @@ mod values;
 
 pub use effect::{Effect, Input};
 pub use journaling::history::{Choice, History};
-pub use journaling::replay::{Opening, ReplayError, Replayed, replay};
-pub use journaling::step_history::{Past, PastCall, PastDecision, PastEnd};
-pub use outcome::{Because, SkipReason, StepStatus};
-pub use redaction::redactor::{MASK, Redactor, SHORTEST, holds_mask};
-pub use redaction::redactor::{shown_inputs, without_secrets};
+pub use journaling::replay::{ReplayError, ReplayHeader, ReplayReport, replay};
+pub use journaling::step_history::{PastCall, PastDecision, PastEnd, StepHistory};
+pub use outcome::{SkipKind, SkipReason, StepStatus};
+pub use redaction::redactor::{MASK, MIN_SECRET_BYTES, Redactor, holds_mask};
+pub use redaction::redactor::{redacted_inputs, without_secrets};
 pub use report::estimate::{Assumption, Estimate, EstimatedCall, estimate};
 pub use report::preview::{StepPreview, preview};
 pub use report::summary::{CallSummary, RunStatus, RunSummary, StepSummary};

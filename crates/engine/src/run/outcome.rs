@@ -54,7 +54,7 @@ impl fmt::Display for StepStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SkipReason {
     /// The kind of reason.
-    pub because: Because,
+    pub because: SkipKind,
     /// The step or slot that it refers to.
     pub of: Arc<str>,
 }
@@ -63,7 +63,7 @@ pub struct SkipReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum Because {
+pub enum SkipKind {
     /// A step that it needs did not succeed.
     Step,
     /// A branch was not taken, so a slot has no value.
@@ -77,7 +77,7 @@ pub enum Because {
 }
 
 impl SkipReason {
-    pub(crate) fn new(because: Because, of: impl Into<Arc<str>>) -> Self {
+    pub(crate) fn new(because: SkipKind, of: impl Into<Arc<str>>) -> Self {
         Self {
             because,
             of: of.into(),

@@ -71,7 +71,7 @@ impl Run {
             calls: Vec::new(),
             warnings: RefCell::new(Vec::new()),
             mismatched_tools: Vec::new(),
-            lifecycle: Lifecycle::new(options.arrival),
+            lifecycle: Lifecycle::new(options.plan_state),
             budgets: Budgets::new(&plan, &options),
             journal: JournalState::default(),
             redactor: Redactor::new(secrets),
@@ -220,7 +220,7 @@ impl Run {
 
     /// Resumes the interrupted work. Call [`proceed`](Self::proceed) then.
     pub fn resume_work(&mut self, effects: &mut Vec<Effect>) {
-        self.record(effects, || Some(Record::WentOn));
+        self.record(effects, || Some(Record::Resumed));
         self.queue.resume();
     }
 
@@ -230,7 +230,7 @@ impl Run {
     }
 
     /// Returns true if the plan is still provisional.
-    pub fn is_tentative(&self) -> bool {
+    pub fn is_provisional(&self) -> bool {
         self.lifecycle.is_provisional()
     }
 
@@ -365,7 +365,7 @@ impl Run {
             index: iteration.map(|iteration| iteration.index),
             last: iteration.and_then(|iteration| iteration.last.as_ref()),
             own_outcome: None,
-            secret_values: &self.options.confidential,
+            secret_values: &self.options.secret_values,
             limits: &self.options.evaluation,
             warnings: &self.warnings,
             memory: &self.budgets.memory,

@@ -11,9 +11,9 @@ use planwright_core::plan::{Action, ForEach, Name, Node, OnFailure, Reference};
 use planwright_core::{Object, Place, Plan, Step, StepId, Value};
 use planwright_engine::backend::{Backends, ToolOutput};
 use planwright_engine::journal::{Entry, MemoryJournal, Record};
-use planwright_engine::run::{Effect, Input, Opening, Run, StepStatus, replay};
+use planwright_engine::run::{Effect, Input, ReplayHeader, Run, StepStatus, replay};
 use planwright_engine::schedule::{TaskId, Timer};
-use planwright_engine::{Engine, Guards, RunOptions, RunStatus, RunSummary, Start};
+use planwright_engine::{Engine, Guards, RunOptions, RunStatus, RunSummary, SpawnRequest};
 
 use crate::drive::sound;
 
@@ -148,7 +148,7 @@ fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<Input>) -> Opti
                     ..
                 } => under_way.step_timer = Some(task),
                 Effect::ClearTimer(_, Timer::Step) => under_way.step_timer = None,
-                Effect::Remember { at, record } => entries.push(Entry {
+                Effect::AppendRecord { at, record } => entries.push(Entry {
                     at,
                     turn,
                     record: *record,
@@ -176,7 +176,7 @@ fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<Input>) -> Opti
     }
     assert!(run.is_done(), "{:#?}", told(&run.summary()));
     let replayed = replay(&Arc::from("run"), &entries, |_, _| {
-        Ok::<_, Infallible>(Opening {
+        Ok::<_, Infallible>(ReplayHeader {
             plan: plan.clone(),
             options: options(),
             choices: Vec::new(),
@@ -268,8 +268,9 @@ async fn what_computes_ends_when_its_time_is_up() {
 async fn what_computes_can_be_cancelled_and_lets_others_go_on() {
     let engine = engine(RunOptions::default());
     let journal = Arc::new(MemoryJournal::default());
-    let start = Start::new("run", long()).with_journal(Arc::clone(&journal) as _, Value::Null);
-    let (handle, events) = engine.launch(start);
+    let start =
+        SpawnRequest::new("run", long()).with_journal(Arc::clone(&journal) as _, Value::Null);
+    let (handle, events) = engine.spawn(start);
     drop(events);
     let canceller = handle.canceller();
     // The question would never be asked if the run did not pause.

@@ -118,7 +118,7 @@ impl Process {
                             result,
                         });
                     }
-                    Effect::Remember { at, record } => entries.push(Entry {
+                    Effect::AppendRecord { at, record } => entries.push(Entry {
                         at,
                         turn,
                         record: *record,

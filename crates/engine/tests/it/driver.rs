@@ -15,9 +15,9 @@ use planwright_core::plan::{
 use planwright_core::{Place, Plan, Step, StepId, Value};
 use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::backend::{Backends, ErrorKind, Function, Functions, ToolError, ToolOutput};
-use planwright_engine::options::Arrival;
+use planwright_engine::options::PlanState;
 use planwright_engine::{
-    Decision, Engine, Guards, RunEvent, RunOptions, RunStatus, Start, StepStatus,
+    Decision, Engine, Guards, RunEvent, RunOptions, RunStatus, SpawnRequest, StepStatus,
 };
 
 use crate::drive::{catalog, sound};
@@ -261,7 +261,7 @@ async fn a_run_that_is_cancelled_before_it_begins_calls_nothing() {
         async move { Ok(answer("late")) }
     });
     let plan = sound(plan(vec![call("a", &[]), call("b", &["a"])]));
-    let (handle, _events) = Engine::new(backend).launch(Start::new("r", plan).cancelled());
+    let (handle, _events) = Engine::new(backend).spawn(SpawnRequest::new("r", plan).cancelled());
     assert_eq!(handle.await.status, RunStatus::Cancelled);
     assert_eq!(calls.load(Ordering::Relaxed), 0);
 }
@@ -451,7 +451,7 @@ async fn approvals() {
 async fn a_running_plan_takes_further_steps() {
     let backend = server(|args| async move { Ok(ToolOutput::value(args)) });
     let options = RunOptions {
-        arrival: Arrival::Growing,
+        plan_state: PlanState::Open,
         ..RunOptions::default()
     };
     let first = sound(plan(vec![call("a", &[])]));

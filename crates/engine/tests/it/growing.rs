@@ -6,7 +6,7 @@ use planwright_core::check::{CheckContext, CheckedPlan};
 use planwright_core::plan::{Approval, Node};
 use planwright_core::{Place, Plan, Step, Value};
 use planwright_engine::backend::{Backends, Function, Functions, ToolOutput};
-use planwright_engine::options::Arrival;
+use planwright_engine::options::PlanState;
 use planwright_engine::{
     Engine, Guards, RunEvent, RunHandle, RunOptions, RunStatus, StampedEvent, StepStatus,
 };
@@ -30,7 +30,7 @@ fn growing(
     approval: Approval,
 ) -> (RunHandle, UnboundedReceiver<StampedEvent>, CheckedPlan) {
     let options = RunOptions {
-        arrival: Arrival::Growing,
+        plan_state: PlanState::Open,
         guards,
         ..RunOptions::default()
     };

@@ -212,7 +212,7 @@ proptest! {
         for checked in plan.steps() {
             let began = any_order.log.iter().position(|entry| *entry == format!("+s{}", checked.index));
             let Some(began) = began else { continue };
-            for on in &checked.first_waits {
+            for on in &checked.initial_dependencies {
                 let ended = any_order.log.iter().position(|entry| *entry == format!("-s{on}"));
                 prop_assert!(ended.is_none_or(|ended| ended < began));
             }

@@ -12,7 +12,7 @@ use planwright_core::{Place, Plan, Step, Value};
 use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::backend::{Backends, Function, Functions, ToolOutput};
 use planwright_engine::journal::{Entry, Journal, JournalError};
-use planwright_engine::{Decision, Engine, RunStatus, Start, StepStatus};
+use planwright_engine::{Decision, Engine, RunStatus, SpawnRequest, StepStatus};
 
 use crate::drive::sound;
 use crate::slow_journal::Slow;
@@ -70,11 +70,11 @@ async fn check(journal: Option<Slow>, asked: &[&str]) {
     let person = Person::default();
     let engine = Engine::new(Backends::new().with("s", Functions::named("s")))
         .with_approver(Arc::new(person.clone()));
-    let mut start = Start::new("r", sound(plan));
+    let mut start = SpawnRequest::new("r", sound(plan));
     if let Some(journal) = journal {
         start = start.with_journal(Arc::new(journal), Value::Null);
     }
-    let (handle, _events) = engine.launch(start);
+    let (handle, _events) = engine.spawn(start);
     let summary = tokio::time::timeout(Duration::from_hours(24), handle).await;
     let summary = summary.expect("the run waits for an answer that nobody needs");
     assert_eq!(summary.status, RunStatus::Waiting);
@@ -161,11 +161,14 @@ async fn whoever_panics_has_not_agreed() {
 async fn what_a_journal_that_panics_was_to_keep_does_not_happen() {
     for panics in [Panics::AtOnce, Panics::Later] {
         let (engine, plan, called) = beside();
-        let start = Start::new("r", plan).with_journal(Arc::new(panics), Value::Null);
-        let (handle, _events) = engine.launch(start);
+        let start = SpawnRequest::new("r", plan).with_journal(Arc::new(panics), Value::Null);
+        let (handle, _events) = engine.spawn(start);
         let summary = handle.await;
-        let unkept = summary.unkept.map(|error| error.to_string());
-        assert_eq!(unkept.as_deref(), Some("the journal panicked: no pen"));
+        let journal_error = summary.journal_error.map(|error| error.to_string());
+        assert_eq!(
+            journal_error.as_deref(),
+            Some("the journal panicked: no pen")
+        );
         assert_eq!(called.load(Ordering::SeqCst), 0);
     }
 }

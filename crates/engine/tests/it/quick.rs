@@ -8,7 +8,7 @@ use planwright_core::plan::{ForEach, Name, Node};
 use planwright_core::{Object, Place, Plan, Step, Value};
 use planwright_engine::backend::{Backends, ErrorKind, Function, Functions, ToolOutput};
 use planwright_engine::{
-    Engine, Guards, MemoryJournal, RunOptions, RunStatus, RunSummary, Start, StepStatus,
+    Engine, Guards, MemoryJournal, RunOptions, RunStatus, RunSummary, SpawnRequest, StepStatus,
 };
 use tokio::task::Id;
 
@@ -117,12 +117,12 @@ async fn check_many(options: &RunOptions, is_stored: bool) -> ErrorKind {
         ..Plan::default()
     };
     let backends = Backends::new().with("s", Functions::named("s").with(tool));
-    let mut start = Start::new("r", sound(plan));
+    let mut start = SpawnRequest::new("r", sound(plan));
     if is_stored {
         start = start.with_journal(Arc::new(MemoryJournal::new()), Value::Null);
     }
     let engine = Engine::new(backends).with_options(options.clone());
-    let (handle, events) = engine.launch(start);
+    let (handle, events) = engine.spawn(start);
     drop(events);
     let summary = handle.await;
     assert!(summary.calls.len() < 10_000, "{}", summary.calls.len());

@@ -12,7 +12,7 @@ use planwright_core::{Catalog, Place, Plan, Schema, Step, StepId, Tool, Value};
 use planwright_engine::backend::{ErrorKind, ToolCall, ToolError, ToolOutput};
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
-use planwright_engine::run::{Choice, Effect, History, Input, Opening, Run, replay};
+use planwright_engine::run::{Choice, Effect, History, Input, ReplayHeader, Run, replay};
 use planwright_engine::schedule::{TaskId, Timer};
 use planwright_engine::{Guards, RunOptions, RunSummary};
 
@@ -126,7 +126,7 @@ fn take_calls(
                 attempt,
                 call,
             } => calls.push((task, attempt, *call)),
-            Effect::Remember { at, record } => entries.push(Entry {
+            Effect::AppendRecord { at, record } => entries.push(Entry {
                 at,
                 turn,
                 record: *record,
@@ -248,7 +248,7 @@ fn an_answer_that_comes_too_late_changes_no_time() {
     run.proceed(&mut effects);
     assert_eq!(take_calls(&mut effects, 1, &mut entries).len(), 1);
     let replayed = replay(&Arc::from("run"), &entries, |_, _| {
-        Ok::<_, Infallible>(Opening {
+        Ok::<_, Infallible>(ReplayHeader {
             plan: plan.clone(),
             options: options.clone(),
             choices: Vec::new(),
@@ -294,7 +294,7 @@ fn attempts(words: &str) -> Vec<Entry> {
         "unsent" => answered(attempt, Err(ToolError::unavailable("not there"))),
         "lost" => answered(attempt, Err(ToolError::lost("gone"))),
         "late" => answered(attempt, Err(ToolError::new(ErrorKind::Timeout, "late"))),
-        "given-up" => Record::GivenUp {
+        "given-up" => Record::Aborted {
             at: Arc::clone(&at),
             attempt,
         },

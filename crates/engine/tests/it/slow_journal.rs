@@ -8,7 +8,7 @@ use planwright_core::plan::Node;
 use planwright_core::{Place, Plan, Step, Value};
 use planwright_engine::backend::{Backends, ErrorKind, Function, Functions, ToolOutput};
 use planwright_engine::journal::{Entry, Journal};
-use planwright_engine::{Engine, JournalError, RunOptions, RunSummary, Start};
+use planwright_engine::{Engine, JournalError, RunOptions, RunSummary, SpawnRequest};
 
 use crate::drive::sound;
 
@@ -45,8 +45,9 @@ async fn run(keeping: Duration, call: Duration) -> (RunSummary, Engine) {
     options.limits.total = std::num::NonZeroUsize::MIN;
     let engine = Engine::new(Backends::new().with("s", Functions::named("s").with(tool)))
         .with_options(options);
-    let start = Start::new("r", sound(plan)).with_journal(Arc::new(Slow(keeping)), Value::Null);
-    let (handle, _events) = engine.launch(start);
+    let start =
+        SpawnRequest::new("r", sound(plan)).with_journal(Arc::new(Slow(keeping)), Value::Null);
+    let (handle, _events) = engine.spawn(start);
     (handle.await, engine)
 }
 

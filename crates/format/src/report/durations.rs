@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_engine::Durations;
-use planwright_engine::durations::Learned;
+use planwright_engine::durations::LearnedDuration;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -72,7 +72,7 @@ impl From<&DurationsV1> for Durations {
     fn from(written: &DurationsV1) -> Self {
         let mut durations = Self::new();
         for tool in &written.tools {
-            let learned = Learned {
+            let learned = LearnedDuration {
                 mean: Duration::from_nanos(tool.mean_ns),
                 spread: Duration::from_nanos(tool.spread_ns),
                 calls: tool.calls,

@@ -175,7 +175,7 @@ impl Log {
                     }
                 }
             }
-            Record::GivenUp { at, attempt } => {
+            Record::Aborted { at, attempt } => {
                 if let Some(line) = self.call(at, *attempt, entry.at) {
                     line.status = Some("given_up");
                 }

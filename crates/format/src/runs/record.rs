@@ -153,7 +153,7 @@ impl EntryV1 {
                     at_ms: milliseconds(entry.at),
                     time: time::timestamp(time),
                     turn: entry.turn,
-                    told: entry.record.is_told(),
+                    told: entry.record.is_input(),
                     record: RecordV1::from(&entry.record),
                 });
             }
@@ -230,7 +230,7 @@ impl From<&Record> for RecordV1 {
                 error: result.as_ref().err().map(ErrorV1::from),
                 ..Self::at("answered", at)
             },
-            Record::GivenUp { at, attempt } => Self {
+            Record::Aborted { at, attempt } => Self {
                 attempt: Some(*attempt),
                 ..Self::at("given_up", at)
             },
@@ -284,7 +284,7 @@ impl From<&Record> for RecordV1 {
                 after: Some(*after),
                 ..Self::named("paused")
             },
-            Record::WentOn => Self::named("went_on"),
+            Record::Resumed => Self::named("went_on"),
             Record::Settled {
                 at,
                 status,

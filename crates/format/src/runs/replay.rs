@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use planwright_engine::run::{ReplayError, Replayed};
+use planwright_engine::run::{ReplayError, ReplayReport};
 use serde::Serialize;
 
 use super::RecordV1;
@@ -46,7 +46,7 @@ pub struct DivergenceV1 {
 
 impl ReplayV1 {
     /// What came of it.
-    pub fn new<E: Display>(run: &str, result: &Result<Replayed, ReplayError<E>>) -> Self {
+    pub fn new<E: Display>(run: &str, result: &Result<ReplayReport, ReplayError<E>>) -> Self {
         let replayed = result.as_ref().ok();
         let error = result.as_ref().err();
         Self {

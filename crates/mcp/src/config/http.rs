@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::expand::is_secret_name;
 use super::server_reader::{ServerReader, escape};
-use super::{Grant, HttpConfig, OauthConfig, Reach};
+use super::{Grant, HttpConfig, OauthConfig, ServerTransport};
 
 /// The names of the address field: that of most clients first.
 pub(super) const URL_FIELDS: [&str; 3] = ["url", "httpUrl", "serverUrl"];
@@ -41,7 +41,7 @@ impl ServerReader<'_> {
         if !has_address {
             self.problem("", "it has no `url`", "write the address of the server");
         }
-        self.config.reach = Reach::Http(http);
+        self.config.reach = ServerTransport::Http(http);
     }
 
     fn url(&mut self, field: &str, value: &Value) -> String {

@@ -12,5 +12,5 @@ mod tests;
 
 pub use parse::{ConfigError, ConfigProblem};
 pub use server::{
-    Grant, HttpConfig, OauthConfig, ProgramConfig, Reach, ServerConfig, ServersConfig,
+    Grant, HttpConfig, OauthConfig, ProgramConfig, ServerConfig, ServerTransport, ServersConfig,
 };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::{HttpConfig, ProgramConfig, Reach, ServerConfig};
+use super::{HttpConfig, ProgramConfig, ServerConfig, ServerTransport};
 
 /// The replacement for a secret, so that a rotated key does not change the identity.
 const SECRET: &str = "[redacted]";
@@ -18,8 +18,8 @@ pub(super) fn of(server: &ServerConfig) -> Arc<str> {
         secrets: &server.secrets,
     };
     let name = match &server.reach {
-        Reach::Program(program) => parts.program(program),
-        Reach::Http(http) => parts.http(http),
+        ServerTransport::Program(program) => parts.program(program),
+        ServerTransport::Http(http) => parts.http(http),
     };
     let name = parts.masked(name);
     let mut origin = format!("{name} sha256:");

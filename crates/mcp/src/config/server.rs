@@ -36,7 +36,7 @@ pub struct ServerConfig {
     /// The name of the server in plans.
     pub name: Arc<str>,
     /// The transport of the server.
-    pub reach: Reach,
+    pub reach: ServerTransport,
     /// True if the server's annotations about the effects of its tools are trusted.
     pub trusted: bool,
     /// The timeout of one call of its tools.
@@ -52,7 +52,7 @@ pub struct ServerConfig {
 
 /// The transport of a server.
 #[derive(Clone, Debug)]
-pub enum Reach {
+pub enum ServerTransport {
     /// A child process, reached over its standard input and output.
     Program(ProgramConfig),
     /// A remote server, reached over Streamable HTTP.
@@ -127,15 +127,15 @@ impl ServerConfig {
 
     /// Creates a server `name` that runs `program`.
     pub fn program(name: impl Into<Arc<str>>, program: ProgramConfig) -> Self {
-        Self::reached(name.into(), Reach::Program(program))
+        Self::reached(name.into(), ServerTransport::Program(program))
     }
 
     /// Creates a server `name` that is reached over Streamable HTTP.
     pub fn http(name: impl Into<Arc<str>>, http: HttpConfig) -> Self {
-        Self::reached(name.into(), Reach::Http(http))
+        Self::reached(name.into(), ServerTransport::Http(http))
     }
 
-    fn reached(name: Arc<str>, reach: Reach) -> Self {
+    fn reached(name: Arc<str>, reach: ServerTransport) -> Self {
         Self {
             name,
             reach,

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::expand::{expand, is_secret_name};
 use super::http::URL_FIELDS;
-use super::{ProgramConfig, Reach, ServerConfig};
+use super::{ProgramConfig, ServerConfig, ServerTransport};
 use crate::session::handshake::{REVISIONS, supported_revision};
 
 /// The minimum length of a secret in bytes: redacting shorter values would make messages unreadable.
@@ -206,7 +206,7 @@ impl ServerReader<'_> {
                 "name the program that the server is",
             );
         }
-        self.config.reach = Reach::Program(program);
+        self.config.reach = ServerTransport::Program(program);
     }
 
     fn args(&mut self, value: &Value) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 
-use super::{Reach, ServersConfig};
+use super::{ServerTransport, ServersConfig};
 
 /// Reads `text` and writes down everything that came of it.
 fn check(text: &str) -> String {
@@ -22,7 +22,7 @@ fn check(text: &str) -> String {
     let mut lines = Vec::new();
     for server in &config.servers {
         match &server.reach {
-            Reach::Program(program) => {
+            ServerTransport::Program(program) => {
                 lines.push(format!(
                     "{}: {:?} {:?}",
                     server.name, program.command, program.args
@@ -34,7 +34,7 @@ fn check(text: &str) -> String {
                     lines.push(format!("  cwd {}", cwd.display()));
                 }
             }
-            Reach::Http(http) => {
+            ServerTransport::Http(http) => {
                 lines.push(format!("{}: {}", server.name, http.url));
                 for (name, value) in &http.headers {
                     lines.push(format!("  header {name}: {value}"));

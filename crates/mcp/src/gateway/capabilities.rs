@@ -75,7 +75,7 @@ fn capabilities(gateway: &GatewayState, view: &UpstreamView) -> ServerCapabiliti
             offered[plain] = serde_json::json!({});
         }
     }
-    if gateway.host.keeps_tasks() {
+    if gateway.host.supports_tasks() {
         offered["extensions"] = serde_json::json!({"io.modelcontextprotocol/tasks": {}});
     }
     serde_json::from_value(offered).unwrap_or_default()

@@ -115,7 +115,7 @@ impl Client {
     }
 
     /// Returns true if the client can show a form to a person.
-    pub fn can_fill_forms(&self) -> bool {
+    pub fn supports_forms(&self) -> bool {
         self.capabilities
             .get("elicitation")
             .and_then(Value::as_object)
@@ -124,7 +124,7 @@ impl Client {
     }
 
     /// Returns true if the client supports tasks.
-    pub fn takes_tasks(&self) -> bool {
+    pub fn supports_tasks(&self) -> bool {
         self.capabilities
             .get("extensions")
             .and_then(|extensions| extensions.get("io.modelcontextprotocol/tasks"))

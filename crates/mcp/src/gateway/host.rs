@@ -18,10 +18,10 @@ pub trait Host: Send + Sync + 'static {
     fn instructions(&self) -> Option<String>;
 
     /// The passthrough mode: whether clients see the tools, resources and prompts of the servers.
-    fn passing(&self) -> Passing;
+    fn passthrough_mode(&self) -> PassthroughMode;
 
     /// Returns true if long calls may become tasks: [`Host::call`] then returns a `resultType` of `task`.
-    fn keeps_tasks(&self) -> bool {
+    fn supports_tasks(&self) -> bool {
         false
     }
 
@@ -112,7 +112,7 @@ pub trait Host: Send + Sync + 'static {
 
 /// The passthrough mode: whether clients see the tools, resources and prompts of the servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passing {
+pub enum PassthroughMode {
     /// Clients only see the host's own tools.
     Nothing,
     /// Clients also see tools, resources, prompts, completions and logs of the servers.

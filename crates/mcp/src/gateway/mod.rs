@@ -16,6 +16,6 @@ mod transport;
 
 pub use call::passthrough::completed;
 pub use client::{Client, ClientId};
-pub use host::{Host, HostCall, Passing, SuspendedCall, TaskRequest};
-pub use state::{CALL_GRACE, Gateway, TOLD_GRACE};
+pub use host::{Host, HostCall, PassthroughMode, SuspendedCall, TaskRequest};
+pub use state::{CALL_GRACE, Gateway, NOTIFIED_CLIENT_GRACE};
 pub use transport::{HttpService, ServeError, serve_stdio, serve_stream};

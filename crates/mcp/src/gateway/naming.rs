@@ -86,7 +86,7 @@ impl<'a> NamingScheme<'a> {
 
     /// Returns true if a server's own name belongs to another server or is reserved.
     pub(super) fn is_taken(&self, server: &str, name: &str) -> bool {
-        !self.servers.leave_free(name, server)
+        !self.servers.allows_bare_name(name, server)
             || (self.is_reserved)(name)
             || self.prefixed(server, name).is_none()
     }
@@ -128,7 +128,7 @@ impl<'a> NamingScheme<'a> {
         });
         let mut names = vec![format!("t{digest}_{name}").into()];
         names.extend(self.prefixed(server, name));
-        if self.servers.leave_free(name, server) && !(self.is_reserved)(name) {
+        if self.servers.allows_bare_name(name, server) && !(self.is_reserved)(name) {
             names.push(Arc::clone(name));
         }
         names

@@ -8,13 +8,13 @@ use planwright_core::Value;
 
 use super::call::suspended::SuspendedCalls;
 use super::client::{Client, ClientId};
-use super::host::{Host, Passing};
+use super::host::{Host, PassthroughMode};
 use super::listing::OfferListing;
 use crate::session::caller::UpstreamClient;
 use crate::upstream::{UpstreamView, Upstreams};
 
 /// The time after the first start for which a client that receives change notifications waits for starting servers.
-pub const TOLD_GRACE: Duration = Duration::from_secs(1);
+pub const NOTIFIED_CLIENT_GRACE: Duration = Duration::from_secs(1);
 
 /// The same for the lists of a client without change notifications.
 const UNNOTIFIED_CLIENT_GRACE: Duration = Duration::from_secs(5);
@@ -76,7 +76,7 @@ impl fmt::Debug for GatewayState {
 
 impl GatewayState {
     pub(super) fn passes_through(&self) -> bool {
-        self.host.passing() == Passing::Everything
+        self.host.passthrough_mode() == PassthroughMode::Everything
     }
 
     /// Starts the servers, unless they were started.
@@ -107,7 +107,7 @@ impl GatewayState {
     pub(super) async fn wait_for_servers(&self, client: &Client, is_notified: bool) {
         self.start(client);
         let grace = if is_notified {
-            TOLD_GRACE
+            NOTIFIED_CLIENT_GRACE
         } else {
             UNNOTIFIED_CLIENT_GRACE
         };

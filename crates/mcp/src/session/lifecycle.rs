@@ -14,7 +14,7 @@ use super::observer::ClientContext;
 use super::request::ClientIdentity;
 use super::router::{ResponseRouter, ServerMessageHandler};
 use super::server_requests::ServerRequestHandler;
-use crate::config::{ProgramConfig, Reach, ServerConfig};
+use crate::config::{ProgramConfig, ServerConfig, ServerTransport};
 use crate::transport::connection::Connection;
 use crate::transport::handle::TransportHandle;
 use crate::transport::http::{HttpFailure, open};
@@ -49,8 +49,8 @@ impl Session {
         context: ClientContext,
     ) -> Result<Self, ServerStartError> {
         let program = match &config.reach {
-            Reach::Program(program) => program,
-            Reach::Http(http) => {
+            ServerTransport::Program(program) => program,
+            ServerTransport::Http(http) => {
                 let router = Arc::default();
                 let (transport, handle) = open(&config.name, http, Arc::clone(&router), options)
                     .map_err(ServerStartError::from)?;

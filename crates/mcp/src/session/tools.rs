@@ -51,9 +51,9 @@ fn tool(server: &Arc<str>, trusted: bool, name: &Arc<str>, entry: &Value) -> Too
         output: schema(entry, "outputSchema"),
         annotations: hints.annotations(trusted),
         hints,
-        approval: hints.states_destructive(),
+        approval: hints.is_stated_destructive(),
         approval_reason: hints
-            .states_destructive()
+            .is_stated_destructive()
             .then(|| Arc::from("its server says that it may destroy something")),
         ..Tool::new(Arc::clone(server), Arc::clone(name))
     }

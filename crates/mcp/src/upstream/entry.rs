@@ -12,7 +12,7 @@ use super::monitor::{MonitorEvent, SessionMonitor};
 use super::server::{AbortOnDrop, Server};
 use super::subscriptions::SubscribedUris;
 use super::view::{UpstreamNotification, UpstreamState, ViewPublisher};
-use crate::config::Reach;
+use crate::config::ServerTransport;
 use crate::session::caller::{Caller, UpstreamClient};
 use crate::session::lifecycle::{ServerStartError, Session};
 use crate::session::observer::{ClientContext, ListKind, ServerObserver};
@@ -65,7 +65,7 @@ impl Upstream {
     ) -> Result<Arc<Server>, ToolError> {
         let session = self.session(client).await?;
         let upstream_client = caller.and_then(|caller| caller.upstream_client());
-        let has_variants = matches!(self.server.config.reach, Reach::Http(_))
+        let has_variants = matches!(self.server.config.reach, ServerTransport::Http(_))
             && client.get().is_some_and(|client| client.shares_servers);
         let Some(upstream_client) = upstream_client.filter(|_| has_variants) else {
             return Ok(Arc::clone(&self.server));
@@ -107,7 +107,7 @@ impl Upstream {
     pub(crate) fn set_client(self: &Arc<Self>, client: Option<&UpstreamClient>) {
         let observer: Weak<Self> = Arc::downgrade(self);
         let mut client = client.cloned().unwrap_or_default();
-        if client.shares_servers && matches!(self.server.config.reach, Reach::Http(_)) {
+        if client.shares_servers && matches!(self.server.config.reach, ServerTransport::Http(_)) {
             // Clients of earlier revisions get sessions of their own (see [`SessionVariants`]).
             client.receives_requests = false;
         }

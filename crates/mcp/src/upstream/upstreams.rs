@@ -122,13 +122,13 @@ impl Upstreams {
     /// Waits as [`Upstreams::settled`] does, but only until `grace` after the first start of the servers: a server that
     /// never responds costs this time once, however often callers wait.
     pub async fn settled_within(&self, grace: Duration) -> bool {
-        let end = self.end_of_grace(grace);
+        let end = self.grace_deadline(grace);
         self.settled(end.saturating_duration_since(Instant::now()))
             .await
     }
 
     /// Returns the instant `grace` after the first start of the servers, or now if they were not started.
-    pub fn end_of_grace(&self, grace: Duration) -> Instant {
+    pub fn grace_deadline(&self, grace: Duration) -> Instant {
         let started = self.inner.started.get().copied();
         started.map_or_else(Instant::now, |started| started + grace)
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use planwright_core::{Tool, Value};
 use planwright_mcp::gateway::{
-    Client, Gateway, Host, HostCall, Passing, TaskRequest, serve_stream,
+    Client, Gateway, Host, HostCall, PassthroughMode, TaskRequest, serve_stream,
 };
 use planwright_mcp::{ConnectOptions, ServersConfig, UpstreamError, Upstreams};
 use serde_json::json;
@@ -24,8 +24,8 @@ impl Host for Restless {
         None
     }
 
-    fn passing(&self) -> Passing {
-        Passing::Nothing
+    fn passthrough_mode(&self) -> PassthroughMode {
+        PassthroughMode::Nothing
     }
 
     fn tools(self: Arc<Self>, _: Client) -> BoxFuture<'static, Vec<Value>> {

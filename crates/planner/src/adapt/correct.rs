@@ -4,8 +4,8 @@ use planwright_core::plan::Action;
 use planwright_core::{CheckedPlan, Diagnostics, Value};
 use serde_json::Value as Json;
 
-use super::failed_run::{Situation, Trouble};
-use super::replan::Revision;
+use super::failed_run::{FailedRun, FailedStep};
+use super::replan::ReplanRequest;
 use crate::create::{extract, parse_decline};
 use crate::model::{DeclineReason, Message, ModelError, ModelRequest, Usage, answer};
 use crate::prompt::arguments_schema;
@@ -22,7 +22,7 @@ pub struct Correction {
     /// Text and check result of the corrected plan, if it is valid.
     pub plan: Option<(String, CheckedPlan)>,
     /// The reason why the reply corrects nothing.
-    pub fruitless: Option<Fruitless>,
+    pub fruitless: Option<CorrectionFailure>,
     /// The error of the model, if it did not reply.
     pub failure: Option<ModelError>,
     /// Tokens and cost.
@@ -32,7 +32,7 @@ pub struct Correction {
 /// The reason why a reply does not correct the arguments.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Fruitless {
+pub enum CorrectionFailure {
     /// The model states that other arguments would not help.
     NoHelp,
     /// The model declined.
@@ -45,7 +45,7 @@ pub enum Fruitless {
     Unsound(Diagnostics),
 }
 
-impl std::fmt::Display for Fruitless {
+impl std::fmt::Display for CorrectionFailure {
     /// Writes a clause that continues a sentence about the model.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -58,11 +58,11 @@ impl std::fmt::Display for Fruitless {
     }
 }
 
-impl Situation {
+impl FailedRun {
     /// Returns the failed steps whose arguments may be corrected: single calls that their tool rejected.
-    pub fn correctable(&self, plan: &CheckedPlan) -> Vec<&Trouble> {
+    pub fn correctable(&self, plan: &CheckedPlan) -> Vec<&FailedStep> {
         // A step that runs several times has failed with several sets of arguments.
-        let is_single = |trouble: &&Trouble| {
+        let is_single = |trouble: &&FailedStep| {
             let index = plan.step_index(&trouble.step).map(|index| index as usize);
             let step = index.and_then(|index| plan.plan().steps.get(index));
             step.is_some_and(|step| {
@@ -73,7 +73,7 @@ impl Situation {
         };
         // Other errors, such as a timeout, say nothing about the arguments.
         let is_rejection =
-            |trouble: &&Trouble| matches!(trouble.kind.as_str(), "arguments" | "tool");
+            |trouble: &&FailedStep| matches!(trouble.kind.as_str(), "arguments" | "tool");
         self.failed
             .iter()
             .filter(is_rejection)
@@ -83,7 +83,7 @@ impl Situation {
 }
 
 /// Requests corrected arguments for the step of `trouble`.
-pub async fn correct(revision: &Revision<'_>, trouble: &Trouble) -> Correction {
+pub async fn correct(revision: &ReplanRequest<'_>, trouble: &FailedStep) -> Correction {
     let mut correction = Correction::default();
     let Some(text) = question(revision, trouble) else {
         return correction;
@@ -100,7 +100,7 @@ pub async fn correct(revision: &Revision<'_>, trouble: &Trouble) -> Correction {
             correction.usage += reply.usage;
             let corrected = correct_args(&reply.text, revision, trouble).and_then(|text| {
                 let (plan, diagnostics) = (revision.judge)(&text);
-                let plan = plan.ok_or(Fruitless::Unsound(diagnostics))?;
+                let plan = plan.ok_or(CorrectionFailure::Unsound(diagnostics))?;
                 Ok((text, plan))
             });
             match corrected {
@@ -116,7 +116,7 @@ pub async fn correct(revision: &Revision<'_>, trouble: &Trouble) -> Correction {
     correction
 }
 
-fn question(revision: &Revision<'_>, trouble: &Trouble) -> Option<String> {
+fn question(revision: &ReplanRequest<'_>, trouble: &FailedStep) -> Option<String> {
     let index = revision.before.step_index(&trouble.step)? as usize;
     let tool = revision.before.steps().get(index)?.tool.as_ref()?;
     let steps = revision.situation.plan.get("steps")?.as_list()?;
@@ -137,20 +137,20 @@ fn question(revision: &Revision<'_>, trouble: &Trouble) -> Option<String> {
 /// Builds the plan with the arguments of the reply.
 fn correct_args(
     reply: &str,
-    revision: &Revision<'_>,
-    trouble: &Trouble,
-) -> Result<String, Fruitless> {
+    revision: &ReplanRequest<'_>,
+    trouble: &FailedStep,
+) -> Result<String, CorrectionFailure> {
     if reply.len() > revision.settings.max_reply_bytes {
-        return Err(Fruitless::Unreadable);
+        return Err(CorrectionFailure::Unreadable);
     }
     if let Some(reason) = parse_decline(reply) {
-        return Err(Fruitless::Declined(reason));
+        return Err(CorrectionFailure::Declined(reason));
     }
     let json = extract(reply).and_then(|text| serde_json::from_str::<Json>(text).ok());
     let new = match json.as_ref().and_then(|json| json.get("args")) {
-        Some(Json::Null) => return Err(Fruitless::NoHelp),
+        Some(Json::Null) => return Err(CorrectionFailure::NoHelp),
         Some(new @ Json::Object(_)) => new.clone(),
-        _ => return Err(Fruitless::Unreadable),
+        _ => return Err(CorrectionFailure::Unreadable),
     };
     let mut plan = Json::from(&revision.situation.plan);
     let index = revision.before.step_index(&trouble.step);
@@ -160,11 +160,11 @@ fn correct_args(
             .as_object_mut()
     });
     let Some(step) = step else {
-        return Err(Fruitless::Unreadable);
+        return Err(CorrectionFailure::Unreadable);
     };
     // The same arguments would fail again.
     if step.get("args") == Some(&new) {
-        return Err(Fruitless::Same);
+        return Err(CorrectionFailure::Same);
     }
     step.insert("args".to_owned(), new);
     // `args` holds all arguments of the step, so positional ones would come on top.

@@ -10,7 +10,7 @@ use planwright_dialects::native::Native;
 use planwright_engine::run::{RunSummary, StepStatus, StepSummary};
 
 use crate::model::excerpt;
-use crate::tools::signatures::estimated_tokens;
+use crate::tools::signatures::estimate_tokens;
 
 /// Maximum tokens of a single result.
 const MAX_RESULT_TOKENS: usize = 300;
@@ -21,7 +21,7 @@ const MAX_TOTAL_RESULT_TOKENS: usize = 4000;
 /// A failed run, as described to a model.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Situation {
+pub struct FailedRun {
     /// The original request, if the plan states it.
     pub goal: Option<String>,
     /// The plan in Planwright's own dialect.
@@ -29,7 +29,7 @@ pub struct Situation {
     /// Completed steps.
     pub done: Vec<CompletedStep>,
     /// Failed steps.
-    pub failed: Vec<Trouble>,
+    pub failed: Vec<FailedStep>,
     /// Steps that did not run.
     pub rest: Vec<Arc<str>>,
 }
@@ -45,7 +45,7 @@ pub struct CompletedStep {
 
 /// A failed step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trouble {
+pub struct FailedStep {
     /// Id of the step.
     pub step: Arc<str>,
     /// Tool name as written in the plan.
@@ -58,7 +58,7 @@ pub struct Trouble {
     pub message: String,
 }
 
-impl Situation {
+impl FailedRun {
     /// Describes a run of `plan` by its summary. Returns `None` if the plan cannot be printed in our own dialect, or has several instances,
     /// whose states differ.
     pub fn of(plan: &CheckedPlan, summary: &RunSummary) -> Option<Self> {
@@ -149,7 +149,7 @@ impl Situation {
         for done in &self.done {
             let output = excerpt(&done.output.to_json(), MAX_RESULT_TOKENS);
             let line = format!("- `{}`: {output}\n", done.step);
-            if estimated_tokens(&text) + estimated_tokens(&line) > MAX_TOTAL_RESULT_TOKENS {
+            if estimate_tokens(&text) + estimate_tokens(&line) > MAX_TOTAL_RESULT_TOKENS {
                 let _ = writeln!(
                     text,
                     // The model must know that the step is done, even if its result does not fit.
@@ -164,12 +164,12 @@ impl Situation {
     }
 }
 
-fn failed_step(step: &StepSummary) -> Trouble {
+fn failed_step(step: &StepSummary) -> FailedStep {
     let (kind, message) = match &step.error {
         Some(error) => (error.kind.as_str().to_owned(), error.message.clone()),
         None => ("internal".to_owned(), "it is not known why".to_owned()),
     };
-    Trouble {
+    FailedStep {
         step: Arc::clone(step.at.step.text()),
         tool: step.tool.clone(),
         args: step.args.clone(),

@@ -6,9 +6,9 @@ mod replan;
 
 use planwright_core::{CheckedPlan, Diagnostics};
 
-pub use correct::{Correction, Fruitless, correct};
-pub use failed_run::{CompletedStep, Situation, Trouble};
-pub use replan::{ReplanOutcome, Revision, replan};
+pub use correct::{Correction, CorrectionFailure, correct};
+pub use failed_run::{CompletedStep, FailedRun, FailedStep};
+pub use replan::{ReplanOutcome, ReplanRequest, replan};
 
 /// Parser and checker of a plan in Planwright's own dialect, with the inputs, policy and library of the run.
 pub type PlanChecker<'a> = dyn Fn(&str) -> (Option<CheckedPlan>, Diagnostics) + Sync + 'a;

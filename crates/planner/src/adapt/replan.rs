@@ -6,10 +6,12 @@ use planwright_core::{Catalog, CheckedPlan, Code, Diagnostic, Diagnostics};
 use serde_json::{Map, Value};
 
 use super::PlanChecker;
-use super::failed_run::Situation;
-use crate::create::{Attempt, CreateSettings, assistant_text, extract, parse_decline, prose_error};
+use super::failed_run::FailedRun;
+use crate::create::{
+    CreateSettings, PlanAttempt, assistant_text, extract, parse_decline, prose_error,
+};
 use crate::model::{DeclineReason, Message, Model, ModelError, ModelRequest, Usage, answer};
-use crate::prompt::{Moment, PLAN_INSTRUCTIONS, feedback, plan_schema, tool_signatures};
+use crate::prompt::{PLAN_INSTRUCTIONS, TimeContext, feedback, plan_schema, tool_signatures};
 
 /// Addition to the system prompt for revisions.
 const REPLAN_INSTRUCTIONS: &str = "
@@ -22,15 +24,15 @@ A plan has failed in the middle of its run. Write the steps that are to come now
 
 /// A request to revise a plan.
 #[derive(Clone, Copy)]
-pub struct Revision<'a> {
+pub struct ReplanRequest<'a> {
     /// The model that writes the steps.
     pub model: &'a dyn Model,
     /// The failed run.
-    pub situation: &'a Situation,
+    pub situation: &'a FailedRun,
     /// The plan that failed.
     pub before: &'a CheckedPlan,
     /// Date of the revision, and phrases of time in the goal.
-    pub moment: Moment<'a>,
+    pub moment: TimeContext<'a>,
     /// Tools that the plan may call.
     pub catalog: &'a Catalog,
     /// Checker of the revised plan.
@@ -46,7 +48,7 @@ pub struct ReplanOutcome {
     /// Text and check result of the revised plan, in Planwright's own dialect.
     pub plan: Option<(String, CheckedPlan)>,
     /// All replies of the model, in order.
-    pub attempts: Vec<Attempt>,
+    pub attempts: Vec<PlanAttempt>,
     /// The reason why the model declined. No further request follows.
     pub declined: Option<DeclineReason>,
     /// The error of the model, if it did not reply.
@@ -56,8 +58,8 @@ pub struct ReplanOutcome {
 }
 
 /// Requests the steps that come next until the revised plan is valid or the tries are used up.
-pub async fn replan(revision: &Revision<'_>) -> ReplanOutcome {
-    let Revision {
+pub async fn replan(revision: &ReplanRequest<'_>) -> ReplanOutcome {
+    let ReplanRequest {
         model,
         situation,
         moment,
@@ -100,7 +102,7 @@ pub async fn replan(revision: &Revision<'_>) -> ReplanOutcome {
             && let Some(reason) = parse_decline(&text)
         {
             outcome.declined = Some(reason);
-            outcome.attempts.push(Attempt::new(text));
+            outcome.attempts.push(PlanAttempt::new(text));
             break;
         }
         let (plan, diagnostics) = match &cut_off {
@@ -122,10 +124,10 @@ pub async fn replan(revision: &Revision<'_>) -> ReplanOutcome {
             None if is_prose => Some(prose_error(model.name(), &text)),
             None => None,
         };
-        outcome.attempts.push(Attempt {
+        outcome.attempts.push(PlanAttempt {
             holds_plan: plan_text.is_some(),
             diagnostics,
-            ..Attempt::new(text)
+            ..PlanAttempt::new(text)
         });
         if plan.is_some() || outcome.failure.is_some() {
             outcome.plan = plan;
@@ -141,7 +143,10 @@ fn rejected(message: &str) -> (Option<(String, CheckedPlan)>, Diagnostics) {
     (None, Diagnostics::from_iter([diagnostic.help(help)]))
 }
 
-fn evaluate(reply: &str, revision: &Revision<'_>) -> (Option<(String, CheckedPlan)>, Diagnostics) {
+fn evaluate(
+    reply: &str,
+    revision: &ReplanRequest<'_>,
+) -> (Option<(String, CheckedPlan)>, Diagnostics) {
     if reply.len() > revision.settings.max_reply_bytes {
         return rejected("the answer is too long");
     }
@@ -171,7 +176,7 @@ fn evaluate(reply: &str, revision: &Revision<'_>) -> (Option<(String, CheckedPla
 }
 
 /// Returns the completed steps that `plan` changes and would therefore run again.
-fn changed_completed_steps(revision: &Revision<'_>, plan: &CheckedPlan) -> Vec<String> {
+fn changed_completed_steps(revision: &ReplanRequest<'_>, plan: &CheckedPlan) -> Vec<String> {
     let completed = revision.situation.completed_ids();
     let is_same = |id: &str| {
         let before = revision.before.step_index(id).map(|index| index as usize);
@@ -216,7 +221,7 @@ impl MergedPlan {
 
 /// Merges the completed steps with the steps of `reply`. A completed step stays as it was even if the reply repeats it. Returns `None`
 /// unless `reply` is an object with `steps`.
-fn merge(situation: &Situation, before: &CheckedPlan, reply: &Value) -> Option<MergedPlan> {
+fn merge(situation: &FailedRun, before: &CheckedPlan, reply: &Value) -> Option<MergedPlan> {
     let new = reply.as_object()?;
     let new_steps = new.get("steps")?.as_array()?;
     let retained = retained_ids(situation, before);
@@ -251,7 +256,7 @@ fn merge(situation: &Situation, before: &CheckedPlan, reply: &Value) -> Option<M
 }
 
 /// Returns the ids of the completed steps and of the steps they depend on.
-fn retained_ids(situation: &Situation, before: &CheckedPlan) -> BTreeSet<String> {
+fn retained_ids(situation: &FailedRun, before: &CheckedPlan) -> BTreeSet<String> {
     let completed = situation.completed_ids();
     let mut retained = BTreeSet::new();
     let mut open: Vec<usize> = Vec::new();
@@ -288,7 +293,7 @@ fn id(step: &Value) -> Option<String> {
     }
 }
 
-impl std::fmt::Debug for Revision<'_> {
+impl std::fmt::Debug for ReplanRequest<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Revision")
             .field("model", &self.model.name())

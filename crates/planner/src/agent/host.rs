@@ -74,7 +74,7 @@ pub struct AgentRun {
 
 /// The outcome of running a solution.
 #[derive(Debug)]
-pub enum Ran {
+pub enum SolutionOutcome {
     /// The run has ended.
     Ended(Box<RunSummary>),
     /// The run has ended, with calls that a person had changed before.
@@ -87,34 +87,34 @@ pub enum Ran {
     /// A person refused to run the solution, with the reason to tell the model.
     Refused(String),
     /// The solution did not run, and the loop should end.
-    GivenUp,
+    Aborted,
 }
 
 /// The outcome of resuming a run.
 #[derive(Debug)]
-pub enum Resumed {
+pub enum ResumeOutcome {
     /// The run has ended, now or before.
-    Ran(Ran),
+    SolutionOutcome(SolutionOutcome),
     /// The run never started.
-    NotBegun,
+    NotStarted,
     /// The run may or may not have started.
     Unknown,
 }
 
 /// Runs solutions on an engine and stores the runs if they are to be stored.
-pub trait Runner: Send + Sync {
+pub trait SolutionRunner: Send + Sync {
     /// Runs a solution to its end.
-    fn run(&self, run: AgentRun) -> BoxFuture<'_, Ran>;
+    fn run(&self, run: AgentRun) -> BoxFuture<'_, SolutionOutcome>;
 
     /// Resumes a run that another process may have started.
-    fn resume(&self, run: AgentRun) -> BoxFuture<'_, Resumed> {
+    fn resume(&self, run: AgentRun) -> BoxFuture<'_, ResumeOutcome> {
         let _ = run;
-        Box::pin(async { Resumed::Unknown })
+        Box::pin(async { ResumeOutcome::Unknown })
     }
 }
 
-impl Runner for Engine {
-    fn run(&self, run: AgentRun) -> BoxFuture<'_, Ran> {
+impl SolutionRunner for Engine {
+    fn run(&self, run: AgentRun) -> BoxFuture<'_, SolutionOutcome> {
         Box::pin(async move {
             let (handle, events) = self.start(run.id, run.plan);
             // The loop needs the summary only.
@@ -135,7 +135,7 @@ impl Runner for Engine {
                     handle.as_mut().await
                 }
             };
-            Ran::Ended(Box::new(summary))
+            SolutionOutcome::Ended(Box::new(summary))
         })
     }
 }

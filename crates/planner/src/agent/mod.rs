@@ -29,8 +29,11 @@ mod state;
 mod run_loop;
 
 pub use context::{AgentContext, ContextError};
-pub use host::{AgentEvent, AgentListener, AgentRun, NoopListener, Ran, Resumed, Runner};
-pub use outcome::{AgentBounds, AgentEnd, AgentLimit, AgentOutcome};
+pub use host::{
+    AgentEvent, AgentListener, AgentRun, NoopListener, ResumeOutcome, SolutionOutcome,
+    SolutionRunner,
+};
+pub use outcome::{AgentEnd, AgentLimit, AgentLimits, AgentOutcome};
 pub use prompt::AGENT_INSTRUCTIONS;
 pub use run_loop::Agent;
 pub use state::{AgentState, AgentStateError, CallStatus, SolutionCall};

@@ -13,7 +13,7 @@ use crate::model::{DEFAULT_TEMPERATURE, DeclineReason, ModelError};
 /// Limits and settings of a loop.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct AgentBounds {
+pub struct AgentLimits {
     /// Maximum number of rounds.
     pub rounds: NonZeroU32,
     /// Maximum number of requests to the model per solution.
@@ -38,7 +38,7 @@ pub struct AgentBounds {
     pub max_tokens: Option<u32>,
 }
 
-impl Default for AgentBounds {
+impl Default for AgentLimits {
     fn default() -> Self {
         Self {
             rounds: NonZeroU32::MIN.saturating_add(9),

@@ -8,7 +8,7 @@ use planwright_core::{Catalog, Object, Schema, Value};
 use super::state::AgentState;
 use crate::model::AnswerSchema;
 use crate::prompt::{solution_schema, tool_signatures};
-use crate::tools::signatures::estimated_tokens;
+use crate::tools::signatures::estimate_tokens;
 
 /// System prompt that teaches a model to write solutions.
 pub const AGENT_INSTRUCTIONS: &str = r#"You work towards an output, in rounds. Each round you are given one JSON object: `context`, a list of messages, and `schema`, the form of the output. You answer with one JSON object, the solution, without any words around it:
@@ -167,7 +167,7 @@ fn fit(messages: &[Value], budget: usize) -> Vec<Value> {
     let tokens = |messages: &[Value]| {
         let all = messages
             .iter()
-            .map(|message| estimated_tokens(&message.to_json()));
+            .map(|message| estimate_tokens(&message.to_json()));
         all.sum::<usize>()
     };
     // Each pass starts from the originals, so that the marks tell how much is missing in all.

@@ -9,8 +9,10 @@ use tokio::time::Instant;
 
 use super::apply_results::{apply_results, call_error_message, error_message};
 use super::ask::{SolutionReply, SolutionRequest};
-use super::host::{AgentEvent, AgentListener, AgentRun, Ran, Resumed, Runner};
-use super::outcome::{AgentBounds, AgentEnd, AgentLimit, AgentOutcome};
+use super::host::{
+    AgentEvent, AgentListener, AgentRun, ResumeOutcome, SolutionOutcome, SolutionRunner,
+};
+use super::outcome::{AgentEnd, AgentLimit, AgentLimits, AgentOutcome};
 use super::solution::{Solution, has_reference, unescape};
 use super::state::{AgentState, CallStatus, PendingSolution, SolutionCall};
 use super::validate::{SolutionValidator, ValidSolution, output_errors};
@@ -22,13 +24,13 @@ pub struct Agent<'a> {
     /// The model that writes solutions.
     pub model: &'a dyn Model,
     /// The runner of solutions.
-    pub runner: &'a dyn Runner,
+    pub runner: &'a dyn SolutionRunner,
     /// Context of the plan check. Tools named in the agent's context restrict its catalog.
     pub check: CheckContext<'a>,
     /// Schema of the output.
     pub output: Option<&'a Schema>,
     /// Limits of the loop.
-    pub bounds: &'a AgentBounds,
+    pub bounds: &'a AgentLimits,
     /// Observer and storage of the loop.
     pub listener: &'a dyn AgentListener,
 }
@@ -227,17 +229,17 @@ impl AgentLoop<'_> {
         let resumed = if pending.is_begun {
             self.agent.runner.resume(run.clone()).await
         } else {
-            Resumed::NotBegun
+            ResumeOutcome::NotStarted
         };
         match resumed {
-            Resumed::Ran(ran) => self.end(state, valid, ran),
-            Resumed::Unknown if !valid.is_repeatable => {
+            ResumeOutcome::SolutionOutcome(ran) => self.end(state, valid, ran),
+            ResumeOutcome::Unknown if !valid.is_repeatable => {
                 // Without a record of the run, its calls may or may not have happened.
                 mark_unknown(state, &valid);
                 Round::Continue
             }
             // Either no call was made, or every call may be repeated.
-            Resumed::NotBegun | Resumed::Unknown => {
+            ResumeOutcome::NotStarted | ResumeOutcome::Unknown => {
                 if let Err(reason) = self.mark_begun(state) {
                     return Round::End(AgentEnd::NotStored(reason), None);
                 }
@@ -264,10 +266,10 @@ impl AgentLoop<'_> {
     }
 
     /// Applies the outcome of a solution.
-    fn end(&self, state: &mut AgentState, valid: ValidSolution, ran: Ran) -> Round {
+    fn end(&self, state: &mut AgentState, valid: ValidSolution, ran: SolutionOutcome) -> Round {
         let (valid, summary) = match ran {
-            Ran::Ended(summary) => (valid, summary),
-            Ran::Changed { calls, summary } => {
+            SolutionOutcome::Ended(summary) => (valid, summary),
+            SolutionOutcome::Changed { calls, summary } => {
                 let validator = SolutionValidator {
                     // All of these calls have run, so none counts as completed before.
                     completed: &[],
@@ -281,16 +283,16 @@ impl AgentLoop<'_> {
                     }
                 }
             }
-            Ran::Refused(reason) => {
+            SolutionOutcome::Refused(reason) => {
                 state.pending = None;
                 let calls = valid.solution.calls.into_iter();
                 state.plan = calls.map(SolutionCall::refused).collect();
                 state.errors = vec![error_message("refused", &reason)];
                 return Round::Continue;
             }
-            Ran::GivenUp => return Round::End(AgentEnd::Cancelled, None),
+            SolutionOutcome::Aborted => return Round::End(AgentEnd::Cancelled, None),
         };
-        if let Some(error) = &summary.unkept {
+        if let Some(error) = &summary.journal_error {
             return Round::End(AgentEnd::NotStored(error.to_string()), None);
         }
         // The solution stays pending, so that the loop resumes this run after the decision.

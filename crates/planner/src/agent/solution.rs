@@ -4,7 +4,7 @@ use planwright_core::{Code, Diagnostic, Object, Value};
 
 use super::memory::WorkingMemory;
 use crate::create::extract;
-use crate::model::{Finish, Reply};
+use crate::model::{FinishReason, Reply};
 
 /// Fields that we add to calls in the plan message, and that the dialect does not know.
 const ADDED_FIELDS: [&str; 2] = ["_status", "_result"];
@@ -34,7 +34,7 @@ impl Solution {
             return Err(Box::new(diagnostic.help("write a smaller solution")));
         }
         // The missing part may have had further calls, so the rest is not used.
-        if reply.finish == Finish::Length {
+        if reply.finish == FinishReason::Length {
             let diagnostic = Diagnostic::error(
                 Code::TooLarge,
                 "the answer was cut off at its greatest length",

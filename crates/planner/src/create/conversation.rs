@@ -2,14 +2,14 @@
 
 use super::evaluate::{Evaluation, evaluate};
 use super::extract::parse_decline;
-use super::request::{Attempt, Created, Creation, MAX_PROSE_BYTES};
+use super::request::{MAX_PROSE_BYTES, PlanAttempt, PlanRequest, PlanResponse};
 use crate::model::{
     Message, ModelError, ModelErrorKind, ModelRequest, Reply, answer, prefix_within,
 };
-use crate::prompt::{Notation, feedback, lines_feedback};
+use crate::prompt::{PlanDialect, feedback, lines_feedback};
 
 /// Requests a plan until it is valid or the tries are used up.
-pub async fn create(creation: &Creation<'_>) -> Created {
+pub async fn create(creation: &PlanRequest<'_>) -> PlanResponse {
     let mut conversation = PlanConversation::new(creation);
     while let Some(request) = conversation.request() {
         let answer = answer(creation.model, request).await;
@@ -21,16 +21,16 @@ pub async fn create(creation: &Creation<'_>) -> Created {
 /// The conversation about a plan so far.
 #[derive(Debug)]
 pub(crate) struct PlanConversation<'a> {
-    creation: &'a Creation<'a>,
+    creation: &'a PlanRequest<'a>,
     messages: Vec<Message>,
     /// The plan of each reply so far, if it had one.
     plans: Vec<Option<String>>,
     /// The outcome so far.
-    pub(crate) created: Created,
+    pub(crate) created: PlanResponse,
 }
 
 impl<'a> PlanConversation<'a> {
-    pub(crate) fn new(creation: &'a Creation<'a>) -> Self {
+    pub(crate) fn new(creation: &'a PlanRequest<'a>) -> Self {
         let settings = creation.settings;
         let text = creation.task.text(
             settings.tool_tokens,
@@ -41,7 +41,7 @@ impl<'a> PlanConversation<'a> {
             creation,
             messages: vec![Message::User(text)],
             plans: Vec::new(),
-            created: Created::default(),
+            created: PlanResponse::default(),
         }
     }
 
@@ -73,7 +73,7 @@ impl<'a> PlanConversation<'a> {
             && let Some(reason) = parse_decline(&reply.text)
         {
             self.created.declined = Some(reason);
-            self.created.attempts.push(Attempt::new(reply.text));
+            self.created.attempts.push(PlanAttempt::new(reply.text));
             return;
         }
         let Evaluation {
@@ -91,8 +91,8 @@ impl<'a> PlanConversation<'a> {
         });
         let is_repeated = self.plans.contains(&plan_text);
         let feedback = match notation {
-            Notation::Json => feedback(&diagnostics, is_repeated),
-            Notation::Lines => {
+            PlanDialect::Json => feedback(&diagnostics, is_repeated),
+            PlanDialect::Lines => {
                 let text = plan_text.as_deref().unwrap_or_default();
                 lines_feedback(&diagnostics, text, is_repeated)
             }
@@ -107,11 +107,11 @@ impl<'a> PlanConversation<'a> {
             None if is_prose => Some(prose_error(model, &reply.text)),
             None => None,
         };
-        self.created.attempts.push(Attempt {
+        self.created.attempts.push(PlanAttempt {
             holds_plan: plan_text.is_some(),
             diagnostics,
             repairs,
-            ..Attempt::new(reply.text)
+            ..PlanAttempt::new(reply.text)
         });
         self.plans.push(plan_text);
         self.created.plan = plan;
@@ -126,7 +126,7 @@ pub(crate) fn prose_error(model: &str, words: &str) -> ModelError {
         .with_words(words)
 }
 
-fn request(creation: &Creation<'_>, messages: &[Message]) -> ModelRequest {
+fn request(creation: &PlanRequest<'_>, messages: &[Message]) -> ModelRequest {
     let settings = creation.settings;
     ModelRequest {
         answer: settings.notation.plan_schema(creation.task.catalog),

@@ -9,10 +9,10 @@ use planwright_core::{
 use planwright_dialects::native::Native;
 use planwright_dialects::{Dialect, ParseResult, ReadOptions, parse_as};
 
-use super::repair::{PlanText, Repair, SOURCE_NAME};
-use super::request::{CreatedPlan, Creation};
-use crate::model::{Finish, Reply};
-use crate::prompt::{Notation, slot_names};
+use super::repair::{PlanRepair, PlanText, SOURCE_NAME};
+use super::request::{CreatedPlan, PlanRequest};
+use crate::model::{FinishReason, Reply};
+use crate::prompt::{PlanDialect, slot_names};
 
 /// Maximum number of repair rounds. A repaired name may reveal further errors.
 const MAX_REPAIR_ROUNDS: usize = 4;
@@ -21,14 +21,14 @@ const MAX_REPAIR_ROUNDS: usize = 4;
 #[derive(Debug, Default)]
 pub(super) struct Evaluation {
     pub(super) plan: Option<CreatedPlan>,
-    pub(super) notation: Notation,
+    pub(super) notation: PlanDialect,
     /// The plan as the model wrote it; for lines, the repaired text that the diagnostics refer to.
     pub(super) plan_text: Option<String>,
     pub(super) diagnostics: Diagnostics,
-    pub(super) repairs: Vec<Repair>,
+    pub(super) repairs: Vec<PlanRepair>,
 }
 
-pub(super) fn evaluate(reply: &Reply, creation: &Creation<'_>) -> Evaluation {
+pub(super) fn evaluate(reply: &Reply, creation: &PlanRequest<'_>) -> Evaluation {
     let max_bytes = creation.settings.max_reply_bytes;
     if reply.text.len() > max_bytes {
         let message = format!(
@@ -60,13 +60,13 @@ pub(super) fn evaluate(reply: &Reply, creation: &Creation<'_>) -> Evaluation {
         evaluation.diagnostics = Diagnostics::new();
         valid = parse_and_check(&repaired, creation.check, &mut evaluation.diagnostics);
         // The diagnostics have line numbers, which refer to the repaired lines.
-        if repaired.notation == Notation::Lines {
+        if repaired.notation == PlanDialect::Lines {
             evaluation.plan_text = Some(repaired.text.clone());
         }
         text = repaired;
     }
     // The part behind the cut might have been a better plan, or the rest of this one.
-    if reply.finish == Finish::Length {
+    if reply.finish == FinishReason::Length {
         valid = None;
         let diagnostic = Diagnostic::error(
             Code::TooLarge,
@@ -95,7 +95,7 @@ pub(super) fn evaluate(reply: &Reply, creation: &Creation<'_>) -> Evaluation {
 }
 
 impl Evaluation {
-    fn rejected(notation: Notation, diagnostic: Diagnostic) -> Self {
+    fn rejected(notation: PlanDialect, diagnostic: Diagnostic) -> Self {
         Self {
             notation,
             diagnostics: Diagnostics::from_iter([diagnostic]),
@@ -105,7 +105,7 @@ impl Evaluation {
 }
 
 /// Repairs, checks and prints a plan that is still being written. Returns `None` if it has errors, which later text may resolve.
-pub(crate) fn check_beginning(text: String, creation: &Creation<'_>) -> Option<CreatedPlan> {
+pub(crate) fn check_beginning(text: String, creation: &PlanRequest<'_>) -> Option<CreatedPlan> {
     let notation = creation.settings.notation;
     let mut text = PlanText { notation, text };
     for _ in 0..=MAX_REPAIR_ROUNDS {

@@ -11,5 +11,7 @@ pub(crate) use conversation::{PlanConversation, assistant_text, prose_error};
 pub(crate) use evaluate::check_beginning;
 pub use extract::extract;
 pub(crate) use extract::parse_decline;
-pub use repair::Repair;
-pub use request::{Attempt, CreateSettings, Created, CreatedPlan, Creation, Origin};
+pub use repair::PlanRepair;
+pub use request::{
+    CreateSettings, CreatedPlan, PlanAttempt, PlanOrigin, PlanRequest, PlanResponse,
+};

@@ -14,7 +14,7 @@ use planwright_dialects::{ParseResult, ReadOptions, parse, parse_as};
 use serde_json::Value;
 
 use super::extract::extract;
-use crate::prompt::Notation;
+use crate::prompt::PlanDialect;
 
 /// Source name of created plans in diagnostics.
 pub(super) const SOURCE_NAME: &str = "answer";
@@ -22,20 +22,20 @@ pub(super) const SOURCE_NAME: &str = "answer";
 /// The text of a plan as written by a model.
 #[derive(Clone, Debug)]
 pub(super) struct PlanText {
-    pub(super) notation: Notation,
+    pub(super) notation: PlanDialect,
     pub(super) text: String,
 }
 
 impl PlanText {
     /// Extracts the plan from a reply. A model that was asked for lines may write JSON anyway.
-    pub(super) fn find(reply: &str, notation: Notation) -> Option<Self> {
+    pub(super) fn find(reply: &str, notation: PlanDialect) -> Option<Self> {
         let lines = match notation {
-            Notation::Json => None,
-            Notation::Lines => plan_in(reply),
+            PlanDialect::Json => None,
+            PlanDialect::Lines => plan_in(reply),
         };
         let (notation, text) = match lines {
-            Some(text) => (Notation::Lines, text),
-            None => (Notation::Json, extract(reply)?),
+            Some(text) => (PlanDialect::Lines, text),
+            None => (PlanDialect::Json, extract(reply)?),
         };
         Some(Self {
             notation,
@@ -63,7 +63,7 @@ impl PlanText {
     /// Parses the plan.
     pub(super) fn parse(&self) -> ParseResult {
         let options = ReadOptions::new(SOURCE_NAME);
-        if self.notation == Notation::Lines {
+        if self.notation == PlanDialect::Lines {
             return parse_as(&Lines, self.text.as_bytes(), &options);
         }
         let mut result = parse(self.text.as_bytes(), &options);
@@ -86,10 +86,10 @@ impl PlanText {
         &self,
         diagnostics: &Diagnostics,
         catalog: &Catalog,
-    ) -> Option<(Self, Vec<Repair>)> {
+    ) -> Option<(Self, Vec<PlanRepair>)> {
         let (text, repairs) = match self.notation {
-            Notation::Json => repair(&self.text, diagnostics, catalog)?,
-            Notation::Lines => {
+            PlanDialect::Json => repair(&self.text, diagnostics, catalog)?,
+            PlanDialect::Lines => {
                 let json = to_json(&self.text)?.to_json();
                 let (repaired, repairs) = repair(&json, diagnostics, catalog)?;
                 (from_json(&PlanValue::from_json(&repaired).ok()?), repairs)
@@ -102,7 +102,7 @@ impl PlanText {
 
 /// A repair made in a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Repair {
+pub struct PlanRepair {
     /// JSON pointer into the model's plan.
     pub pointer: String,
     /// Text before the repair.
@@ -116,7 +116,7 @@ fn repair(
     text: &str,
     diagnostics: &Diagnostics,
     catalog: &Catalog,
-) -> Option<(String, Vec<Repair>)> {
+) -> Option<(String, Vec<PlanRepair>)> {
     let mut plan: Value = serde_json::from_str(text).ok()?;
     let mut repairs = Vec::new();
     // Deepest pointers first: renaming a key invalidates the pointers below it.
@@ -130,7 +130,7 @@ fn repair(
             && is_safe(diagnostic, fix, &plan, catalog)
             && let Some(before) = apply(&mut plan, fix)
         {
-            repairs.push(Repair {
+            repairs.push(PlanRepair {
                 pointer: fix.pointer.clone(),
                 before,
                 after: fix.replacement.clone(),

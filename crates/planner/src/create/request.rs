@@ -6,24 +6,24 @@ use std::time::Duration;
 
 use planwright_core::{CheckContext, CheckedPlan, Diagnostics, Object, Value};
 
-use super::repair::Repair;
+use super::repair::PlanRepair;
 use crate::model::{DEFAULT_TEMPERATURE, DeclineReason, Model, ModelError, Usage, prefix_within};
-use crate::prompt::{Notation, Task};
+use crate::prompt::{PlanDialect, PlanTask};
 
 /// Maximum bytes of a reply without a plan that are shown or sent back to the model.
 pub(super) const MAX_PROSE_BYTES: usize = 2048;
 
 /// A request to create a plan.
 #[derive(Clone, Copy)]
-pub struct Creation<'a> {
+pub struct PlanRequest<'a> {
     /// The model that writes the plan.
     pub model: &'a dyn Model,
     /// The task for the prompt.
-    pub task: Task<'a>,
+    pub task: PlanTask<'a>,
     /// Context of the plan check.
     pub check: CheckContext<'a>,
     /// Metadata for the plan.
-    pub origin: Origin<'a>,
+    pub origin: PlanOrigin<'a>,
     /// Settings of the request.
     pub settings: &'a CreateSettings,
 }
@@ -33,7 +33,7 @@ pub struct Creation<'a> {
 #[non_exhaustive]
 pub struct CreateSettings {
     /// Dialect that the model writes.
-    pub notation: Notation,
+    pub notation: PlanDialect,
     /// Maximum number of requests to the model.
     pub tries: NonZeroU32,
     /// Maximum tokens of tool signatures in the prompt.
@@ -51,7 +51,7 @@ pub struct CreateSettings {
 impl Default for CreateSettings {
     fn default() -> Self {
         Self {
-            notation: Notation::default(),
+            notation: PlanDialect::default(),
             tries: NonZeroU32::MIN.saturating_add(2),
             tool_tokens: 6000,
             memory_tokens: 1000,
@@ -65,11 +65,11 @@ impl Default for CreateSettings {
 /// The outcome of plan creation.
 #[derive(Debug, Default)]
 #[non_exhaustive]
-pub struct Created {
+pub struct PlanResponse {
     /// The plan, if there is a valid one.
     pub plan: Option<CreatedPlan>,
     /// All replies of the model, in order.
-    pub attempts: Vec<Attempt>,
+    pub attempts: Vec<PlanAttempt>,
     /// The reason why the model declined. No further request follows.
     pub declined: Option<DeclineReason>,
     /// The error of the model, if it did not reply.
@@ -91,7 +91,7 @@ pub struct CreatedPlan {
 /// A reply of the model and its evaluation.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Attempt {
+pub struct PlanAttempt {
     /// Text of the reply.
     pub reply: String,
     /// True if a plan was found in the reply, valid or not.
@@ -99,19 +99,19 @@ pub struct Attempt {
     /// Diagnostics of the plan, after the repairs.
     pub diagnostics: Diagnostics,
     /// Repairs made without asking the model.
-    pub repairs: Vec<Repair>,
+    pub repairs: Vec<PlanRepair>,
 }
 
 /// Origin of a plan, stored in its metadata.
 #[derive(Clone, Copy)]
-pub struct Origin<'a> {
+pub struct PlanOrigin<'a> {
     /// Time of the request, in RFC 3339.
     pub timestamp: &'a str,
     /// Estimator of the duration of a run.
     pub estimate: &'a (dyn Fn(&CheckedPlan) -> Option<Duration> + Sync),
 }
 
-impl Origin<'_> {
+impl PlanOrigin<'_> {
     /// Builds the metadata of a plan that `model` wrote for `query`. Fields that the model wrote itself take precedence.
     pub(super) fn metadata(
         &self,
@@ -142,7 +142,7 @@ impl Origin<'_> {
     }
 }
 
-impl fmt::Debug for Origin<'_> {
+impl fmt::Debug for PlanOrigin<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Origin")
             .field("timestamp", &self.timestamp)
@@ -150,7 +150,7 @@ impl fmt::Debug for Origin<'_> {
     }
 }
 
-impl Attempt {
+impl PlanAttempt {
     /// Returns the text of a reply without a plan, cut to a readable length.
     pub fn words(&self) -> &str {
         prefix_within(self.reply.trim(), MAX_PROSE_BYTES)
@@ -166,7 +166,7 @@ impl Attempt {
     }
 }
 
-impl fmt::Debug for Creation<'_> {
+impl fmt::Debug for PlanRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Creation")
             .field("model", &self.model.name())

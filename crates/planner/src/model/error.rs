@@ -69,7 +69,7 @@ impl ModelError {
     }
 
     /// Creates the error for a reply of `model` that ended early.
-    pub fn broken_off(model: &str) -> Self {
+    pub fn interrupted(model: &str) -> Self {
         let message = format!("the answer of `{model}` broke off");
         Self::new(ModelErrorKind::Interrupted, message)
     }

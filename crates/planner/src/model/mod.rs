@@ -16,11 +16,11 @@ use futures::stream::BoxStream;
 
 pub use error::{ModelError, ModelErrorKind};
 pub(crate) use error::{excerpt, prefix_within};
-pub use recorder::{Recorder, ScriptSink};
-pub use replay::{ModelScriptError, Replay};
-pub use reply::{DeclineReason, DeclineReason as Declined, Finish, Reply, Usage};
+pub use recorder::{RecordingModel, ScriptSink};
+pub use replay::{ModelScriptError, ScriptedModel};
+pub use reply::{DeclineReason, DeclineReason as Declined, FinishReason, Reply, Usage};
 pub use request::{
-    AnswerSchema, DEFAULT_TEMPERATURE, Delivery, Message, ModelCall, ModelRequest, ToolOffer,
+    AnswerSchema, DEFAULT_TEMPERATURE, Delivery, Message, ModelCall, ModelRequest, ToolDefinition,
 };
 
 /// A language model that answers requests.
@@ -30,7 +30,7 @@ pub trait Model: Send + Sync + 'static {
 
     /// Sends a request. With [`Delivery::Live`] the reply arrives in chunks before it arrives as a whole. Dropping the stream cancels
     /// the request.
-    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>>;
+    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<ReplyChunk, ModelError>>;
 }
 
 impl<M: Model + ?Sized> Model for Arc<M> {
@@ -38,14 +38,14 @@ impl<M: Model + ?Sized> Model for Arc<M> {
         (**self).name()
     }
 
-    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>> {
+    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<ReplyChunk, ModelError>> {
         (**self).ask(request)
     }
 }
 
 /// A part of a streamed reply.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Piece {
+pub enum ReplyChunk {
     /// The next part of the text.
     Text(String),
     /// The complete reply. Nothing follows it.
@@ -60,9 +60,9 @@ pub enum Piece {
 pub async fn answer(model: &dyn Model, request: ModelRequest) -> Result<Reply, ModelError> {
     let mut chunks = model.ask(request);
     while let Some(chunk) = chunks.next().await {
-        if let Piece::Done(reply) = chunk? {
+        if let ReplyChunk::Done(reply) = chunk? {
             return Ok(reply);
         }
     }
-    Err(ModelError::broken_off(model.name()))
+    Err(ModelError::interrupted(model.name()))
 }

@@ -1,4 +1,4 @@
-//! A model that records the replies of another model as a script for [`Replay`](super::Replay).
+//! A model that records the replies of another model as a script for [`ScriptedModel`](super::ScriptedModel).
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +7,7 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 
 use super::replay::{ScriptCall, ScriptEntry, ScriptUsage};
-use super::{Finish, Model, ModelError, ModelRequest, Piece, Reply};
+use super::{FinishReason, Model, ModelError, ModelRequest, Reply, ReplyChunk};
 
 /// Storage of a recorded script.
 pub trait ScriptSink: Send + Sync + 'static {
@@ -21,7 +21,7 @@ pub trait ScriptSink: Send + Sync + 'static {
 
 /// A model that records the replies of another one.
 #[derive(Debug)]
-pub struct Recorder<M, S> {
+pub struct RecordingModel<M, S> {
     model: M,
     log: Arc<ScriptLog<S>>,
 }
@@ -32,7 +32,7 @@ struct ScriptLog<S> {
     sink: S,
 }
 
-impl<M: Model, S: ScriptSink> Recorder<M, S> {
+impl<M: Model, S: ScriptSink> RecordingModel<M, S> {
     /// Wraps `model` and records its replies in `sink`.
     pub fn new(model: M, sink: S) -> Self {
         let log = ScriptLog {
@@ -46,16 +46,16 @@ impl<M: Model, S: ScriptSink> Recorder<M, S> {
     }
 }
 
-impl<M: Model, S: ScriptSink> Model for Recorder<M, S> {
+impl<M: Model, S: ScriptSink> Model for RecordingModel<M, S> {
     fn name(&self) -> &str {
         self.model.name()
     }
 
-    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>> {
+    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<ReplyChunk, ModelError>> {
         let log = Arc::clone(&self.log);
         let pieces = self.model.ask(request);
         let pieces = pieces.map(move |piece| {
-            if let Ok(Piece::Done(reply)) = &piece {
+            if let Ok(ReplyChunk::Done(reply)) = &piece {
                 log.add(reply)?;
             }
             piece
@@ -95,11 +95,11 @@ fn script_entry(reply: &Reply) -> ScriptEntry {
             cached: reply.usage.cached_tokens,
             output: reply.usage.output_tokens,
         }),
-        is_cut_off: reply.finish == Finish::Length,
-        is_refused: reply.finish == Finish::Refusal,
+        is_cut_off: reply.finish == FinishReason::Length,
+        is_refused: reply.finish == FinishReason::Refusal,
         filtered: match &reply.finish {
-            Finish::Filter(reason) => Some(reason.clone()),
-            Finish::Complete | Finish::Length | Finish::Refusal => None,
+            FinishReason::Filter(reason) => Some(reason.clone()),
+            FinishReason::Complete | FinishReason::Length | FinishReason::Refusal => None,
         },
         json: None,
         tokens_per_second: None,
@@ -109,7 +109,7 @@ fn script_entry(reply: &Reply) -> ScriptEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Replay, answer};
+    use crate::model::{ScriptedModel, answer};
 
     #[derive(Clone, Debug, Default)]
     struct MemorySink(Arc<Mutex<Vec<String>>>);
@@ -135,17 +135,20 @@ mod tests {
             {"calls": [{"id": "x", "name": "add", "arguments": {"a": 1}}]},
             "four"
         ]"#;
-        let read = |script: &str| Replay::read("replay:script", script).unwrap();
+        let read = |script: &str| ScriptedModel::read("replay:script", script).unwrap();
         let stored = MemorySink::default();
-        let recorder = Recorder::new(read(script), stored.clone());
+        let recorder = RecordingModel::new(read(script), stored.clone());
         let request = ModelRequest::new("", []);
         let mut replies = Vec::new();
         for _ in 0..5 {
             replies.push(answer(&recorder, request.clone()).await.unwrap());
         }
         let finishes: Vec<_> = replies.iter().map(|answer| &answer.finish).collect();
-        let filter = Finish::Filter("SAFETY".to_owned());
-        assert_eq!(finishes[1..4], [&Finish::Length, &Finish::Refusal, &filter]);
+        let filter = FinishReason::Filter("SAFETY".to_owned());
+        assert_eq!(
+            finishes[1..4],
+            [&FinishReason::Length, &FinishReason::Refusal, &filter]
+        );
         let recorded = stored.0.lock().unwrap().clone();
         for (number, script) in recorded.iter().enumerate() {
             let again = read(script);

@@ -14,8 +14,8 @@ use planwright_core::Value;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Delivery, Finish, Model, ModelCall, ModelError, ModelErrorKind, ModelRequest, Piece, Reply,
-    Usage,
+    Delivery, FinishReason, Model, ModelCall, ModelError, ModelErrorKind, ModelRequest, Reply,
+    ReplyChunk, Usage,
 };
 
 /// Characters per token, by rule of thumb.
@@ -23,7 +23,7 @@ const CHARS_PER_TOKEN: usize = 4;
 
 /// A model that replays a script.
 #[derive(Debug)]
-pub struct Replay {
+pub struct ScriptedModel {
     name: String,
     total: usize,
     remaining: Mutex<VecDeque<ScriptEntry>>,
@@ -87,7 +87,7 @@ pub(super) struct ScriptUsage {
     pub(super) output: u64,
 }
 
-impl Replay {
+impl ScriptedModel {
     /// Parses a script; `name` becomes the name of the model.
     ///
     /// # Errors
@@ -146,12 +146,12 @@ impl Replay {
     }
 }
 
-impl Model for Replay {
+impl Model for ScriptedModel {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>> {
+    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<ReplyChunk, ModelError>> {
         let Some(entry) = self.remaining().pop_front() else {
             let error = ModelError::new(
                 ModelErrorKind::Ended,
@@ -189,10 +189,10 @@ impl ScriptEntry {
         let tokens = self.usage.unwrap_or_default();
         let calls = self.calls.into_iter().enumerate();
         let finish = match (self.filtered, self.is_refused, self.is_cut_off) {
-            (Some(reason), ..) => Finish::Filter(reason),
-            (None, true, _) => Finish::Refusal,
-            (None, false, true) => Finish::Length,
-            (None, false, false) => Finish::Complete,
+            (Some(reason), ..) => FinishReason::Filter(reason),
+            (None, true, _) => FinishReason::Refusal,
+            (None, false, true) => FinishReason::Length,
+            (None, false, false) => FinishReason::Complete,
         };
         Reply {
             text: self.text,
@@ -225,27 +225,29 @@ fn is_false(value: &bool) -> bool {
 }
 
 /// Yields the reply as a whole, after the time that it takes to write.
-fn whole_reply(entry: ScriptEntry) -> impl futures::Stream<Item = Result<Piece, ModelError>> {
+fn whole_reply(entry: ScriptEntry) -> impl futures::Stream<Item = Result<ReplyChunk, ModelError>> {
     stream::once(async move {
         if let Some(pace) = entry.pace() {
             let tokens = u32::try_from(tokens(&entry.text).len()).unwrap_or(u32::MAX);
             tokio::time::sleep(pace.saturating_mul(tokens)).await;
         }
-        Ok(Piece::Done(entry.reply()))
+        Ok(ReplyChunk::Done(entry.reply()))
     })
 }
 
 /// Yields the reply token by token, at its pace.
-fn streamed_reply(entry: ScriptEntry) -> impl futures::Stream<Item = Result<Piece, ModelError>> {
+fn streamed_reply(
+    entry: ScriptEntry,
+) -> impl futures::Stream<Item = Result<ReplyChunk, ModelError>> {
     let pace = entry.pace();
     let tokens = tokens(&entry.text);
     let words = stream::iter(tokens).then(move |token| async move {
         if let Some(pace) = pace {
             tokio::time::sleep(pace).await;
         }
-        Ok(Piece::Text(token))
+        Ok(ReplyChunk::Text(token))
     });
-    words.chain(stream::iter([Ok(Piece::Done(entry.reply()))]))
+    words.chain(stream::iter([Ok(ReplyChunk::Done(entry.reply()))]))
 }
 
 fn tokens(text: &str) -> Vec<String> {
@@ -263,7 +265,7 @@ mod tests {
     use crate::model::{Message, answer};
 
     async fn check(script: &str, expected: &[Reply]) {
-        let model = Replay::read("replay:script", script).unwrap();
+        let model = ScriptedModel::read("replay:script", script).unwrap();
         let request = ModelRequest::new("", [Message::User("go on".to_owned())]);
         for expected in expected {
             assert_eq!(answer(&model, request.clone()).await.unwrap(), *expected);
@@ -320,7 +322,10 @@ mod tests {
     #[test]
     fn invalid_entries_are_numbered() {
         for (script, number) in [("{}", 0), ("[1]", 1), (r#"["a", {"words": "b"}]"#, 2)] {
-            assert_eq!(Replay::read("replay", script).unwrap_err().number, number);
+            assert_eq!(
+                ScriptedModel::read("replay", script).unwrap_err().number,
+                number
+            );
         }
     }
 
@@ -328,7 +333,7 @@ mod tests {
     async fn replies_take_their_time() {
         let script = r#"[{"text": "twelve words", "tokens_per_second": 2}]"#;
         for (delivery, expected) in [(Delivery::Live, 4), (Delivery::Whole, 1)] {
-            let model = Replay::read("replay", script).unwrap();
+            let model = ScriptedModel::read("replay", script).unwrap();
             let request = ModelRequest {
                 delivery,
                 ..ModelRequest::new("", [])

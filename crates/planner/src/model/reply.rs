@@ -17,13 +17,13 @@ pub struct Reply {
     /// Tokens and cost, including failed attempts.
     pub usage: Usage,
     /// The reason why the reply ended.
-    pub finish: Finish,
+    pub finish: FinishReason,
 }
 
 /// The reason why a reply ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Finish {
+pub enum FinishReason {
     /// The model finished its reply.
     #[default]
     Complete,
@@ -69,25 +69,25 @@ impl Reply {
     pub fn completed(self, model: &str) -> Result<Self, ModelError> {
         let (kind, message, help) = match &self.finish {
             // Calls alone are a reply, too.
-            Finish::Complete if !self.text.trim().is_empty() || !self.calls.is_empty() => {
+            FinishReason::Complete if !self.text.trim().is_empty() || !self.calls.is_empty() => {
                 return Ok(self);
             }
-            Finish::Complete => (
+            FinishReason::Complete => (
                 ModelErrorKind::Empty,
                 format!("`{model}` said nothing"),
                 "ask in other words, or ask another model",
             ),
-            Finish::Length => (
+            FinishReason::Length => (
                 ModelErrorKind::CutOff,
                 format!("the answer of `{model}` was cut off at its greatest length"),
                 "allow longer answers with `model.max_tokens`, or ask for less",
             ),
-            Finish::Refusal => (
+            FinishReason::Refusal => (
                 ModelErrorKind::Declined,
                 format!("`{model}` declined to answer"),
                 "ask in other words, or ask another model",
             ),
-            Finish::Filter(reason) => (
+            FinishReason::Filter(reason) => (
                 ModelErrorKind::Declined,
                 format!("a filter of its provider stopped the answer of `{model}` ({reason})"),
                 "ask in other words, or ask another model",

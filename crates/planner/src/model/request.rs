@@ -13,7 +13,7 @@ pub struct ModelRequest {
     /// The conversation, oldest message first.
     pub messages: Vec<Message>,
     /// Tools the model may call.
-    pub tools: Vec<ToolOffer>,
+    pub tools: Vec<ToolDefinition>,
     /// JSON Schema of the reply, enforced if the provider supports it.
     pub answer: Option<AnswerSchema>,
     /// Sampling temperature, from 0 to 1 or 2 depending on the provider.
@@ -59,7 +59,7 @@ pub struct ModelCall {
 
 /// A tool as offered to a model.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ToolOffer {
+pub struct ToolDefinition {
     /// Tool name: letters, digits, `_` and `-`.
     pub name: String,
     /// Description of the tool.

@@ -7,7 +7,7 @@ use crate::model::AnswerSchema;
 
 /// A dialect in which a model writes plans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Notation {
+pub enum PlanDialect {
     /// JSON, whose schema providers can enforce.
     #[default]
     Json,
@@ -15,7 +15,7 @@ pub enum Notation {
     Lines,
 }
 
-impl Notation {
+impl PlanDialect {
     /// Finds the dialect with this name.
     pub fn named(word: &str) -> Option<Self> {
         match word {
@@ -107,12 +107,12 @@ mod tests {
 
     #[test]
     fn both_examples_are_the_same_plan() {
-        let json = extract(Notation::Json.writing()).unwrap();
+        let json = extract(PlanDialect::Json.writing()).unwrap();
         let json: serde_json::Value = serde_json::from_str(json).unwrap();
         let mut fields = json.as_object().unwrap().clone();
         fields.remove("name");
         let json = Value::from(serde_json::Value::Object(fields));
-        let instructions = Notation::Lines.writing();
+        let instructions = PlanDialect::Lines.writing();
         let example = from_json(&json);
         assert!(
             instructions.contains(&example),
@@ -124,9 +124,9 @@ mod tests {
 
     #[test]
     fn dialects_have_names() {
-        for dialect in [Notation::Json, Notation::Lines] {
-            assert_eq!(Notation::named(dialect.as_str()), Some(dialect));
+        for dialect in [PlanDialect::Json, PlanDialect::Lines] {
+            assert_eq!(PlanDialect::named(dialect.as_str()), Some(dialect));
         }
-        assert_eq!(Notation::named("yaml"), None);
+        assert_eq!(PlanDialect::named("yaml"), None);
     }
 }

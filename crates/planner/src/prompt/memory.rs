@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use planwright_core::{Object, Value};
 
-use crate::tools::signatures::estimated_tokens;
+use crate::tools::signatures::estimate_tokens;
 
 /// Memory of earlier requests.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,7 +59,7 @@ impl Memory {
         let mut text = String::new();
         for line in self.lines() {
             // The lines are sorted by relevance, so the remaining ones matter less.
-            if estimated_tokens(&text) + estimated_tokens(&line) > budget {
+            if estimate_tokens(&text) + estimate_tokens(&line) > budget {
                 break;
             }
             let _ = writeln!(text, "- {line}");

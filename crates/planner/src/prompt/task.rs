@@ -4,18 +4,18 @@ use std::fmt::Write as _;
 
 use planwright_core::{Catalog, Value};
 
-use super::dialect::Notation;
+use super::dialect::PlanDialect;
 use super::memory::Memory;
 use super::tool_selection::tool_list;
 use crate::dates::{Now, find};
 
 /// A request for a plan.
 #[derive(Clone, Copy, Debug)]
-pub struct Task<'a> {
+pub struct PlanTask<'a> {
     /// The request in the user's words.
     pub goal: &'a str,
     /// The date of the request.
-    pub moment: Moment<'a>,
+    pub moment: TimeContext<'a>,
     /// Tools that the plan may call.
     pub catalog: &'a Catalog,
     /// Memory of earlier requests.
@@ -24,9 +24,9 @@ pub struct Task<'a> {
     pub state: Option<&'a Value>,
 }
 
-impl Task<'_> {
+impl PlanTask<'_> {
     /// Formats the task for a plan in `notation`, with at most `tool_tokens` of tools and `memory_tokens` of memory.
-    pub fn text(&self, tool_tokens: usize, memory_tokens: usize, notation: Notation) -> String {
+    pub fn text(&self, tool_tokens: usize, memory_tokens: usize, notation: PlanDialect) -> String {
         let mut text = self.moment.text();
         let tools = tool_list(self.catalog, self.goal, self.memory, tool_tokens);
         let _ = write!(text, "\nTools:\n{tools}");
@@ -45,15 +45,15 @@ impl Task<'_> {
     }
 }
 
-fn state_text(state: &Value, notation: Notation) -> String {
+fn state_text(state: &Value, notation: PlanDialect) -> String {
     let slots = slot_names(state);
     let first = slots.first().map_or("name", String::as_str);
     let (declare, write) = match notation {
-        Notation::Json => (
+        PlanDialect::Json => (
             "\"slot_schemas\": {\"state\": that schema} before \"steps\"",
             "has",
         ),
-        Notation::Lines => (
+        PlanDialect::Lines => (
             "`plan {\"slot_schemas\": {\"state\": that schema}}` as the first line",
             "has, in the braces behind it,",
         ),
@@ -74,7 +74,7 @@ pub(crate) fn slot_names(state: &Value) -> Vec<String> {
 
 /// The day of a request, and the meaning of the phrases of time in it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Moment<'a> {
+pub struct TimeContext<'a> {
     /// The current day, such as `2025-10-12 (Sunday), Europe/Berlin`.
     pub today: &'a str,
     /// Phrases of time in the request.
@@ -109,7 +109,7 @@ impl TimePhrase {
     }
 }
 
-impl Moment<'_> {
+impl TimeContext<'_> {
     /// Formats the day and the phrases for a prompt. Empty if neither is known.
     pub fn text(&self) -> String {
         let mut text = String::new();

@@ -8,7 +8,7 @@ use planwright_core::{Catalog, Tool};
 
 use super::memory::Memory;
 use crate::tools::search::SearchIndex;
-use crate::tools::signatures::{estimated_tokens, signature};
+use crate::tools::signatures::{estimate_tokens, signature};
 
 /// Maximum tokens of memory that are added to the search query.
 const MEMORY_TOKENS: usize = 200;
@@ -26,7 +26,7 @@ pub(super) fn tool_list(
     }
     let lines: Vec<String> = tools.iter().map(|tool| signature(tool)).collect();
     let all = lines.join("\n");
-    if estimated_tokens(&all) <= budget {
+    if estimate_tokens(&all) <= budget {
         return all + "\n";
     }
     let mut selected = select(&tools, &lines, &search_query(goal, memory), budget);
@@ -56,7 +56,7 @@ fn select(tools: &[&Arc<Tool>], lines: &[String], query: &str, budget: usize) ->
     let mut spent = 0;
     for index in ranked.chain(0..tools.len()) {
         // One token more for the line break.
-        let cost = estimated_tokens(&lines[index]) + 1;
+        let cost = estimate_tokens(&lines[index]) + 1;
         if !selected.contains(&index) && spent + cost <= budget {
             selected.push(index);
             spent += cost;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use planwright_core::plan::Mode;
 use planwright_core::{StepId, Value};
 use planwright_engine::event::Address;
-use planwright_engine::journal::HeldBack;
-use planwright_engine::{Engine, RunEvent, RunHandle, StampedEvent, Start, ToolError};
+use planwright_engine::journal::BufferedJournal;
+use planwright_engine::{Engine, RunEvent, RunHandle, SpawnRequest, StampedEvent, ToolError};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::plan_diff::extends;
-use crate::create::{CreatedPlan, Creation, check_beginning};
+use crate::create::{CreatedPlan, PlanRequest, check_beginning};
 
 /// Maximum number of steps to run early. The whole plan so far is checked each time, so the cost is quadratic.
 const MAX_EARLY_STEPS: usize = 200;
@@ -20,7 +20,7 @@ const MAX_EARLY_STEPS: usize = 200;
 pub(super) struct EarlyRun {
     pub(super) handle: RunHandle,
     pub(super) events: UnboundedReceiver<StampedEvent>,
-    pub(super) journal: HeldBack,
+    pub(super) journal: BufferedJournal,
     /// Number of steps at the start.
     pub(super) first_steps: usize,
     /// The plan as far as it runs.
@@ -33,7 +33,7 @@ impl EarlyRun {
     /// Starts the run if the plan is meant to run, passes the check so far, and has a step that may start early.
     pub(super) fn start(
         text: String,
-        creation: &Creation<'_>,
+        creation: &PlanRequest<'_>,
         engine: &Engine,
         run: &Arc<str>,
     ) -> Option<Self> {
@@ -44,17 +44,17 @@ impl EarlyRun {
         }
         // A run in which no step can start yet gains nothing.
         if first_steps > MAX_EARLY_STEPS
-            || !(0..first_steps).any(|step| plan.checked.may_start_early(step))
+            || !(0..first_steps).any(|step| plan.checked.can_start_speculatively(step))
         {
             return None;
         }
-        let journal = HeldBack::new();
+        let journal = BufferedJournal::new();
         // As long as only read-only calls are made, nothing needs to be durable: entries stay in memory, and the header follows with the
         // complete plan.
-        let start = Start::new(Arc::clone(run), plan.checked.clone())
+        let start = SpawnRequest::new(Arc::clone(run), plan.checked.clone())
             .with_journal(Arc::new(journal.clone()), Value::Null)
-            .tentative();
-        let (handle, events) = engine.launch(start);
+            .provisional();
+        let (handle, events) = engine.spawn(start);
         Some(Self {
             handle,
             events,
@@ -66,7 +66,7 @@ impl EarlyRun {
     }
 
     /// Extends the run if the longer plan passes the check and leaves the started steps unchanged. Returns whether it did.
-    pub(super) fn try_extend(&mut self, text: String, creation: &Creation<'_>) -> bool {
+    pub(super) fn try_extend(&mut self, text: String, creation: &PlanRequest<'_>) -> bool {
         if let Some(plan) = check_beginning(text, creation)
             && plan.checked.steps().len() <= MAX_EARLY_STEPS
             && plan.checked.steps().len() > self.plan.checked.steps().len()

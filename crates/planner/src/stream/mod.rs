@@ -13,5 +13,5 @@ mod tests;
 
 pub use early_run::EarlyCall;
 pub use plan_reader::PlanReader;
-pub use request::{Keeper, Kept, Streamed, Streaming, Told};
+pub use request::{EarlyRunStorage, RunJournal, StreamEvent, StreamOutcome, StreamRequest};
 pub use session::stream;

@@ -17,8 +17,9 @@ pub(super) fn extends(before: &CheckedPlan, now: &CheckedPlan, context: &CheckCo
     beginning.is_some_and(|beginning| beginning.digest() == before.digest())
         && pairs.all(|(old, new)| {
             // Steps that cannot have started may wait for anything.
-            !before.may_start_early(old.index as usize)
-                || (old.dependencies == new.dependencies && old.first_waits == new.first_waits)
+            !before.can_start_speculatively(old.index as usize)
+                || (old.dependencies == new.dependencies
+                    && old.initial_dependencies == new.initial_dependencies)
         })
 }
 

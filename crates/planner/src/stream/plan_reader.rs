@@ -1,8 +1,8 @@
 //! Incremental detection of plan steps in a partial reply.
 
-use planwright_dialects::native::lines::LineReader;
+use planwright_dialects::native::lines::StreamingLineReader;
 
-use crate::prompt::Notation;
+use crate::prompt::PlanDialect;
 
 /// Maximum nesting depth; more than any dialect accepts.
 const MAX_DEPTH: usize = 200;
@@ -275,15 +275,15 @@ fn is_scalar_byte(byte: u8) -> bool {
 #[derive(Debug)]
 pub(super) enum ReplyParser {
     Json(PlanReader),
-    Lines(LineReader),
+    Lines(StreamingLineReader),
 }
 
 impl ReplyParser {
     /// Creates a parser for replies of at most `max_bytes` bytes.
-    pub(super) fn new(notation: Notation, max_bytes: usize) -> Self {
+    pub(super) fn new(notation: PlanDialect, max_bytes: usize) -> Self {
         match notation {
-            Notation::Json => Self::Json(PlanReader::new(max_bytes)),
-            Notation::Lines => Self::Lines(LineReader::new(max_bytes)),
+            PlanDialect::Json => Self::Json(PlanReader::new(max_bytes)),
+            PlanDialect::Lines => Self::Lines(StreamingLineReader::new(max_bytes)),
         }
     }
 

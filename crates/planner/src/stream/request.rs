@@ -7,34 +7,34 @@ use planwright_core::{StepId, Value};
 use planwright_engine::{Canceller, Engine, Journal, JournalError, RunSummary, StampedEvent};
 
 use super::early_run::EarlyCall;
-use crate::create::{Attempt, Created, CreatedPlan, Creation};
+use crate::create::{CreatedPlan, PlanAttempt, PlanRequest, PlanResponse};
 
 /// A request to create a plan and run it while it is being written.
-pub struct Streaming<'a> {
+pub struct StreamRequest<'a> {
     /// The plan to create.
-    pub creation: Creation<'a>,
+    pub creation: PlanRequest<'a>,
     /// The engine that runs the plan.
     pub engine: &'a Engine,
     /// Id of the run.
     pub run: Arc<str>,
     /// Storage of the run, if it is stored.
-    pub keeper: Option<&'a dyn Keeper>,
+    pub keeper: Option<&'a dyn EarlyRunStorage>,
     /// Receiver of events.
-    pub listener: &'a mut (dyn FnMut(Told<'_>) + Send),
+    pub listener: &'a mut (dyn FnMut(StreamEvent<'_>) + Send),
 }
 
 /// An event while a plan is written and run.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Told<'a> {
+pub enum StreamEvent<'a> {
     /// The model has written this text.
     Text(&'a str),
     /// The model has replied, with this outcome.
-    Attempt(&'a Attempt),
+    PlanAttempt(&'a PlanAttempt),
     /// A run has started, with its canceller. A second one starts if the first was abandoned.
-    Launched(&'a Canceller),
+    RunStarted(&'a Canceller),
     /// The plan so far passes the check and its run continues with it. The plan has more steps each time.
-    Grown(&'a CreatedPlan),
+    PlanGrew(&'a CreatedPlan),
     /// The plan is complete. All steps may now run.
     Planned(&'a CreatedPlan),
     /// An event of the run.
@@ -46,9 +46,9 @@ pub enum Told<'a> {
 /// The outcome of a streamed run.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Streamed {
+pub struct StreamOutcome {
     /// The outcome of plan creation.
-    pub created: Created,
+    pub created: PlanResponse,
     /// Summary of the run, if there was a plan to run.
     pub summary: Option<RunSummary>,
     /// Read-only calls made before the plan was complete.
@@ -56,20 +56,24 @@ pub struct Streamed {
     /// Summary of the early run, if it was abandoned.
     pub abandoned: Option<RunSummary>,
     /// The error that prevented storing the run, and therefore running the plan.
-    pub unkept: Option<JournalError>,
+    pub journal_error: Option<JournalError>,
     /// Fraction of the reply that had arrived when the first call was sent, from 0 to 1; `None` if the reply was complete.
     pub first_call_at: Option<f64>,
 }
 
 /// Stores a run once its plan is known. Until then the run has made read-only calls only.
-pub trait Keeper: Send + Sync {
+pub trait EarlyRunStorage: Send + Sync {
     /// Starts storing the run of `plan`. `beginning` is the number of steps the run started with if it started while the plan was
     /// still being written.
     ///
     /// # Errors
     ///
     /// The reason why the run cannot be stored. The run is then cancelled.
-    fn begin(&self, plan: &CreatedPlan, beginning: Option<usize>) -> Result<Kept, JournalError>;
+    fn begin(
+        &self,
+        plan: &CreatedPlan,
+        beginning: Option<usize>,
+    ) -> Result<RunJournal, JournalError>;
 
     /// Stores a run that was cancelled because no valid plan followed. `plan` is the part that had arrived, and `beginning` the number
     /// of steps the run started with.
@@ -77,7 +81,7 @@ pub trait Keeper: Send + Sync {
     /// # Errors
     ///
     /// The reason why the run cannot be stored. Nothing more is run then.
-    fn abandon(&self, plan: &CreatedPlan, beginning: usize) -> Result<Kept, JournalError>;
+    fn abandon(&self, plan: &CreatedPlan, beginning: usize) -> Result<RunJournal, JournalError>;
 
     /// Continues the same run with another plan and discards the results of the `forgotten` steps. Returns the header for the second
     /// opening entry of the journal.
@@ -90,20 +94,20 @@ pub trait Keeper: Send + Sync {
 
 /// The journal of a stored run, and the header of its first entry.
 #[derive(Clone)]
-pub struct Kept {
+pub struct RunJournal {
     /// Destination of the journal entries.
     pub journal: Arc<dyn Journal>,
     /// Header of the journal's first opening entry.
     pub header: Value,
 }
 
-impl fmt::Debug for Kept {
+impl fmt::Debug for RunJournal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Kept").finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for Streaming<'_> {
+impl fmt::Debug for StreamRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Streaming")
             .field("creation", &self.creation)

@@ -5,23 +5,23 @@ use std::sync::Arc;
 use futures::StreamExt;
 use planwright_core::StepId;
 use planwright_core::plan::Mode;
-use planwright_engine::journal::{Entry, HeldBack};
+use planwright_engine::journal::{BufferedJournal, Entry};
 use planwright_engine::run::History;
-use planwright_engine::{Engine, JournalError, RunSummary, StampedEvent, Start};
+use planwright_engine::{Engine, JournalError, RunSummary, SpawnRequest, StampedEvent};
 
 use super::early_run::{EarlyCallLog, EarlyRun};
 use super::plan_diff::{discarded_steps, extends};
 use super::plan_reader::ReplyParser;
-use super::request::{Keeper, Kept, Streamed, Streaming, Told};
-use crate::create::{Created, CreatedPlan, Creation, PlanConversation};
-use crate::model::{Delivery, ModelError, ModelErrorKind, ModelRequest, Piece, Reply, answer};
+use super::request::{EarlyRunStorage, RunJournal, StreamEvent, StreamOutcome, StreamRequest};
+use crate::create::{CreatedPlan, PlanConversation, PlanRequest, PlanResponse};
+use crate::model::{Delivery, ModelError, ModelErrorKind, ModelRequest, Reply, ReplyChunk, answer};
 
 /// Requests a plan and runs it: read-only steps as soon as the plan so far passes the check, all other steps once the whole plan has
 /// passed.
 ///
 /// Dropping the future cancels the request to the model and the run.
-pub async fn stream(streaming: Streaming<'_>) -> Streamed {
-    let Streaming {
+pub async fn stream(streaming: StreamRequest<'_>) -> StreamOutcome {
+    let StreamRequest {
         creation,
         engine,
         run,
@@ -51,27 +51,27 @@ pub async fn stream(streaming: Streaming<'_>) -> Streamed {
         }
     }
     let outcome = session.finish(&mut conversation, early_run).await;
-    let (summary, unkept) = match outcome {
+    let (summary, journal_error) = match outcome {
         Ok(summary) => (summary, None),
         Err(error) => (None, Some(error)),
     };
-    Streamed {
+    StreamOutcome {
         created: conversation.created,
         summary,
         first_call_at: session.first_call_at(),
         early: session.early_calls.calls,
         abandoned: session.abandoned,
-        unkept,
+        journal_error,
     }
 }
 
 /// State of a streamed run, from the request to the end of the run.
 struct StreamSession<'a> {
-    creation: &'a Creation<'a>,
+    creation: &'a PlanRequest<'a>,
     engine: &'a Engine,
     run: Arc<str>,
-    keeper: Option<&'a dyn Keeper>,
-    listener: &'a mut (dyn FnMut(Told<'_>) + Send),
+    keeper: Option<&'a dyn EarlyRunStorage>,
+    listener: &'a mut (dyn FnMut(StreamEvent<'_>) + Send),
     early_calls: EarlyCallLog,
     /// Number of bytes written by the model.
     written: usize,
@@ -104,16 +104,16 @@ impl StreamSession<'_> {
                 chunk = chunks.next() => chunk,
             };
             match chunk {
-                Some(Ok(Piece::Text(text))) => {
+                Some(Ok(ReplyChunk::Text(text))) => {
                     self.written += text.len();
-                    (self.listener)(Told::Text(&text));
+                    (self.listener)(StreamEvent::Text(&text));
                     if parser.feed(&text) > 0 {
                         self.advance(&parser, early_run);
                     }
                 }
-                Some(Ok(Piece::Done(reply))) => return Ok(reply),
+                Some(Ok(ReplyChunk::Done(reply))) => return Ok(reply),
                 Some(Err(error)) => return Err(error),
-                None => return Err(ModelError::broken_off(self.creation.model.name())),
+                None => return Err(ModelError::interrupted(self.creation.model.name())),
             }
         }
     }
@@ -128,13 +128,13 @@ impl StreamSession<'_> {
             None => {
                 *early_run = EarlyRun::start(text, self.creation, self.engine, &self.run);
                 if let Some(early_run) = early_run {
-                    (self.listener)(Told::Launched(&early_run.handle.canceller()));
+                    (self.listener)(StreamEvent::RunStarted(&early_run.handle.canceller()));
                 }
                 early_run.is_some()
             }
         };
         if let Some(early_run) = early_run.as_ref().filter(|_| is_extended) {
-            (self.listener)(Told::Grown(&early_run.plan));
+            (self.listener)(StreamEvent::PlanGrew(&early_run.plan));
         }
     }
 
@@ -164,7 +164,7 @@ impl StreamSession<'_> {
             Some(keeper) => {
                 let stored = keeper.abandon(&before, first_steps)?;
                 buffered
-                    .pass_on(Arc::clone(&stored.journal), stored.header)
+                    .forward_to(Arc::clone(&stored.journal), stored.header)
                     .await?;
                 Some((keeper, stored.journal))
             }
@@ -200,15 +200,15 @@ impl StreamSession<'_> {
         let before = conversation.created.attempts.len();
         conversation.process_reply(answer);
         for attempt in conversation.created.attempts.iter().skip(before) {
-            (self.listener)(Told::Attempt(attempt));
+            (self.listener)(StreamEvent::PlanAttempt(attempt));
         }
     }
 
     /// Runs a complete plan without an early run before it.
     async fn run_complete(&mut self, plan: &CreatedPlan) -> Result<RunSummary, JournalError> {
-        let mut start = Start::new(Arc::clone(&self.run), plan.checked.clone());
+        let mut start = SpawnRequest::new(Arc::clone(&self.run), plan.checked.clone());
         if let Some(keeper) = self.keeper {
-            let Kept { journal, header } = keeper.begin(plan, None)?;
+            let RunJournal { journal, header } = keeper.begin(plan, None)?;
             start = start.with_journal(journal, header);
         }
         Ok(self.run_to_end(start, plan).await)
@@ -223,7 +223,12 @@ impl StreamSession<'_> {
         if let Some(keeper) = self.keeper {
             // The entries must reach the store before `close` below lets calls with effects start.
             let stored = match keeper.begin(&plan, Some(early_run.first_steps)) {
-                Ok(kept) => early_run.journal.pass_on(kept.journal, kept.header).await,
+                Ok(kept) => {
+                    early_run
+                        .journal
+                        .forward_to(kept.journal, kept.header)
+                        .await
+                }
                 Err(error) => Err(error),
             };
             if let Err(error) = stored {
@@ -234,7 +239,7 @@ impl StreamSession<'_> {
             // Without a store, the buffered entries are of no use.
             early_run.journal.forget();
         }
-        (self.listener)(Told::Planned(&plan));
+        (self.listener)(StreamEvent::Planned(&plan));
         early_run.extend(plan);
         self.early_calls.complete_after(early_run.extensions);
         early_run.handle.close();
@@ -246,31 +251,31 @@ impl StreamSession<'_> {
     }
 
     /// Cancels the early run and waits until it has ended.
-    async fn abandon(&mut self, mut early_run: EarlyRun) -> HeldBack {
+    async fn abandon(&mut self, mut early_run: EarlyRun) -> BufferedJournal {
         early_run.handle.cancel();
         while let Some(event) = early_run.events.recv().await {
             self.observe(&event);
         }
         let summary = early_run.handle.await;
-        (self.listener)(Told::Abandoned(&summary));
+        (self.listener)(StreamEvent::Abandoned(&summary));
         self.abandoned = Some(summary);
         early_run.journal
     }
 
     /// Prepares the same run with another plan, reusing the results of steps that are not `discarded`.
-    fn restart(&self, plan: &CreatedPlan, entries: &[Entry], discarded: &[StepId]) -> Start {
+    fn restart(&self, plan: &CreatedPlan, entries: &[Entry], discarded: &[StepId]) -> SpawnRequest {
         let mut history = History::new(entries);
         for step in discarded {
             history.forget(step);
         }
-        Start::new(Arc::clone(&self.run), plan.checked.clone()).after(history)
+        SpawnRequest::new(Arc::clone(&self.run), plan.checked.clone()).after(history)
     }
 
-    async fn run_to_end(&mut self, start: Start, plan: &CreatedPlan) -> RunSummary {
-        (self.listener)(Told::Planned(plan));
+    async fn run_to_end(&mut self, start: SpawnRequest, plan: &CreatedPlan) -> RunSummary {
+        (self.listener)(StreamEvent::Planned(plan));
         self.early_calls.complete_after(0);
-        let (handle, mut events) = self.engine.launch(start);
-        (self.listener)(Told::Launched(&handle.canceller()));
+        let (handle, mut events) = self.engine.spawn(start);
+        (self.listener)(StreamEvent::RunStarted(&handle.canceller()));
         while let Some(event) = events.recv().await {
             self.observe(&event);
         }
@@ -281,7 +286,7 @@ impl StreamSession<'_> {
         if self.early_calls.observe(&event.event) {
             self.first_call.get_or_insert(self.written);
         }
-        (self.listener)(Told::Run(event));
+        (self.listener)(StreamEvent::Run(event));
     }
 
     fn first_call_at(&self) -> Option<f64> {
@@ -295,7 +300,7 @@ impl StreamSession<'_> {
 }
 
 /// Returns the plan if it is meant to be run.
-fn runnable(created: &Created) -> Option<CreatedPlan> {
+fn runnable(created: &PlanResponse) -> Option<CreatedPlan> {
     let plan = created.plan.as_ref()?;
     (plan.checked.plan().mode == Mode::Run).then(|| plan.clone())
 }

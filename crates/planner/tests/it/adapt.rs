@@ -10,11 +10,11 @@ use planwright_core::{Catalog, CheckContext, CheckedPlan, Diagnostics, check as 
 use planwright_dialects::{ReadOptions, parse};
 use planwright_engine::backend::Simulated;
 use planwright_engine::{Engine, RunStatus};
-use planwright_planner::adapt::{Revision, Situation, correct, replan};
+use planwright_planner::adapt::{FailedRun, ReplanRequest, correct, replan};
 use planwright_planner::create::CreateSettings;
 use planwright_planner::dates::{Now, Zone};
 use planwright_planner::model::{Message, ModelRequest};
-use planwright_planner::prompt::{Moment, TimePhrase};
+use planwright_planner::prompt::{TimeContext, TimePhrase};
 use serde_json::Value as Json;
 
 use crate::golden::{assert_golden, cases, read, value};
@@ -38,15 +38,15 @@ async fn check(file: &Path) {
     let before = before.unwrap_or_else(|| panic!("{}: {findings}", file.display()));
     let summary = Engine::new(simulated).run("run", before.clone()).await;
     assert_eq!(summary.status, RunStatus::Failed, "{}", file.display());
-    let situation = Situation::of(&before, &summary).unwrap();
+    let situation = FailedRun::of(&before, &summary).unwrap();
     let model = RecordedModel::new(case["replies"].as_array().unwrap());
     let now = Now::parse("2025-10-12T09:00:00Z", &Zone::utc()).unwrap();
     let times = TimePhrase::all(situation.goal.as_deref().unwrap_or_default(), &now);
-    let revision = Revision {
+    let revision = ReplanRequest {
         model: &model,
         situation: &situation,
         before: &before,
-        moment: Moment {
+        moment: TimeContext {
             today: "2025-10-12 (Sunday), UTC",
             times: &times,
         },

@@ -17,8 +17,8 @@ use planwright_dialects::{ReadOptions, parse};
 use planwright_engine::backend::Simulated;
 use planwright_engine::{Engine, RunSummary, ToolBackend, ToolCall, ToolError, ToolOutput};
 use planwright_planner::agent::{
-    Agent, AgentBounds, AgentContext, AgentEnd, AgentListener, AgentOutcome, AgentRun, AgentState,
-    CallStatus, NoopListener, Ran, Resumed, Runner,
+    Agent, AgentContext, AgentEnd, AgentLimits, AgentListener, AgentOutcome, AgentRun, AgentState,
+    CallStatus, NoopListener, ResumeOutcome, SolutionOutcome, SolutionRunner,
 };
 use planwright_planner::model::{Message, Model, ModelRequest};
 use serde_json::Value as Json;
@@ -46,24 +46,26 @@ struct ResumableRunner {
     ended: Mutex<HashMap<Arc<str>, RunSummary>>,
 }
 
-impl Runner for ResumableRunner {
-    fn run(&self, run: AgentRun) -> BoxFuture<'_, Ran> {
+impl SolutionRunner for ResumableRunner {
+    fn run(&self, run: AgentRun) -> BoxFuture<'_, SolutionOutcome> {
         Box::pin(async move {
             let id = Arc::clone(&run.id);
-            let ran = Runner::run(&self.engine, run).await;
-            if let Ran::Ended(summary) = &ran {
+            let ran = SolutionRunner::run(&self.engine, run).await;
+            if let SolutionOutcome::Ended(summary) = &ran {
                 self.ended.lock().unwrap().insert(id, (**summary).clone());
             }
             ran
         })
     }
 
-    fn resume(&self, run: AgentRun) -> BoxFuture<'_, Resumed> {
+    fn resume(&self, run: AgentRun) -> BoxFuture<'_, ResumeOutcome> {
         let ended = self.ended.lock().unwrap().get(&run.id).cloned();
         Box::pin(async move {
             match ended {
-                Some(summary) => Resumed::Ran(Ran::Ended(Box::new(summary))),
-                None => Resumed::NotBegun,
+                Some(summary) => {
+                    ResumeOutcome::SolutionOutcome(SolutionOutcome::Ended(Box::new(summary)))
+                }
+                None => ResumeOutcome::NotStarted,
             }
         })
     }
@@ -89,7 +91,7 @@ struct Case {
     catalog: Catalog,
     library: Library,
     output: Option<Schema>,
-    bounds: AgentBounds,
+    bounds: AgentLimits,
 }
 
 impl Case {
@@ -101,7 +103,7 @@ impl Case {
             assert!(!result.diagnostics.has_errors(), "{}", result.diagnostics);
             library.add(name.as_str(), result.plan.unwrap());
         }
-        let mut bounds = AgentBounds::default();
+        let mut bounds = AgentLimits::default();
         if let Some(rounds) = json["bounds"]["rounds"].as_u64() {
             bounds.rounds = NonZeroU32::new(rounds.try_into().unwrap()).unwrap();
         }
@@ -143,7 +145,7 @@ impl Case {
     async fn play(
         &self,
         model: &dyn Model,
-        runner: &dyn Runner,
+        runner: &dyn SolutionRunner,
         state: AgentState,
     ) -> AgentOutcome {
         self.agent(model, runner, &NoopListener).go_on(state).await
@@ -152,7 +154,7 @@ impl Case {
     fn agent<'a>(
         &'a self,
         model: &'a dyn Model,
-        runner: &'a dyn Runner,
+        runner: &'a dyn SolutionRunner,
         listener: &'a dyn AgentListener,
     ) -> Agent<'a> {
         Agent {
@@ -213,7 +215,13 @@ async fn check(file: &Path) {
 }
 
 /// Continues from `state`, after `asked` requests to the model.
-async fn go_on(case: &Case, state: AgentState, asked: usize, runner: &dyn Runner, file: &Path) {
+async fn go_on(
+    case: &Case,
+    state: AgentState,
+    asked: usize,
+    runner: &dyn SolutionRunner,
+    file: &Path,
+) {
     let model = RecordedModel::new(&case.replies()[asked..]);
     let outcome = case.play(&model, runner, state).await;
     // If the last round ended the loop for good, there is nothing to continue.
@@ -314,9 +322,9 @@ async fn lazy_plans_are_shown_before_they_run() {
 /// A person who refuses every solution.
 struct RefusingRunner;
 
-impl Runner for RefusingRunner {
-    fn run(&self, _: AgentRun) -> BoxFuture<'_, Ran> {
-        Box::pin(async { Ran::Refused("not today".to_owned()) })
+impl SolutionRunner for RefusingRunner {
+    fn run(&self, _: AgentRun) -> BoxFuture<'_, SolutionOutcome> {
+        Box::pin(async { SolutionOutcome::Refused("not today".to_owned()) })
     }
 }
 

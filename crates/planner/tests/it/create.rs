@@ -9,9 +9,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use planwright_core::{Catalog, CheckContext, CheckedPlan, Schema, Tool};
-use planwright_planner::create::{CreateSettings, Created, Creation, Origin, create};
+use planwright_planner::create::{CreateSettings, PlanOrigin, PlanRequest, PlanResponse, create};
 use planwright_planner::model::{Message, ModelRequest};
-use planwright_planner::prompt::{Memory, Moment, Notation, Task, TimePhrase};
+use planwright_planner::prompt::{Memory, PlanDialect, PlanTask, TimeContext, TimePhrase};
 use serde_json::Value as Json;
 
 use crate::golden::{assert_golden, cases, read, value};
@@ -36,7 +36,7 @@ async fn check(file: &Path) {
     let model = RecordedModel::new(case["replies"].as_array().unwrap());
     let mut settings = CreateSettings::default();
     if let Some(word) = case["notation"].as_str() {
-        settings.notation = Notation::named(word).unwrap();
+        settings.notation = PlanDialect::named(word).unwrap();
     }
     if let Some(tries) = case["tries"].as_u64() {
         settings.tries = NonZeroU32::new(tries.try_into().unwrap()).unwrap();
@@ -45,11 +45,11 @@ async fn check(file: &Path) {
         settings.tool_tokens = tokens.try_into().unwrap();
     }
     let estimate = |_: &CheckedPlan| Some(Duration::from_millis(1500));
-    let creation = Creation {
+    let creation = PlanRequest {
         model: &model,
-        task: Task {
+        task: PlanTask {
             goal: case["goal"].as_str().unwrap(),
-            moment: Moment {
+            moment: TimeContext {
                 today: case["today"].as_str().unwrap_or("2025-10-12 (Sunday), UTC"),
                 times: &times,
             },
@@ -58,7 +58,7 @@ async fn check(file: &Path) {
             state: state.as_ref(),
         },
         check: CheckContext::new(&catalog),
-        origin: Origin {
+        origin: PlanOrigin {
             timestamp: "2025-10-12T06:00:00.000Z",
             estimate: &estimate,
         },
@@ -85,7 +85,7 @@ async fn check(file: &Path) {
 }
 
 /// Formats the conversation and the outcome. Each request repeats the previous ones, so only the new part is shown.
-fn shown(requests: &[ModelRequest], created: &Created) -> String {
+fn shown(requests: &[ModelRequest], created: &PlanResponse) -> String {
     let mut text = String::new();
     for (index, request) in requests.iter().enumerate() {
         let Some(Message::User(words)) = request.messages.last() else {

@@ -3,11 +3,11 @@
 use std::sync::Mutex;
 
 use futures::stream::BoxStream;
-use planwright_planner::model::{Model, ModelError, ModelRequest, Piece, Replay};
+use planwright_planner::model::{Model, ModelError, ModelRequest, ReplyChunk, ScriptedModel};
 use serde_json::Value as Json;
 
 pub(crate) struct RecordedModel {
-    script: Replay,
+    script: ScriptedModel,
     requests: Mutex<Vec<ModelRequest>>,
 }
 
@@ -15,7 +15,7 @@ impl RecordedModel {
     pub(crate) fn new(replies: &[Json]) -> Self {
         let script = Json::from(replies.to_vec()).to_string();
         Self {
-            script: Replay::read("replay", &script).unwrap(),
+            script: ScriptedModel::read("replay", &script).unwrap(),
             requests: Mutex::default(),
         }
     }
@@ -34,7 +34,7 @@ impl Model for RecordedModel {
         self.script.name()
     }
 
-    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>> {
+    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<ReplyChunk, ModelError>> {
         self.requests.lock().unwrap().push(request.clone());
         self.script.ask(request)
     }

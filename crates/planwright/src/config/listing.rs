@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use planwright_core::Value;
 use planwright_core::check::ToolRule;
-use planwright_core::plan::Outside;
+use planwright_core::plan::ExternalValue;
 use planwright_engine::{Bound, Rate};
 
 use planwright_format::SettingV1 as Setting;
@@ -85,7 +85,7 @@ impl Config {
         for release in &outside.releases {
             let (what, name) = (release.what, &release.name);
             let mut key = format!("{what}.{name}");
-            if what == Outside::Secrets {
+            if what == ExternalValue::Secrets {
                 let mut secrets = outside.secrets.iter();
                 if let Some(secret) = secrets.find(|secret| secret.name == *name) {
                     let (word, place) = match &secret.place {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use planwright_core::check::{AllowList, Policy, Release};
-use planwright_core::plan::Outside;
+use planwright_core::plan::ExternalValue;
 use toml::Spanned;
 
 use super::source::{ConfigSource, Origin};
@@ -38,11 +38,11 @@ impl OutsideRules {
     /// The user's file says what is given out; a project's can only shorten the lists, so what it says of others is left out.
     pub(super) fn add(&mut self, source: &ConfigSource) {
         for (name, tools) in &source.file.env {
-            self.add_release(source, Outside::Environment, name.get_ref(), tools);
+            self.add_release(source, ExternalValue::Environment, name.get_ref(), tools);
         }
         for (name, secret) in &source.file.secrets {
             if let Some(tools) = &secret.tools {
-                self.add_release(source, Outside::Secrets, name.get_ref(), tools);
+                self.add_release(source, ExternalValue::Secrets, name.get_ref(), tools);
             }
             let place = match (&secret.env, &secret.file) {
                 (Some(variable), _) => Some((
@@ -65,7 +65,7 @@ impl OutsideRules {
     fn add_release(
         &mut self,
         source: &ConfigSource,
-        what: Outside,
+        what: ExternalValue,
         name: &str,
         tools: &Spanned<Vec<Spanned<Pattern>>>,
     ) {
@@ -97,10 +97,10 @@ impl OutsideRules {
     }
 
     /// Where the text of that name is.
-    pub(super) fn place(&self, what: Outside, name: &str) -> Option<Place> {
+    pub(super) fn place(&self, what: ExternalValue, name: &str) -> Option<Place> {
         match what {
-            Outside::Environment => Some(Place::Variable(name.into())),
-            Outside::Secrets => {
+            ExternalValue::Environment => Some(Place::Variable(name.into())),
+            ExternalValue::Secrets => {
                 let mut secrets = self.secrets.iter();
                 let secret = secrets.find(|secret| *secret.name == *name)?;
                 Some(secret.place.clone())

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::check::Policy;
-use planwright_core::plan::Outside;
+use planwright_core::plan::ExternalValue;
 use planwright_core::{Catalog, Tool, ToolPattern};
 use planwright_engine::{Bound, Guards, Rate};
 use toml::Spanned;
@@ -53,12 +53,12 @@ impl Config {
     }
 
     /// Where the text is that plans may be given by that name.
-    pub fn place_of(&self, what: Outside, name: &str) -> Option<Place> {
+    pub fn place_of(&self, what: ExternalValue, name: &str) -> Option<Place> {
         self.outside.place(what, name)
     }
 
     /// What plans may be given from outside.
-    pub fn given_out(&self) -> impl Iterator<Item = (Outside, Arc<str>)> {
+    pub fn given_out(&self) -> impl Iterator<Item = (ExternalValue, Arc<str>)> {
         let releases = self.outside.releases.iter();
         releases.map(|release| (release.what, Arc::clone(&release.name)))
     }

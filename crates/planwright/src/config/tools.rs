@@ -165,7 +165,7 @@ impl ToolRules {
     fn asks_unstated(&self, tool: &Tool, usual: bool) -> bool {
         let rule = self.unannotated.as_ref();
         let asks = rule.map_or(usual, |rule| rule.word == Unannotated::Ask);
-        asks && tool.hints.leave_destruction_open()
+        asks && tool.hints.is_destructive_by_default()
     }
 
     /// Tells a tool what the configuration knows of it. `asks` says whether a tool asks that leaves open whether it destroys

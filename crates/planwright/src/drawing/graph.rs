@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use planwright_core::check::{DependencyKind, dependencies};
 use planwright_core::plan::{
-    Action, Approval, Company, Method, Mode, OnError, OnFailure, Ordering, Output, PlanTarget,
+    Action, Approval, Concurrency, Method, Mode, OnError, OnFailure, Ordering, Output, PlanTarget,
     Targets,
 };
 use planwright_core::schema::{replace_parts, secret_parts};
@@ -197,7 +197,7 @@ impl GraphStep {
                 .as_ref()
                 .map(|repeat| (node_text(&repeat.until), repeat.max.get())),
             asks: step.approval == Approval::Ask,
-            alone: step.company == Company::Alone,
+            alone: step.company == Concurrency::Alone,
             attempts: step.retry.map(|retry| retry.attempts.get()),
             timeout: step.timeout,
             on_error: match &step.on_error {

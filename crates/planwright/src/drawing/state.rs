@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use planwright_engine::StepStatus;
-use planwright_engine::run::{Past, StepSummary};
+use planwright_engine::run::{StepHistory, StepSummary};
 
 use super::graph::{Does, Graph};
 use super::{Drawing, Mark, Symbols};
@@ -54,7 +54,7 @@ impl StepState {
     }
 
     /// How a step stands by what is kept of it alone.
-    pub fn of_past(past: &Past, is_running: bool) -> Self {
+    pub fn of_past(past: &StepHistory, is_running: bool) -> Self {
         let status = past.settled.as_ref().map(|end| end.status);
         let is_asked = past.asked.is_some() && past.decided.is_none();
         let (mark, status) = match status {

@@ -8,7 +8,7 @@ mod shapes;
 use std::num::NonZeroU32;
 
 use planwright_core::plan::{
-    Action, Approval, Company, Field, ForEach, Input, InputKind, Method, Name, Node, OnError,
+    Action, Approval, Concurrency, Field, ForEach, Input, InputKind, Method, Name, Node, OnError,
     OnFailure, Output, Read, Reference, Repeat, Retry, SlotKind, SlotPath, Source, Targets, Writes,
 };
 use planwright_core::{
@@ -162,7 +162,7 @@ fn remarkable() -> Plan {
     let mut warn = step("warn", "notify", &["poll"]);
     warn.when = Some(of_step("poll"));
     warn.approval = Approval::Ask;
-    warn.company = Company::Alone;
+    warn.company = Concurrency::Alone;
     warn.on_error = OnError::Continue;
     warn.retry = Some(Retry {
         attempts: NonZeroU32::new(3).unwrap(),

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use indexmap::IndexMap;
 use planwright_core::{Catalog, Tool};
 use planwright_store::{
-    KnownServer, KnownTool, SeenServer, SeenTool, ServerIdentity, Store, StoreError,
+    ListedServer, ListedTool, PinnedServer, PinnedTool, ServerIdentity, Store, StoreError,
 };
 
 use super::{Changes, Definition, PinPolicy};
@@ -105,8 +105,8 @@ impl Pinning<'_> {
             return Ok(Verdicts::default());
         }
         let identities: Vec<ServerIdentity> = listed.keys().cloned().collect();
-        let before = self.store.known_tools(&identities)?;
-        let unseen: Vec<SeenServer> = listed
+        let before = self.store.pinned_tools(&identities)?;
+        let unseen: Vec<ListedServer> = listed
             .iter()
             .filter_map(|(identity, tools)| self.unseen(identity, tools, before.get(identity)))
             .collect();
@@ -114,11 +114,11 @@ impl Pinning<'_> {
             None
         } else {
             self.store.pin_tools(unseen, self.now)?;
-            Some(self.store.known_tools(&identities)?)
+            Some(self.store.pinned_tools(&identities)?)
         };
         let now = pinned.as_ref().unwrap_or(&before);
         let mut verdicts = Verdicts::default();
-        let none = KnownServer::default();
+        let none = PinnedServer::default();
         for (identity, tools) in &listed {
             let server = Server {
                 identity,
@@ -151,8 +151,8 @@ impl Pinning<'_> {
         &self,
         identity: &ServerIdentity,
         listing: &Listing<'_>,
-        known: Option<&KnownServer>,
-    ) -> Option<SeenServer> {
+        known: Option<&PinnedServer>,
+    ) -> Option<ListedServer> {
         let count = known.map_or(0, |known| known.tools.len());
         let is_known = |name: &String| known.and_then(|known| known.tools.get(name));
         let new = listing.keys().filter(|name| is_known(name).is_none());
@@ -172,7 +172,7 @@ impl Pinning<'_> {
             };
             if is_unseen {
                 let definition = Definition::of(tool, text).to_json();
-                tools.push(SeenTool {
+                tools.push(ListedTool {
                     tool: name.clone(),
                     digest: digest.clone(),
                     definition: definition.unwrap_or_default(),
@@ -181,7 +181,7 @@ impl Pinning<'_> {
         }
         let is_accepted = self.accepts_servers;
         let changes_identity = known.is_none_or(|known| is_accepted && !known.is_accepted);
-        (changes_identity || !tools.is_empty()).then(|| SeenServer {
+        (changes_identity || !tools.is_empty()).then(|| ListedServer {
             identity: identity.clone(),
             is_accepted,
             tools,
@@ -267,8 +267,8 @@ type Listing<'t> = IndexMap<String, (&'t Tool, String)>;
 struct Server<'a, 't> {
     identity: &'a ServerIdentity,
     tools: &'a Listing<'t>,
-    before: Option<&'a KnownServer>,
-    now: &'a KnownServer,
+    before: Option<&'a PinnedServer>,
+    now: &'a PinnedServer,
 }
 
 fn identity(tool: &Tool) -> ServerIdentity {
@@ -278,7 +278,7 @@ fn identity(tool: &Tool) -> ServerIdentity {
     }
 }
 
-fn latest(known: &KnownTool) -> &str {
+fn latest(known: &PinnedTool) -> &str {
     known.seen.as_ref().unwrap_or(&known.digest)
 }
 

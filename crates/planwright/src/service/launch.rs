@@ -85,7 +85,7 @@ impl Planwright {
                 approver: spec.approver,
                 _claim: claim,
             }));
-        let (handle, events) = engine.launch(start);
+        let (handle, events) = engine.spawn(start);
         let observers = self.observe(&ObservedRun {
             id: Arc::clone(&spec.id),
             client: spec.client,

@@ -4,10 +4,10 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use planwright_core::plan::Outside;
+use planwright_core::plan::ExternalValue;
 use planwright_core::{CheckedPlan, Object, Value};
 use planwright_engine::run::Choice;
-use planwright_engine::{Approver, Confidential, Guards, RunOptions, RunSummary};
+use planwright_engine::{Approver, Guards, RunOptions, RunSummary, SecretValues};
 use planwright_store::{Store, StoreError};
 
 use super::storage::{approver_of, holder, now, plan_text};
@@ -32,7 +32,7 @@ pub struct Resume {
     options: Option<RunOptions>,
     guards: Option<Guards>,
     secrets: Vec<Arc<str>>,
-    confidential: Confidential,
+    secret_values: SecretValues,
 }
 
 impl Resume {
@@ -41,7 +41,7 @@ impl Resume {
         Self {
             approver: Arc::clone(&open.approver),
             secrets: open.options.secrets.clone(),
-            confidential: open.options.confidential.clone(),
+            secret_values: open.options.secret_values.clone(),
             planwright,
             store,
             id,
@@ -130,11 +130,11 @@ impl Resume {
     /// The value of `${env.NAME}` or `${secrets.NAME}`, as [`RunBuilder::outside`](super::RunBuilder::outside) has it.
     pub fn outside(
         mut self,
-        what: Outside,
+        what: ExternalValue,
         name: impl Into<Arc<str>>,
         text: impl Into<Arc<str>>,
     ) -> Self {
-        self.confidential = self.confidential.with(what, name, text);
+        self.secret_values = self.secret_values.with(what, name, text);
         self
     }
 
@@ -167,7 +167,7 @@ impl Resume {
             options,
             guards,
             secrets,
-            confidential,
+            secret_values,
         } = self;
         // A store takes the beginning of an id for it, which is for people alone.
         let info = store.run(&id).map_err(StoredRunError::from)?;
@@ -195,7 +195,7 @@ impl Resume {
             ..stored.options()
         });
         options.secrets.extend(secrets);
-        options.confidential = confidential;
+        options.secret_values = secret_values;
         options.guards = guards.unwrap_or(options.guards);
         let before = stored.history()?;
         let is_new =

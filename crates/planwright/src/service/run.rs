@@ -67,7 +67,7 @@ impl Learning {
 
     /// Stores the durations of a run that has ended. They only order later runs, so a failure is no failure of the run.
     fn save(self, summary: &RunSummary) {
-        if summary.unkept.is_none()
+        if summary.journal_error.is_none()
             && let Err(error) = self.store.save_durations(&self.before, &summary.durations)
         {
             tracing::warn!(%error, "the durations of calls were not stored");

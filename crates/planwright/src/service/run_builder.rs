@@ -6,13 +6,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::plan::Outside;
+use planwright_core::plan::ExternalValue;
 use planwright_core::{CheckedPlan, Value};
 #[cfg(feature = "store")]
 use planwright_engine::StartError;
 #[cfg(feature = "store")]
 use planwright_engine::journal::check_history;
-use planwright_engine::options::{Arrival, FailurePolicy};
+use planwright_engine::options::{FailurePolicy, PlanState};
 use planwright_engine::{Approver, Durations, Guards, History, Journal, RunOptions, RunSummary};
 #[cfg(feature = "store")]
 use planwright_store::Store;
@@ -123,11 +123,11 @@ impl RunBuilder {
     /// Lets the run go on after its last step, until [`Run::finish`] or [`Run::close`]: further steps may
     /// [come](Run::extend).
     pub fn growing(mut self) -> Self {
-        self.options.arrival = Arrival::Growing;
+        self.options.plan_state = PlanState::Open;
         self
     }
 
-    /// Text that no event and no summary may show. What is shorter than [`SHORTEST`](planwright_engine::run::SHORTEST) bytes is shown all the
+    /// Text that no event and no summary may show. What is shorter than [`MIN_SECRET_BYTES`](planwright_engine::run::MIN_SECRET_BYTES) bytes is shown all the
     /// same: it would blank out half of every message.
     pub fn secret(mut self, text: impl Into<Arc<str>>) -> Self {
         self.options.secrets.push(text.into());
@@ -138,11 +138,11 @@ impl RunBuilder {
     /// event and no summary shows it, unless it is as short as in [`secret`](Self::secret).
     pub fn outside(
         mut self,
-        what: Outside,
+        what: ExternalValue,
         name: impl Into<Arc<str>>,
         text: impl Into<Arc<str>>,
     ) -> Self {
-        self.options.confidential = self.options.confidential.with(what, name, text);
+        self.options.secret_values = self.options.secret_values.with(what, name, text);
         self
     }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use planwright_core::{CheckedPlan, Value};
 use planwright_engine::approval::Always;
-use planwright_engine::{Approver, Decision, History, Journal, RunOptions, Start};
+use planwright_engine::{Approver, Decision, History, Journal, RunOptions, SpawnRequest};
 #[cfg(feature = "store")]
-use planwright_store::{HeldRun, Holder, Store};
+use planwright_store::{LeaseHolder, LeasedRun, Store};
 
 use super::{Error, random_id};
 #[cfg(feature = "store")]
@@ -55,7 +55,7 @@ pub enum RunStorage {
         /// The store.
         store: Store,
         /// The name of this process, for other processes.
-        holder: Holder,
+        holder: LeaseHolder,
         /// The data that other processes need to resume the run.
         run: Box<NewStoredRun>,
     },
@@ -65,7 +65,7 @@ pub enum RunStorage {
         /// The store.
         store: Store,
         /// The lease.
-        leased: HeldRun,
+        leased: LeasedRun,
         /// The history, with the choices about it.
         prepared: Box<PreparedResume>,
     },
@@ -91,8 +91,8 @@ impl RunSpec {
         not(feature = "store"),
         expect(clippy::unnecessary_wraps, reason = "a store may fail")
     )]
-    pub(super) fn open(&mut self) -> Result<(Start, Option<Arc<dyn Journal>>), Error> {
-        let mut start = Start::new(Arc::clone(&self.id), self.plan.clone());
+    pub(super) fn open(&mut self) -> Result<(SpawnRequest, Option<Arc<dyn Journal>>), Error> {
+        let mut start = SpawnRequest::new(Arc::clone(&self.id), self.plan.clone());
         if self.is_cancelled {
             start = start.cancelled();
         }

@@ -9,7 +9,7 @@ use planwright_core::{CheckedPlan, Plan};
 use planwright_dialects::Dialect as _;
 use planwright_dialects::native::Native;
 use planwright_engine::Approver;
-use planwright_store::{Holder, Store};
+use planwright_store::{LeaseHolder, Store};
 
 use super::{Error, Planwright, RunStorage};
 use crate::format::{LibraryPlanV1, PlanTextV1, ToolSourcesV1};
@@ -104,8 +104,8 @@ fn printed(plan: &Plan) -> Result<String, Error> {
 }
 
 /// This process, as the store names it to others.
-pub(super) fn holder() -> Holder {
-    Holder::this_process("", now())
+pub(super) fn holder() -> LeaseHolder {
+    LeaseHolder::this_process("", now())
 }
 
 #[expect(

@@ -144,7 +144,7 @@ impl RunView {
             Record::Sent {
                 at, tool, attempt, ..
             } => self.sent(at, tool, *attempt, now),
-            Record::Answered { .. } | Record::GivenUp { .. } => {
+            Record::Answered { .. } | Record::Aborted { .. } => {
                 self.calls = self.calls.saturating_sub(1);
             }
             Record::Asked { at, subject, .. } => {
@@ -177,7 +177,7 @@ impl RunView {
             | Record::Cancelled
             | Record::OutOfTime
             | Record::Paused { .. }
-            | Record::WentOn => {}
+            | Record::Resumed => {}
         }
         None
     }

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 /// Decides by what the store holds about the calls of one run: the decision about just this call that the run has not used. Calls without
 /// one are left to [another approver](Self::or), or put off.
 ///
-/// Decisions that the journal of the run has taken in are [forgotten](Store::forget_used_decisions) when it is opened, so each counts once.
+/// Decisions that the journal of the run has taken in are [forgotten](Store::delete_used_decisions) when it is opened, so each counts once.
 pub struct StoreApprover {
     store: Store,
     run: Arc<str>,

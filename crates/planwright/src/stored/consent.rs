@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use planwright_core::check::CheckedPlan;
 use planwright_core::{Object, Value};
 use planwright_engine::RunOptions;
-use planwright_engine::run::shown_inputs;
+use planwright_engine::run::redacted_inputs;
 use sha2::{Digest, Sha256};
 
 use super::tools_of;
@@ -16,7 +16,7 @@ use super::tools_of;
 ///
 /// Consent ends when any of it changes: a tool that has become destructive, a server that is another program.
 pub fn plan_consent(plan: &CheckedPlan, options: &RunOptions) -> String {
-    let shown = shown_inputs(plan, &options.masked_texts());
+    let shown = redacted_inputs(plan, &options.masked_texts());
     let tools = tools_of(plan).into_iter().map(|tool| {
         let assumed = &tool.annotations;
         let flags = [

@@ -7,8 +7,8 @@ use std::time::SystemTime;
 use planwright_core::Tool;
 use planwright_core::check::CheckedPlan;
 use planwright_engine::options::RunOptions;
-use planwright_engine::run::shown_inputs;
-use planwright_store::{HeldRun, Holder, NewRun, Store};
+use planwright_engine::run::redacted_inputs;
+use planwright_store::{LeaseHolder, LeasedRun, NewRun, Store};
 
 use super::StoredRunError;
 use crate::format::{
@@ -54,15 +54,15 @@ impl NewStoredRun {
     pub fn create(
         self,
         store: &Store,
-        holder: &Holder,
+        holder: &LeaseHolder,
         (id, plan, options): (&str, &CheckedPlan, &RunOptions),
-    ) -> Result<(HeldRun, ProcessV1), StoredRunError> {
+    ) -> Result<(LeasedRun, ProcessV1), StoredRunError> {
         let text = self.source.ok_or(StoredRunError::NoDialect)?;
         if planwright_dialects::dialect(&text.dialect).is_none() {
             return Err(StoredRunError::UnknownDialect(text.dialect));
         }
         let dialect = text.dialect.clone();
-        let inputs = shown_inputs(plan, &options.masked_texts());
+        let inputs = redacted_inputs(plan, &options.masked_texts());
         let header = RunV1 {
             client: self.client,
             ..RunV1::new(text, inputs, self.tools)

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use planwright_core::check::{CheckedPlan, Policy};
 use planwright_core::{Catalog, Object, StepId, Tool, Value};
 use planwright_engine::journal::{Entry, Record};
-use planwright_engine::options::{Arrival, RunOptions};
-use planwright_engine::run::{Opening, ReplayError, Replayed, replay};
-use planwright_engine::{Confidential, Durations};
+use planwright_engine::options::{PlanState, RunOptions};
+use planwright_engine::run::{ReplayError, ReplayHeader, ReplayReport, replay};
+use planwright_engine::{Durations, SecretValues};
 
 use super::{StoredRun, StoredRunError};
 use crate::format::{ChoiceV1, PlanTextV1, ProcessV1};
@@ -20,7 +20,7 @@ impl StoredRun {
     /// # Errors
     ///
     /// Where it would decide otherwise, or cannot be read.
-    pub fn replayed(&self, id: &str) -> Result<Replayed, ReplayError<StoredRunError>> {
+    pub fn replayed(&self, id: &str) -> Result<ReplayReport, ReplayError<StoredRunError>> {
         let mut opener = Opener {
             plan: self.run.plan.clone(),
             vars: self.run.vars.clone(),
@@ -69,7 +69,7 @@ fn extensions(entries: &[Entry]) -> VecDeque<Vec<(Arc<str>, usize)>> {
 
 impl Opener {
     /// With what the next process began.
-    fn open(&mut self, digest: &str, header: &Value) -> Result<Opening, StoredRunError> {
+    fn open(&mut self, digest: &str, header: &Value) -> Result<ReplayHeader, StoredRunError> {
         let process = ProcessV1::from_value(header)?;
         let idle = process.idle();
         if let Some(plan) = process.plan {
@@ -90,21 +90,21 @@ impl Opener {
             .iter()
             .map(|(digest, steps)| self.as_far_as(digest, *steps, &whole, &tools))
             .collect::<Result<_, _>>()?;
-        let confidential = if whole.outside().is_empty() {
-            Confidential::new()
+        let secret_values = if whole.outside().is_empty() {
+            SecretValues::new()
         } else {
-            Confidential::masked()
+            SecretValues::masked()
         };
-        Ok(Opening {
+        Ok(ReplayHeader {
             plan,
             options: RunOptions {
-                arrival: if process.beginning.is_some() {
-                    Arrival::Tentative
+                plan_state: if process.beginning.is_some() {
+                    PlanState::Provisional
                 } else {
-                    Arrival::Complete
+                    PlanState::Complete
                 },
                 durations: Durations::from(&process.durations),
-                confidential,
+                secret_values,
                 ..RunOptions::from(&process.options)
             },
             choices: choices.collect::<Result<_, _>>()?,
@@ -132,7 +132,7 @@ impl Opener {
         }
         let mut loaded = LoadedPlan::kept(&self.plan, self.vars.clone());
         loaded.plan = loaded.plan.map(|plan| plan.beginning(steps));
-        let (plan, _) = loaded.check(catalog, &Policy::new().release_anything());
+        let (plan, _) = loaded.check(catalog, &Policy::new().allow_all_releases());
         plan.filter(|plan| plan.digest() == digest)
             .ok_or(StoredRunError::Unsound)
     }
@@ -144,6 +144,6 @@ fn checked(
     catalog: &Catalog,
 ) -> Result<CheckedPlan, StoredRunError> {
     let loaded = LoadedPlan::kept(plan, vars.clone());
-    let (plan, _) = loaded.check(catalog, &Policy::new().release_anything());
+    let (plan, _) = loaded.check(catalog, &Policy::new().allow_all_releases());
     plan.ok_or(StoredRunError::Unsound)
 }

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use planwright_core::StepId;
 use planwright_core::check::CheckedPlan;
 use planwright_engine::options::RunOptions;
-use planwright_engine::run::{Choice, History, PastCall, shown_inputs};
+use planwright_engine::run::{Choice, History, PastCall, redacted_inputs};
 use planwright_store::Store;
 
 use super::stale::check_keep;
@@ -64,7 +64,7 @@ impl ResumeRequest<'_> {
         }
         let mut history = kept.history()?;
         // The journal does so when it is opened; here nothing waits for it.
-        store.forget_used_decisions(self.id, &history)?;
+        store.delete_used_decisions(self.id, &history)?;
         let mut process = process(self.plan, self.options, self.now);
         process.revokes_consent = kept.is_just_imported();
         let idle = kept.idle(self.now);
@@ -92,7 +92,7 @@ impl ResumeRequest<'_> {
             }
             process.plan = Some(text);
         }
-        let given = shown_inputs(self.plan, &self.options.masked_texts());
+        let given = redacted_inputs(self.plan, &self.options.masked_texts());
         if given != kept.vars {
             process.vars = Some(given);
         }

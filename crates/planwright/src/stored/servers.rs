@@ -7,9 +7,9 @@ use planwright_engine::event::Address;
 use planwright_engine::run::{Choice, History};
 #[cfg(feature = "mcp")]
 use planwright_mcp::{ProcessObserver, process_table};
-use planwright_store::{HeldRun, ServerProcess};
+use planwright_store::{LeasedRun, ServerProcess};
 #[cfg(feature = "mcp")]
-use planwright_store::{forget_server_process, record_server_process};
+use planwright_store::{register_server_process, unregister_server_process};
 
 /// The pause between two looks at processes that are to end.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -31,13 +31,13 @@ impl ProcessObserver for RecordProcesses {
             pid,
             started,
         };
-        if let Err(error) = record_server_process(process) {
+        if let Err(error) = register_server_process(process) {
             tracing::warn!(server, pid, %error, "the process of a server could not be recorded");
         }
     }
 
     fn ended(&self, pid: u32) {
-        forget_server_process(pid);
+        unregister_server_process(pid);
     }
 }
 
@@ -47,9 +47,9 @@ pub struct OrphanedServers(Vec<ServerProcess>);
 
 impl OrphanedServers {
     /// Those of a run that this process holds.
-    pub fn of(held: &HeldRun) -> Self {
+    pub fn of(held: &LeasedRun) -> Self {
         let orphans = Self::among(held.earlier_server_processes());
-        held.keep_server_processes(orphans.0.clone());
+        held.set_server_processes(orphans.0.clone());
         orphans
     }
 
@@ -65,7 +65,7 @@ impl OrphanedServers {
     }
 
     /// Waits until all of them have ended, for `limit` at most, and returns those that have not.
-    pub async fn wait(self, held: &HeldRun, limit: Duration) -> Self {
+    pub async fn wait(self, held: &LeasedRun, limit: Duration) -> Self {
         let mut orphans = self;
         let ended = async {
             while !orphans.0.is_empty() {

@@ -7,10 +7,10 @@ use std::time::SystemTime;
 use planwright_core::{StepId, Value};
 use planwright_engine::JournalError;
 use planwright_engine::options::RunOptions;
-use planwright_engine::run::shown_inputs;
+use planwright_engine::run::redacted_inputs;
 use planwright_planner::create::CreatedPlan;
-use planwright_planner::stream::{Keeper, Kept};
-use planwright_store::{Holder, Store};
+use planwright_planner::stream::{EarlyRunStorage, RunJournal};
+use planwright_store::{LeaseHolder, Store};
 
 use super::{NewStoredRun, StoredRunError, process};
 use crate::format::{PlanTextV1, ProcessV1, ToolSourcesV1};
@@ -21,7 +21,7 @@ pub struct StreamedRunStore<'a> {
     /// Where.
     pub store: &'a Store,
     /// Whose it is.
-    pub holder: &'a Holder,
+    pub holder: &'a LeaseHolder,
     /// Its id.
     pub id: &'a str,
     /// Where its tools come from.
@@ -46,7 +46,7 @@ impl StreamedRunStore<'_> {
         plan: &CreatedPlan,
         beginning: Option<usize>,
         is_unfinished: bool,
-    ) -> Result<Kept, JournalError> {
+    ) -> Result<RunJournal, JournalError> {
         let source = (self.loaded)(&plan.text).to_kept();
         let new = NewStoredRun {
             source: source.map(|text| PlanTextV1 {
@@ -60,29 +60,35 @@ impl StreamedRunStore<'_> {
             now: (self.now)(),
         };
         let run = (self.id, &plan.checked, self.options);
-        let (leased, process) = new.create(self.store, self.holder, run).map_err(unkept)?;
-        Ok(Kept {
+        let (leased, process) = new
+            .create(self.store, self.holder, run)
+            .map_err(journal_error)?;
+        Ok(RunJournal {
             journal: Arc::new(leased),
             header: process.to_value(),
         })
     }
 }
 
-impl Keeper for StreamedRunStore<'_> {
-    fn begin(&self, plan: &CreatedPlan, beginning: Option<usize>) -> Result<Kept, JournalError> {
+impl EarlyRunStorage for StreamedRunStore<'_> {
+    fn begin(
+        &self,
+        plan: &CreatedPlan,
+        beginning: Option<usize>,
+    ) -> Result<RunJournal, JournalError> {
         self.create(plan, beginning, false)
     }
 
-    fn abandon(&self, plan: &CreatedPlan, beginning: usize) -> Result<Kept, JournalError> {
+    fn abandon(&self, plan: &CreatedPlan, beginning: usize) -> Result<RunJournal, JournalError> {
         self.create(plan, Some(beginning), true)
     }
 
     fn go_on(&self, plan: &CreatedPlan, forgotten: &[StepId]) -> Result<Value, JournalError> {
         let text = (self.loaded)(&plan.text).to_kept();
-        let text = text.ok_or_else(|| unkept(StoredRunError::NoDialect))?;
+        let text = text.ok_or_else(|| journal_error(StoredRunError::NoDialect))?;
         let process = ProcessV1 {
             plan: Some(text),
-            vars: Some(shown_inputs(&plan.checked, &self.options.masked_texts())),
+            vars: Some(redacted_inputs(&plan.checked, &self.options.masked_texts())),
             forgotten: forgotten
                 .iter()
                 .map(|step| step.as_str().to_owned())
@@ -93,7 +99,7 @@ impl Keeper for StreamedRunStore<'_> {
     }
 }
 
-fn unkept(error: StoredRunError) -> JournalError {
+fn journal_error(error: StoredRunError) -> JournalError {
     JournalError::new(error.to_string())
 }
 

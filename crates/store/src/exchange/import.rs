@@ -23,7 +23,7 @@ use crate::writer::{insert_batch, update_run};
 
 /// The result of [`Store::import`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportOutcome {
     /// The id of the run.
     pub id: String,
     /// True if the run is new; false if the store had the same run already.
@@ -51,7 +51,7 @@ impl Store {
     ///
     /// [`StoreError::Format`] if the text is incomplete, invalid, or of a newer version; [`StoreError::Exists`] if another run has
     /// its id.
-    pub fn import(&self, text: &str) -> Result<Imported, StoreError> {
+    pub fn import(&self, text: &str) -> Result<ImportOutcome, StoreError> {
         let decoded = decode_run(text).map_err(|reason| {
             StoreError::Format(format!("the text is no exported run: {reason}"))
         })?;
@@ -69,7 +69,7 @@ impl Store {
                         || run::is_imported(connection, key)?
                             && exported == without_decisions(&text);
                     if is_same {
-                        return Ok(Imported {
+                        return Ok(ImportOutcome {
                             id,
                             is_new: false,
                             decisions,
@@ -82,7 +82,7 @@ impl Store {
             insert_batch(connection, key, 0, &decoded.batch)?;
             update_run(connection, key, &decoded.batch.totals)?;
             run::mark_imported(connection, key, decoded.batch.rows.len())?;
-            Ok(Imported {
+            Ok(ImportOutcome {
                 id,
                 is_new: true,
                 decisions,

@@ -7,5 +7,5 @@ mod export;
 mod import;
 mod lines;
 
-pub use import::Imported;
+pub use import::ImportOutcome;
 pub use lines::EXPORT_FORMAT;

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::inode::StoreFile;
 use super::migrations;
 use super::permissions::{create_folder, private_file};
-use crate::error::{FileTrouble, QueryError, StoreError};
+use crate::error::{FileProblem, QueryError, StoreError};
 
 /// SQLite's `application_id` of our files: `PWst`.
 const APPLICATION_ID: i32 = 0x5057_7374;
@@ -39,28 +39,28 @@ pub(crate) struct OpenedFile {
 
 /// Opens the file, and creates or migrates it if necessary.
 pub(crate) fn open(path: &Path) -> Result<OpenedFile, StoreError> {
-    let failed = |trouble: FileTrouble| StoreError::File {
+    let failed = |trouble: FileProblem| StoreError::File {
         path: path.to_owned(),
         trouble,
     };
     let io_failed = |error: io::Error| {
         failed(match error.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                FileTrouble::ReadOnly
+                FileProblem::ReadOnly
             }
-            _ => FileTrouble::Failed(error.to_string()),
+            _ => FileProblem::Failed(error.to_string()),
         })
     };
     match fs::metadata(path) {
-        Ok(found) if !found.is_file() => return Err(failed(FileTrouble::NotAFile)),
-        Ok(found) if found.permissions().readonly() => return Err(failed(FileTrouble::ReadOnly)),
+        Ok(found) if !found.is_file() => return Err(failed(FileProblem::NotAFile)),
+        Ok(found) if found.permissions().readonly() => return Err(failed(FileProblem::ReadOnly)),
         Ok(_) => {}
         Err(_) => create_folder(path.parent().unwrap_or(Path::new(""))).map_err(io_failed)?,
     }
     let file = Arc::new(StoreFile::open(path).map_err(io_failed)?);
     let lock_folder = lock_folder(file.path());
     if 1 < file.names() && !is_own_name(&file, &lock_folder) {
-        return Err(failed(FileTrouble::Linked));
+        return Err(failed(FileProblem::Linked));
     }
     let connection = connect(file.path())?;
     let of = |error: QueryError| error.at(path);
@@ -155,7 +155,7 @@ fn refuse_foreign(connection: &Connection) -> Result<(), QueryError> {
     }
     Err(QueryError::Store(StoreError::File {
         path: connection.path().unwrap_or_default().into(),
-        trouble: FileTrouble::Foreign,
+        trouble: FileProblem::Foreign,
     }))
 }
 

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::permissions::private_file;
-use crate::error::{FileTrouble, QueryError, StoreError};
+use crate::error::{FileProblem, QueryError, StoreError};
 
 /// The identity of a file, independent of its names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,7 +111,7 @@ impl StoreFile {
             Ok(found) if file_id(&found, &self.path) == self.id => Ok(()),
             _ => Err(QueryError::Store(StoreError::File {
                 path: self.path.clone(),
-                trouble: FileTrouble::Gone,
+                trouble: FileProblem::Gone,
             })),
         }
     }

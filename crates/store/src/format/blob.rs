@@ -58,7 +58,7 @@ impl StoredValueV1 {
 
     fn blob(value: &Value, blobs: &mut Vec<Blob>) -> Result<Self, String> {
         // `is_small` gives up early on values with many parts; this one is exact.
-        let size = value.written_size(MAX_DEPTH);
+        let size = value.json_size(MAX_DEPTH);
         if size.is_some_and(|size| size.bytes <= MAX_INLINE_BYTES as u64) {
             return Ok(Self::Json(value.clone()));
         }

@@ -52,7 +52,7 @@ impl PartUse {
 
 /// Encodes `value` and its shared parts as blobs.
 pub(super) fn encode_blob(value: &Value, blobs: &mut Vec<Blob>) -> Result<BlobRef, String> {
-    if value.written_size(MAX_DEPTH).is_none() {
+    if value.json_size(MAX_DEPTH).is_none() {
         return Err(format!("a value is nested deeper than {MAX_DEPTH} levels"));
     }
     let mut encoder = CompositeEncoder {
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!((known.len(), bytes <= max_bytes), (stored, true), "{bytes}");
         let mut read = |digest: &Digest| parse_value(&known[digest]);
         let found = resolve(reference, &mut HashMap::new(), &mut read).unwrap();
-        assert_eq!(found.written_size(MAX_DEPTH), value.written_size(MAX_DEPTH));
+        assert_eq!(found.json_size(MAX_DEPTH), value.json_size(MAX_DEPTH));
         found
     }
 

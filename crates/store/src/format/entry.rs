@@ -93,7 +93,7 @@ fn encode_record(record: &Record, blobs: &mut Vec<Blob>) -> Result<(&'static str
                 },
             },
         ),
-        Record::GivenUp { at, attempt } => body(
+        Record::Aborted { at, attempt } => body(
             "given_up",
             &GivenUpEntryV1 {
                 at: AddressV1::encode(at),
@@ -158,7 +158,7 @@ fn encode_record(record: &Record, blobs: &mut Vec<Blob>) -> Result<(&'static str
         Record::Cancelled => body("cancelled", &EmptyEntryV1 {}),
         Record::OutOfTime => body("out_of_time", &EmptyEntryV1 {}),
         Record::Paused { after } => body("paused", &PausedEntryV1 { after: *after }),
-        Record::WentOn => body("went_on", &EmptyEntryV1 {}),
+        Record::Resumed => body("went_on", &EmptyEntryV1 {}),
         Record::Settled {
             at,
             status,
@@ -226,7 +226,7 @@ fn decode_record(kind: &str, body: &str, load: BlobLoader<'_>) -> Result<Record,
         }
         "given_up" => {
             let GivenUpEntryV1 { at, attempt } = parse(body)?;
-            Record::GivenUp {
+            Record::Aborted {
                 at: at.decode()?,
                 attempt,
             }
@@ -280,7 +280,7 @@ fn decode_record(kind: &str, body: &str, load: BlobLoader<'_>) -> Result<Record,
         "cancelled" => parse(body).map(|EmptyEntryV1 {}| Record::Cancelled)?,
         "out_of_time" => parse(body).map(|EmptyEntryV1 {}| Record::OutOfTime)?,
         "paused" => parse(body).map(|PausedEntryV1 { after }| Record::Paused { after })?,
-        "went_on" => parse(body).map(|EmptyEntryV1 {}| Record::WentOn)?,
+        "went_on" => parse(body).map(|EmptyEntryV1 {}| Record::Resumed)?,
         "settled" => {
             let settled: SettledEntryV1 = parse(body)?;
             Record::Settled {

@@ -17,7 +17,7 @@ pub(crate) fn value_json(value: &Value) -> Result<String, String> {
 
 /// Returns the length of the JSON of a value, or an error if it is nested too deeply.
 pub(crate) fn value_bytes(value: &Value) -> Result<u64, String> {
-    let size = value.written_size(MAX_DEPTH);
+    let size = value.json_size(MAX_DEPTH);
     size.map(|size| size.bytes)
         .ok_or_else(|| format!("a value is nested deeper than {MAX_DEPTH} levels"))
 }

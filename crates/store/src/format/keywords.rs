@@ -1,7 +1,7 @@
 //! The keywords of statuses, kinds of failure and reasons.
 
 use planwright_engine::ErrorKind;
-use planwright_engine::run::{Because, RunStatus, StepStatus};
+use planwright_engine::run::{RunStatus, SkipKind, StepStatus};
 
 /// Parses the status of a run.
 pub(crate) fn run_status(keyword: &str) -> Result<RunStatus, String> {
@@ -45,16 +45,16 @@ pub(super) fn error_kind(keyword: &str) -> Result<ErrorKind, String> {
 }
 
 /// The keywords of reasons.
-const REASONS: &[(&str, Because)] = &[
-    ("step", Because::Step),
-    ("branch", Because::Branch),
-    ("condition", Because::Condition),
-    ("stopped", Because::Stopped),
-    ("person", Because::Person),
+const REASONS: &[(&str, SkipKind)] = &[
+    ("step", SkipKind::Step),
+    ("branch", SkipKind::Branch),
+    ("condition", SkipKind::Condition),
+    ("stopped", SkipKind::Stopped),
+    ("person", SkipKind::Person),
 ];
 
 /// Returns the keyword of a reason.
-pub(super) fn because_keyword(because: Because) -> Result<&'static str, String> {
+pub(super) fn because_keyword(because: SkipKind) -> Result<&'static str, String> {
     let known = REASONS.iter().find(|(_, known)| *known == because);
     known
         .map(|(keyword, _)| *keyword)
@@ -62,7 +62,7 @@ pub(super) fn because_keyword(because: Because) -> Result<&'static str, String> 
 }
 
 /// Parses a reason.
-pub(super) fn because(keyword: &str) -> Result<Because, String> {
+pub(super) fn because(keyword: &str) -> Result<SkipKind, String> {
     find(REASONS, |(known, _)| known, "reason", keyword).map(|(_, because)| because)
 }
 

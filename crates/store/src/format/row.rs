@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::blob::Blob;
 use crate::numbers::{duration_nanos, to_i64};
-use crate::run::Standing;
+use crate::run::RunState;
 
 /// An encoded entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub(crate) struct RunTotals {
     /// The number of steps of the plan, if these entries changed it.
     pub(crate) steps: Option<i64>,
     /// The state of the run, if these entries changed it.
-    pub(crate) standing: Option<Standing>,
+    pub(crate) standing: Option<RunState>,
 }
 
 impl RunTotals {
@@ -63,14 +63,14 @@ impl RunTotals {
         self.last_ns = to_i64(duration_nanos(entry.at));
         match &entry.record {
             Record::Opened { header, .. } => {
-                self.standing = Some(Standing::Open);
+                self.standing = Some(RunState::Open);
                 // A process may resume the run with another plan than it began with.
                 let steps = header.get("steps").and_then(Value::as_u64);
                 self.steps = steps
                     .and_then(|steps| i64::try_from(steps).ok())
                     .or(self.steps);
             }
-            Record::Ended { status } => self.standing = Some(Standing::Ended(*status)),
+            Record::Ended { status } => self.standing = Some(RunState::Ended(*status)),
             Record::Extended { steps, .. } => self.steps = i64::try_from(*steps).ok(),
             Record::Sent { .. } => self.calls += 1,
             Record::Settled { at, status, .. } => {

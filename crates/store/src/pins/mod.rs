@@ -6,4 +6,4 @@ mod pin;
 
 pub use accept::{Acceptance, AcceptedTool, tools_digest};
 pub use changed::{ChangedServer, ChangedTool, StoredDefinition};
-pub use pin::{KnownServer, KnownTool, SeenServer, SeenTool, ServerIdentity};
+pub use pin::{ListedServer, ListedTool, PinnedServer, PinnedTool, ServerIdentity};

@@ -22,17 +22,17 @@ pub struct ServerIdentity {
 /// A server with pinned tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct KnownServer {
+pub struct PinnedServer {
     /// True if the identity is accepted: it was the first one of its name, or a person accepted it.
     pub is_accepted: bool,
     /// The tools, by name.
-    pub tools: HashMap<String, KnownTool>,
+    pub tools: HashMap<String, PinnedTool>,
 }
 
 /// A pinned tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct KnownTool {
+pub struct PinnedTool {
     /// The digest of the pinned definition.
     pub digest: String,
     /// The digest of the latest definition, if it differs.
@@ -43,7 +43,7 @@ pub struct KnownTool {
 
 /// A tool as its server lists it now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SeenTool {
+pub struct ListedTool {
     /// The name.
     pub tool: String,
     /// The digest of the definition.
@@ -54,13 +54,13 @@ pub struct SeenTool {
 
 /// The tools of a server as it lists them now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SeenServer {
+pub struct ListedServer {
     /// The server.
     pub identity: ServerIdentity,
     /// True if a person has reviewed the origin, so that the identity needs no further acceptance.
     pub is_accepted: bool,
     /// The tools. Those that are pinned with the same digest may be omitted.
-    pub tools: Vec<SeenTool>,
+    pub tools: Vec<ListedTool>,
 }
 
 impl Store {
@@ -69,10 +69,10 @@ impl Store {
     /// # Errors
     ///
     /// [`StoreError::File`].
-    pub fn known_tools(
+    pub fn pinned_tools(
         &self,
         servers: &[ServerIdentity],
-    ) -> Result<HashMap<ServerIdentity, KnownServer>, StoreError> {
+    ) -> Result<HashMap<ServerIdentity, PinnedServer>, StoreError> {
         self.read(|connection| {
             let mut known = HashMap::with_capacity(servers.len());
             for identity in servers {
@@ -109,12 +109,12 @@ impl Store {
     ///
     /// The first identity of a name is accepted; each further one waits for a person, unless one has reviewed it. An unknown tool is
     /// pinned. If the definition of a pinned tool differs, it is stored in addition, as the latest one. Tools that another
-    /// process has pinned meanwhile stay pinned: read them again with [`known_tools`](Self::known_tools).
+    /// process has pinned meanwhile stay pinned: read them again with [`pinned_tools`](Self::pinned_tools).
     ///
     /// # Errors
     ///
     /// [`StoreError::File`].
-    pub fn pin_tools(&self, servers: Vec<SeenServer>, now: SystemTime) -> Result<(), StoreError> {
+    pub fn pin_tools(&self, servers: Vec<ListedServer>, now: SystemTime) -> Result<(), StoreError> {
         self.writer().change(move |connection| {
             for server in &servers {
                 pin_server(connection, server, to_nanos(now))?;
@@ -127,7 +127,7 @@ impl Store {
 fn read_server(
     connection: &Connection,
     identity: &ServerIdentity,
-) -> Result<Option<KnownServer>, QueryError> {
+) -> Result<Option<PinnedServer>, QueryError> {
     let row = connection
         .prepare_cached("SELECT key, accepted FROM tool_servers WHERE server = ?1 AND origin = ?2")?
         .query_row([&identity.server, &identity.origin], |row| {
@@ -140,20 +140,20 @@ fn read_server(
     let mut statement = connection
         .prepare_cached("SELECT tool, digest, seen_digest, is_new FROM tools WHERE server = ?1")?;
     let rows = statement.query_map([key], |row| {
-        let tool = KnownTool {
+        let tool = PinnedTool {
             digest: row.get(1)?,
             seen: row.get(2)?,
             is_new: row.get(3)?,
         };
         Ok((row.get(0)?, tool))
     })?;
-    Ok(Some(KnownServer {
+    Ok(Some(PinnedServer {
         is_accepted,
         tools: rows.collect::<Result<_, _>>()?,
     }))
 }
 
-fn pin_server(connection: &Connection, seen: &SeenServer, now: i64) -> Result<(), QueryError> {
+fn pin_server(connection: &Connection, seen: &ListedServer, now: i64) -> Result<(), QueryError> {
     let identity = &seen.identity;
     let is_first = connection
         .prepare_cached(
@@ -220,7 +220,7 @@ fn pin_server(connection: &Connection, seen: &SeenServer, now: i64) -> Result<()
     Ok(())
 }
 
-fn insert_definition(connection: &Connection, tool: &SeenTool) -> Result<(), QueryError> {
+fn insert_definition(connection: &Connection, tool: &ListedTool) -> Result<(), QueryError> {
     connection
         .prepare_cached(
             "INSERT INTO tool_definitions (digest, json) VALUES (?1, ?2) ON CONFLICT DO NOTHING",

@@ -6,7 +6,7 @@ use planwright_core::Value;
 use planwright_engine::RunStatus;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::lease::{Holder, Lease};
+use super::lease::{Lease, LeaseHolder};
 use crate::error::{QueryError, StoreError};
 use crate::format::{JOURNAL_FORMAT, parse_value, run_status, value_json};
 use crate::names;
@@ -50,7 +50,7 @@ pub struct RunInfo {
     /// The time of creation.
     pub created: SystemTime,
     /// The state of the run.
-    pub standing: Standing,
+    pub standing: RunState,
     /// The number of steps of the plan.
     pub steps: usize,
     /// The number of steps that succeeded, failed or were skipped. A step that was retried after a resume counts each time.
@@ -60,7 +60,7 @@ pub struct RunInfo {
     /// The duration, without the time between two processes.
     pub duration: Duration,
     /// The process that has leased the run.
-    pub holder: Option<Holder>,
+    pub holder: Option<LeaseHolder>,
     /// The number of entries that were [imported](Store::import); `None` for a run that began in this store. Consent and tool
     /// sources in imported entries are unverified.
     pub imported: Option<usize>,
@@ -68,14 +68,14 @@ pub struct RunInfo {
 
 /// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Standing {
+pub enum RunState {
     /// The run is in progress, or, if no process has leased it, was interrupted.
     Open,
     /// The last process that drove the run ended it with this status.
     Ended(RunStatus),
 }
 
-impl Standing {
+impl RunState {
     /// Returns the keyword in the column `status`.
     pub(crate) fn keyword(self) -> Option<&'static str> {
         match self {
@@ -89,7 +89,7 @@ impl Standing {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
     /// Selects the runs in this state.
-    pub standing: Option<Standing>,
+    pub standing: Option<RunState>,
     /// Selects the runs of plans of this name.
     pub plan: Option<String>,
     /// Selects the runs that were created at this time or later.
@@ -144,7 +144,7 @@ impl Store {
             let rows = statement.query_map(
                 params![
                     filter.standing.map(|_| true),
-                    filter.standing.and_then(Standing::keyword),
+                    filter.standing.and_then(RunState::keyword),
                     filter.plan,
                     filter.since.map(to_nanos),
                     // SQLite takes a negative limit as none.
@@ -290,7 +290,7 @@ fn run_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
             digest: row.get(3)?,
             dialect: row.get(4)?,
             created: from_nanos(row.get(5)?),
-            standing: Standing::Open,
+            standing: RunState::Open,
             steps: count(7)?,
             done: count(8)?,
             calls: count(9)?,
@@ -307,7 +307,7 @@ impl RunRow {
         match self.status {
             Some(word) => {
                 let status = run_status(&word).map_err(|reason| unreadable(&info.id, &reason))?;
-                info.standing = Standing::Ended(status);
+                info.standing = RunState::Ended(status);
             }
             // The writer updates the row only when the run begins, grows or ends; in between, the entries are counted.
             None => {

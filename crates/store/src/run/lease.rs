@@ -25,7 +25,7 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(2);
 
 /// The self-description of a process that has leased a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
+pub struct LeaseHolder {
     /// The process id; 0 if unknown.
     pub pid: u32,
     /// The host name; empty if unknown.
@@ -34,7 +34,7 @@ pub struct Holder {
     pub since: SystemTime,
 }
 
-impl Holder {
+impl LeaseHolder {
     /// Describes this process.
     pub fn this_process(host: impl Into<String>, since: SystemTime) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl Holder {
     }
 }
 
-impl fmt::Display for Holder {
+impl fmt::Display for LeaseHolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.pid, &*self.host) {
             (0, _) => f.write_str("another process"),
@@ -76,7 +76,7 @@ pub(crate) struct Lease {
 pub(crate) enum LeaseOutcome {
     Acquired(Lease),
     /// Another process has the lease, and may not have written its identity.
-    HeldBy(Option<Holder>),
+    HeldBy(Option<LeaseHolder>),
 }
 
 impl Lease {
@@ -85,7 +85,7 @@ impl Lease {
         store: &Arc<StoreFile>,
         id: &str,
         path: &Path,
-        holder: &Holder,
+        holder: &LeaseHolder,
     ) -> io::Result<LeaseOutcome> {
         for tried in 1.. {
             let mut file = lock_file(path)?;
@@ -124,7 +124,11 @@ impl Lease {
     }
 
     /// Returns the holder of the lease of the run `id` in a store; `path` is its lock file.
-    pub(crate) fn holder(store: &StoreFile, id: &str, path: &Path) -> io::Result<Option<Holder>> {
+    pub(crate) fn holder(
+        store: &StoreFile,
+        id: &str,
+        path: &Path,
+    ) -> io::Result<Option<LeaseHolder>> {
         let unnamed = || Ok(store.is_leased(id)?.then_some(UNKNOWN));
         let mut file = match File::open(path) {
             Ok(file) => file,
@@ -141,7 +145,7 @@ impl Lease {
 }
 
 /// A holder of unknown identity.
-pub(crate) const UNKNOWN: Holder = Holder {
+pub(crate) const UNKNOWN: LeaseHolder = LeaseHolder {
     pid: 0,
     host: String::new(),
     since: SystemTime::UNIX_EPOCH,
@@ -175,7 +179,7 @@ fn lock_file(path: &Path) -> io::Result<File> {
     }
 }
 
-fn write(file: &mut File, holder: &Holder) -> io::Result<()> {
+fn write(file: &mut File, holder: &LeaseHolder) -> io::Result<()> {
     let holder = HolderV1 {
         pid: holder.pid,
         host: holder.host.clone(),
@@ -187,13 +191,13 @@ fn write(file: &mut File, holder: &Holder) -> io::Result<()> {
     file.write_all(json.as_bytes())
 }
 
-fn read(file: &mut File) -> Option<Holder> {
+fn read(file: &mut File) -> Option<LeaseHolder> {
     let mut text = String::new();
     file.rewind().ok()?;
     // Bounded, since the file may have been replaced by any other.
     file.take(4096).read_to_string(&mut text).ok()?;
     let holder: HolderV1 = serde_json::from_str(&text).ok()?;
-    Some(Holder {
+    Some(LeaseHolder {
         pid: holder.pid,
         host: holder.host,
         since: from_nanos(holder.since_ns),

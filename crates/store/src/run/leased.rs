@@ -10,9 +10,9 @@ use planwright_engine::History;
 use planwright_engine::journal::{Entry, Journal, JournalError, check_history};
 
 use super::info::{self, NewRun};
-use super::lease::{Holder, Lease, LeaseOutcome, UNKNOWN};
+use super::lease::{Lease, LeaseHolder, LeaseOutcome, UNKNOWN};
 use super::server_processes::{self, ProcessFile, ServerProcess};
-use crate::error::{FileTrouble, StoreError};
+use crate::error::{FileProblem, StoreError};
 use crate::format::{RunTotals, encode};
 use crate::names;
 use crate::numbers::{to_i64, to_usize};
@@ -22,7 +22,7 @@ use crate::writer::{AppendRequest, JournalProgress, JournalState};
 /// A run that this process has leased, as a journal for the engine. The lease ends once this is dropped and all appended entries are
 /// written.
 #[derive(Debug)]
-pub struct HeldRun {
+pub struct LeasedRun {
     store: Store,
     // Before `progress`, which has the lease: the file must be removed while the run is leased.
     processes: Arc<ProcessFile>,
@@ -37,7 +37,7 @@ impl Store {
     /// # Errors
     ///
     /// [`StoreError::Exists`] if the id is in use, [`StoreError::BadName`] if it is invalid.
-    pub fn create_run(&self, new: NewRun, holder: &Holder) -> Result<HeldRun, StoreError> {
+    pub fn create_run(&self, new: NewRun, holder: &LeaseHolder) -> Result<LeasedRun, StoreError> {
         // Before the id becomes a part of file names.
         names::check("id of a run", &new.id)?;
         let id = new.id.clone();
@@ -56,7 +56,7 @@ impl Store {
     ///
     /// [`StoreError::Held`] if another process, or another part of this one, has leased it; those of [`Store::run`];
     /// [`StoreError::Format`] if a newer version has written it.
-    pub fn hold(&self, selector: &str, holder: &Holder) -> Result<HeldRun, StoreError> {
+    pub fn hold(&self, selector: &str, holder: &LeaseHolder) -> Result<LeasedRun, StoreError> {
         let (_, id) = self.read(|connection| info::find(connection, selector))?;
         let lease = self.lease(&id, holder)?;
         let processes = self.processes(&id)?;
@@ -86,8 +86,8 @@ impl Store {
         processes: Arc<ProcessFile>,
         lease: Lease,
         state: JournalState,
-    ) -> HeldRun {
-        HeldRun {
+    ) -> LeasedRun {
+        LeasedRun {
             entries: state.next,
             store: self.clone(),
             processes,
@@ -95,7 +95,7 @@ impl Store {
         }
     }
 
-    pub(crate) fn lease(&self, id: &str, holder: &Holder) -> Result<Lease, StoreError> {
+    pub(crate) fn lease(&self, id: &str, holder: &LeaseHolder) -> Result<Lease, StoreError> {
         let taken = Lease::take(self.file(), id, &self.lease_path(id), holder)
             .map_err(|error| self.io(&error))?;
         match taken {
@@ -123,12 +123,12 @@ impl Store {
     pub(crate) fn io(&self, error: &io::Error) -> StoreError {
         StoreError::File {
             path: self.path().to_owned(),
-            trouble: FileTrouble::Failed(error.to_string()),
+            trouble: FileProblem::Failed(error.to_string()),
         }
     }
 }
 
-impl HeldRun {
+impl LeasedRun {
     /// Returns the id of the run.
     pub fn id(&self) -> &str {
         &self.progress.id
@@ -150,12 +150,12 @@ impl HeldRun {
     }
 
     /// Replaces the list of [earlier server processes](Self::earlier_server_processes) by those that are still running.
-    pub fn keep_server_processes(&self, running: Vec<ServerProcess>) {
+    pub fn set_server_processes(&self, running: Vec<ServerProcess>) {
         *self.processes.earlier() = running;
     }
 }
 
-impl Journal for HeldRun {
+impl Journal for LeasedRun {
     /// Fails for another run, or if the history differs from the journal in the store. Deletes the decisions that the history has
     /// consumed.
     fn open(&self, run: &str, history: Option<&History>) -> Result<(), JournalError> {
@@ -170,7 +170,7 @@ impl Journal for HeldRun {
         match history {
             Some(history) => self
                 .store
-                .forget_used_decisions(id, history)
+                .delete_used_decisions(id, history)
                 .map_err(|error| JournalError::new(error.to_string())),
             None => Ok(()),
         }

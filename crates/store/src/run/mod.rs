@@ -8,11 +8,11 @@ mod prune;
 mod server_processes;
 
 pub use entries::JournalEntries;
-pub use info::{NewRun, RunFilter, RunInfo, Standing};
-pub use lease::Holder;
-pub use leased::HeldRun;
-pub use prune::{Prune, Pruned};
-pub use server_processes::{ServerProcess, forget_server_process, record_server_process};
+pub use info::{NewRun, RunFilter, RunInfo, RunState};
+pub use lease::LeaseHolder;
+pub use leased::LeasedRun;
+pub use prune::{Prune, PruneReport};
+pub use server_processes::{ServerProcess, register_server_process, unregister_server_process};
 
 pub(crate) use entries::rows;
 pub(crate) use info::{check_format, find, insert, is_imported, mark_imported, unreadable};

@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use rusqlite::{Connection, params};
 
-use super::lease::Holder;
+use super::lease::LeaseHolder;
 use crate::error::{QueryError, StoreError};
 use crate::numbers::{to_i64, to_nanos};
 use crate::store::Store;
@@ -31,7 +31,7 @@ pub struct Prune {
 
 /// The result of pruning, or of a dry run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pruned {
+pub struct PruneReport {
     /// The ids of the deleted runs, the newest first.
     pub runs: Vec<String>,
     /// The ids of the runs that were skipped because they are leased.
@@ -48,7 +48,7 @@ impl Store {
     /// # Errors
     ///
     /// [`StoreError::File`]. Runs that were deleted before the error stay deleted.
-    pub fn prune(&self, prune: &Prune, holder: &Holder) -> Result<Pruned, StoreError> {
+    pub fn prune(&self, prune: &Prune, holder: &LeaseHolder) -> Result<PruneReport, StoreError> {
         let ids = self.read(|connection| candidates(connection, prune))?;
         self.delete_runs(ids, prune, holder)
     }
@@ -62,9 +62,9 @@ impl Store {
         &self,
         max_bytes: u64,
         prune: &Prune,
-        holder: &Holder,
-    ) -> Result<Pruned, StoreError> {
-        let mut all = Pruned::default();
+        holder: &LeaseHolder,
+    ) -> Result<PruneReport, StoreError> {
+        let mut all = PruneReport::default();
         if self.read(used_bytes)? <= max_bytes {
             return Ok(all);
         }
@@ -85,9 +85,9 @@ impl Store {
         &self,
         ids: Vec<String>,
         prune: &Prune,
-        holder: &Holder,
-    ) -> Result<Pruned, StoreError> {
-        let mut pruned = Pruned::default();
+        holder: &LeaseHolder,
+    ) -> Result<PruneReport, StoreError> {
+        let mut pruned = PruneReport::default();
         for id in ids {
             // The lease keeps other processes from resuming the run while it is deleted.
             let lease = match self.lease(&id, holder) {

@@ -40,7 +40,7 @@ struct OwnProcesses {
 /// # Errors
 ///
 /// The file of one of the runs cannot be written.
-pub fn record_server_process(process: ServerProcess) -> io::Result<()> {
+pub fn register_server_process(process: ServerProcess) -> io::Result<()> {
     // Locked until all files are written, so that a run that is leased meanwhile does not miss the process.
     let mut own = own();
     own.files.retain(|file| file.strong_count() > 0);
@@ -54,7 +54,7 @@ pub fn record_server_process(process: ServerProcess) -> io::Result<()> {
 }
 
 /// Removes a server process of this process that has ended.
-pub fn forget_server_process(pid: u32) {
+pub fn unregister_server_process(pid: u32) {
     own().running.retain(|process| process.pid != pid);
 }
 
@@ -155,7 +155,7 @@ mod tests {
     use std::fs;
 
     use super::{
-        ProcessFile, ServerProcess, earlier, forget_server_process, record_server_process,
+        ProcessFile, ServerProcess, earlier, register_server_process, unregister_server_process,
     };
 
     fn process(server: &str, pid: u32) -> ServerProcess {
@@ -172,22 +172,22 @@ mod tests {
         let path = folder.path().join("run-a.servers");
         let first = ProcessFile::open(path.clone()).unwrap();
         assert!(!path.exists());
-        record_server_process(process("a", 1_000_001)).unwrap();
-        record_server_process(process("b", 1_000_002)).unwrap();
+        register_server_process(process("a", 1_000_001)).unwrap();
+        register_server_process(process("b", 1_000_002)).unwrap();
         // A kill leaves the file, with an incomplete last line.
         let mut text = fs::read_to_string(&path).unwrap();
         text.push_str("{\"server\":\"c\",\"pi");
         drop(first);
         assert!(!path.exists());
         for pid in [1_000_001, 1_000_002] {
-            forget_server_process(pid);
+            unregister_server_process(pid);
         }
         fs::write(&path, text).unwrap();
 
         let second = ProcessFile::open(path.clone()).unwrap();
         let left = [process("a", 1_000_001), process("b", 1_000_002)];
         assert_eq!(*second.earlier(), left);
-        record_server_process(process("d", 1_000_003)).unwrap();
+        register_server_process(process("d", 1_000_003)).unwrap();
         let of_earlier = || -> Vec<ServerProcess> {
             let mut found = earlier(&path).unwrap();
             found.retain(|process| process.pid / 10 == 100_000);
@@ -197,7 +197,7 @@ mod tests {
         // One of them has ended: the next process need only look at the other.
         *second.earlier() = vec![process("b", 1_000_002)];
         drop(second);
-        forget_server_process(1_000_003);
+        unregister_server_process(1_000_003);
         assert_eq!(of_earlier(), left[1..]);
         let third = ProcessFile::open(path.clone()).unwrap();
         third.earlier().clear();

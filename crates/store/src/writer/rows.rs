@@ -4,7 +4,7 @@ use rusqlite::{Connection, params};
 
 use crate::error::QueryError;
 use crate::format::{EntryBatch, RunTotals};
-use crate::run::Standing;
+use crate::run::RunState;
 
 /// Inserts entries of a run, numbered from `from`, and the blobs that they refer to.
 pub(crate) fn insert_batch(
@@ -65,7 +65,7 @@ pub(crate) fn update_run(
             totals.done,
             totals.calls,
             totals.last_ns,
-            totals.standing.and_then(Standing::keyword),
+            totals.standing.and_then(RunState::keyword),
             totals.steps
         ])?;
     Ok(())

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use rusqlite::Connection;
 
 use super::group_commit::{AppendRequest, WriteTarget, write};
-use crate::error::{FileTrouble, QueryError, StoreError};
+use crate::error::{FileProblem, QueryError, StoreError};
 use crate::file::StoreFile;
 
 /// The maximum number of jobs in one transaction, so that a job does not wait for all that were queued later.
@@ -49,7 +49,7 @@ impl StoreWriter {
         };
         let thread = thread.map_err(|error| StoreError::File {
             path: path.clone(),
-            trouble: FileTrouble::Failed(error.to_string()),
+            trouble: FileProblem::Failed(error.to_string()),
         })?;
         Ok(Self {
             path,
@@ -111,7 +111,7 @@ impl StoreWriter {
             Ok(result) => result.map_err(|error| error.at(&self.path)),
             Err(_) => Err(StoreError::File {
                 path: self.path.clone(),
-                trouble: FileTrouble::Failed("its writer has stopped".to_owned()),
+                trouble: FileProblem::Failed("its writer has stopped".to_owned()),
             }),
         }
     }

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use planwright_core::Value;
-use planwright_store::{FileTrouble, Store, StoreError};
+use planwright_store::{FileProblem, Store, StoreError};
 use rusqlite::Connection;
 
 use crate::support::{append, create, entries, me, read, scene, step};
 
-fn trouble(path: &Path) -> FileTrouble {
+fn trouble(path: &Path) -> FileProblem {
     match Store::open(path) {
         Err(StoreError::File { trouble, .. }) => trouble,
         other => panic!("{other:?}"),
@@ -56,7 +56,7 @@ fn a_read_only_file_is_refused() {
     let mut readonly = writable.clone();
     readonly.set_readonly(true);
     fs::set_permissions(&path, readonly).unwrap();
-    assert_eq!(trouble(&path), FileTrouble::ReadOnly);
+    assert_eq!(trouble(&path), FileProblem::ReadOnly);
     fs::set_permissions(&path, writable).unwrap();
     Store::open(&path).unwrap().run("r").unwrap();
 }
@@ -70,20 +70,20 @@ fn foreign_files_are_refused() {
         "something else entirely, long enough to have a header of its own. ".repeat(20),
     )
     .unwrap();
-    assert!(matches!(trouble(&path), FileTrouble::Damaged(_)));
+    assert!(matches!(trouble(&path), FileProblem::Damaged(_)));
     let path = folder.path().join("other.db");
     Connection::open(&path)
         .unwrap()
         .execute_batch("CREATE TABLE theirs (x)")
         .unwrap();
-    assert_eq!(trouble(&path), FileTrouble::Foreign);
+    assert_eq!(trouble(&path), FileProblem::Foreign);
     let path = folder.path().join("marked.db");
     Connection::open(&path)
         .unwrap()
         .pragma_update(None, "application_id", 7)
         .unwrap();
-    assert_eq!(trouble(&path), FileTrouble::Foreign);
-    assert_eq!(trouble(folder.path()), FileTrouble::NotAFile);
+    assert_eq!(trouble(&path), FileProblem::Foreign);
+    assert_eq!(trouble(folder.path()), FileProblem::NotAFile);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_store_of_a_newer_version_is_refused() {
         .unwrap();
     assert_eq!(
         trouble(&path),
-        FileTrouble::Newer {
+        FileProblem::Newer {
             found: 99,
             known: 5
         }

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use planwright_store::{Holder, StoreError};
+use planwright_store::{LeaseHolder, StoreError};
 
 use crate::support::{create, me, scene, time};
 
@@ -10,7 +10,7 @@ use crate::support::{create, me, scene, time};
 fn a_run_has_one_lease_at_a_time() {
     let scene = scene();
     let run = create(&scene.store, "r");
-    let other = Holder::this_process("elsewhere", time(5));
+    let other = LeaseHolder::this_process("elsewhere", time(5));
     let error = scene.store.hold("r", &other).unwrap_err();
     let expected = StoreError::Held {
         run: "r".to_owned(),

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use planwright_core::Value;
-use planwright_store::{FileTrouble, Holder, Prune, Pruned, Store, StoreError};
+use planwright_store::{FileProblem, LeaseHolder, Prune, PruneReport, Store, StoreError};
 use rusqlite::Connection;
 
 use crate::support::{append, create, entries, me, opened, read, scene, step, time};
@@ -21,7 +21,7 @@ fn everything() -> Prune {
 
 /// Checks that a run can neither be leased nor deleted.
 #[track_caller]
-pub(crate) fn check_held(store: &Store, by: &Holder) {
+pub(crate) fn check_held(store: &Store, by: &LeaseHolder) {
     let refused = store.hold("r", &me()).unwrap_err();
     let expected = StoreError::Held {
         run: "r".to_owned(),
@@ -29,15 +29,15 @@ pub(crate) fn check_held(store: &Store, by: &Holder) {
     };
     assert_eq!(refused, expected);
     let pruned = store.prune(&everything(), &me()).unwrap();
-    let expected = Pruned {
+    let expected = PruneReport {
         held: vec!["r".to_owned()],
-        ..Pruned::default()
+        ..PruneReport::default()
     };
     assert_eq!(pruned, expected);
     assert_eq!(store.run("r").unwrap().holder.as_ref(), Some(by));
 }
 
-fn trouble(opened: Result<Store, StoreError>) -> FileTrouble {
+fn trouble(opened: Result<Store, StoreError>) -> FileProblem {
     match opened.unwrap_err() {
         StoreError::File { trouble, .. } => trouble,
         other => panic!("{other}"),
@@ -75,7 +75,7 @@ fn a_store_with_hard_links_is_used_by_its_own_name_alone() {
     let run = create(&scene.store, "r");
     let link = scene.folder.path().join("link.db");
     fs::hard_link(scene.store.path(), &link).unwrap();
-    assert_eq!(trouble(Store::open(&link)), FileTrouble::Linked);
+    assert_eq!(trouble(Store::open(&link)), FileProblem::Linked);
     assert!(!scene.folder.path().join("link.db.runs").exists());
     append(&run, entries(step("a", &Value::Null))).unwrap();
     drop(run);
@@ -94,7 +94,7 @@ fn a_run_is_held_though_its_lock_file_was_removed() {
     let scene = scene();
     let run = create(&scene.store, "r");
     fs::remove_dir_all(scene.folder.path().join("store.db.runs")).unwrap();
-    let unknown = Holder {
+    let unknown = LeaseHolder {
         pid: 0,
         host: String::new(),
         since: time(0),
@@ -115,10 +115,10 @@ fn special_files_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     fs::create_dir(&path).unwrap();
-    assert_eq!(trouble(Store::open(&path)), FileTrouble::NotAFile);
+    assert_eq!(trouble(Store::open(&path)), FileProblem::NotAFile);
     assert!(!folder.path().join("store.db.runs").exists());
     if cfg!(unix) {
-        assert_eq!(trouble(Store::open("/dev/null")), FileTrouble::NotAFile);
+        assert_eq!(trouble(Store::open("/dev/null")), FileProblem::NotAFile);
         assert!(!std::path::Path::new("/dev/null.runs").exists());
     }
     // No lock folder is created for the file of another program.
@@ -128,7 +128,7 @@ fn special_files_are_refused() {
         .unwrap()
         .execute_batch(theirs)
         .unwrap();
-    assert_eq!(trouble(Store::open(&other)), FileTrouble::Foreign);
+    assert_eq!(trouble(Store::open(&other)), FileProblem::Foreign);
     assert!(!folder.path().join("other.db.runs").exists());
 }
 

@@ -1,7 +1,7 @@
 //! Pinned tools, their changes, and acceptance.
 
 use planwright_store::{
-    Acceptance, AcceptedTool, ChangedServer, SeenServer, SeenTool, ServerIdentity, Store,
+    Acceptance, AcceptedTool, ChangedServer, ListedServer, ListedTool, ServerIdentity, Store,
     StoreError,
 };
 
@@ -15,13 +15,13 @@ fn identity(origin: &str) -> ServerIdentity {
 }
 
 /// Returns tools of the server at `origin`, given by name and definition.
-fn seen(origin: &str, tools: &[(&str, &str)]) -> SeenServer {
-    let tools = tools.iter().map(|(tool, definition)| SeenTool {
+fn seen(origin: &str, tools: &[(&str, &str)]) -> ListedServer {
+    let tools = tools.iter().map(|(tool, definition)| ListedTool {
         tool: (*tool).to_owned(),
         digest: format!("{origin}/{tool}/{definition}"),
         definition: format!("{tool} is {definition}"),
     });
-    SeenServer {
+    ListedServer {
         identity: identity(origin),
         is_accepted: false,
         tools: tools.collect(),
@@ -74,7 +74,7 @@ fn the_first_definition_is_pinned() {
     assert_eq!(changed(&scene.store), [""; 0]);
     let known = scene
         .store
-        .known_tools(&[identity("a"), identity("b")])
+        .pinned_tools(&[identity("a"), identity("b")])
         .unwrap();
     assert_eq!(known.len(), 1);
     let server = &known[&identity("a")];
@@ -167,7 +167,7 @@ fn a_second_identity_of_a_name_waits_as_a_whole() {
         ..accepted
     };
     store.accept_tools(vec![accepted], None, time(3)).unwrap();
-    let known = store.known_tools(&[identity("b")]).unwrap();
+    let known = store.pinned_tools(&[identity("b")]).unwrap();
     assert!(known[&identity("b")].is_accepted);
     // The first identity stays known.
     pin(store, "a", &[("pay", "1")]);
@@ -184,13 +184,13 @@ fn a_reviewed_identity_is_accepted() {
     let store = &scene.store;
     pin(store, "a", &[("pay", "1")]);
     pin(store, "b", &[("pay", "1")]);
-    let looked = SeenServer {
+    let looked = ListedServer {
         is_accepted: true,
         ..seen("b", &[])
     };
     store.pin_tools(vec![looked], time(2)).unwrap();
     assert_eq!(changed(store), [""; 0]);
-    let looked = SeenServer {
+    let looked = ListedServer {
         is_accepted: true,
         ..seen("c", &[("pay", "1")])
     };
@@ -212,7 +212,7 @@ fn the_second_of_two_concurrent_pins_is_a_change() {
             });
         }
     });
-    let known = scene.store.known_tools(&[identity("a")]).unwrap();
+    let known = scene.store.pinned_tools(&[identity("a")]).unwrap();
     let tool = &known[&identity("a")].tools["pay"];
     let mut both = [tool.digest.as_str(), tool.seen.as_deref().unwrap()];
     both.sort_unstable();

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use planwright_core::Value;
 use planwright_engine::journal::{Entry, Record};
-use planwright_store::{HeldRun, Store, StoreError};
+use planwright_store::{LeasedRun, Store, StoreError};
 
 use crate::names::check_held;
 use crate::support::{append, create, entry, me, new_run, read, scene, step};
@@ -106,7 +106,7 @@ fn write_until_killed(store: &Store) {
     }
 }
 
-fn hold_or_create(store: &Store) -> HeldRun {
+fn hold_or_create(store: &Store) -> LeasedRun {
     match store.hold("r", &me()) {
         Err(StoreError::Missing { .. }) => create(store, "r"),
         held => held.unwrap(),

@@ -2,7 +2,7 @@
 
 use planwright_core::Value;
 use planwright_engine::RunStatus;
-use planwright_store::{HeldRun, NewRun, Prune, Pruned, Store, StoreError};
+use planwright_store::{LeasedRun, NewRun, Prune, PruneReport, Store, StoreError};
 
 use crate::support::{append, ended, entries, me, new_run, read, scene, step, time};
 
@@ -16,7 +16,7 @@ fn run(
     created: u64,
     output: &Value,
     status: Option<RunStatus>,
-) -> HeldRun {
+) -> LeasedRun {
     let new = NewRun {
         created: time(created),
         ..new_run(id)
@@ -51,7 +51,7 @@ fn fill(store: &Store) {
     drop(run(store, "f", 6, &Value::Null, None));
 }
 
-fn check(what: Prune, forgotten: &[&str], left: &[&str]) -> Pruned {
+fn check(what: Prune, forgotten: &[&str], left: &[&str]) -> PruneReport {
     let scene = scene();
     fill(&scene.store);
     let all = ids(&scene.store);

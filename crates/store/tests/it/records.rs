@@ -8,7 +8,7 @@ use planwright_engine::approval::CallSubject;
 use planwright_engine::backend::RetryAdvice;
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
-use planwright_engine::run::{Because, Choice, SkipReason};
+use planwright_engine::run::{Choice, SkipKind, SkipReason};
 use planwright_engine::schedule::Timer;
 use planwright_engine::{ErrorKind, RunStatus, StepStatus, ToolError, ToolOutput};
 use proptest::prelude::*;
@@ -124,11 +124,11 @@ fn output() -> impl Strategy<Value = ToolOutput> {
 
 fn reason() -> impl Strategy<Value = SkipReason> {
     let because = prop::sample::select(vec![
-        Because::Step,
-        Because::Branch,
-        Because::Condition,
-        Because::Stopped,
-        Because::Person,
+        SkipKind::Step,
+        SkipKind::Branch,
+        SkipKind::Condition,
+        SkipKind::Stopped,
+        SkipKind::Person,
     ]);
     (because, text()).prop_map(|(because, of)| SkipReason { because, of })
 }
@@ -214,7 +214,7 @@ fn record() -> impl Strategy<Value = Record> {
             attempt,
             result
         }),
-        (address(), any::<u32>()).prop_map(|(at, attempt)| Record::GivenUp { at, attempt }),
+        (address(), any::<u32>()).prop_map(|(at, attempt)| Record::Aborted { at, attempt }),
         (
             address(),
             [text(), text()],
@@ -265,7 +265,7 @@ fn record() -> impl Strategy<Value = Record> {
         Just(Record::Cancelled),
         Just(Record::OutOfTime),
         any::<u64>().prop_map(|after| Record::Paused { after }),
-        Just(Record::WentOn),
+        Just(Record::Resumed),
         settled(),
         run_status.prop_map(|status| Record::Ended { status }),
     ]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use planwright_core::Value;
 use planwright_engine::journal::Record;
 use planwright_engine::{RunStatus, StepStatus};
-use planwright_store::{NewRun, RunFilter, Standing, Store, StoreError};
+use planwright_store::{NewRun, RunFilter, RunState, Store, StoreError};
 
 use crate::support::{
     append, at, create, ended, entries, me, new_run, opened, read, scene, step, time,
@@ -20,7 +20,7 @@ fn a_new_run_has_its_initial_metadata() {
     assert_eq!(info.plan.as_deref(), Some("weather"));
     assert_eq!(info.dialect.as_deref(), Some("native"));
     assert_eq!((info.digest.as_str(), info.created), ("d1", time(1000)));
-    assert_eq!(info.standing, Standing::Open);
+    assert_eq!(info.standing, RunState::Open);
     assert_eq!(info.holder, Some(me()));
     assert_eq!(scene.store.header("r1").unwrap(), new_run("r1").header);
     drop(run);
@@ -46,7 +46,7 @@ fn metadata_follow_the_entries() {
     records.extend(step("b", &Value::Null));
     append(&run, entries(records)).unwrap();
     let ms = Duration::from_millis;
-    assert_eq!(known(&scene.store), (Standing::Open, 3, 2, 2, ms(6)));
+    assert_eq!(known(&scene.store), (RunState::Open, 3, 2, 2, ms(6)));
     let more = [
         Record::Extended {
             digest: "d2".into(),
@@ -66,7 +66,7 @@ fn metadata_follow_the_entries() {
     append(&run, entries(more)).unwrap();
     assert_eq!(
         known(&scene.store),
-        (Standing::Ended(RunStatus::Waiting), 5, 2, 2, ms(2))
+        (RunState::Ended(RunStatus::Waiting), 5, 2, 2, ms(2))
     );
     drop(run);
 
@@ -74,11 +74,11 @@ fn metadata_follow_the_entries() {
     let mut records = vec![opened()];
     records.extend(step("c", &Value::Null));
     append(&run, entries(records)).unwrap();
-    assert_eq!(known(&scene.store), (Standing::Open, 5, 3, 3, ms(3)));
+    assert_eq!(known(&scene.store), (RunState::Open, 5, 3, 3, ms(3)));
     append(&run, entries([ended(RunStatus::Succeeded)])).unwrap();
     assert_eq!(
         known(&scene.store),
-        (Standing::Ended(RunStatus::Succeeded), 5, 3, 3, ms(0))
+        (RunState::Ended(RunStatus::Succeeded), 5, 3, 3, ms(0))
     );
     assert_eq!(read(&scene.store, "r").len(), 15);
 }
@@ -170,12 +170,12 @@ fn runs_are_listed_from_the_newest_on() {
     );
     check(
         RunFilter {
-            standing: Some(Standing::Open),
+            standing: Some(RunState::Open),
             ..all()
         },
         &["b"],
     );
-    let failed = Some(Standing::Ended(RunStatus::Failed));
+    let failed = Some(RunState::Ended(RunStatus::Failed));
     check(
         RunFilter {
             standing: failed,

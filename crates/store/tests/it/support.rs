@@ -8,7 +8,7 @@ use planwright_core::{StepId, Value};
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Journal, JournalError, Record};
 use planwright_engine::{RunStatus, StepStatus, ToolOutput};
-use planwright_store::{HeldRun, Holder, NewRun, Store};
+use planwright_store::{LeaseHolder, LeasedRun, NewRun, Store};
 use tempfile::TempDir;
 
 /// A store in a temporary folder.
@@ -27,8 +27,8 @@ pub(crate) fn time(seconds: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
 }
 
-pub(crate) fn me() -> Holder {
-    Holder::this_process("here", time(1))
+pub(crate) fn me() -> LeaseHolder {
+    LeaseHolder::this_process("here", time(1))
 }
 
 pub(crate) fn new_run(id: &str) -> NewRun {
@@ -43,11 +43,11 @@ pub(crate) fn new_run(id: &str) -> NewRun {
     }
 }
 
-pub(crate) fn create(store: &Store, id: &str) -> HeldRun {
+pub(crate) fn create(store: &Store, id: &str) -> LeasedRun {
     store.create_run(new_run(id), &me()).unwrap()
 }
 
-pub(crate) fn append(run: &HeldRun, entries: Vec<Entry>) -> Result<(), JournalError> {
+pub(crate) fn append(run: &LeasedRun, entries: Vec<Entry>) -> Result<(), JournalError> {
     block_on(run.append(entries))
 }
 

@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use planwright_testkit::conformance::{Findings, Suite, judge_server};
+use planwright_testkit::conformance::{CheckResults, Suite, run_server_suite};
 use planwright_testkit::conformance_server;
-use planwright_testkit::listening::Listening;
+use planwright_testkit::listening::HttpServerProcess;
 
 use super::serve::Behind;
 
 /// The server that the gateway stands before passes everything itself, so what fails through the gateway is its own doing.
 fn check_server(suite: Suite) {
     let server = server();
-    let failures = failures(&judge_server(suite, server.url(), None));
+    let failures = failures(&run_server_suite(suite, server.url(), None));
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
@@ -39,10 +39,10 @@ fn the_server_itself_passes_at_2026_07_28() {
 /// Through the gateway, each check comes out as it does when the server is asked directly: none fails, none is left out.
 fn check_gateway(suite: Suite) {
     let server = server();
-    let direct = judge_server(suite, server.url(), None);
+    let direct = run_server_suite(suite, server.url(), None);
     let behind = Behind::new(&[("conformance", conformance_server::program(), &[])]);
     let gateway = behind.listening(&["--mode", "plain"]);
-    let through = judge_server(suite, gateway.url(), None);
+    let through = run_server_suite(suite, gateway.url(), None);
     let failures = failures(&through);
     assert!(failures.is_empty(), "{failures:#?}");
     let (direct, through) = (outcomes(&direct), outcomes(&through));
@@ -101,7 +101,7 @@ fn plans_are_served_over_the_same_connection() {
         Suite::Next("2025-11-25"),
         Suite::Next("2026-07-28"),
     ] {
-        let mut findings = judge_server(suite, gateway.url(), None);
+        let mut findings = run_server_suite(suite, gateway.url(), None);
         findings.retain(|scenario, _| ABOUT_THE_CONNECTION.contains(&scenario.as_str()));
         let failures = failures(&findings);
         assert!(failures.is_empty(), "{suite:?}: {failures:#?}");
@@ -111,7 +111,7 @@ fn plans_are_served_over_the_same_connection() {
 }
 
 /// How each check came out, a line for each.
-fn outcomes(findings: &Findings) -> BTreeSet<String> {
+fn outcomes(findings: &CheckResults) -> BTreeSet<String> {
     findings
         .iter()
         .flat_map(|(scenario, checks)| checks.iter().map(move |check| (scenario, check)))
@@ -119,14 +119,14 @@ fn outcomes(findings: &Findings) -> BTreeSet<String> {
         .collect()
 }
 
-fn server() -> Listening {
+fn server() -> HttpServerProcess {
     let mut command = Command::new(conformance_server::program());
     command.args(["--listen", "127.0.0.1:0"]);
-    Listening::start(command)
+    HttpServerProcess::start(command)
 }
 
 /// All that the suite holds against the server, a line for each.
-fn failures(findings: &Findings) -> Vec<String> {
+fn failures(findings: &CheckResults) -> Vec<String> {
     findings
         .iter()
         .flat_map(|(scenario, checks)| checks.iter().map(move |check| (scenario, check)))

@@ -3,8 +3,8 @@
 use std::process::Output;
 
 use planwright_testkit::fake_server::{self, Recorder};
-use planwright_testkit::http_wire::{HttpAnswer, HttpRequest};
-use planwright_testkit::listening::Listening;
+use planwright_testkit::http_wire::{HttpRequest, HttpResponse};
+use planwright_testkit::listening::HttpServerProcess;
 use serde_json::{Value, json};
 
 use super::serve::Behind;
@@ -15,7 +15,7 @@ const NEWEST: &str = "2026-07-28";
 /// A gateway before a server that waits, and clients with a token each.
 struct Scene {
     behind: Behind,
-    listening: Listening,
+    listening: HttpServerProcess,
     recorder: Recorder,
     tokens: Vec<String>,
 }
@@ -97,7 +97,7 @@ fn plan(tool: &str) -> Value {
 }
 
 #[track_caller]
-fn check(answer: HttpAnswer, status: u16, text: &str) {
+fn check(answer: HttpResponse, status: u16, text: &str) {
     assert_eq!(answer.status(), status);
     let said = answer.text();
     assert!(said.contains(text), "`{text}` in {said}");
@@ -216,7 +216,7 @@ fn what_other_machines_reach_needs_tokens() {
     let token = behind.token("ada");
     let mut command = behind.command(&[]);
     command.args(["--listen", "0.0.0.0:0"]);
-    let listening = Listening::start(command);
+    let listening = HttpServerProcess::start(command);
     let url = listening.url().replace("0.0.0.0", "127.0.0.1");
     let ask = || message(&url, "tools/list", json!({}));
     check(ask().send(), 401, "a token is needed");

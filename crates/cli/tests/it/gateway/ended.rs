@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use planwright_testkit::fake_server::{self, Recorder};
 use planwright_testkit::http_wire::HttpRequest;
-use planwright_testkit::listening::Listening;
+use planwright_testkit::listening::HttpServerProcess;
 use planwright_testkit::wire_client::WireClient;
 use serde_json::{Value, json};
 
@@ -75,7 +75,7 @@ impl Scene {
     }
 }
 
-fn session(listening: &Listening, revision: &'static str) -> WireClient {
+fn session(listening: &HttpServerProcess, revision: &'static str) -> WireClient {
     WireClient::reach(listening.url(), revision, &[])
 }
 
@@ -164,7 +164,7 @@ fn a_task_of_a_client_whose_token_is_taken_back_ends() {
 fn a_task_that_was_cancelled_in_between_does_not_go_on() {
     let scene = Scene::new("[serve]\ntask_after = '1ms'\n");
     let mut listening = scene.behind.listening(&[]);
-    let ask = |listening: &Listening, method: &str, params: Value| {
+    let ask = |listening: &HttpServerProcess, method: &str, params: Value| {
         super::edge::message(listening.url(), method, params)
             .send()
             .answer()

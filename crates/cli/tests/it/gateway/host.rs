@@ -13,7 +13,7 @@ use planwright::mcp::gateway::{Client, ClientId, Host, HostCall, TaskRequest};
 use planwright::mcp::{Caller, ConnectOptions, ServersConfig, UpstreamError, Upstreams};
 use planwright::stored::StoredRun;
 use planwright_serve::{GatewaySettings, Mode, PlanHost};
-use planwright_store::{Holder, NewDecision, Standing, Store};
+use planwright_store::{LeaseHolder, NewDecision, RunState, Store};
 use serde_json::json;
 
 /// A host over simulated tools, with a store of its own.
@@ -51,7 +51,7 @@ impl Scene {
         }
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path().join("runs.db")).unwrap();
-        let holder = Holder::this_process("here", now());
+        let holder = LeaseHolder::this_process("here", now());
         let mut settings = GatewaySettings::new(Config::of(&[source]), holder, now);
         settings.own = (catalog, backends);
         settings.store = Some(store.clone());
@@ -612,7 +612,7 @@ async fn a_call_that_is_given_up_while_its_run_is_written_leaves_none_open() {
     let ended = async {
         loop {
             let runs = scene.store.runs(&filter).unwrap();
-            let cancelled = Standing::Ended(RunStatus::Cancelled);
+            let cancelled = RunState::Ended(RunStatus::Cancelled);
             if !runs.is_empty() && runs.iter().all(|run| run.standing == cancelled) {
                 return;
             }

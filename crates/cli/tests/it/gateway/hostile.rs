@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use planwright_testkit::fake_server;
 use planwright_testkit::http_wire::HttpRequest;
-use planwright_testkit::listening::Listening;
+use planwright_testkit::listening::HttpServerProcess;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
@@ -126,7 +126,7 @@ impl Drop for Piped {
 
 /// A gateway over HTTP, in a session or, of the newest revision, without one.
 struct Reached {
-    listening: Listening,
+    listening: HttpServerProcess,
     session: Option<String>,
     _behind: Behind,
 }

@@ -11,7 +11,7 @@ use planwright::mcp::{
     Caller, ConnectOptions, ServerConfig, ServersConfig, UpstreamError, Upstreams,
 };
 use planwright_serve::{GatewaySettings, Mode, PlanHost};
-use planwright_store::{Holder, Store};
+use planwright_store::{LeaseHolder, Store};
 use planwright_testkit::fake_server::{self, Recorder};
 use planwright_testkit::wire_client::WireClient;
 use serde_json::{Value, json};
@@ -202,7 +202,7 @@ async fn host(script: &Value, mode: Mode) -> (Arc<PlanHost>, Upstreams, TempDir)
     };
     let upstreams = Upstreams::new(servers, ConnectOptions::default());
     let folder = tempfile::tempdir().unwrap();
-    let holder = Holder::this_process("here", SystemTime::UNIX_EPOCH);
+    let holder = LeaseHolder::this_process("here", SystemTime::UNIX_EPOCH);
     let mut settings = GatewaySettings::new(Config::default(), holder, || SystemTime::UNIX_EPOCH);
     settings.mode = mode;
     settings.store = Some(Store::open(folder.path().join("runs.db")).unwrap());

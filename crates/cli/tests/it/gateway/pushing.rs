@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use planwright_testkit::conformance::{Suite, judge_server};
+use planwright_testkit::conformance::{Suite, run_server_suite};
 use planwright_testkit::judges;
-use planwright_testkit::listening::Listening;
+use planwright_testkit::listening::HttpServerProcess;
 use serde_json::json;
 
 use super::serve::Behind;
@@ -23,12 +23,12 @@ fn check(sdk: &str, suite: Suite) {
     command
         .args([&script, Path::new(sdk)])
         .arg(judges::program("typescript-server"));
-    let server = Listening::start(command);
+    let server = HttpServerProcess::start(command);
     let behind = Behind::reaching(&json!({"pushing": {"url": server.url()}}));
     let gateway = behind.listening(&["--mode", "plain"]);
     for scenario in SCENARIOS {
-        let direct = judge_server(suite, server.url(), Some(scenario));
-        let through = judge_server(suite, gateway.url(), Some(scenario));
+        let direct = run_server_suite(suite, server.url(), Some(scenario));
+        let through = run_server_suite(suite, gateway.url(), Some(scenario));
         let mut checks = direct.values().flatten();
         assert!(checks.all(|check| check.status == "SUCCESS"), "{direct:#?}");
         assert_eq!(direct, through);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use planwright_testkit::fake_server;
-use planwright_testkit::listening::Listening;
+use planwright_testkit::listening::HttpServerProcess;
 use planwright_testkit::wire_client::WireClient;
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ struct Scene {
     calls: PathBuf,
     arguments: Vec<&'static str>,
     over_http: bool,
-    listening: Option<Listening>,
+    listening: Option<HttpServerProcess>,
     client: Option<WireClient>,
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use planwright_testkit::listening::Listening;
+use planwright_testkit::listening::HttpServerProcess;
 use planwright_testkit::wire_client::WireClient;
 use serde_json::{Value, json};
 
@@ -120,10 +120,10 @@ impl Behind {
     }
 
     /// The gateway over HTTP.
-    pub(crate) fn listening(&self, arguments: &[&str]) -> Listening {
+    pub(crate) fn listening(&self, arguments: &[&str]) -> HttpServerProcess {
         let mut command = self.command(&["--listen", "127.0.0.1:0"]);
         command.args(arguments);
-        Listening::start(command)
+        HttpServerProcess::start(command)
     }
 
     /// A client over stdio that sees all that the gateway sends.

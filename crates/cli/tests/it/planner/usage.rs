@@ -1,6 +1,6 @@
 //! What answers cost, of everything that a command asks; and the time that models are told.
 
-use planwright_testkit::model_server::{Answered, ModelServer};
+use planwright_testkit::model_server::{ModelServer, ScriptedResponse};
 use serde_json::{Value, json};
 
 use super::ChatContext;
@@ -14,12 +14,12 @@ fn desk() -> ChatContext {
 }
 
 /// An answer that costs a thousand tokens and a hundred.
-fn answer(words: &Value) -> Answered {
+fn answer(words: &Value) -> ScriptedResponse {
     let text = words
         .as_str()
         .map_or_else(|| words.to_string(), str::to_owned);
     let message = json!({"role": "assistant", "content": text});
-    Answered::json(
+    ScriptedResponse::json(
         200,
         &json!({
             "model": "m",
@@ -30,7 +30,7 @@ fn answer(words: &Value) -> Answered {
 }
 
 /// The same answer piece by piece.
-fn live(words: &str) -> Answered {
+fn live(words: &str) -> ScriptedResponse {
     let frames = [
         json!({"choices": [{"delta": {"content": words}}]}),
         json!({"choices": [{"delta": {}, "finish_reason": "stop"}]}),
@@ -38,13 +38,13 @@ fn live(words: &str) -> Answered {
     ];
     let frames = frames.iter().map(|frame| format!("data: {frame}\n\n"));
     let frames = frames.chain(["data: [DONE]\n\n".to_owned()]).collect();
-    Answered::new(200, "text/event-stream", frames)
+    ScriptedResponse::new(200, "text/event-stream", frames)
 }
 
 /// What a command prints that asks a provider whose prices are known, and what the provider was asked.
 fn run(
     desk: &ChatContext,
-    script: Vec<Answered>,
+    script: Vec<ScriptedResponse>,
     arguments: &[&str],
     exit: i32,
 ) -> (String, String, Vec<Value>) {
@@ -220,7 +220,7 @@ fn nobody_is_sent_to_a_run_that_is_not_stored() {
         (vec!["chat", "Pay.", "--no-store"], false),
     ] {
         let script = vec![
-            Answered::json(200, &wish),
+            ScriptedResponse::json(200, &wish),
             answer(&plan),
             answer(&json!("It waits.")),
         ];

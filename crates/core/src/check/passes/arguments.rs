@@ -112,7 +112,7 @@ impl ArgumentPass<'_> {
             return;
         };
         for (field, node) in fields {
-            if known.contains(field) || reporter.only_counts(Severity::Warning) {
+            if known.contains(field) || reporter.count_if_full(Severity::Warning) {
                 continue;
             }
             let message = format!("{} lists no parameter `{field}`", receiver.name);
@@ -153,7 +153,7 @@ impl ArgumentPass<'_> {
                     // A malformed schema is reported by the check of that plan.
                     let _ = self.check_value(&receiver, node, reporter);
                 }
-                None if input.default.is_none() && !reporter.only_counts(Severity::Error) => {
+                None if input.default.is_none() && !reporter.count_if_full(Severity::Error) => {
                     let message = format!("{name} needs the argument `{}`", input.name);
                     let diagnostic = reporter.error(Code::MissingArgument, self.place(), message);
                     let schema = Schema::from_value(input.schema.clone());
@@ -164,7 +164,7 @@ impl ArgumentPass<'_> {
         }
         let known: HashSet<&str, Hashing> = plan.inputs.iter().map(|input| &*input.name).collect();
         for (key, node) in fields {
-            if known.contains(&**key) || reporter.only_counts(Severity::Error) {
+            if known.contains(&**key) || reporter.count_if_full(Severity::Error) {
                 continue;
             }
             let message = format!("{name} has no input `{key}`");
@@ -235,7 +235,7 @@ impl ArgumentPass<'_> {
         if !is_accepted {
             for fault in schema.validate(&template.value) {
                 // A fault that a reference may still avoid is left to the validation during the run.
-                if template.is_certain(&fault) && !reporter.only_counts(Severity::Error) {
+                if template.is_certain(&fault) && !reporter.count_if_full(Severity::Error) {
                     self.report_fault(receiver, node, fault, reporter);
                 }
             }
@@ -324,7 +324,7 @@ impl ArgumentPass<'_> {
                 // Only a certain mismatch is an error; the run validates the rest.
                 if wanted.accepts(&given) == Compatibility::No
                     && !(wanted.takes_text() && may_be_text(reference, &given))
-                    && !reporter.only_counts(Severity::Error)
+                    && !reporter.count_if_full(Severity::Error)
                 {
                     let message = format!(
                         "the argument {} of {} takes {wanted}, but `{}` gives {given}",
@@ -340,7 +340,7 @@ impl ArgumentPass<'_> {
             }
             NodeKind::Text(_) => {
                 if wanted.accepts(&Type::Text) == Compatibility::No
-                    && !reporter.only_counts(Severity::Error)
+                    && !reporter.count_if_full(Severity::Error)
                 {
                     let message = format!(
                         "the argument {} of {} takes {wanted}, but a reference inside of text gives text",
@@ -392,7 +392,7 @@ impl ArgumentPass<'_> {
         if wanted.accepts(given) != Compatibility::No {
             return true;
         }
-        if reporter.only_counts(Severity::Error) {
+        if reporter.count_if_full(Severity::Error) {
             return false;
         }
         let message = format!(

@@ -73,7 +73,7 @@ fn report_later_steps(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) 
                 DependencyKind::Order => false,
                 DependencyKind::Data | DependencyKind::Listed => continue,
             };
-            if reporter.only_counts(Severity::Error) {
+            if reporter.count_if_full(Severity::Error) {
                 continue;
             }
             let (id, other) = (&step.id, &other.id);
@@ -165,7 +165,7 @@ fn reference_places(resolved: &ResolvedPlan<'_>, step: &Step) -> HashMap<u32, Pl
                             }
                         }
                     }
-                    Source::Item | Source::Index | Source::Last | Source::Outside(..) => {}
+                    Source::Item | Source::Index | Source::Last | Source::ExternalValue(..) => {}
                 }
             }
         });

@@ -191,7 +191,7 @@ fn suggest_tools(
             "the name belongs to the server `{owner}`, of which no tool is known"
         ));
     }
-    let is_free = |tool: &&Arc<Tool>| catalog.servers().leave_free(&tool.name, &tool.server);
+    let is_free = |tool: &&Arc<Tool>| catalog.servers().allows_bare_name(&tool.name, &tool.server);
     let bare = candidates().filter(is_free).map(|tool| &*tool.name);
     // Qualified names are compared only if the name looks like one.
     let qualified: Vec<String> = if name.text.contains('.') {
@@ -268,7 +268,7 @@ fn read_only_suggestion<'a>(
 fn unambiguous_names(catalog: &Catalog, tools: &[Arc<Tool>]) -> String {
     let names: Vec<String> = tools
         .iter()
-        .map(|tool| catalog.certain_name(tool))
+        .map(|tool| catalog.unambiguous_name(tool))
         .collect();
     names.join("`, `")
 }
@@ -279,7 +279,7 @@ fn check_step_name(
     describe: impl FnOnce() -> String,
     reporter: &mut Reporter<'_>,
 ) {
-    if resolved.ids.contains_key(&*name.text) || reporter.only_counts(Severity::Error) {
+    if resolved.ids.contains_key(&*name.text) || reporter.count_if_full(Severity::Error) {
         return;
     }
     let mut diagnostic = reporter.error(

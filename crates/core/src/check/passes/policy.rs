@@ -2,7 +2,7 @@
 
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::ResolvedPlan;
-use crate::plan::{Action, Missing, Node, Output, Outside, Read, Reference, Source};
+use crate::plan::{Action, ExternalValue, Missing, Node, Output, Read, Reference, Source};
 use crate::{Code, Tool};
 
 pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
@@ -60,7 +60,7 @@ impl ExternalValuePass<'_> {
     fn node(&self, node: &Node, reporter: &mut Reporter<'_>) {
         node.each_reference(&mut |reference| {
             for read in reference.reads() {
-                if let Source::Outside(what, name) = &read.source {
+                if let Source::ExternalValue(what, name) = &read.source {
                     self.read(reference, read, (*what, name), reporter);
                 }
             }
@@ -71,7 +71,7 @@ impl ExternalValuePass<'_> {
         &self,
         reference: &Reference,
         read: &Read,
-        (what, name): (Outside, &str),
+        (what, name): (ExternalValue, &str),
         reporter: &mut Reporter<'_>,
     ) {
         let text = reference.shown();

@@ -8,7 +8,7 @@ use crate::check::resolved_plan::{LoopScope, ReferenceUse, ResolvedPlan};
 use crate::check::type_inference::{ReadTarget, TypeInference};
 use crate::expression::print_path;
 use crate::plan::{Form, Missing, Ordering, Read, Segment, SelfReference, SlotKind, Source};
-use crate::schema::{KnownFields, Reach};
+use crate::schema::{KnownFields, PathLookup};
 use crate::{Code, Diagnostic, Severity, StepId};
 
 /// The hint for a sub-plan that refers to its surroundings.
@@ -52,13 +52,13 @@ impl ReadPass<'_> {
             Source::Slot(kind) => self.check_slot(*kind, reporter),
             Source::Item | Source::Index | Source::Last => self.check_loop_variable(reporter),
             // The policy pass checks external values.
-            Source::Outside(..) => {}
+            Source::ExternalValue(..) => {}
         }
     }
 
     fn check_step(&self, id: &StepId, reporter: &mut Reporter<'_>) {
         let Some(on) = self.resolved.ids.get(id) else {
-            if reporter.only_counts(Severity::Error) {
+            if reporter.count_if_full(Severity::Error) {
                 return;
             }
             let mut diagnostic = reporter.error(
@@ -80,7 +80,7 @@ impl ReadPass<'_> {
         };
         if let (Some((index, _)), Ordering::Listed) = (self.usage.step, self.resolved.plan.ordering)
             && *on > index
-            && !reporter.only_counts(Severity::Error)
+            && !reporter.count_if_full(Severity::Error)
         {
             let diagnostic = reporter
                 .error(
@@ -128,7 +128,7 @@ impl ReadPass<'_> {
         } else {
             Severity::Error
         };
-        if reporter.only_counts(severity) {
+        if reporter.count_if_full(severity) {
             return;
         }
         let by_bare_name = self.types.initial.has_only_variables();
@@ -202,8 +202,8 @@ impl ReadPass<'_> {
     fn check_path(&self, what: &str, path: &[Segment], reporter: &mut Reporter<'_>) {
         let before = self.read.path.len() - path.len();
         match self.target() {
-            ReadTarget::Path(Reach::Impossible { known, matched }) => {
-                if reporter.only_counts(self.severity()) {
+            ReadTarget::Path(PathLookup::Impossible { known, matched }) => {
+                if reporter.count_if_full(self.severity()) {
                     return;
                 }
                 let matched = matched.saturating_sub(before);
@@ -215,8 +215,8 @@ impl ReadPass<'_> {
                 }
                 reporter.push(diagnostic);
             }
-            ReadTarget::Path(Reach::Unlisted { known, matched }) => {
-                if reporter.only_counts(Severity::Warning) {
+            ReadTarget::Path(PathLookup::Unlisted { known, matched }) => {
+                if reporter.count_if_full(Severity::Warning) {
                     return;
                 }
                 let matched = matched.saturating_sub(before);
@@ -234,7 +234,8 @@ impl ReadPass<'_> {
                     reporter,
                 ));
             }
-            ReadTarget::Path(Reach::Found(_) | Reach::Unknown) | ReadTarget::EmptySlot => {}
+            ReadTarget::Path(PathLookup::Found(_) | PathLookup::Unknown)
+            | ReadTarget::EmptySlot => {}
         }
     }
 
@@ -254,7 +255,7 @@ impl ReadPass<'_> {
             .types
             .resolve_read(&around, self.usage.step.map(|(index, _)| index))
         {
-            ReadTarget::Path(Reach::Found(shape)) => Some(format!(
+            ReadTarget::Path(PathLookup::Found(shape)) => Some(format!(
                 "{} is {shape}",
                 describe_failure(what, path.get(..matched)?, matched)
             )),
@@ -291,7 +292,7 @@ impl ReadPass<'_> {
         match (&self.read.source, self.usage.self_reference) {
             // In `on_error`, a step may refer to its own output, which does not exist.
             (Source::Step(_), SelfReference::Allowed) if self.is_own() && !self.repeats() => {
-                ReadTarget::Path(Reach::Unknown)
+                ReadTarget::Path(PathLookup::Unknown)
             }
             _ => self.types.resolve_read(self.read, step),
         }

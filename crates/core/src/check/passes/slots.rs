@@ -11,7 +11,7 @@ use crate::check::type_inference::{ReadTarget, TypeInference};
 use crate::check::writers::slot_keys;
 use crate::expression::print_path;
 use crate::plan::{Form, Method, Missing, Read, SlotKind, SlotPath, Source, Targets};
-use crate::schema::Reach;
+use crate::schema::PathLookup;
 use crate::{Code, Plan, Severity, Step};
 
 /// Limits on compared pairs of writers, on the ancestors of each, and on visits in total. They suffice for real plans
@@ -49,10 +49,13 @@ fn report_unwritten(
     }
     let step = usage.step.map(|(index, _)| index);
     let target = types.resolve_read(read, step);
-    if matches!(&target, ReadTarget::Path(Reach::Found(_) | Reach::Unknown)) {
+    if matches!(
+        &target,
+        ReadTarget::Path(PathLookup::Found(_) | PathLookup::Unknown)
+    ) {
         return;
     }
-    if reporter.only_counts(Severity::Warning) {
+    if reporter.count_if_full(Severity::Warning) {
         return;
     }
     let text = usage.reference.shown();
@@ -67,21 +70,21 @@ fn report_unwritten(
             diagnostic.help = suggest_slot(types, kind, read, reporter);
             diagnostic
         }
-        ReadTarget::Path(Reach::Impossible { known, matched }) => {
+        ReadTarget::Path(PathLookup::Impossible { known, matched }) => {
             let matched = matched.saturating_sub(slot.len());
             let end = describe_failure(&what, inside, matched);
             let message = format!("`{text}` leads nowhere: there is no {end}");
             let diagnostic = warn(Code::ImpossiblePath, message);
             suggest_fields(diagnostic, inside.get(matched), &known, reporter)
         }
-        ReadTarget::Path(Reach::Unlisted { known, matched }) => {
+        ReadTarget::Path(PathLookup::Unlisted { known, matched }) => {
             let matched = matched.saturating_sub(slot.len());
             let end = describe_failure(&what, inside, matched);
             let message = format!("`{text}` reads the {end}, which the schema does not list");
             let diagnostic = warn(Code::UnlistedPath, message);
             suggest_fields(diagnostic, inside.get(matched), &known, reporter)
         }
-        ReadTarget::Path(Reach::Found(_) | Reach::Unknown) => return,
+        ReadTarget::Path(PathLookup::Found(_) | PathLookup::Unknown) => return,
     };
     diagnostic.help.get_or_insert_with(|| {
         let what = match &usage.reference.form {
@@ -109,7 +112,7 @@ fn suggest_slot(
 fn report_written_inputs(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
     for (_, step) in resolved.steps() {
         for target in step.writes.iter().flat_map(|writes| writes.targets.paths()) {
-            if target.kind == SlotKind::Inputs && !reporter.only_counts(Severity::Error) {
+            if target.kind == SlotKind::Inputs && !reporter.count_if_full(Severity::Error) {
                 let diagnostic = reporter
                     .error(
                         Code::OutOfScope,

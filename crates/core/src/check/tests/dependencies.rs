@@ -27,7 +27,11 @@ fn check(fixture: &CheckFixture, text: &str, expected: &[(&str, &str)]) {
                     format!("{}:{kind}{mark}", dependency.on)
                 })
                 .collect();
-            let first: Vec<String> = step.first_waits.iter().map(u32::to_string).collect();
+            let first: Vec<String> = step
+                .initial_dependencies
+                .iter()
+                .map(u32::to_string)
+                .collect();
             (dependencies.join(" "), first.join(" "))
         })
         .collect();
@@ -174,7 +178,7 @@ fn a_plan_can_be_extended() {
     assert_eq!(second.steps().len(), 2);
     assert_eq!(second.step_index("a"), Some(0));
     assert_eq!(second.step_index("b"), Some(1));
-    assert_eq!(second.steps()[1].first_waits, [0]);
+    assert_eq!(second.steps()[1].initial_dependencies, [0]);
     assert_ne!(first.digest(), second.digest());
     let again = super::fixture::plan(r#"{"steps": [{"id": "a", "tool": "e"}]}"#);
     let (none, diagnostics) = second.extend(again, &fixture.context());

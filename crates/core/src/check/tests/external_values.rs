@@ -2,7 +2,7 @@
 
 use super::fixture::CheckFixture;
 use crate::check::{AllowList, Policy, Release};
-use crate::plan::Outside;
+use crate::plan::ExternalValue;
 
 /// Checks a plan of these steps; two tools may receive `HOME`, and one of them `KEY`.
 #[track_caller]
@@ -18,12 +18,16 @@ fn fixture() -> CheckFixture {
         r#"{"a": {}, "b": {}, "c": {"in": {"type": "object", "properties": {"x": {}}}}}"#,
     );
     fixture.policy = Policy::new()
-        .release(release(Outside::Environment, "HOME", vec![mine.clone()]))
-        .release(release(Outside::Secrets, "KEY", vec![mine, theirs]));
+        .release(release(
+            ExternalValue::Environment,
+            "HOME",
+            vec![mine.clone()],
+        ))
+        .release(release(ExternalValue::Secrets, "KEY", vec![mine, theirs]));
     fixture
 }
 
-fn release(what: Outside, name: &str, tools: Vec<AllowList>) -> Release {
+fn release(what: ExternalValue, name: &str, tools: Vec<AllowList>) -> Release {
     Release {
         what,
         name: name.into(),
@@ -109,7 +113,7 @@ fn a_tool_that_there_is_not() {
 #[test]
 fn whatever_is_asked_for() {
     let mut fixture = fixture();
-    fixture.policy = Policy::new().release_anything();
+    fixture.policy = Policy::new().allow_all_releases();
     fixture.expect(
         r#"{"steps": [{"id": "1", "tool": "c", "args": {"x": "${env.ANY}"}}]}"#,
         &[],
@@ -119,7 +123,7 @@ fn whatever_is_asked_for() {
 #[test]
 fn a_checked_plan_knows_its_reads() {
     let mut fixture = fixture();
-    fixture.policy = Policy::new().release_anything();
+    fixture.policy = Policy::new().allow_all_releases();
     let fixture = fixture.plan(
         "p",
         r#"{"steps": [{"id": "1", "tool": "c", "args": {"x": "${env.INNER}"}}]}"#,

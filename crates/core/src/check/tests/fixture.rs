@@ -7,7 +7,7 @@ use crate::check::{CheckContext, CheckedPlan, Library, Policy, check};
 use crate::expression::parse_form;
 use crate::place::Source;
 use crate::plan::{
-    Action, Content, Field, ForEach, Input, InputKind, Method, Name, Node, OnError, Ordering,
+    Action, Field, ForEach, InitialValues, Input, InputKind, Method, Name, Node, OnError, Ordering,
     Output, PlanCall, PlanTarget, Reference, Repeat, Retry, Sharing, SlotKind, SlotPath, Targets,
     TextPart, Writes,
 };
@@ -166,7 +166,7 @@ impl Artist {
                     let (kind, instance) = kind
                         .split_once('@')
                         .map_or((kind, None), |(kind, name)| (kind, Some(name.into())));
-                    plan.contents.push(Content {
+                    plan.contents.push(InitialValues {
                         kind: slot_kind(kind),
                         instance,
                         value: value.clone(),

@@ -103,8 +103,8 @@ proptest! {
             });
             prop_assert_eq!(DependencyGraph::new(edges.collect()).cyclic_components(), Vec::<Vec<u32>>::new());
             for step in checked.steps() {
-                prop_assert!(step.first_waits.is_sorted_by(|one, next| one < next));
-                for wait in &step.first_waits {
+                prop_assert!(step.initial_dependencies.is_sorted_by(|one, next| one < next));
+                for wait in &step.initial_dependencies {
                     let known = step.dependencies.iter().any(|dependency| dependency.on == *wait && !dependency.optional);
                     prop_assert!(known);
                 }

@@ -25,7 +25,7 @@ fn catalog() -> Catalog {
 fn fixture() -> CheckFixture {
     let fixture = CheckFixture {
         catalog: catalog(),
-        policy: Policy::new().release_anything(),
+        policy: Policy::new().allow_all_releases(),
         ..CheckFixture::default()
     };
     fixture
@@ -45,11 +45,11 @@ fn check(text: &str, expected: &[&str]) {
     let (checked, diagnostics) = fixture().check(text);
     let checked = checked.unwrap_or_else(|| panic!("{diagnostics:?} in {text}"));
     let early: Vec<&str> = (0..checked.steps().len())
-        .filter(|step| checked.may_start_early(*step))
+        .filter(|step| checked.can_start_speculatively(*step))
         .map(|step| checked.plan().steps[step].id.as_str())
         .collect();
     assert_eq!(early, expected, "in {text}");
-    assert!(!checked.may_start_early(checked.steps().len()));
+    assert!(!checked.can_start_speculatively(checked.steps().len()));
 }
 
 #[test]
@@ -113,5 +113,5 @@ fn steps_with_approval_do_not_start_early() {
     plan.steps[0].approval = Approval::Ask;
     let (checked, _) = fixture().check_plan(plan);
     let checked = checked.expect("a sound plan");
-    assert!(!checked.may_start_early(0) && checked.may_start_early(1));
+    assert!(!checked.can_start_speculatively(0) && checked.can_start_speculatively(1));
 }

@@ -6,7 +6,7 @@ use crate::expression::operator::BinaryOperator;
 use crate::expression::pattern::PatternBudget;
 use crate::expression::program::form_of;
 use crate::expression::tree::{CoalesceOperand, Tree};
-use crate::expression::{ExpressionError, LONGEST_TEXT, operator};
+use crate::expression::{ExpressionError, MAX_EXPRESSION_CHARS, operator};
 use crate::plan::{Form, Read};
 
 /// Parses the text between `${` and `}`.
@@ -30,9 +30,9 @@ pub fn parse_form_within(
     text: &str,
     patterns: &mut PatternBudget,
 ) -> Result<Form, ExpressionError> {
-    if text.chars().nth(LONGEST_TEXT).is_some() {
+    if text.chars().nth(MAX_EXPRESSION_CHARS).is_some() {
         return Err(ExpressionError::too_large(
-            format!("the expression has more than {LONGEST_TEXT} characters"),
+            format!("the expression has more than {MAX_EXPRESSION_CHARS} characters"),
             0,
         ));
     }

@@ -9,7 +9,7 @@ use crate::expression::ExpressionError;
 use crate::expression::function;
 use crate::expression::operator::whole_index;
 use crate::expression::tree::{Accessor, Tree};
-use crate::plan::{Missing, Outside, Path, Read, Segment, SlotKind, Source, StepId};
+use crate::plan::{ExternalValue, Missing, Path, Read, Segment, SlotKind, Source, StepId};
 use crate::value::Object;
 
 impl Parser<'_> {
@@ -180,8 +180,12 @@ impl Parser<'_> {
             "item" => Source::Item,
             "index" => Source::Index,
             "last" => Source::Last,
-            "env" => Source::Outside(Outside::Environment, self.constant_key(name, "NAME")?),
-            "secrets" => Source::Outside(Outside::Secrets, self.constant_key(name, "NAME")?),
+            "env" => {
+                Source::ExternalValue(ExternalValue::Environment, self.constant_key(name, "NAME")?)
+            }
+            "secrets" => {
+                Source::ExternalValue(ExternalValue::Secrets, self.constant_key(name, "NAME")?)
+            }
             "steps" => Source::Step(StepId::new(self.constant_key(name, "id")?)),
             "results" => Source::Result(StepId::new(self.constant_key(name, "id")?)),
             "slots" => match self.constant_key(name, "state")?.as_ref() {

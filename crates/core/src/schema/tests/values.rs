@@ -2,7 +2,7 @@
 
 use crate::Value;
 use crate::plan::Segment;
-use crate::schema::{Compatibility, KnownFields, Reach, Schema};
+use crate::schema::{Compatibility, KnownFields, PathLookup, Schema};
 
 fn json(text: &str) -> Value {
     Value::from_json(text).expect("a test's JSON")
@@ -381,14 +381,14 @@ fn paths_are_followed_through_types() {
             names.join(",")
         };
         let reached = match schema(text).structure().at(&path(steps)) {
-            Reach::Found(found) => found.to_string(),
-            Reach::Impossible { known, matched } => {
+            PathLookup::Found(found) => found.to_string(),
+            PathLookup::Impossible { known, matched } => {
                 format!("impossible after {matched}: {}", named(&known))
             }
-            Reach::Unlisted { known, matched } => {
+            PathLookup::Unlisted { known, matched } => {
                 format!("unlisted after {matched}: {}", named(&known))
             }
-            Reach::Unknown => "unknown".to_owned(),
+            PathLookup::Unknown => "unknown".to_owned(),
         };
         assert_eq!(reached, expected, "{steps} in {text}");
     }

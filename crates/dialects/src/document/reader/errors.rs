@@ -64,7 +64,7 @@ impl JsonReader<'_> {
         let mut diagnostics = std::mem::take(&mut self.diagnostics);
         diagnostics.sort();
         if self.suppressed > 0 {
-            diagnostics.tell_untold(self.suppressed);
+            diagnostics.note_omitted(self.suppressed);
         }
         diagnostics
     }

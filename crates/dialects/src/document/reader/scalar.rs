@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use planwright_core::value::number::kept_number;
+use planwright_core::value::number::exact_number;
 use planwright_core::{Code, Diagnostic, Place, PointerSegment, Span};
 
 use super::json_reader::{JsonReader, Unrecoverable};
@@ -137,7 +137,7 @@ impl JsonReader<'_> {
             self.report_structure(place, start, end, message, help);
             return ItemKind::Null;
         }
-        if let Some(number) = kept_number(written) {
+        if let Some(number) = exact_number(written) {
             return ItemKind::Number(number);
         }
         self.push(number_out_of_range(written), place, start, end);

@@ -9,7 +9,7 @@ use super::names::{Instances, StepIds, check_instance};
 use super::names::{kind_words, message_types, slot_kind_of};
 use super::reference::ActsReader;
 use super::reference::writes;
-use crate::document::{Entry, Fields, Findings, Item, nearest, quote};
+use crate::document::{DiagnosticSink, Entry, Fields, Item, nearest, quote};
 use crate::lowering::{lower, text_or_number};
 
 /// The `_delegate` that stands for the tool itself.
@@ -130,7 +130,7 @@ fn no_action() -> Action {
     Action::Value(Node::default())
 }
 
-fn kinds_in(item: &Item, sink: &mut Findings) -> Vec<SlotKind> {
+fn kinds_in(item: &Item, sink: &mut DiagnosticSink) -> Vec<SlotKind> {
     let Some(items) = item.as_list() else {
         sink.push_wrong_type(item, "_scopes", "a list");
         return Vec::new();
@@ -198,7 +198,7 @@ fn is_meta(key: &str) -> bool {
     key.starts_with('_') && !key.starts_with("__")
 }
 
-fn report_unknown(entries: &[Entry], sink: &mut Findings) {
+fn report_unknown(entries: &[Entry], sink: &mut DiagnosticSink) {
     let unknown = |entry: &&Entry| is_meta(&entry.key) && !META_FIELDS.contains(&&*entry.key);
     for entry in entries.iter().filter(unknown) {
         let message = format!("the call has an unknown field {}", quote(&entry.key));

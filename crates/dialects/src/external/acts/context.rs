@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use planwright_core::plan::{Content, Mode, Name, SlotKind, SlotSchema};
+use planwright_core::plan::{InitialValues, Mode, Name, SlotKind, SlotSchema};
 use planwright_core::{Code, Diagnostic, Object, Value};
 
 use super::names::{Instances, check_instance};
 use super::names::{is_preserved, kind_words, message_types, slot_kind_of};
-use crate::document::{Entry, Fields, Findings, Item, nearest, quote};
+use crate::document::{DiagnosticSink, Entry, Fields, Item, nearest, quote};
 use crate::lowering::text_or_number;
 
 /// The content of the messages.
 #[derive(Debug, Default)]
 pub(super) struct MessageContext<'a> {
-    pub(super) contents: Vec<Content>,
+    pub(super) contents: Vec<InitialValues>,
     pub(super) schemas: Vec<SlotSchema>,
     pub(super) instances: Instances,
     /// The mode in the last plan message.
@@ -36,7 +36,7 @@ pub(super) enum CallsFrom {
 
 impl<'a> MessageContext<'a> {
     /// Reads `messages`.
-    pub(super) fn read(messages: &'a [Item], from: CallsFrom, sink: &mut Findings) -> Self {
+    pub(super) fn read(messages: &'a [Item], from: CallsFrom, sink: &mut DiagnosticSink) -> Self {
         let mut context = Self::default();
         let last_plan = match from {
             CallsFrom::Plan => None,
@@ -56,7 +56,7 @@ impl<'a> MessageContext<'a> {
         context
     }
 
-    fn read_plan(&mut self, message: &'a Item, sink: &mut Findings) {
+    fn read_plan(&mut self, message: &'a Item, sink: &mut DiagnosticSink) {
         let Some(mut fields) = Fields::of(message, "the plan message", sink) else {
             return;
         };
@@ -66,7 +66,7 @@ impl<'a> MessageContext<'a> {
         fields.finish(sink);
     }
 
-    fn read_message(&mut self, message: &Item, from: CallsFrom, sink: &mut Findings) {
+    fn read_message(&mut self, message: &Item, from: CallsFrom, sink: &mut DiagnosticSink) {
         // Errors go back to the model as `{call, error}`, and chat messages may have a role only.
         let is_untyped = message.has("role") || (message.has("call") && message.has("error"));
         if is_untyped && !message.has("type") {
@@ -99,7 +99,13 @@ impl<'a> MessageContext<'a> {
         }
     }
 
-    fn read_slots(&mut self, message: &Item, word: &str, kind: SlotKind, sink: &mut Findings) {
+    fn read_slots(
+        &mut self,
+        message: &Item,
+        word: &str,
+        kind: SlotKind,
+        sink: &mut DiagnosticSink,
+    ) {
         let Some(parts) = SlotMessage::of(message, word, kind, sink) else {
             return;
         };
@@ -119,7 +125,7 @@ impl<'a> MessageContext<'a> {
         }
         // A schema alone declares data without providing any.
         if parts.schema.is_none() || parts.instance.is_some() || !parts.value.is_empty() {
-            self.contents.push(Content {
+            self.contents.push(InitialValues {
                 kind: parts.kind,
                 instance: parts.instance.map(|name| name.text),
                 value: parts.value.into(),
@@ -137,7 +143,7 @@ pub(super) fn is_plan(item: &Item) -> bool {
 }
 
 /// The mode in the field `mode`.
-pub(super) fn mode(fields: &mut Fields<'_>, sink: &mut Findings) -> Option<Mode> {
+pub(super) fn mode(fields: &mut Fields<'_>, sink: &mut DiagnosticSink) -> Option<Mode> {
     let item = fields.optional("mode")?;
     let word = fields.text("mode", sink)?;
     match &**word {
@@ -177,7 +183,12 @@ struct SlotMessage<'a> {
 impl<'a> SlotMessage<'a> {
     /// Reads a message whose fields stand beside `type`, or in an object with the name `word` of the type. Only an
     /// object can be that, and only an object a schema; any other value of such a name is an ordinary field.
-    fn of(message: &'a Item, word: &str, kind: SlotKind, sink: &mut Findings) -> Option<Self> {
+    fn of(
+        message: &'a Item,
+        word: &str,
+        kind: SlotKind,
+        sink: &mut DiagnosticSink,
+    ) -> Option<Self> {
         let object = |name: &str| message.get(name).filter(|item| item.as_object().is_some());
         let inside = object(word);
         let mut parts = Self {
@@ -217,7 +228,7 @@ fn field(entry: &Entry) -> (Arc<str>, Value) {
     (Arc::clone(&entry.key), entry.item.to_value())
 }
 
-fn kind_in(item: &Item, sink: &mut Findings) -> Option<SlotKind> {
+fn kind_in(item: &Item, sink: &mut DiagnosticSink) -> Option<SlotKind> {
     let Some(word) = item.as_text() else {
         sink.push_wrong_type(item, "kind", "text");
         return None;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use planwright_core::Code;
-use planwright_core::diagnostic::Tally;
+use planwright_core::diagnostic::DiagnosticCounter;
 use planwright_core::plan::SlotKind;
 
 use super::names::{kind_words, slot_kind_of, word_for};
@@ -67,7 +67,7 @@ const FORM: &str = "a reference is a whole text such as `†state.user.name`; th
 ///
 /// # Errors
 ///
-/// All faults, up to a [limit](Tally::MOST).
+/// All faults, up to a [limit](DiagnosticCounter::MAX_SHOWN).
 pub(super) fn read(text: &str) -> Result<Expression, Vec<ExpressionFault>> {
     let (parts, operators) = split_operators(text);
     let operator = operators.first().copied().unwrap_or(Operator::First);
@@ -83,7 +83,7 @@ pub(super) fn read(text: &str) -> Result<Expression, Vec<ExpressionFault>> {
             Err(message) => faults.push((part.clone(), message)),
         }
         // Further faults would not be shown.
-        if faults.len() > Tally::MOST {
+        if faults.len() > DiagnosticCounter::MAX_SHOWN {
             break;
         }
     }

@@ -35,7 +35,7 @@ mod reference;
 
 use planwright_core::{Diagnostics, Plan};
 
-use crate::dialect::{Dialect, Likeness};
+use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Item};
 
 /// The dialect of the Acts of Emergence.
@@ -51,19 +51,19 @@ impl Dialect for Acts {
         "`{\"context\", \"calls\": [{\"_tool\", parameters…, \"_outputPath\"}], \"output\"}` with `†state.x`"
     }
 
-    fn recognise(&self, document: &Document) -> Likeness {
+    fn recognise(&self, document: &Document) -> MatchConfidence {
         let root = &document.root;
         let lists = [Some(root), root.get("calls"), root.get("plan")];
         let calls = lists.into_iter().flatten().filter_map(Item::as_list);
         if root.has("_tool") || calls.flatten().any(|item| item.has("_tool")) {
-            return Likeness::Certain;
+            return MatchConfidence::Certain;
         }
         let messages = root.get("context").unwrap_or(root);
         match messages.as_list() {
-            Some(messages) if messages.iter().any(context::is_plan) => Likeness::Certain,
-            Some([]) => Likeness::No,
-            Some(messages) if messages.iter().all(names::is_message) => Likeness::Possible,
-            _ => Likeness::No,
+            Some(messages) if messages.iter().any(context::is_plan) => MatchConfidence::Certain,
+            Some([]) => MatchConfidence::No,
+            Some(messages) if messages.iter().all(names::is_message) => MatchConfidence::Possible,
+            _ => MatchConfidence::No,
         }
     }
 

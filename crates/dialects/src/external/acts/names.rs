@@ -7,7 +7,7 @@ use indexmap::IndexSet;
 use planwright_core::plan::{Name, SlotKind};
 use planwright_core::{Code, Diagnostic, StepId};
 
-use crate::document::{Findings, Item, nearest, quote};
+use crate::document::{DiagnosticSink, Item, nearest, quote};
 
 /// The instances in the order in which they appear.
 pub(super) type Instances = IndexSet<Arc<str>>;
@@ -58,7 +58,11 @@ impl StepIds {
 }
 
 /// Returns true if `instances` contains `name`, and reports it otherwise.
-pub(super) fn check_instance(name: &Name, instances: &Instances, sink: &mut Findings) -> bool {
+pub(super) fn check_instance(
+    name: &Name,
+    instances: &Instances,
+    sink: &mut DiagnosticSink,
+) -> bool {
     if instances.contains(&name.text) {
         return true;
     }

@@ -6,7 +6,7 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Object, Plan, Sources, Valu
 use super::call::calls;
 use super::context::{CallsFrom, MessageContext, is_plan, mode};
 use super::reference::ActsReader;
-use crate::document::{Document, Fields, Findings, Item};
+use crate::document::{DiagnosticSink, Document, Fields, Item};
 use crate::lowering::lower;
 
 /// The fields of a solution that do not affect the run; they are preserved for prompts.
@@ -17,7 +17,7 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
     let Document {
         root, mut source, ..
     } = document;
-    let mut sink = Findings::new();
+    let mut sink = DiagnosticSink::new();
     let plan = plan(
         &root,
         &mut ActsReader {
@@ -81,7 +81,7 @@ fn metadata(mut preserved: Object, messages: Vec<Value>) -> Value {
     }
 }
 
-fn report_no_calls(root: &Item, sink: &mut Findings) {
+fn report_no_calls(root: &Item, sink: &mut DiagnosticSink) {
     let diagnostic = Diagnostic::error(Code::MissingField, "the plan has no `calls`");
     let help = "add `calls`, or a message `{\"type\": \"plan\", \"plan\": [calls]}` to the context";
     sink.push(root.place, diagnostic.help(help));
@@ -105,7 +105,7 @@ enum CallList<'a> {
 }
 
 impl<'a> PlanParts<'a> {
-    fn of(root: &'a Item, sink: &mut Findings) -> Option<Self> {
+    fn of(root: &'a Item, sink: &mut DiagnosticSink) -> Option<Self> {
         if let Some(items) = root.as_list() {
             let is_message = |item: &Item| item.has("type") && !item.has("_tool");
             // An empty list is a plan without calls.
@@ -146,7 +146,7 @@ impl<'a> PlanParts<'a> {
         }
     }
 
-    fn of_fields(fields: &mut Fields<'a>, root: &'a Item, sink: &mut Findings) -> Self {
+    fn of_fields(fields: &mut Fields<'a>, root: &'a Item, sink: &mut DiagnosticSink) -> Self {
         let context = fields.list("context", sink);
         // `{"plan": […], "mode": …}` is a plan message without its type.
         let name = if root.has("plan") && !root.has("calls") {

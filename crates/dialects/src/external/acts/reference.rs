@@ -9,13 +9,13 @@ use planwright_core::plan::{
 use planwright_core::{Code, Diagnostic, Place, Source};
 
 use super::expression::{self, Expression, ExpressionFault, Operand, Operator};
-use crate::document::{Fields, Findings, Item, Offsets, nearest, quote};
-use crate::lowering::References;
+use crate::document::{DiagnosticSink, Fields, Item, Offsets, nearest, quote};
+use crate::lowering::ReferenceSyntax;
 
 /// The state of reading the values of a call.
 pub(super) struct ActsReader<'a> {
     pub(super) source: &'a mut Source,
-    pub(super) sink: &'a mut Findings,
+    pub(super) sink: &'a mut DiagnosticSink,
 }
 
 impl ActsReader<'_> {
@@ -33,7 +33,7 @@ impl ActsReader<'_> {
     }
 }
 
-impl References for ActsReader<'_> {
+impl ReferenceSyntax for ActsReader<'_> {
     fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
         if !text.contains(expression::SIGN) {
             return NodeKind::Literal(Arc::clone(text).into());

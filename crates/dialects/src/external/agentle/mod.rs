@@ -22,7 +22,7 @@ mod print;
 
 use planwright_core::{Diagnostics, Plan};
 
-use crate::dialect::{Dialect, Likeness};
+use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Item};
 
 /// The dialect of agentle4j's tool planning.
@@ -38,15 +38,15 @@ impl Dialect for Agentle {
         "`{\"steps\": [{\"id\", \"tool\", \"arguments\"}], \"output_steps\"}` with `\"$ref:id.path\"`"
     }
 
-    fn recognise(&self, document: &Document) -> Likeness {
+    fn recognise(&self, document: &Document) -> MatchConfidence {
         let Some(steps) = document.root.get("steps").and_then(Item::as_list) else {
-            return Likeness::No;
+            return MatchConfidence::No;
         };
         let marked = |step: &Item| step.has("arguments") && step.has("tool");
         if document.root.has("output_steps") || steps.iter().any(marked) {
-            Likeness::Certain
+            MatchConfidence::Certain
         } else {
-            Likeness::No
+            MatchConfidence::No
         }
     }
 

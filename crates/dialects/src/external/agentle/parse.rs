@@ -10,15 +10,15 @@ use planwright_core::plan::{
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Source, Sources, StepId, Value};
 
 use crate::document::{
-    Document, Fields, Findings, Item, ItemKind, Limits, article, quote, read_inside,
+    DiagnosticSink, Document, Fields, Item, ItemKind, Limits, article, quote, read_inside,
 };
 use crate::lowering::path::KnownNames;
 use crate::lowering::path::{PathSegment, parse_path};
-use crate::lowering::{LowerResult, References, lower, text_or_number, tool_action};
+use crate::lowering::{LowerResult, ReferenceSyntax, lower, text_or_number, tool_action};
 
 /// Reads a plan.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let mut sink = Findings::new();
+    let mut sink = DiagnosticSink::new();
     let mut source = document.source;
     let limits = document.limits;
     let plan = plan(&document.root, &mut source, &limits, &mut sink);
@@ -27,7 +27,12 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
     (plan.map(|plan| Plan { sources, ..plan }), diagnostics)
 }
 
-fn plan(root: &Item, source: &mut Source, limits: &Limits, sink: &mut Findings) -> Option<Plan> {
+fn plan(
+    root: &Item,
+    source: &mut Source,
+    limits: &Limits,
+    sink: &mut DiagnosticSink,
+) -> Option<Plan> {
     let mut fields = Fields::of(root, "the plan", sink)?;
     let items = fields.required_list("steps", sink);
     let selected = fields.list("output_steps", sink).unwrap_or_default();
@@ -80,7 +85,7 @@ struct StepDraft<'a> {
 }
 
 impl<'a> StepDraft<'a> {
-    fn read(item: &'a Item, sink: &mut Findings) -> Option<Self> {
+    fn read(item: &'a Item, sink: &mut DiagnosticSink) -> Option<Self> {
         let mut fields = Fields::of(item, "the step", sink)?;
         let id = fields
             .required("id", sink)
@@ -102,7 +107,7 @@ fn arguments(
     item: &Item,
     ids: &KnownNames<'_>,
     (source, limits): (&mut Source, &Limits),
-    sink: &mut Findings,
+    sink: &mut DiagnosticSink,
 ) -> Node {
     let inner;
     let object = match &item.kind {
@@ -131,10 +136,10 @@ fn arguments(
 /// The reference syntax, for the texts of one step.
 struct AgentleTexts<'a> {
     ids: &'a KnownNames<'a>,
-    sink: &'a mut Findings,
+    sink: &'a mut DiagnosticSink,
 }
 
-impl References for AgentleTexts<'_> {
+impl ReferenceSyntax for AgentleTexts<'_> {
     fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
         match read(text, self.ids, place) {
             Ok(TextMeaning::Reference(reference)) => NodeKind::Reference(reference),

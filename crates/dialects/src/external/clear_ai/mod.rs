@@ -23,7 +23,7 @@ mod print;
 
 use planwright_core::{Diagnostics, Plan};
 
-use crate::dialect::{Dialect, Likeness};
+use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Item};
 
 /// The dialect of clear-ai's planner.
@@ -39,13 +39,13 @@ impl Dialect for ClearAi {
         "`{\"steps\": [{\"tool\", \"params\", \"depends_on\"}]}` with `${step[0].data}`"
     }
 
-    fn recognise(&self, document: &Document) -> Likeness {
+    fn recognise(&self, document: &Document) -> MatchConfidence {
         let steps = document.root.get("steps").and_then(Item::as_list);
         let marked = |step: &Item| step.has("params") && step.has("tool");
         if steps.is_some_and(|steps| steps.iter().any(marked)) {
-            Likeness::Certain
+            MatchConfidence::Certain
         } else {
-            Likeness::No
+            MatchConfidence::No
         }
     }
 

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::plan::{
-    Company, Missing, Name, Node, NodeKind, OnError, Path, Read, Reference, Retry, Segment,
+    Concurrency, Missing, Name, Node, NodeKind, OnError, Path, Read, Reference, Retry, Segment,
     Source as ReadSource, Step,
 };
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Source, Sources, StepId, Value};
 
-use crate::document::{Document, Fields, Findings, Item, ItemKind, Limits, quote};
+use crate::document::{DiagnosticSink, Document, Fields, Item, ItemKind, Limits, quote};
 use crate::lowering::path::{PathSegment, parse_path};
-use crate::lowering::{LowerResult, References, lower, lower_template, tool_action};
+use crate::lowering::{LowerResult, ReferenceSyntax, lower, lower_template, tool_action};
 
 /// Reads a plan.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let mut sink = Findings::new();
+    let mut sink = DiagnosticSink::new();
     let mut source = document.source;
     let plan = plan(&document.root, &mut source, &mut sink);
     let diagnostics = sink.finish(&source);
@@ -24,7 +24,7 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
     (plan.map(|plan| Plan { sources, ..plan }), diagnostics)
 }
 
-fn plan(root: &Item, source: &mut Source, sink: &mut Findings) -> Option<Plan> {
+fn plan(root: &Item, source: &mut Source, sink: &mut DiagnosticSink) -> Option<Plan> {
     let mut fields = Fields::of(root, "the plan", sink)?;
     let items = fields.required_list("steps", sink);
     let metadata = fields.object("metadata", sink).map(Item::to_value);
@@ -47,7 +47,12 @@ fn plan(root: &Item, source: &mut Source, sink: &mut Findings) -> Option<Plan> {
     })
 }
 
-fn step(item: &Item, position: usize, source: &mut Source, sink: &mut Findings) -> Option<Step> {
+fn step(
+    item: &Item,
+    position: usize,
+    source: &mut Source,
+    sink: &mut DiagnosticSink,
+) -> Option<Step> {
     let mut fields = Fields::of(item, "the step", sink)?;
     let action = tool_action(&mut fields, sink);
     let args = match fields.required("params", sink) {
@@ -69,7 +74,7 @@ fn step(item: &Item, position: usize, source: &mut Source, sink: &mut Findings) 
         .filter_map(|item| dependency(item, sink))
         .collect();
     if fields.boolean("parallel", sink) == Some(false) {
-        step.company = Company::Alone;
+        step.company = Concurrency::Alone;
     }
     if fields.boolean("optional", sink) == Some(true) {
         step.on_error = OnError::Continue;
@@ -83,7 +88,7 @@ fn step(item: &Item, position: usize, source: &mut Source, sink: &mut Findings) 
 }
 
 /// The step that is depended on. The checks report positions without a step.
-fn dependency(item: &Item, sink: &mut Findings) -> Option<Name> {
+fn dependency(item: &Item, sink: &mut DiagnosticSink) -> Option<Name> {
     let ItemKind::Number(number) = &item.kind else {
         sink.push_wrong_type(item, "depends_on", "the position of a step");
         return None;
@@ -101,7 +106,7 @@ fn dependency(item: &Item, sink: &mut Findings) -> Option<Name> {
     None
 }
 
-fn duration((milliseconds, place): (u64, Place), sink: &mut Findings) -> Option<Duration> {
+fn duration((milliseconds, place): (u64, Place), sink: &mut DiagnosticSink) -> Option<Duration> {
     let message = match Duration::from_millis(milliseconds) {
         Duration::ZERO => "a `timeout` of 0 leaves no time at all".to_owned(),
         time if time <= Limits::MAX_DURATION => return Some(time),
@@ -113,7 +118,7 @@ fn duration((milliseconds, place): (u64, Place), sink: &mut Findings) -> Option<
     None
 }
 
-fn retry((count, place): (u64, Place), sink: &mut Findings) -> Option<Retry> {
+fn retry((count, place): (u64, Place), sink: &mut DiagnosticSink) -> Option<Retry> {
     let attempts = u32::try_from(count)
         .ok()
         .and_then(|count| NonZeroU32::MIN.checked_add(count));
@@ -130,10 +135,10 @@ fn retry((count, place): (u64, Place), sink: &mut Findings) -> Option<Retry> {
 /// The reference syntax, for the templates of one step.
 struct ClearAiTemplates<'a> {
     source: &'a mut Source,
-    sink: &'a mut Findings,
+    sink: &'a mut DiagnosticSink,
 }
 
-impl References for ClearAiTemplates<'_> {
+impl ReferenceSyntax for ClearAiTemplates<'_> {
     fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
         let borders = (&mut *self.source, &mut *self.sink);
         lower_template(text, place, b"\"", borders, &mut read)

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::plan::{Company, Missing, OnError, Output, Reference, Segment, Source, Step};
+use planwright_core::plan::{
+    Concurrency, Missing, OnError, Output, Reference, Segment, Source, Step,
+};
 use planwright_core::{Diagnostics, Place, Plan, Value};
 
 use crate::document::{Limits, quote};
@@ -80,7 +82,7 @@ fn report_ignored(step: &Step, losses: &mut LossReport<'_>) {
         (step.on_error == OnError::Continue, "that a step may fail"),
         (step.retry.is_some(), "how often a step is tried"),
         (step.timeout.is_some(), "a step's time limit"),
-        (step.company == Company::Alone, "that a step runs alone"),
+        (step.company == Concurrency::Alone, "that a step runs alone"),
     ];
     for (is_used, what) in ignored {
         if is_used {
@@ -121,7 +123,7 @@ fn write_step(
     object.field("params", write_node(&step.args, &writer, losses));
     let after = after.iter().map(|position| Value::from(*position as u64));
     object.field("depends_on", Value::list(after));
-    if step.company == Company::Alone {
+    if step.company == Concurrency::Alone {
         object.field("parallel", false);
     }
     if step.on_error == OnError::Continue {

@@ -23,7 +23,7 @@ mod print;
 
 use planwright_core::{Diagnostics, Plan};
 
-use crate::dialect::{Dialect, Likeness};
+use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Item, ItemKind};
 
 /// The dialect of the Concierge plan backend.
@@ -39,13 +39,13 @@ impl Dialect for Concierge {
         "`{\"steps\": [{\"id\", \"tool\", \"args\"}]}` with `{\"output_by_reference\": {step: [path]}}`"
     }
 
-    fn recognise(&self, document: &Document) -> Likeness {
+    fn recognise(&self, document: &Document) -> MatchConfidence {
         let Some(steps) = document.root.get("steps").and_then(Item::as_list) else {
-            return Likeness::No;
+            return MatchConfidence::No;
         };
         let args = steps.iter().filter_map(|step| step.get("args"));
         if args.into_iter().any(holds_reference) {
-            return Likeness::Certain;
+            return MatchConfidence::Certain;
         }
         let alone = document.root.as_object().is_some_and(|all| all.len() == 1);
         let fits = |step: &Item| {
@@ -54,9 +54,9 @@ impl Dialect for Concierge {
         };
         // A single call without references is the same in every order, so the native dialect reads it.
         if alone && 1 < steps.len() && steps.iter().all(fits) {
-            Likeness::Possible
+            MatchConfidence::Possible
         } else {
-            Likeness::No
+            MatchConfidence::No
         }
     }
 

@@ -7,12 +7,12 @@ use planwright_core::plan::{
 };
 use planwright_core::{Code, Diagnostic, Diagnostics, Plan, Sources, StepId, Value};
 
-use crate::document::{Document, Entry, Fields, Findings, Item, ItemKind, article, quote};
-use crate::lowering::{References, lower_fields, text_or_number, tool_action};
+use crate::document::{DiagnosticSink, Document, Entry, Fields, Item, ItemKind, article, quote};
+use crate::lowering::{ReferenceSyntax, lower_fields, text_or_number, tool_action};
 
 /// Reads a plan.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let mut sink = Findings::new();
+    let mut sink = DiagnosticSink::new();
     let steps = steps(&document.root, &mut sink);
     let plan = steps.map(|steps| Plan {
         steps,
@@ -27,7 +27,7 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
     (plan.map(|plan| Plan { sources, ..plan }), diagnostics)
 }
 
-fn steps(root: &Item, sink: &mut Findings) -> Option<Vec<Step>> {
+fn steps(root: &Item, sink: &mut DiagnosticSink) -> Option<Vec<Step>> {
     let mut fields = Fields::of(root, "the plan", sink)?;
     let items = fields.required_list("steps", sink);
     fields.finish(sink);
@@ -37,7 +37,7 @@ fn steps(root: &Item, sink: &mut Findings) -> Option<Vec<Step>> {
     (!steps.is_empty() || items.is_empty()).then_some(steps)
 }
 
-fn step(item: &Item, sink: &mut Findings) -> Option<Step> {
+fn step(item: &Item, sink: &mut DiagnosticSink) -> Option<Step> {
     let mut fields = Fields::of(item, "the step", sink)?;
     let id = fields
         .required("id", sink)
@@ -53,7 +53,7 @@ fn step(item: &Item, sink: &mut Findings) -> Option<Step> {
     Some(step)
 }
 
-fn args(item: &Item, sink: &mut Findings) -> Node {
+fn args(item: &Item, sink: &mut DiagnosticSink) -> Node {
     let Some(entries) = item.as_object() else {
         let found = article(item.kind_word());
         let message = format!("expected an object in `args`, found {found}");
@@ -80,10 +80,10 @@ const FORM: &str = "write `{\"output_by_reference\": {\"step\": [\"key\", 0]}}`,
 
 /// The reference syntax.
 pub(super) struct ReferenceObjects<'a> {
-    pub(super) sink: &'a mut Findings,
+    pub(super) sink: &'a mut DiagnosticSink,
 }
 
-impl References for ReferenceObjects<'_> {
+impl ReferenceSyntax for ReferenceObjects<'_> {
     fn object(&mut self, item: &Item, entries: &[Entry]) -> Option<Node> {
         let marker = entries.iter().rfind(|entry| &*entry.key == KEY)?;
         if entries.len() > 1 {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use planwright_core::{Code, Diagnostic, Value};
 
 use super::python_string::PythonString;
-use planwright_core::value::number::unkept_number;
+use planwright_core::value::number::first_inexact_number;
 
 use crate::document::{is_number, number_out_of_range, quote};
 use crate::lowering::lines::{ValueBudget, digit_count};
@@ -215,7 +215,7 @@ impl<'a> ArgumentScanner<'a> {
             "False" | "false" => Some(false.into()),
             "None" | "null" => Some(Value::Null),
             _ => match number(word) {
-                Some(number) if unkept_number(&number).is_some() => {
+                Some(number) if first_inexact_number(&number).is_some() => {
                     return Err(ArgumentError {
                         at: self.at,
                         diagnostic: Box::new(number_out_of_range(word)),

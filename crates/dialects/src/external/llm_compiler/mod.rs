@@ -27,7 +27,7 @@ mod reference;
 
 use planwright_core::{Diagnostics, Plan};
 
-use crate::dialect::{Dialect, Likeness};
+use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Syntax};
 
 /// The dialect of LLMCompiler's planner.
@@ -51,13 +51,13 @@ impl Dialect for LlmCompiler {
         false
     }
 
-    fn recognise(&self, document: &Document) -> Likeness {
+    fn recognise(&self, document: &Document) -> MatchConfidence {
         let text = document.root.as_text();
         let is_call = |text: &str| text.lines().any(|line| parse::call_head(line).is_some());
         if text.is_some_and(|text| is_call(text)) {
-            Likeness::Certain
+            MatchConfidence::Certain
         } else {
-            Likeness::No
+            MatchConfidence::No
         }
     }
 

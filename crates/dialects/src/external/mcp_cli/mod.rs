@@ -34,7 +34,7 @@ mod variables;
 
 use planwright_core::{Diagnostics, Plan};
 
-use crate::dialect::{Dialect, Likeness};
+use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Item};
 
 /// The dialect of mcp-cli's execution plans.
@@ -50,9 +50,9 @@ impl Dialect for McpCli {
         "`{\"variables\", \"steps\": [{\"index\", \"tool\", \"args\", \"depends_on\", \"result_variable\"}]}`"
     }
 
-    fn recognise(&self, document: &Document) -> Likeness {
+    fn recognise(&self, document: &Document) -> MatchConfidence {
         let Some(steps) = document.root.get("steps").and_then(Item::as_list) else {
-            return Likeness::No;
+            return MatchConfidence::No;
         };
         let calls = |step: &Item| step.has("args") || step.has("tool_calls");
         let marked = |step: &Item| {
@@ -62,12 +62,12 @@ impl Dialect for McpCli {
                 || (step.has("depends_on") && step.has("args"))
         };
         if document.root.has("variables") || steps.iter().any(marked) {
-            return Likeness::Certain;
+            return MatchConfidence::Certain;
         }
         if !steps.is_empty() && steps.iter().all(|step| calls(step) && !step.has("id")) {
-            Likeness::Possible
+            MatchConfidence::Possible
         } else {
-            Likeness::No
+            MatchConfidence::No
         }
     }
 

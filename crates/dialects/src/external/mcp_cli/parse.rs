@@ -13,13 +13,13 @@ use planwright_core::{
 
 use super::reference::{VariableMarker, has_stray_brace};
 use super::variables::{Origin, StepLink, VariableWriters};
-use crate::document::{Document, Fields, Findings, Item, quote};
-use crate::lowering::{References, lower, lower_template, text_or_number, tool_action};
+use crate::document::{DiagnosticSink, Document, Fields, Item, quote};
+use crate::lowering::{ReferenceSyntax, lower, lower_template, text_or_number, tool_action};
 use crate::printing::ObjectBuilder;
 
 /// Reads a plan.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let mut sink = Findings::new();
+    let mut sink = DiagnosticSink::new();
     let mut source = document.source;
     let plan = plan(&document.root, &mut source, &mut sink);
     let diagnostics = sink.finish(&source);
@@ -27,7 +27,7 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
     (plan.map(|plan| Plan { sources, ..plan }), diagnostics)
 }
 
-fn plan(root: &Item, source: &mut Source, sink: &mut Findings) -> Option<Plan> {
+fn plan(root: &Item, source: &mut Source, sink: &mut DiagnosticSink) -> Option<Plan> {
     let mut fields = Fields::of(root, "the plan", sink)?;
     let id = fields.optional("id");
     let name = id.and_then(|id| text_or_number(id, "id", sink));
@@ -59,7 +59,7 @@ fn plan(root: &Item, source: &mut Source, sink: &mut Findings) -> Option<Plan> {
     })
 }
 
-fn metadata(fields: &mut Fields<'_>, sink: &mut Findings) -> Value {
+fn metadata(fields: &mut Fields<'_>, sink: &mut DiagnosticSink) -> Value {
     let mut own = ObjectBuilder::default();
     if fields.list("tags", sink).is_some() {
         own.optional("tags", fields.optional("tags").map(Item::to_value));
@@ -89,7 +89,7 @@ pub(super) fn is_foreign_metadata(fields: &Object) -> bool {
     !fields.iter().all(is_own)
 }
 
-fn inputs(fields: &mut Fields<'_>, sink: &mut Findings) -> Vec<Input> {
+fn inputs(fields: &mut Fields<'_>, sink: &mut DiagnosticSink) -> Vec<Input> {
     let writers = fields.object("variables", sink);
     let entries = writers.and_then(Item::as_object).unwrap_or_default();
     entries
@@ -116,7 +116,7 @@ struct IndexedStep<'a> {
 }
 
 impl<'a> IndexedStep<'a> {
-    fn read(item: &'a Item, position: usize, sink: &mut Findings) -> Option<Self> {
+    fn read(item: &'a Item, position: usize, sink: &mut DiagnosticSink) -> Option<Self> {
         let mut fields = Fields::of(item, "the step", sink)?;
         let index = fields.optional("index");
         let id = match index.map(|index| text_or_number(index, "index", sink)) {
@@ -155,7 +155,7 @@ impl<'a> IndexedStep<'a> {
     }
 }
 
-fn result_variable(item: &Item, sink: &mut Findings) -> Option<Name> {
+fn result_variable(item: &Item, sink: &mut DiagnosticSink) -> Option<Name> {
     let Some(text) = item.as_text() else {
         sink.push_wrong_type(item, "result_variable", "text");
         return None;
@@ -176,7 +176,7 @@ fn result_variable(item: &Item, sink: &mut Findings) -> Option<Name> {
 }
 
 /// The call of a step: `tool` with `args`, or the only entry of `tool_calls`.
-fn call<'a>(fields: &mut Fields<'a>, sink: &mut Findings) -> (Action, Option<&'a Item>) {
+fn call<'a>(fields: &mut Fields<'a>, sink: &mut DiagnosticSink) -> (Action, Option<&'a Item>) {
     let Some(calls) = fields.optional("tool_calls") else {
         let action = tool_action(fields, sink);
         return (action, fields.object("args", sink));
@@ -222,7 +222,7 @@ fn lower_steps(
     drafts: &[IndexedStep<'_>],
     inputs: &[Input],
     source: &mut Source,
-    sink: &mut Findings,
+    sink: &mut DiagnosticSink,
 ) -> Vec<Step> {
     let links: Vec<StepLink<'_>> = drafts.iter().map(IndexedStep::link).collect();
     let writers = VariableWriters::of(&links);
@@ -271,10 +271,10 @@ struct StepScope<'a> {
     writers: &'a VariableWriters<'a>,
     declared: &'a HashSet<&'a str>,
     source: &'a mut Source,
-    sink: &'a mut Findings,
+    sink: &'a mut DiagnosticSink,
 }
 
-impl References for StepScope<'_> {
+impl ReferenceSyntax for StepScope<'_> {
     fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
         let (reader, drafts) = (self.reader, self.drafts);
         let (writers, declared) = (self.writers, self.declared);

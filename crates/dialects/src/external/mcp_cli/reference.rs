@@ -13,7 +13,7 @@ use crate::document::{number_out_of_range, quote};
 use crate::lowering::LowerResult;
 use crate::lowering::path::{PathSegment, parse_path};
 use crate::printing::LossReport;
-use planwright_core::value::number::unkept_number;
+use planwright_core::value::number::first_inexact_number;
 
 const FORM: &str =
     "write `${name}`, `${name.field[0]}` or `${name:-default}`, and `$${` for a literal `${`";
@@ -151,7 +151,7 @@ fn json_default(text: &str) -> LowerResult<Option<Value>> {
         return Ok(None);
     }
     // A number that does not fit is an error; as text it would change its meaning.
-    if let Some(number) = unkept_number(text) {
+    if let Some(number) = first_inexact_number(text) {
         return Err(Box::new(number_out_of_range(number)));
     }
     let Ok(value) = Value::from_json(text) else {

@@ -25,7 +25,7 @@ mod reference;
 
 use planwright_core::{Diagnostics, Plan};
 
-use crate::dialect::{Dialect, Likeness};
+use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Item};
 
 /// The dialect of the NESTFUL benchmark.
@@ -45,24 +45,24 @@ impl Dialect for Nestful {
         false
     }
 
-    fn recognise(&self, document: &Document) -> Likeness {
+    fn recognise(&self, document: &Document) -> MatchConfidence {
         let root = &document.root;
         let output = root.get("output").filter(|_| root.has("input"));
         if let Some(text) = output.and_then(Item::as_text) {
             let is_list = text.trim_start().starts_with('[') && text.contains("\"arguments\"");
             return if is_list {
-                Likeness::Certain
+                MatchConfidence::Certain
             } else {
-                Likeness::No
+                MatchConfidence::No
             };
         }
         let calls = [Some(root), output].into_iter().flatten();
         let mut calls = calls.filter_map(Item::as_list).flatten();
         let is_call = |item: &Item| item.has("name") && item.has("arguments") && !item.has("type");
         if calls.any(is_call) {
-            Likeness::Certain
+            MatchConfidence::Certain
         } else {
-            Likeness::No
+            MatchConfidence::No
         }
     }
 

@@ -6,15 +6,15 @@ use planwright_core::plan::{Action, Name, Node, NodeKind, Output, Step};
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Source, Sources, StepId, Value};
 
 use super::reference::{Labels, fragments, read};
-use crate::document::{Document, Fields, Findings, Item, ItemKind, read_inside};
-use crate::lowering::{MarkedText, References, lower, lower_fragments, text_or_number};
+use crate::document::{DiagnosticSink, Document, Fields, Item, ItemKind, read_inside};
+use crate::lowering::{MarkedText, ReferenceSyntax, lower, lower_fragments, text_or_number};
 
 /// The name in place of a tool for the call that makes the plan's output.
 const RESULT: &str = "var_result";
 
 /// Reads a plan.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let mut sink = Findings::new();
+    let mut sink = DiagnosticSink::new();
     let mut source = document.source;
     let inner;
     let mut list = Some(&document.root);
@@ -48,7 +48,7 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
     (plan, diagnostics)
 }
 
-fn plan(list: &Item, source: &mut Source, sink: &mut Findings) -> Option<Plan> {
+fn plan(list: &Item, source: &mut Source, sink: &mut DiagnosticSink) -> Option<Plan> {
     let Some(items) = list.as_list() else {
         sink.push_wrong_type(list, "output", "a list of calls");
         return None;
@@ -102,7 +102,7 @@ struct LabelledCall<'a> {
 }
 
 impl<'a> LabelledCall<'a> {
-    fn read(item: &'a Item, position: usize, sink: &mut Findings) -> Option<Self> {
+    fn read(item: &'a Item, position: usize, sink: &mut DiagnosticSink) -> Option<Self> {
         let mut fields = Fields::of(item, "the call", sink)?;
         let name = fields.required_text("name", sink);
         let label = fields.optional("label");
@@ -138,10 +138,10 @@ impl<'a> LabelledCall<'a> {
 struct NestfulTexts<'a> {
     labels: &'a Labels<'a>,
     source: &'a mut Source,
-    sink: &'a mut Findings,
+    sink: &'a mut DiagnosticSink,
 }
 
-impl References for NestfulTexts<'_> {
+impl ReferenceSyntax for NestfulTexts<'_> {
     fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
         if !text.contains('$') {
             return NodeKind::Literal(Arc::clone(text).into());

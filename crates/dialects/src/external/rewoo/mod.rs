@@ -23,7 +23,7 @@ mod reference;
 
 use planwright_core::{Diagnostics, Plan};
 
-use crate::dialect::{Dialect, Likeness};
+use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Syntax};
 
 /// The dialect of ReWOO's planner.
@@ -47,16 +47,16 @@ impl Dialect for Rewoo {
         false
     }
 
-    fn recognise(&self, document: &Document) -> Likeness {
+    fn recognise(&self, document: &Document) -> MatchConfidence {
         let text = document.root.as_text();
         let is_step = |text: &str| {
             text.lines()
                 .any(|line| parse::evidence_head(line).is_some())
         };
         if text.is_some_and(|text| is_step(text)) {
-            Likeness::Certain
+            MatchConfidence::Certain
         } else {
-            Likeness::No
+            MatchConfidence::No
         }
     }
 

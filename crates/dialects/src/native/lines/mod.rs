@@ -33,11 +33,11 @@ mod stream;
 
 pub use parse::to_json;
 pub use print::from_json;
-pub use stream::{LineReader, plan_in};
+pub use stream::{StreamingLineReader, plan_in};
 
 use planwright_core::{Diagnostics, Plan};
 
-use crate::dialect::{Dialect, Likeness};
+use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Syntax};
 
 /// Planwright's own dialect in lines.
@@ -57,9 +57,9 @@ impl Dialect for Lines {
         Syntax::Lines
     }
 
-    fn recognise(&self, document: &Document) -> Likeness {
+    fn recognise(&self, document: &Document) -> MatchConfidence {
         let text = document.root.as_text();
-        text.map_or(Likeness::No, |text| statement::likeness(text))
+        text.map_or(MatchConfidence::No, |text| statement::likeness(text))
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {

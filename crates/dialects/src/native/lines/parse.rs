@@ -8,7 +8,7 @@ use super::call::CallFields;
 use super::line::{self, FORM, LineStart, StepBody, StepHead, name_at};
 use super::statement::{LineToken, Statement, StatementKind, all};
 use crate::document::{
-    Document, Entry, Findings, Item, ItemKind, Limits, LineValueReader, REDUCE_SIZE, quote,
+    DiagnosticSink, Document, Entry, Item, ItemKind, Limits, LineValueReader, REDUCE_SIZE, quote,
     read_lines,
 };
 use crate::lowering::lines::LineContext;
@@ -43,7 +43,7 @@ pub fn to_json(text: &str) -> Option<Value> {
 
 /// The document whose root is the tree of the lines in `document`; `None` if it has no plan.
 fn read_tree(document: Document) -> (Option<Document>, Diagnostics) {
-    let mut sink = Findings::new();
+    let mut sink = DiagnosticSink::new();
     let mut source = document.source;
     let text = Arc::clone(source.text());
     let mut reader = StatementReader {
@@ -303,7 +303,7 @@ impl StatementReader<'_> {
 }
 
 /// Adds `more` to `entries`; reports fields that exist already.
-fn join(entries: &mut Vec<Entry>, more: Vec<Entry>, owner: &str, sink: &mut Findings) {
+fn join(entries: &mut Vec<Entry>, more: Vec<Entry>, owner: &str, sink: &mut DiagnosticSink) {
     let present: Vec<Arc<str>> = entries.iter().map(|entry| Arc::clone(&entry.key)).collect();
     for entry in more {
         if present.contains(&entry.key) {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::line::{self, LineStart};
-use crate::dialect::Likeness;
+use crate::dialect::MatchConfidence;
 use crate::lowering::lines::{line_at, next_line};
 
 /// A part of the text, in bytes.
@@ -180,7 +180,7 @@ pub(super) fn all(text: &str) -> impl Iterator<Item = LineToken> {
 }
 
 /// The confidence that `text` is a plan in lines: certain if it holds nothing else.
-pub(super) fn likeness(text: &str) -> Likeness {
+pub(super) fn likeness(text: &str) -> MatchConfidence {
     let mut has_step = false;
     let mut has_words = false;
     for found in all(text) {
@@ -189,7 +189,7 @@ pub(super) fn likeness(text: &str) -> Likeness {
             LineToken::OtherLine(range) => {
                 let line = &text[range];
                 if is_program_line(line) {
-                    return Likeness::No;
+                    return MatchConfidence::No;
                 }
                 has_words |= !line::is_blank(line);
             }
@@ -197,9 +197,9 @@ pub(super) fn likeness(text: &str) -> Likeness {
         }
     }
     match (has_step, has_words) {
-        (true, false) => Likeness::Certain,
-        (true, true) => Likeness::Possible,
-        (false, _) => Likeness::No,
+        (true, false) => MatchConfidence::Certain,
+        (true, true) => MatchConfidence::Possible,
+        (false, _) => MatchConfidence::No,
     }
 }
 
@@ -278,16 +278,22 @@ mod tests {
     #[test]
     fn what_looks_like_a_plan_in_lines() {
         let check = |text: &str, wanted| assert_eq!(likeness(text), wanted, "{text}");
-        check("# A plan\n\na = f(x=1)\nreturn ${a}", Likeness::Certain);
-        check("```\na = f()\n```", Likeness::Certain);
-        check("Here it is:\na = f()", Likeness::Possible);
-        check("plan {}\nreturn 1", Likeness::No);
-        check("import os\na = f(1)", Likeness::No);
-        check("from os import path\na = f(1)", Likeness::No);
-        check("a = f(1)\nprint(a)", Likeness::Possible);
-        check("if a:\n    b = f(1)", Likeness::Possible);
-        check("a = f(1)\nimport the results there", Likeness::Possible);
-        check("1. f(1)", Likeness::No);
-        check("a = b", Likeness::No);
+        check(
+            "# A plan\n\na = f(x=1)\nreturn ${a}",
+            MatchConfidence::Certain,
+        );
+        check("```\na = f()\n```", MatchConfidence::Certain);
+        check("Here it is:\na = f()", MatchConfidence::Possible);
+        check("plan {}\nreturn 1", MatchConfidence::No);
+        check("import os\na = f(1)", MatchConfidence::No);
+        check("from os import path\na = f(1)", MatchConfidence::No);
+        check("a = f(1)\nprint(a)", MatchConfidence::Possible);
+        check("if a:\n    b = f(1)", MatchConfidence::Possible);
+        check(
+            "a = f(1)\nimport the results there",
+            MatchConfidence::Possible,
+        );
+        check("1. f(1)", MatchConfidence::No);
+        check("a = b", MatchConfidence::No);
     }
 }

@@ -16,7 +16,7 @@ use crate::lowering::lines::line_at;
 /// assert_eq!(reader.beginning().unwrap(), "a = f(x=1)\n");
 /// ```
 #[derive(Clone, Debug)]
-pub struct LineReader {
+pub struct StreamingLineReader {
     text: String,
     max_bytes: usize,
     /// The start of the first incomplete line.
@@ -32,7 +32,7 @@ pub struct LineReader {
     is_over: bool,
 }
 
-impl LineReader {
+impl StreamingLineReader {
     /// A reader of at most `max_bytes` bytes; text after them is ignored.
     pub fn new(max_bytes: usize) -> Self {
         Self {
@@ -165,7 +165,7 @@ mod tests {
     /// The state of a reader after each of the pieces of `text` of `size` letters that completes steps.
     fn read_in_pieces(text: &str, size: usize) -> Vec<(usize, Option<String>)> {
         let letters: Vec<char> = text.chars().collect();
-        let mut reader = LineReader::new(1000);
+        let mut reader = StreamingLineReader::new(1000);
         let mut known = Vec::new();
         for piece in letters.chunks(size) {
             let piece: String = piece.iter().collect();
@@ -199,7 +199,7 @@ mod tests {
         ] {
             assert_eq!(read_in_pieces(text, 1), [], "{text}");
         }
-        let mut reader = LineReader::new(10);
+        let mut reader = StreamingLineReader::new(10);
         assert_eq!(reader.feed("a = f()\n"), 1);
         assert_eq!(reader.feed("b = f()\n"), 0);
         assert_eq!(reader.beginning().as_deref(), Some("a = f()\n"));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use planwright_core::plan::Name;
 use planwright_core::{Code, Diagnostic};
 
-use crate::document::{Fields, Findings, Item, ItemKind, nearest, quote};
+use crate::document::{DiagnosticSink, Fields, Item, ItemKind, nearest, quote};
 use crate::native::choices::{Choices, all, value_of};
 use crate::native::duration;
 
@@ -16,7 +16,7 @@ pub(super) fn choice<T: Copy + Default>(
     fields: &mut Fields<'_>,
     name: &'static str,
     choices: Choices<T>,
-    sink: &mut Findings,
+    sink: &mut DiagnosticSink,
 ) -> T {
     let Some(item) = fields.optional(name) else {
         return T::default();
@@ -32,7 +32,13 @@ pub(super) fn choice<T: Copy + Default>(
 }
 
 /// Reports that `word`, in the field `name`, is not one of `known`.
-pub(super) fn wrong_word(item: &Item, name: &str, word: &str, known: &[&str], sink: &mut Findings) {
+pub(super) fn wrong_word(
+    item: &Item,
+    name: &str,
+    word: &str,
+    known: &[&str],
+    sink: &mut DiagnosticSink,
+) {
     let message = format!("`{name}` cannot be {}", quote(word));
     let help = match nearest(word, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -43,7 +49,11 @@ pub(super) fn wrong_word(item: &Item, name: &str, word: &str, known: &[&str], si
 }
 
 /// The list of texts in `name`, empty if absent.
-pub(super) fn names(fields: &mut Fields<'_>, name: &'static str, sink: &mut Findings) -> Vec<Name> {
+pub(super) fn names(
+    fields: &mut Fields<'_>,
+    name: &'static str,
+    sink: &mut DiagnosticSink,
+) -> Vec<Name> {
     let items = fields.list(name, sink).unwrap_or_default();
     let mut names = Vec::with_capacity(items.len());
     for item in items {
@@ -62,14 +72,14 @@ pub(super) fn names(fields: &mut Fields<'_>, name: &'static str, sink: &mut Find
 pub(super) fn bound(
     fields: &mut Fields<'_>,
     name: &'static str,
-    sink: &mut Findings,
+    sink: &mut DiagnosticSink,
 ) -> Option<NonZeroU32> {
     let item = fields.optional(name)?;
     bound_of(item, name, sink)
 }
 
 /// The whole number from 1 on in `item`.
-pub(super) fn bound_of(item: &Item, name: &str, sink: &mut Findings) -> Option<NonZeroU32> {
+pub(super) fn bound_of(item: &Item, name: &str, sink: &mut DiagnosticSink) -> Option<NonZeroU32> {
     let ItemKind::Number(number) = &item.kind else {
         sink.push_wrong_type(item, name, "a whole number");
         return None;
@@ -95,7 +105,7 @@ pub(super) fn bound_of(item: &Item, name: &str, sink: &mut Findings) -> Option<N
 pub(super) fn time(
     fields: &mut Fields<'_>,
     name: &'static str,
-    sink: &mut Findings,
+    sink: &mut DiagnosticSink,
 ) -> Option<Duration> {
     let item = fields.optional(name)?;
     let (found, written) = match &item.kind {

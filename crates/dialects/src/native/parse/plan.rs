@@ -7,7 +7,7 @@ use planwright_core::plan::{Action, Input, InputKind, Name, Output, PlanTarget, 
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Source, Sources, Value};
 
 use super::fields::{choice, names};
-use crate::document::{Document, Fields, Findings, Item, ItemKind};
+use crate::document::{DiagnosticSink, Document, Fields, Item, ItemKind};
 use crate::lowering::lower;
 use crate::native::choices::{
     KINDS, MODES, ON_FAILURES, ORDERINGS, REFERENCE_ROOTS, SHARINGS, value_of,
@@ -17,7 +17,7 @@ use crate::native::reference::{NativeTemplates, plain};
 
 /// Reads a plan.
 pub(in crate::native) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let mut sink = Findings::new();
+    let mut sink = DiagnosticSink::new();
     let mut source = document.source;
     let mut reader = NativeReader {
         source: &mut source,
@@ -49,7 +49,7 @@ fn share_sources(plan: &mut Plan, sources: &Sources) {
 /// The state of reading a native plan.
 pub(super) struct NativeReader<'a> {
     pub(super) source: &'a mut Source,
-    pub(super) sink: &'a mut Findings,
+    pub(super) sink: &'a mut DiagnosticSink,
     /// The budget for compiling patterns that are known while reading.
     pub(super) patterns: PatternBudget,
 }
@@ -203,7 +203,7 @@ pub(super) fn slot_kind(word: &str) -> Option<SlotKind> {
 }
 
 /// Warns if the step's id has a meaning in references.
-pub(super) fn warn_about_reserved_id(step: &Step, place: Place, sink: &mut Findings) {
+pub(super) fn warn_about_reserved_id(step: &Step, place: Place, sink: &mut DiagnosticSink) {
     let id = step.id.as_str();
     if REFERENCE_ROOTS.contains(&id) {
         let message = format!("a step is called `{id}`, which means something else in references");

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use planwright_core::plan::{Content, Method, SlotKind, SlotPath, SlotSchema, Targets, Writes};
+use planwright_core::plan::{
+    InitialValues, Method, SlotKind, SlotPath, SlotSchema, Targets, Writes,
+};
 use planwright_core::{Code, Diagnostic};
 
 use super::fields::choice;
@@ -13,7 +15,7 @@ use crate::native::reference::read_slot;
 
 impl NativeReader<'_> {
     /// The initial values of slots: an object by kind, or a list of such objects.
-    pub(super) fn contents(&mut self, item: &Item) -> Vec<Content> {
+    pub(super) fn contents(&mut self, item: &Item) -> Vec<InitialValues> {
         let mut contents = Vec::new();
         for group in item.as_list().unwrap_or(std::slice::from_ref(item)) {
             let Some(mut fields) = Fields::of(group, "`slots`", self.sink) else {
@@ -26,7 +28,7 @@ impl NativeReader<'_> {
                         .push_wrong_type(&entry.item, &entry.key, "an object");
                     continue;
                 }
-                contents.push(Content {
+                contents.push(InitialValues {
                     kind,
                     instance: instance.clone(),
                     value: entry.item.to_value(),

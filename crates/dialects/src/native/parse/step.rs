@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use planwright_core::plan::{
-    Action, Approval, Company, ForEach, Idempotency, Name, Node, NodeKind, OnError, PlanCall,
+    Action, Approval, Concurrency, ForEach, Idempotency, Name, Node, NodeKind, OnError, PlanCall,
     PlanTarget, Repeat, Retry, SlotKind, Step,
 };
 use planwright_core::{Code, Diagnostic, StepId, Value};
@@ -67,7 +67,7 @@ impl NativeReader<'_> {
             step.idempotency = Idempotency::Idempotent;
         }
         if fields.boolean("alone", self.sink) == Some(true) {
-            step.company = Company::Alone;
+            step.company = Concurrency::Alone;
         }
         step.instance = fields.text("instance", self.sink).map(Arc::clone);
         step.note = fields.text("note", self.sink).map(Arc::clone);

@@ -251,7 +251,7 @@ impl Scope {
             Source::Item => self.in_items,
             Source::Index => self.in_items || self.in_rounds,
             Source::Last => self.in_rounds,
-            Source::Outside(..) => false,
+            Source::ExternalValue(..) => false,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::plan::{
-    Company, Field, Missing, Name, Node, NodeKind, OnError, OnFailure, Ordering, Output, Read,
+    Concurrency, Field, Missing, Name, Node, NodeKind, OnError, OnFailure, Ordering, Output, Read,
     Reference, Retry, Segment, Sharing, Source, Step, TextPart,
 };
 use planwright_core::{Place, Plan, StepId, Value};
@@ -170,7 +170,7 @@ fn step(position: usize) -> impl Strategy<Value = Step> {
                 });
             }
             if alone {
-                step.company = Company::Alone;
+                step.company = Concurrency::Alone;
             }
             if lenient {
                 step.on_error = OnError::Continue;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use planwright_core::expression::parse_form;
 use planwright_core::plan::{
-    Action, Approval, Company, Content, Field, ForEach, Idempotency, Input, InputKind, Method,
-    Mode, Name, Node, NodeKind, OnError, OnFailure, Ordering, Output, PlanCall, PlanTarget,
+    Action, Approval, Concurrency, Field, ForEach, Idempotency, InitialValues, Input, InputKind,
+    Method, Mode, Name, Node, NodeKind, OnError, OnFailure, Ordering, Output, PlanCall, PlanTarget,
     Reference, Repeat, Retry, Sharing, SlotKind, SlotPath, SlotSchema, Step, Targets, TextPart,
     Writes,
 };
@@ -279,7 +279,7 @@ fn step(depth: u32) -> impl Strategy<Value = Step> {
                 step.idempotency = Idempotency::Idempotent;
             }
             if alone {
-                step.company = Company::Alone;
+                step.company = Concurrency::Alone;
             }
             step
         },
@@ -317,13 +317,15 @@ fn inputs() -> impl Strategy<Value = Vec<Input>> {
     })
 }
 
-fn contents() -> impl Strategy<Value = Vec<Content>> {
+fn contents() -> impl Strategy<Value = Vec<InitialValues>> {
     let content =
-        (kind(), prop::option::of(word()), object()).prop_map(|(kind, instance, value)| Content {
-            kind,
-            instance,
-            value,
-            place: Place::NOWHERE,
+        (kind(), prop::option::of(word()), object()).prop_map(|(kind, instance, value)| {
+            InitialValues {
+                kind,
+                instance,
+                value,
+                place: Place::NOWHERE,
+            }
         });
     prop::collection::vec(content, 0..4)
 }

@@ -162,7 +162,7 @@ impl ScriptReader {
             (false, _) => None,
         };
         // A tool that needs no approval is taken as one that destroys nothing.
-        if approval == Some(false) && tool.hints.leave_destruction_open() {
+        if approval == Some(false) && tool.hints.is_destructive_by_default() {
             tool.hints.destructive = Some(false);
         }
         Some((tool, self.behaviour(fields)))

@@ -9,7 +9,7 @@ use planwright_core::{Tool, Value};
 use super::behaviour::Behaviour;
 use super::script::{self, ScriptError};
 use crate::backend::{ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
-use crate::durations::{Durations, Learned};
+use crate::durations::{Durations, LearnedDuration};
 
 /// The server of simulated tools whose names do not include one.
 pub(super) const SERVER: &str = "simulated";
@@ -53,7 +53,7 @@ impl Simulated {
         let mut durations = Durations::new();
         for tool in &self.tools {
             if let Some(behaviour) = self.behaviours.get(&tool.qualified_name()) {
-                let learned = Learned::exactly(behaviour.sleep);
+                let learned = LearnedDuration::exactly(behaviour.sleep);
                 durations.insert(&tool.server, &tool.name, learned);
             }
         }

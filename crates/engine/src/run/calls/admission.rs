@@ -206,7 +206,7 @@ fn output_bytes(outcome: &Outcome) -> Result<u64, ToolError> {
     let Some(output) = &outcome.output else {
         return Ok(0);
     };
-    let size = output.value.written_size(MAX_LEVELS);
+    let size = output.value.json_size(MAX_LEVELS);
     size.map(|size| size.bytes)
         .filter(|bytes| *bytes <= MAX_OUTPUT_BYTES)
         .ok_or_else(too_large)

@@ -10,7 +10,7 @@ use crate::backend::{ErrorKind, ToolError};
 use crate::event::{Address, RunEvent};
 use crate::journal::Record;
 use crate::run::effect::Effect;
-use crate::run::journaling::step_history::{Past, PastDecision};
+use crate::run::journaling::step_history::{PastDecision, StepHistory};
 use crate::run::redaction::redactor::MASK;
 use crate::run::state::Run;
 use crate::schedule::{Event, TaskId, TaskState};
@@ -228,7 +228,7 @@ impl Run {
     pub(in crate::run) fn earlier_decision<'a>(
         &self,
         at: &Address,
-        past: &'a Past,
+        past: &'a StepHistory,
         tool: &Arc<Tool>,
         args: &Value,
     ) -> Option<&'a PastDecision> {
@@ -250,7 +250,7 @@ impl Run {
     pub(in crate::run) fn was_consented(
         &self,
         at: &Address,
-        past: &Past,
+        past: &StepHistory,
         tool: &Arc<Tool>,
         args: &Value,
     ) -> bool {

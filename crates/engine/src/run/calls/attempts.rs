@@ -119,7 +119,7 @@ impl Run {
         effects.push(Effect::Abort(task));
         self.record(effects, || {
             let data = self.task_data(task)?;
-            Some(Record::GivenUp {
+            Some(Record::Aborted {
                 at: Arc::clone(&data.address),
                 attempt: data.attempts,
             })

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use planwright_core::{Hashing, StepId, Value};
 
-use super::step_history::{Past, PastCall};
+use super::step_history::{PastCall, StepHistory};
 use crate::approval::CallSubject;
 use crate::event::Address;
 use crate::journal::{Entry, Record};
@@ -14,7 +14,7 @@ use crate::journal::{Entry, Record};
 /// The history of a run: what earlier processes did for it.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    steps: HashMap<Arc<Address>, Past, Hashing>,
+    steps: HashMap<Arc<Address>, StepHistory, Hashing>,
     /// Calls of steps that have changed since, or do not exist any more.
     calls_of_forgotten: Vec<(Arc<Address>, PastCall)>,
     /// All questions about calls, in order, including those of forgotten steps.
@@ -119,7 +119,7 @@ impl History {
     /// call needs another one, so the digest of an open question is not included.
     pub fn used_decisions(&self, run: &str) -> impl Iterator<Item = String> {
         let is_open = |at: &Address, subject: &CallSubject| {
-            self.past(at).and_then(Past::open_question) == Some(subject)
+            self.past(at).and_then(StepHistory::open_question) == Some(subject)
         };
         self.questions
             .iter()
@@ -195,13 +195,13 @@ impl History {
     }
 
     /// The history of a step, item or round.
-    pub fn past(&self, at: &Address) -> Option<&Past> {
+    pub fn past(&self, at: &Address) -> Option<&StepHistory> {
         self.steps.get(at)
     }
 
     /// Returns true if other steps have continued from the outcome of this one, or of a step that contains it.
     pub(in crate::run) fn is_final(&self, at: &Address) -> bool {
-        let is_final = |at: &Address| self.past(at).is_some_and(Past::is_final);
+        let is_final = |at: &Address| self.past(at).is_some_and(StepHistory::is_final);
         if is_final(at) {
             return true;
         }
@@ -221,7 +221,7 @@ impl History {
     }
 
     /// All steps, items and rounds that were begun, in no particular order.
-    pub fn steps(&self) -> impl Iterator<Item = (&Arc<Address>, &Past)> {
+    pub fn steps(&self) -> impl Iterator<Item = (&Arc<Address>, &StepHistory)> {
         self.steps.iter()
     }
 

@@ -12,8 +12,8 @@ use crate::guard::written_bytes;
 use crate::journal::Record;
 use crate::run::effect::Effect;
 use crate::run::journaling::history::{Choice, History};
-use crate::run::journaling::step_history::{Past, PastDecision};
-use crate::run::outcome::{Because, Outcome, SkipReason};
+use crate::run::journaling::step_history::{PastDecision, StepHistory};
+use crate::run::outcome::{Outcome, SkipKind, SkipReason};
 use crate::run::state::Run;
 use crate::run::tasks::task_data::CallRecord;
 use crate::schedule::TaskId;
@@ -89,7 +89,7 @@ impl Run {
         if let Some(mut record) = record() {
             // No record may leave the run with a secret.
             self.redactor.record(&mut record);
-            effects.push(Effect::Remember {
+            effects.push(Effect::AppendRecord {
                 at: self.now,
                 record: Box::new(record),
             });
@@ -97,7 +97,7 @@ impl Run {
     }
 
     /// The history of a step, item or round.
-    pub(in crate::run) fn past(&self, at: &Address) -> Option<&Past> {
+    pub(in crate::run) fn past(&self, at: &Address) -> Option<&StepHistory> {
         self.journal.history()?.past(at)
     }
 
@@ -122,7 +122,7 @@ impl Run {
         match now.or(earlier)? {
             Choice::Retry => None,
             Choice::Skip => Some(Outcome::skipped(SkipReason::new(
-                Because::Person,
+                SkipKind::Person,
                 Arc::clone(at.step.text()),
             ))),
             Choice::Set(value) => Some(Outcome::succeeded(Arc::new(ToolOutput::value(
@@ -207,7 +207,7 @@ impl Run {
         Some(outcome)
     }
 
-    fn answered_outcome(&mut self, task: TaskId, past: &Past) -> Option<Outcome> {
+    fn answered_outcome(&mut self, task: TaskId, past: &StepHistory) -> Option<Outcome> {
         let (call, output) = past.successful_call()?;
         self.budgets.written.restore(written_bytes(&call.args));
         if let Some(data) = self.task_data_mut(task) {
@@ -222,7 +222,7 @@ impl Run {
     }
 
     /// Restores the earlier calls, for reports and for the numbers of attempts.
-    fn restore_calls(&mut self, task: TaskId, past: &Past) {
+    fn restore_calls(&mut self, task: TaskId, past: &StepHistory) {
         for call in &past.calls {
             self.budgets.written.restore(written_bytes(&call.args));
             self.calls.push(CallRecord {

@@ -21,7 +21,7 @@ use crate::schedule::{TaskId, Timer};
 
 /// The settings that one process of a run began with.
 #[derive(Clone, Debug)]
-pub struct Opening {
+pub struct ReplayHeader {
     /// The plan.
     pub plan: CheckedPlan,
     /// The options, with the durations known at that time.
@@ -40,7 +40,7 @@ pub struct Opening {
 
 /// The result of a replay.
 #[derive(Clone, Debug)]
-pub struct Replayed {
+pub struct ReplayReport {
     /// The summary of the run. Secrets are not in a journal, so they are not in here.
     pub summary: RunSummary,
     /// The number of compared decisions.
@@ -55,7 +55,7 @@ pub struct Replayed {
 pub enum ReplayError<E> {
     /// The settings of a process cannot be loaded.
     #[error("{0}")]
-    Opening(E),
+    ReplayHeader(E),
     /// The journal does not begin with an opening record.
     #[error("the journal does not begin with the opening of a run")]
     NoOpening,
@@ -93,8 +93,8 @@ pub enum ReplayError<E> {
 pub fn replay<E>(
     run: &Arc<str>,
     entries: &[Entry],
-    mut open: impl FnMut(&str, &Value) -> Result<Opening, E>,
-) -> Result<Replayed, ReplayError<E>> {
+    mut open: impl FnMut(&str, &Value) -> Result<ReplayHeader, E>,
+) -> Result<ReplayReport, ReplayError<E>> {
     let mut history = History::default();
     let mut decisions = 0;
     let mut processes = 0;
@@ -110,7 +110,7 @@ pub fn replay<E>(
             .position(|entry| matches!(entry.record, Record::Opened { .. }))
             .unwrap_or(others.len());
         let (process, next) = others.split_at(length);
-        let opening = open(digest, header).map_err(ReplayError::Opening)?;
+        let opening = open(digest, header).map_err(ReplayError::ReplayHeader)?;
         // A pause precedes every process except the first.
         if processes > 0 {
             history.add_pause(opening.idle);
@@ -143,7 +143,7 @@ pub fn replay<E>(
         rest = next;
     }
     summary
-        .map(|summary| Replayed {
+        .map(|summary| ReplayReport {
             summary,
             decisions,
             processes,
@@ -189,12 +189,12 @@ impl Replayer {
             }
             if matches!(entry.record, Record::Chosen { .. }) {
                 // Choices were set when the process began.
-            } else if entry.record.is_told() {
+            } else if entry.record.is_input() {
                 self.run
                     .set_time_slice(time_slice(entries.get(index + 1..).unwrap_or_default()));
                 match entry.record {
                     Record::Paused { .. } => self.run.pause(&mut self.effects),
-                    Record::WentOn => self.run.resume_work(&mut self.effects),
+                    Record::Resumed => self.run.resume_work(&mut self.effects),
                     _ => {
                         let input = self.input(entry)?;
                         self.run.handle(input, entry.at, &mut self.effects);
@@ -217,8 +217,8 @@ impl Replayer {
 
     fn collect(&mut self) {
         for effect in self.effects.drain(..) {
-            if let Effect::Remember { at, record } = effect
-                && !record.is_told()
+            if let Effect::AppendRecord { at, record } = effect
+                && !record.is_input()
             {
                 self.decided.push_back((at, record));
             }
@@ -363,7 +363,7 @@ fn unbound(record: &Record) -> Record {
 /// The amount of work before the next input of `entries`: all of it, unless that arrived while the run was computing.
 fn time_slice(entries: &[Entry]) -> TimeSlice {
     let is_input =
-        |entry: &&Entry| entry.record.is_told() && !matches!(entry.record, Record::Chosen { .. });
+        |entry: &&Entry| entry.record.is_input() && !matches!(entry.record, Record::Chosen { .. });
     match entries.iter().find(is_input).map(|entry| &entry.record) {
         Some(Record::Paused { after }) => TimeSlice::Until(*after),
         _ => TimeSlice::All,

@@ -13,7 +13,7 @@ use crate::run::outcome::StepStatus;
 
 /// The history of one step, item or round.
 #[derive(Clone, Debug, Default)]
-pub struct Past {
+pub struct StepHistory {
     /// The calls, in the order in which they were sent.
     pub calls: Vec<PastCall>,
     /// The answer to the latest question about its call, if any.
@@ -99,7 +99,7 @@ impl PastCall {
     }
 }
 
-impl Past {
+impl StepHistory {
     pub(super) fn add(&mut self, entry: &Entry, pauses: usize) {
         match &entry.record {
             Record::Sent {
@@ -138,7 +138,7 @@ impl Past {
                     call.ended = Some(entry.at);
                 }
             }
-            Record::GivenUp { attempt, .. } => {
+            Record::Aborted { attempt, .. } => {
                 if let Some(call) = self.call_mut(*attempt) {
                     call.ended = Some(entry.at);
                 }

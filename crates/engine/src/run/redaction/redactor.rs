@@ -21,7 +21,7 @@ pub const MASK: &str = "[redacted]";
 type MaskCache = HashMap<SharedPart, Option<Value>, Hashing>;
 
 /// The minimum size of a secret, in bytes. Shorter texts would blank out half of every message.
-pub const SHORTEST: usize = 4;
+pub const MIN_SECRET_BYTES: usize = 4;
 
 /// Redacts secrets in everything that is shown or stored. Values that steps pass to each other are not changed.
 #[derive(Clone, Default)]
@@ -37,11 +37,11 @@ impl fmt::Debug for Redactor {
 }
 
 impl Redactor {
-    /// Creates a redactor for `secrets`; those shorter than [`SHORTEST`] bytes are shown.
+    /// Creates a redactor for `secrets`; those shorter than [`MIN_SECRET_BYTES`] bytes are shown.
     pub fn new(secrets: impl IntoIterator<Item = Arc<str>>) -> Self {
         let mut secrets: Vec<Arc<str>> = secrets
             .into_iter()
-            .filter(|secret| secret.len() >= SHORTEST)
+            .filter(|secret| secret.len() >= MIN_SECRET_BYTES)
             .collect();
         secrets.sort();
         secrets.dedup();
@@ -255,7 +255,7 @@ pub fn holds_mask(value: &Value) -> bool {
 }
 
 /// The inputs of a plan in a form that may be stored: its own secret inputs and `others` are redacted.
-pub fn shown_inputs(plan: &CheckedPlan, others: &[Arc<str>]) -> Object {
+pub fn redacted_inputs(plan: &CheckedPlan, others: &[Arc<str>]) -> Object {
     let secrets = secret_inputs(plan)
         .into_iter()
         .chain(others.iter().cloned());

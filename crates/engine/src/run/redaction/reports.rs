@@ -95,7 +95,7 @@ impl Redactor {
                 ..
             } => self.value(value),
             Record::Opened { header, .. } => self.value(header),
-            Record::GivenUp { .. }
+            Record::Aborted { .. }
             | Record::Chosen { .. }
             | Record::TimerFired { .. }
             | Record::Extended { .. }
@@ -103,7 +103,7 @@ impl Redactor {
             | Record::Cancelled
             | Record::OutOfTime
             | Record::Paused { .. }
-            | Record::WentOn
+            | Record::Resumed
             | Record::Ended { .. } => {}
         }
     }

@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 
 use planwright_core::check::{CheckedPlan, CheckedStep};
-use planwright_core::plan::{Action, Company, Step};
+use planwright_core::plan::{Action, Concurrency, Step};
 use planwright_core::{Tool, Value};
 
 use crate::durations::Durations;
-use crate::forecast::{Job, Jobs, MAX_OPTIMIZED_JOBS, foresee, is_worth_optimizing};
+use crate::forecast::{Job, Jobs, MAX_OPTIMIZED_JOBS, is_worth_optimizing, optimize_order};
 use crate::schedule::{Limits, UNIT, ranks};
 
 /// A cost model of plans, from durations and limits. Times are in microseconds.
@@ -121,14 +121,14 @@ impl<'a> CostModel<'a> {
             let job = Job {
                 takes: *takes,
                 lane,
-                alone: step.company == Company::Alone,
+                alone: step.company == Concurrency::Alone,
             };
             jobs.add(job, waits);
         }
         if !is_worth_optimizing(&jobs) {
             return self.paths(plan, 0);
         }
-        PlanPaths::new(foresee(&jobs, self.limits).ranks, &times)
+        PlanPaths::new(optimize_order(&jobs, self.limits).ranks, &times)
     }
 
     fn times(&mut self, plan: &CheckedPlan, first: usize) -> Vec<u64> {
@@ -180,10 +180,13 @@ fn micros(duration: std::time::Duration) -> u64 {
 
 /// The steps in topological order; in plan order on a tie.
 pub(super) fn in_order(steps: &[CheckedStep]) -> Vec<usize> {
-    let mut open: Vec<usize> = steps.iter().map(|step| step.first_waits.len()).collect();
+    let mut open: Vec<usize> = steps
+        .iter()
+        .map(|step| step.initial_dependencies.len())
+        .collect();
     let mut dependents = vec![Vec::new(); steps.len()];
     for (index, step) in steps.iter().enumerate() {
-        for on in &step.first_waits {
+        for on in &step.initial_dependencies {
             if let Some(list) = dependents.get_mut(*on as usize) {
                 list.push(index);
             }

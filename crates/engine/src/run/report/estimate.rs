@@ -9,20 +9,20 @@ use std::time::Duration;
 use planwright_core::check::{CheckedPlan, CheckedStep};
 use planwright_core::expression::EvaluationLimits;
 use planwright_core::plan::{
-    Action, Alternative, Approval, Company, Form, Node, NodeKind, Read, Source, Step,
+    Action, Alternative, Approval, Concurrency, Form, Node, NodeKind, Read, Source, Step,
 };
 use planwright_core::{Object, StepId, Tool, Value};
 
 use crate::durations::Durations;
 use crate::event::Address;
-use crate::forecast::{Job, JobId, Jobs, longest_paths, order_of_run};
+use crate::forecast::{Job, JobId, Jobs, longest_paths, run_order};
 use crate::options::DEFAULT_COMPUTED_BYTES;
 use crate::run::report::cost_model::{CostModel, in_order};
 use crate::run::values::frame::{Frame, shared_slots};
 use crate::run::values::memory_budget::MemoryBudget;
 use crate::run::values::resolve::Scope;
 use crate::schedule::Limits;
-use crate::secret_values::Confidential;
+use crate::secret_values::SecretValues;
 
 /// The maximum number of jobs in an estimate: calls, values, and the ends of plans and loops.
 const MAX_JOBS: usize = 100_000;
@@ -141,7 +141,7 @@ impl JobBuilder<'_> {
                 continue;
             }
             let mut waits: Vec<JobId> = checked
-                .first_waits
+                .initial_dependencies
                 .iter()
                 .filter_map(|on| *ends.get(*on as usize)?)
                 .collect();
@@ -261,7 +261,7 @@ impl JobBuilder<'_> {
         let job = Job {
             takes: micros,
             lane: Some(self.jobs.lane(&tool.server, &tool.name)),
-            alone: step.company == Company::Alone,
+            alone: step.company == Concurrency::Alone,
         };
         let id = self.jobs.add(job, waits);
         let (at, tool) = (Arc::new(at), Arc::clone(tool));
@@ -312,7 +312,7 @@ impl JobBuilder<'_> {
             index: None,
             last: None,
             own_outcome: None,
-            secret_values: &Confidential::new(),
+            secret_values: &SecretValues::new(),
             limits: self.evaluation,
             warnings: &warnings,
             memory: &self.memory,
@@ -320,7 +320,7 @@ impl JobBuilder<'_> {
     }
 
     fn estimate(mut self, limits: &Limits) -> Estimate {
-        let order = order_of_run(&self.jobs, limits);
+        let order = run_order(&self.jobs, limits);
         let work = self.calls.values().map(|call| call.takes).sum();
         let calls = self.calls.len();
         Estimate {

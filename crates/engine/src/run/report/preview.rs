@@ -14,7 +14,7 @@ use crate::run::redaction::redactor::secret_inputs;
 use crate::run::values::frame::{Frame, shared_slots};
 use crate::run::values::memory_budget::MemoryBudget;
 use crate::run::values::resolve::Scope;
-use crate::secret_values::Confidential;
+use crate::secret_values::SecretValues;
 
 /// The preview of one step.
 #[derive(Clone, Debug)]
@@ -80,7 +80,7 @@ fn whole(plan: &CheckedPlan, limits: &EvaluationLimits, memory: &MemoryBudget) -
 fn steps(frame: &Frame, limits: &EvaluationLimits, memory: &MemoryBudget) -> Vec<StepPreview> {
     let plan = &frame.plan;
     let warnings = RefCell::new(Vec::new());
-    let nothing = Confidential::new();
+    let nothing = SecretValues::new();
     let scope = Scope {
         frame,
         item: None,

@@ -15,7 +15,7 @@ use crate::event::Address;
 use crate::journal::JournalError;
 use crate::run::calls::admission::select;
 use crate::run::journaling::step_history::PastCall;
-use crate::run::outcome::{Because, Outcome, SkipReason, StepStatus};
+use crate::run::outcome::{Outcome, SkipKind, SkipReason, StepStatus};
 use crate::run::state::Run;
 use crate::run::tasks::task_data::TaskData;
 use crate::run::values::frame::Frame;
@@ -93,7 +93,7 @@ pub struct RunSummary {
     /// [`written_bytes`](crate::Guards::written_bytes) counts it.
     pub written_bytes: u64,
     /// The error of the journal that ended the run.
-    pub unkept: Option<JournalError>,
+    pub journal_error: Option<JournalError>,
 }
 
 /// The summary of a step, item or round.
@@ -210,7 +210,7 @@ impl Run {
             durations: self.options.durations.clone(),
             warnings,
             written_bytes: self.budgets.written.written(),
-            unkept: None,
+            journal_error: None,
         };
         self.redactor.summary(&mut summary);
         summary
@@ -318,7 +318,7 @@ impl Run {
                 frame.task(dependency.on).is_some() && frame.outcome(dependency.on).is_none()
             })
             .and_then(|dependency| frame.plan.plan().steps.get(dependency.on as usize))
-            .map(|step| SkipReason::new(Because::Step, Arc::clone(step.id.text())));
+            .map(|step| SkipReason::new(SkipKind::Step, Arc::clone(step.id.text())));
         Outcome::without_output(StepStatus::NotRun, awaited)
     }
 

@@ -10,7 +10,7 @@ use crate::event::RunEvent;
 use crate::journal::Record;
 use crate::options::FailurePolicy;
 use crate::run::effect::Effect;
-use crate::run::outcome::{Because, Outcome, SkipReason, StepStatus};
+use crate::run::outcome::{Outcome, SkipKind, SkipReason, StepStatus};
 use crate::run::state::Run;
 use crate::run::tasks::task_data::TaskKind;
 use crate::schedule::{Event, SettledBy, TaskId};
@@ -156,7 +156,7 @@ impl Run {
     /// The outcome of a task that did not begin because the run stopped.
     pub(in crate::run) fn not_run_outcome(&self) -> Outcome {
         let step = self.lifecycle.stopped_by();
-        let reason = step.map(|step| SkipReason::new(Because::Stopped, Arc::clone(step.text())));
+        let reason = step.map(|step| SkipReason::new(SkipKind::Stopped, Arc::clone(step.text())));
         Outcome::without_output(StepStatus::NotRun, reason)
     }
 
@@ -186,7 +186,7 @@ impl Run {
         outcome
             .reason
             .as_ref()
-            .filter(|reason| reason.because == Because::Step)
+            .filter(|reason| reason.because == SkipKind::Step)
             .and_then(|reason| frame.outcome(frame.plan.step_index(&reason.of)?))
             .is_some_and(|needed| needed.by_failure && !needed.handled)
     }

@@ -7,7 +7,7 @@ use planwright_core::{Object, Value};
 
 use super::task_data::{Group, TaskData};
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
-use crate::run::outcome::{Because, Outcome, StepStatus};
+use crate::run::outcome::{Outcome, SkipKind, StepStatus};
 use crate::run::state::Run;
 use crate::run::values::frame::Frame;
 use crate::run::values::memory_budget::MemoryBudget;
@@ -55,7 +55,7 @@ impl Run {
                 }
                 Some((StepStatus::Skipped, _)) => {
                     let reason = outcome.and_then(|outcome| outcome.reason.as_ref());
-                    skipped = skipped.or(reason.filter(|reason| reason.because == Because::Step));
+                    skipped = skipped.or(reason.filter(|reason| reason.because == SkipKind::Step));
                 }
                 _ => {}
             }
@@ -157,7 +157,7 @@ impl Run {
                     index: None,
                     last: None,
                     own_outcome: None,
-                    secret_values: &self.options.confidential,
+                    secret_values: &self.options.secret_values,
                     limits: &self.options.evaluation,
                     warnings,
                     memory: if is_stored {

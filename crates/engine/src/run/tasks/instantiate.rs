@@ -122,7 +122,9 @@ impl Run {
         let steps = frame.deferred.iter().copied().chain(first..tasks.len());
         // The steps of an inner plan may start because its step was allowed to.
         let is_open = |step: &usize| {
-            !self.lifecycle.is_provisional() || frame.owner.is_some() || plan.may_start_early(*step)
+            !self.lifecycle.is_provisional()
+                || frame.owner.is_some()
+                || plan.can_start_speculatively(*step)
         };
         let (open, held): (Vec<usize>, Vec<usize>) = steps.partition(is_open);
         if let Some(frame) = self.frames.get_mut(frame_index) {
@@ -134,7 +136,7 @@ impl Run {
                 continue;
             };
             let waits: Vec<TaskId> = checked
-                .first_waits
+                .initial_dependencies
                 .iter()
                 .filter_map(|on| *tasks.get(*on as usize)?)
                 .collect();

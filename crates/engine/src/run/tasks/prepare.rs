@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use planwright_core::check::CheckedPlan;
-use planwright_core::plan::{Action, Company};
+use planwright_core::plan::{Action, Concurrency};
 use planwright_core::{Object, Tool, Value};
 
 use super::task_action::TaskAction;
@@ -214,7 +214,7 @@ impl Run {
         let retry = step.retry;
         let terms = CallTerms {
             lane,
-            alone: step.company == Company::Alone,
+            alone: step.company == Concurrency::Alone,
             approval: outcome_unknown || (approval && !agreed),
             attempts: retry
                 .map_or(self.options.attempts, |retry| retry.attempts)

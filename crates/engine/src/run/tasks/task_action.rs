@@ -8,7 +8,7 @@ use planwright_core::schema::Type;
 
 use super::task_data::{TaskData, TaskKind};
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
-use crate::run::outcome::{Because, Outcome, SkipReason, StepStatus};
+use crate::run::outcome::{Outcome, SkipKind, SkipReason, StepStatus};
 use crate::run::state::Run;
 use crate::run::values::frame::Frame;
 use crate::run::values::resolve::{ResolveError, Scope};
@@ -71,7 +71,7 @@ impl Run {
             .iter()
             .find(|name| Self::blocks_after(frame, name))
         {
-            let reason = SkipReason::new(Because::Step, Arc::clone(&blocking.text));
+            let reason = SkipReason::new(SkipKind::Step, Arc::clone(&blocking.text));
             return Ok(TaskAction::Done(Outcome::skipped(reason)));
         }
         // Such a step waits for all its references before it starts.
@@ -222,7 +222,7 @@ fn holds(condition: &Node, scope: &Scope<'_>) -> Result<bool, ResolveError> {
 
 fn condition_failed(step: &Step) -> Outcome {
     Outcome::skipped(SkipReason::new(
-        Because::Condition,
+        SkipKind::Condition,
         Arc::clone(step.id.text()),
     ))
 }

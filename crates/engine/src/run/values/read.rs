@@ -8,7 +8,7 @@ use planwright_core::{Code, Diagnostic, StepId, Value};
 
 use super::resolve::{ReadValue, Resolution, ResolveError, Scope, fail, missing, require_settled};
 use crate::backend::ErrorKind;
-use crate::run::outcome::{Because, Outcome, SkipReason, StepStatus};
+use crate::run::outcome::{Outcome, SkipKind, SkipReason, StepStatus};
 
 impl Scope<'_> {
     pub(super) fn read(&self, read: &Read, reference: &Reference) -> Resolution<ReadValue> {
@@ -43,7 +43,7 @@ impl Scope<'_> {
             Source::Slot(kind) => self.slot(*kind, read, reference),
             Source::Item => self.local(self.item.cloned(), "item", read, reference),
             Source::Index => self.local(self.index.map(Value::from), "index", read, reference),
-            Source::Outside(what, name) => match self.secret_values.get(*what, name) {
+            Source::ExternalValue(what, name) => match self.secret_values.get(*what, name) {
                 Some(text) => Ok(ReadValue::plain(Value::Text(text))),
                 None => Err(fail(
                     ErrorKind::Reference,
@@ -104,7 +104,7 @@ impl Scope<'_> {
                 self.walk(&output.value, &read.path, read, reference)
             }
             _ => Err(ResolveError::Skip(SkipReason::new(
-                Because::Step,
+                SkipKind::Step,
                 Arc::clone(self.id_of(step)),
             ))),
         }
@@ -141,7 +141,7 @@ impl Scope<'_> {
             .map(|(step, _)| step);
         if let (false, Some(step)) = (filled, broken) {
             let of = Arc::clone(self.id_of(step));
-            return Err(ResolveError::Skip(SkipReason::new(Because::Step, of)));
+            return Err(ResolveError::Skip(SkipReason::new(SkipKind::Step, of)));
         }
         let Some((Segment::Key(name), rest)) = read.path.split_first() else {
             return self.walk(&self.frame.slots.all(kind), &read.path, read, reference);
@@ -155,7 +155,7 @@ impl Scope<'_> {
                 path.push('.');
                 path.push_str(key);
             }
-            ResolveError::Skip(SkipReason::new(Because::Branch, path))
+            ResolveError::Skip(SkipReason::new(SkipKind::Branch, path))
         };
         let Some(value) = self.frame.slots.get(kind, name) else {
             return match read.missing {

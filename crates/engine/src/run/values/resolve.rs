@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use planwright_core::expression::{EvaluationError, EvaluationLimits};
 use planwright_core::plan::{Alternative, Form, Node, NodeKind, Reference, Segment, TextPart};
-use planwright_core::schema::{Reach, Type};
+use planwright_core::schema::{PathLookup, Type};
 use planwright_core::{Diagnostic, Hashing, Object, Value};
 
 use crate::backend::{ErrorKind, ToolError};
 use crate::run::outcome::{Outcome, SkipReason};
 use crate::run::values::frame::Frame;
 use crate::run::values::memory_budget::MemoryBudget;
-use crate::secret_values::Confidential;
+use crate::secret_values::SecretValues;
 
 /// The reason why a reference has no value.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ pub(crate) struct Scope<'a> {
     pub(crate) last: Option<&'a Value>,
     /// The reader's own outcome so far: the round that has just ended, or the failure to be replaced.
     pub(crate) own_outcome: Option<(u32, &'a Outcome)>,
-    pub(crate) secret_values: &'a Confidential,
+    pub(crate) secret_values: &'a SecretValues,
     pub(crate) limits: &'a EvaluationLimits,
     /// Warnings for the reader, beside the value.
     pub(crate) warnings: &'a RefCell<Vec<Diagnostic>>,
@@ -303,7 +303,7 @@ fn wants_text(expected: &Type, value: &Value) -> bool {
 
 fn element_type(whole: &Type, segment: Segment) -> Option<Type> {
     match whole.at(&[segment]) {
-        Reach::Found(element_type) => Some(element_type),
+        PathLookup::Found(element_type) => Some(element_type),
         _ => None,
     }
 }

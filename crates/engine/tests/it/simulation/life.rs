@@ -9,8 +9,10 @@ use planwright_core::check::CheckedPlan;
 use planwright_core::{Object, Value};
 use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::journal::Record;
-use planwright_engine::run::{Choice, History, Opening, StepSummary, replay};
-use planwright_engine::{Decision, Engine, RunOptions, RunStatus, RunSummary, Start, StepStatus};
+use planwright_engine::run::{Choice, History, ReplayHeader, StepSummary, replay};
+use planwright_engine::{
+    Decision, Engine, RunOptions, RunStatus, RunSummary, SpawnRequest, StepStatus,
+};
 use tokio::sync::Notify;
 
 use super::chance::Chance;
@@ -166,7 +168,7 @@ impl Life {
             |history, (step, choice)| history.with_choice(step, choice),
         );
         let header = Value::from(number as u64);
-        let start = Start::new(RUN, self.plan.clone())
+        let start = SpawnRequest::new(RUN, self.plan.clone())
             .with_journal(Arc::new(journal), header)
             .after(history);
         self.choices.push(choices);
@@ -176,7 +178,7 @@ impl Life {
             .build()
             .unwrap();
         let summary = runtime.block_on(async {
-            let (handle, _events) = engine.launch(start);
+            let (handle, _events) = engine.spawn(start);
             tokio::select! {
                 summary = handle => Some(summary),
                 () = death.notified() => None,
@@ -184,7 +186,7 @@ impl Life {
         });
         match &summary {
             None => self.seen.died += 1,
-            Some(summary) if summary.unkept.is_some() => self.seen.failed_commits += 1,
+            Some(summary) if summary.journal_error.is_some() => self.seen.failed_commits += 1,
             Some(_) => {}
         }
         summary
@@ -192,7 +194,7 @@ impl Life {
 
     /// The next action after a process has ended by itself; `None` if the run is done.
     fn follow(&mut self, summary: &RunSummary) -> Option<Vec<(Arc<str>, Choice)>> {
-        if summary.unkept.is_some() {
+        if summary.journal_error.is_some() {
             return Some(Vec::new());
         }
         match summary.status {
@@ -249,7 +251,7 @@ impl Life {
         }
         let replayed = replay(&Arc::from(RUN), &entries, |_, header| {
             let number = usize::try_from(header.as_u64().unwrap()).unwrap();
-            Ok::<_, Infallible>(Opening {
+            Ok::<_, Infallible>(ReplayHeader {
                 plan: self.plan.clone(),
                 options: self.options.clone(),
                 choices: self.choices[number].clone(),
@@ -262,7 +264,7 @@ impl Life {
         let replayed = replayed.unwrap_or_else(|error| panic!("{error:#?}"));
         let decided = entries
             .iter()
-            .filter(|entry| !entry.record.is_told())
+            .filter(|entry| !entry.record.is_input())
             .count();
         assert_eq!(replayed.decisions, decided);
         let openings = entries

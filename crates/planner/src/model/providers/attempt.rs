@@ -9,7 +9,7 @@ use genai::chat::{ChatOptions, ChatRequest, ChatStreamEvent};
 use genai::{Client, Error, ModelIden};
 use serde_json::Value;
 
-use super::super::{Delivery, ModelError, Piece};
+use super::super::{Delivery, ModelError, ReplyChunk};
 use super::attempt_error::{AttemptError, ErrorContext};
 use super::dropped_parts::{DroppedParts, FrameReader, parse_with_malformed_arguments};
 use super::provider_reply::ProviderReply;
@@ -20,7 +20,7 @@ const MAX_FRAME_OVERHEAD: usize = 128;
 /// Receiver of the chunks of a reply.
 #[derive(Debug)]
 pub(super) struct ChunkSink {
-    chunks: UnboundedSender<Result<Piece, ModelError>>,
+    chunks: UnboundedSender<Result<ReplyChunk, ModelError>>,
     /// True if a chunk was passed on. It cannot be taken back, so no further attempt follows.
     pub(super) has_sent: bool,
 }
@@ -38,7 +38,7 @@ pub(super) struct ChatAttempt<'a> {
 }
 
 impl ChunkSink {
-    pub(super) fn new(chunks: UnboundedSender<Result<Piece, ModelError>>) -> Self {
+    pub(super) fn new(chunks: UnboundedSender<Result<ReplyChunk, ModelError>>) -> Self {
         Self {
             chunks,
             has_sent: false,
@@ -46,7 +46,7 @@ impl ChunkSink {
     }
 
     /// Passes a chunk on. The send fails only if the caller dropped the stream, which drops this attempt too.
-    pub(super) fn send(&mut self, chunk: Result<Piece, ModelError>) {
+    pub(super) fn send(&mut self, chunk: Result<ReplyChunk, ModelError>) {
         self.has_sent = true;
         let _ = self.chunks.unbounded_send(chunk);
     }
@@ -137,7 +137,7 @@ impl ChatAttempt<'_> {
             match event {
                 ChatStreamEvent::Chunk(chunk) if !chunk.content.is_empty() => {
                     text += &chunk.content;
-                    sink.send(Ok(Piece::Text(chunk.content)));
+                    sink.send(Ok(ReplyChunk::Text(chunk.content)));
                 }
                 ChatStreamEvent::End(end) => {
                     let reply = ProviderReply::from_stream(end, frames.take());

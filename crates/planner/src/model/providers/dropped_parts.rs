@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use genai::chat::{ChatFrameSink, FrameCtx, RawFrameRef};
 use serde_json::Value;
 
-use super::super::{Finish, ModelCall, Reply, Usage};
+use super::super::{FinishReason, ModelCall, Reply, Usage};
 
 /// Fields that [`DroppedParts`] reads. Frames without any of them are not parsed.
 const FIELDS: [&str; 3] = ["refusal", "blockReason", "incomplete_details"];
@@ -68,13 +68,13 @@ impl DroppedParts {
     /// Fills the dropped parts into the reply.
     pub(super) fn fill_in(self, reply: &mut Reply) {
         if !self.refusal.is_empty() {
-            reply.finish = Finish::Refusal;
+            reply.finish = FinishReason::Refusal;
             if reply.text.trim().is_empty() {
                 reply.text = self.refusal;
             }
         }
         if let Some(reason) = self.blocked {
-            reply.finish = Finish::Filter(reason);
+            reply.finish = FinishReason::Filter(reason);
         }
     }
 
@@ -82,7 +82,7 @@ impl DroppedParts {
     pub(super) fn blocked_reply(self) -> Option<Reply> {
         let mut reply = Reply::default();
         reply.usage.input_tokens = self.input_tokens;
-        reply.finish = Finish::Filter(self.blocked?);
+        reply.finish = FinishReason::Filter(self.blocked?);
         Some(reply)
     }
 }
@@ -128,7 +128,7 @@ pub(super) fn parse_with_malformed_arguments(body: &Value) -> Option<Reply> {
         .or_else(|| body.get("status"))
         .is_some_and(is_cut_off)
     {
-        reply.finish = Finish::Length;
+        reply.finish = FinishReason::Length;
     }
     let count = |names: [&str; 2]| {
         let found = names.into_iter().find_map(|name| body.pointer(name));

@@ -13,7 +13,7 @@ use reqwest::Url;
 use reqwest::redirect::Policy;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::super::{Model, ModelError, ModelRequest, Piece, Reply, Usage};
+use super::super::{Model, ModelError, ModelRequest, Reply, ReplyChunk, Usage};
 use super::attempt::{ChatAttempt, ChunkSink};
 use super::attempt_error::{AttemptError, ErrorContext};
 use super::chat::{ReasoningCache, chat_options, chat_request};
@@ -68,14 +68,14 @@ impl Model for Provider {
         &self.state.full_name
     }
 
-    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>> {
+    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<ReplyChunk, ModelError>> {
         let (sender, chunks) = mpsc::unbounded();
         let state = Arc::clone(&self.state);
         // The stream drives the request: it proceeds while the caller polls, and is dropped with the stream.
         let work = async move {
             let mut sink = ChunkSink::new(sender);
             let outcome = state.send(&request, &mut sink).await;
-            sink.send(outcome.map(Piece::Done));
+            sink.send(outcome.map(ReplyChunk::Done));
         };
         let work = stream::once(work).filter_map(|()| ready(None));
         stream::select(chunks, work).boxed()

@@ -3,7 +3,7 @@
 use genai::chat::{ChatMessage, ChatResponse, ContentPart, MessageContent, StopReason, StreamEnd};
 use planwright_core::Value;
 
-use super::super::{Finish, ModelCall, Reply, Usage};
+use super::super::{FinishReason, ModelCall, Reply, Usage};
 use super::dropped_parts::DroppedParts;
 
 /// A reply, and the message to send back with the results of its calls.
@@ -74,7 +74,7 @@ impl ProviderReply {
                 arguments: arguments(&call.fn_arguments),
             })
             .collect();
-        reply.finish = stop.map_or(Finish::Complete, finish);
+        reply.finish = stop.map_or(FinishReason::Complete, finish);
         dropped.fill_in(&mut reply);
         reply.usage = usage.map(convert_usage).unwrap_or_default();
         for part in &mut content {
@@ -109,13 +109,13 @@ impl ProviderReply {
     }
 }
 
-fn finish(stop: &StopReason) -> Finish {
+fn finish(stop: &StopReason) -> FinishReason {
     match stop {
-        StopReason::MaxTokens(_) => Finish::Length,
-        StopReason::ContentFilter(word) if word == "refusal" => Finish::Refusal,
-        StopReason::ContentFilter(word) => Finish::Filter(word.clone()),
-        StopReason::Other(word) if word == "sensitive" => Finish::Filter(word.clone()),
-        _ => Finish::Complete,
+        StopReason::MaxTokens(_) => FinishReason::Length,
+        StopReason::ContentFilter(word) if word == "refusal" => FinishReason::Refusal,
+        StopReason::ContentFilter(word) => FinishReason::Filter(word.clone()),
+        StopReason::Other(word) if word == "sensitive" => FinishReason::Filter(word.clone()),
+        _ => FinishReason::Complete,
     }
 }
 

@@ -84,11 +84,16 @@ impl SearchIndex {
     /// Finds the best `limit` tools for `query`. A tool of that name comes first; an empty query returns all tools, in catalog
     /// order.
     pub fn search(&self, query: &str, limit: usize) -> Vec<ToolHit> {
-        self.search_of(None, query, limit)
+        self.search_in_server(None, query, limit)
     }
 
     /// Searches like [`search`](Self::search), restricted to the tools of `server` if given.
-    pub fn search_of(&self, server: Option<&str>, query: &str, limit: usize) -> Vec<ToolHit> {
+    pub fn search_in_server(
+        &self,
+        server: Option<&str>,
+        query: &str,
+        limit: usize,
+    ) -> Vec<ToolHit> {
         let query = query.trim();
         let query_words = tokenize(query);
         let mut scores: Vec<Option<f32>> = vec![None; self.entries.len()];

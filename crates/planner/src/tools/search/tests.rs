@@ -56,7 +56,7 @@ fn catalog() -> Catalog {
 
 fn names(server: Option<&str>, query: &str, limit: usize) -> Vec<String> {
     let index = SearchIndex::new(catalog().tools());
-    let hits = index.search_of(server, query, limit);
+    let hits = index.search_in_server(server, query, limit);
     hits.iter().map(|hit| hit.tool.qualified_name()).collect()
 }
 

@@ -30,7 +30,7 @@ pub enum LookupResult {
 }
 
 /// Looks up each name in order; a duplicate name has one result.
-pub fn look_up<'n>(
+pub fn look_up_tools<'n>(
     catalog: &Catalog,
     names: impl IntoIterator<Item = &'n str>,
 ) -> Vec<LookupResult> {
@@ -86,7 +86,7 @@ fn find(catalog: &Catalog, name: &str) -> LookupResult {
             reason: catalog.ambiguity(name, &tools),
             names: tools
                 .iter()
-                .map(|tool| catalog.certain_name(tool))
+                .map(|tool| catalog.unambiguous_name(tool))
                 .collect(),
         },
         Lookup::Unknown => LookupResult::Unknown {
@@ -105,19 +105,19 @@ fn nearest_name(catalog: &Catalog, name: &str) -> Option<String> {
     }
     let known = || {
         let tools = catalog.tools();
-        tools.filter(|tool| catalog.servers().leave_free(&tool.name, &tool.server))
+        tools.filter(|tool| catalog.servers().allows_bare_name(&tool.name, &tool.server))
     };
     let after = |sign: &str| name.split_once(sign).map(|(_, bare)| bare);
     for bare in [after("."), after("__")].into_iter().flatten() {
         if let Some(tool) = known().find(|tool| *tool.name == *bare) {
-            return Some(catalog.certain_name(tool));
+            return Some(catalog.unambiguous_name(tool));
         }
     }
-    let whole: Vec<String> = known().map(|tool| catalog.certain_name(tool)).collect();
+    let whole: Vec<String> = known().map(|tool| catalog.unambiguous_name(tool)).collect();
     if let Some(near) = nearest(name, whole.iter().map(String::as_str)) {
         return Some(near.to_owned());
     }
     let near = nearest(name, known().map(|tool| &*tool.name))?;
     let tool = known().find(|tool| *tool.name == *near)?;
-    Some(catalog.certain_name(tool))
+    Some(catalog.unambiguous_name(tool))
 }

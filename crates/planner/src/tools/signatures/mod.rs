@@ -7,8 +7,8 @@ mod shape;
 mod signature;
 
 pub use details::details;
-pub use lookup::{LookupResult, look_up};
-pub use signature::{ToolListing, estimated_tokens, listing, signature};
+pub use lookup::{LookupResult, look_up_tools};
+pub use signature::{ToolListing, estimate_tokens, listing, signature};
 
 #[cfg(test)]
 mod tests;

@@ -131,7 +131,7 @@ pub struct ToolListing {
 }
 
 /// Estimates the number of tokens in `text`; close enough for English, JSON, and code.
-pub fn estimated_tokens(text: &str) -> usize {
+pub fn estimate_tokens(text: &str) -> usize {
     text.len().div_ceil(4)
 }
 
@@ -154,7 +154,7 @@ pub fn listing<'a>(tools: impl IntoIterator<Item = &'a Arc<Tool>>, budget: usize
     let (mut fits, mut too_many) = (0, max_names + 1);
     while too_many - fits > 1 {
         let middle = usize::midpoint(fits, too_many);
-        if estimated_tokens(&names(&servers, middle)) <= budget {
+        if estimate_tokens(&names(&servers, middle)) <= budget {
             fits = middle;
         } else {
             too_many = middle;
@@ -171,7 +171,7 @@ fn signatures(tools: &[&Arc<Tool>], budget: usize) -> Option<String> {
     for tool in tools {
         text += &signature(tool);
         text.push('\n');
-        if estimated_tokens(&text) > budget {
+        if estimate_tokens(&text) > budget {
             return None;
         }
     }

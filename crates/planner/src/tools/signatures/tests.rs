@@ -5,7 +5,7 @@ use std::sync::Arc;
 use planwright_core::{Annotations, Catalog, Schema, Tool, Value};
 use proptest::prelude::*;
 
-use super::{estimated_tokens, listing, look_up, signature};
+use super::{estimate_tokens, listing, look_up_tools, signature};
 
 fn schema(text: &str) -> Schema {
     Schema::from_value(Value::from_json(text).unwrap())
@@ -160,7 +160,7 @@ fn sentences_are_short() {
 fn details_describe_parameters_and_effects() {
     let mut tool = search();
     tool.title = Some("Issues".into());
-    let found = look_up(
+    let found = look_up_tools(
         &Catalog::from_iter([tool]),
         ["search_issues", "search_issues"],
     );
@@ -178,7 +178,7 @@ fn details_describe_parameters_and_effects() {
         input: schema(inner),
         ..Tool::new("mail", "send")
     };
-    let found = look_up(&Catalog::from_iter([tool]), ["mail__send"]);
+    let found = look_up_tools(&Catalog::from_iter([tool]), ["mail__send"]);
     assert_eq!(
         found[0].to_string(),
         "mail.send\ntakes:\n- to?: [{mail: string, name?: string}]\n- to[].mail  -- (format \"email\")\neffects: may destroy something, \
@@ -200,7 +200,7 @@ fn unknown_names_have_suggestions() {
         .collect();
     let check = |name: &str, expected: &str| {
         assert_eq!(
-            look_up(&catalog, [name])[0].to_string(),
+            look_up_tools(&catalog, [name])[0].to_string(),
             format!("{expected}\n")
         );
     };
@@ -225,7 +225,7 @@ fn unknown_names_have_suggestions() {
         "there is no tool `read_textfile`: did you mean `files.read_text_file`?",
     );
     check("weather", "there is no tool `weather`");
-    assert_eq!(look_up(&catalog, ["send", "send", "x"]).len(), 2);
+    assert_eq!(look_up_tools(&catalog, ["send", "send", "x"]).len(), 2);
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn a_catalog_takes_no_more_than_its_budget() {
     // The smallest listing exceeds the budget.
     check(0, "many (30 tools)\nfew (10 tools)\n");
     for budget in 40..400 {
-        assert!(estimated_tokens(&listing(&tools, budget).text) <= budget);
+        assert!(estimate_tokens(&listing(&tools, budget).text) <= budget);
     }
     assert_eq!(listing([], 0).text, "");
 }

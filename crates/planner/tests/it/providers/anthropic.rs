@@ -1,6 +1,6 @@
 //! Anthropic's messages API.
 
-use planwright_testkit::model_server::Answered;
+use planwright_testkit::model_server::ScriptedResponse;
 use serde_json::{Value, json};
 
 use super::protocol::{Protocol, ScriptedReply, add, events, schema};
@@ -37,13 +37,13 @@ fn usage(output: u64) -> Value {
     })
 }
 
-fn whole(said: &ScriptedReply) -> Answered {
+fn whole(said: &ScriptedReply) -> ScriptedResponse {
     let text = said.text();
     let words = (!text.is_empty()).then(|| json!({"type": "text", "text": text}));
     let calls = said.calls.iter().map(|call| {
         json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments()})
     });
-    Answered::json(
+    ScriptedResponse::json(
         200,
         &json!({
             "id": "msg_1",
@@ -76,7 +76,7 @@ fn block(index: usize, begin: &Value, deltas: Vec<Value>) -> Vec<String> {
     all
 }
 
-fn live(said: &ScriptedReply) -> Answered {
+fn live(said: &ScriptedReply) -> ScriptedResponse {
     let message = json!({
         "id": "msg_1",
         "type": "message",

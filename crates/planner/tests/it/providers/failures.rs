@@ -5,7 +5,7 @@ use std::time::Duration;
 use planwright_planner::model::providers::{self, ProviderSettings};
 use planwright_planner::model::{Delivery, ModelErrorKind};
 use planwright_testkit::closed_port::ClosedPort;
-use planwright_testkit::model_server::{Answered, Ending, ModelServer};
+use planwright_testkit::model_server::{ModelServer, ResponseEnd, ScriptedResponse};
 
 use super::anthropic::ANTHROPIC;
 use super::openai::OPENAI;
@@ -77,11 +77,11 @@ async fn malformed_replies_are_failures() {
     )
     .await;
     for protocol in &PROTOCOLS {
-        let page = Answered::new(200, "text/html", vec!["<html></html>".to_owned()]);
+        let page = ScriptedResponse::new(200, "text/html", vec!["<html></html>".to_owned()]);
         let expected = Err((Malformed, "cannot be read: it is text/html and no JSON"));
         check(protocol, Delivery::Whole, vec![page], (expected, 1)).await;
     }
-    let nothing = Answered::json(200, &serde_json::json!({}));
+    let nothing = ScriptedResponse::json(200, &serde_json::json!({}));
     let expected = Err((Malformed, "it holds no answer"));
     check(&OPENAI, Delivery::Whole, vec![nothing], (expected, 1)).await;
 }
@@ -94,12 +94,12 @@ async fn truncated_replies_are_failures() {
         let all = whole.parts.len();
         // The end is missing, or the last chunk and the end; the connection is closed properly, or not.
         for (parts, ending, kind, part) in [
-            (all - 1, Ending::Whole, Interrupted, "broke off"),
-            (all - 1, Ending::Closed, Interrupted, "broke off"),
-            (all - 2, Ending::Whole, Interrupted, "broke off"),
+            (all - 1, ResponseEnd::Whole, Interrupted, "broke off"),
+            (all - 1, ResponseEnd::Closed, Interrupted, "broke off"),
+            (all - 2, ResponseEnd::Whole, Interrupted, "broke off"),
             (
                 all - 1,
-                Ending::Silent,
+                ResponseEnd::Silent,
                 Timeout,
                 "stopped in the middle of its answer",
             ),
@@ -110,7 +110,7 @@ async fn truncated_replies_are_failures() {
         }
         let whole = protocol.answer(Delivery::Whole, &HELLO);
         let part = whole.parts[0].get(..40).unwrap().to_owned();
-        let mut half = whole.ending(0, Ending::Closed);
+        let mut half = whole.ending(0, ResponseEnd::Closed);
         half.parts.push(part);
         let expected = (Err((Interrupted, "broke off")), 3);
         check(protocol, Delivery::Whole, vec![half], expected).await;
@@ -123,7 +123,7 @@ async fn errors_within_streams_are_reported() {
     let failed = "data: {\"error\": {\"message\": \"Overloaded\", \"code\": 502}}\n\n";
     for (protocol, event) in [(&ANTHROPIC, overloaded), (&OPENAI, failed)] {
         let whole = protocol.answer(Delivery::Live, &HELLO);
-        let mut answer = whole.clone().ending(5, Ending::Whole);
+        let mut answer = whole.clone().ending(5, ResponseEnd::Whole);
         answer.parts.push(event.to_owned());
         let expected = Err((ModelErrorKind::Unavailable, ": Overloaded"));
         check(protocol, Delivery::Live, vec![answer], (expected, 1)).await;
@@ -134,7 +134,7 @@ async fn errors_within_streams_are_reported() {
     }
     let body = serde_json::json!({"error": {"message": "Overloaded", "code": 502}});
     let script = vec![
-        Answered::json(200, &body),
+        ScriptedResponse::json(200, &body),
         OPENAI.answer(Delivery::Whole, &HELLO),
     ];
     check(&OPENAI, Delivery::Whole, script, (Ok(reply(&HELLO)), 2)).await;
@@ -144,7 +144,7 @@ async fn errors_within_streams_are_reported() {
 async fn requests_time_out() {
     for protocol in &PROTOCOLS {
         for delivery in DELIVERIES {
-            let server = ModelServer::start(vec![Answered::silence()]);
+            let server = ModelServer::start(vec![ScriptedResponse::silence()]);
             let mut settings = settings(protocol, &server);
             settings.timeout = SHORT;
             let expected = Err((ModelErrorKind::Timeout, "did not answer within 100ms"));
@@ -154,7 +154,7 @@ async fn requests_time_out() {
         check(
             protocol,
             Delivery::Live,
-            vec![Answered::silence()],
+            vec![ScriptedResponse::silence()],
             (expected, 3),
         )
         .await;

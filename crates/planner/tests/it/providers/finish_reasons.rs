@@ -2,8 +2,8 @@
 
 use planwright_core::Value;
 use planwright_planner::model::providers;
-use planwright_planner::model::{Delivery, Finish, Model, ModelErrorKind, Reply};
-use planwright_testkit::model_server::{Answered, ModelServer};
+use planwright_planner::model::{Delivery, FinishReason, Model, ModelErrorKind, Reply};
+use planwright_testkit::model_server::{ModelServer, ScriptedResponse};
 use serde_json::{Value as Json, json};
 
 use super::protocol::{Protocol, events};
@@ -17,12 +17,12 @@ const RESPONSES: Protocol = Protocol {
 
 const NO: &str = "I can't help with that.";
 
-fn filter(reason: &str) -> Finish {
-    Finish::Filter(reason.to_owned())
+fn filter(reason: &str) -> FinishReason {
+    FinishReason::Filter(reason.to_owned())
 }
 
 /// Checks the reply that a response yields, after a single request.
-async fn check(protocol: &Protocol, answer: Answered, expected: (&str, Finish)) {
+async fn check(protocol: &Protocol, answer: ScriptedResponse, expected: (&str, FinishReason)) {
     let is_live = answer
         .headers
         .iter()
@@ -46,7 +46,7 @@ async fn check(protocol: &Protocol, answer: Answered, expected: (&str, Finish)) 
     );
 }
 
-async fn whole(protocol: &Protocol, answer: Answered, delivery: Delivery) -> Reply {
+async fn whole(protocol: &Protocol, answer: ScriptedResponse, delivery: Delivery) -> Reply {
     let server = ModelServer::start(vec![answer]);
     let provider = providers::open(settings(protocol, &server)).unwrap();
     let (outcome, _) = ask(&provider, request(delivery)).await;
@@ -54,11 +54,11 @@ async fn whole(protocol: &Protocol, answer: Answered, delivery: Delivery) -> Rep
     outcome.unwrap_or_else(|error| panic!("{}: {error:?}", protocol.model))
 }
 
-fn sent(body: &Json) -> Answered {
-    Answered::json(200, body)
+fn sent(body: &Json) -> ScriptedResponse {
+    ScriptedResponse::json(200, body)
 }
 
-fn streamed(frames: &[Json]) -> Answered {
+fn streamed(frames: &[Json]) -> ScriptedResponse {
     let end = ["data: [DONE]\n\n".to_owned()];
     let frames = frames.iter().map(|frame| format!("data: {frame}\n\n"));
     events(frames.chain(end))
@@ -71,7 +71,7 @@ async fn openai_refusals_have_their_own_field() {
         sent(&json!({"model": "m", "choices": [{"message": message, "finish_reason": finish}]}))
     };
     let refused = choice(Json::Null, NO.into(), "stop");
-    check(&OPENAI, refused, (NO, Finish::Refusal)).await;
+    check(&OPENAI, refused, (NO, FinishReason::Refusal)).await;
     let filtered = choice("Half a".into(), Json::Null, "content_filter");
     check(&OPENAI, filtered, ("Half a", filter("content_filter"))).await;
     let frames = [
@@ -80,7 +80,7 @@ async fn openai_refusals_have_their_own_field() {
         json!({"choices": [{"delta": {"refusal": " with that."}}]}),
         json!({"choices": [{"delta": {}, "finish_reason": "stop"}]}),
     ];
-    check(&OPENAI, streamed(&frames), (NO, Finish::Refusal)).await;
+    check(&OPENAI, streamed(&frames), (NO, FinishReason::Refusal)).await;
     let stopped = [
         json!({"choices": [{"delta": {"content": "Half a"}}]}),
         json!({"choices": [{"delta": {}, "finish_reason": "content_filter"}]}),
@@ -104,7 +104,7 @@ async fn responses_api_refusals_have_their_own_part() {
     };
     let refusal = json!([{"type": "refusal", "refusal": NO}]);
     let refused = sent(&response(refusal, "completed", Json::Null));
-    check(&RESPONSES, refused, (NO, Finish::Refusal)).await;
+    check(&RESPONSES, refused, (NO, FinishReason::Refusal)).await;
     let half = json!([{"type": "output_text", "text": "Half a"}]);
     let details = json!({"reason": "content_filter"});
     let filtered = sent(&response(half.clone(), "incomplete", details.clone()));
@@ -114,14 +114,14 @@ async fn responses_api_refusals_have_their_own_part() {
         "incomplete",
         json!({"reason": "max_output_tokens"}),
     ));
-    check(&RESPONSES, cut, ("Half a", Finish::Length)).await;
+    check(&RESPONSES, cut, ("Half a", FinishReason::Length)).await;
     let end = |status: &str, details: Json| response(json!([]), status, details);
     let frames = [
         json!({"type": "response.refusal.delta", "output_index": 0, "delta": "I can't help"}),
         json!({"type": "response.refusal.delta", "output_index": 0, "delta": " with that."}),
         json!({"type": "response.completed", "response": end("completed", Json::Null)}),
     ];
-    check(&RESPONSES, streamed(&frames), (NO, Finish::Refusal)).await;
+    check(&RESPONSES, streamed(&frames), (NO, FinishReason::Refusal)).await;
     let frames = [
         json!({"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "item_id": "i", "delta": "Half a"}),
         json!({"type": "response.incomplete", "response": end("incomplete", details)}),
@@ -141,7 +141,7 @@ async fn anthropic_reports_its_stop_reason() {
         "content": [{"type": "text", "text": NO}], "stop_reason": "refusal",
         "usage": {"input_tokens": 3, "output_tokens": 2},
     });
-    check(&ANTHROPIC, sent(&refused), (NO, Finish::Refusal)).await;
+    check(&ANTHROPIC, sent(&refused), (NO, FinishReason::Refusal)).await;
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Gemini's `generateContent` API.
 
 use planwright_planner::model::Delivery;
-use planwright_testkit::model_server::Answered;
+use planwright_testkit::model_server::ScriptedResponse;
 use serde_json::{Value, json};
 
 use super::protocol::{Protocol, ScriptedReply, add, events, schema};
@@ -51,13 +51,13 @@ fn calls(said: &ScriptedReply) -> impl Iterator<Item = Value> {
     })
 }
 
-fn whole(said: &ScriptedReply) -> Answered {
+fn whole(said: &ScriptedReply) -> ScriptedResponse {
     let words = (!said.words.is_empty()).then(|| json!({"text": said.text()}));
     let parts: Vec<Value> = words.into_iter().chain(calls(said)).collect();
-    Answered::json(200, &part(said, &parts, true))
+    ScriptedResponse::json(200, &part(said, &parts, true))
 }
 
-fn live(said: &ScriptedReply) -> Answered {
+fn live(said: &ScriptedReply) -> ScriptedResponse {
     let words = said.words.iter().map(|words| json!({"text": words}));
     // Calls are never split.
     let parts: Vec<Value> = words.chain(calls(said)).collect();

@@ -18,10 +18,10 @@ use futures::StreamExt;
 use planwright_core::Value;
 use planwright_planner::model::providers::{self, Key, ProviderSettings};
 use planwright_planner::model::{
-    Delivery, Finish, Message, Model, ModelCall, ModelError, ModelErrorKind, ModelRequest, Piece,
-    Reply, Usage,
+    Delivery, FinishReason, Message, Model, ModelCall, ModelError, ModelErrorKind, ModelRequest,
+    Reply, ReplyChunk, Usage,
 };
-use planwright_testkit::model_server::{Answered, Ending, ModelServer};
+use planwright_testkit::model_server::{ModelServer, ResponseEnd, ScriptedResponse};
 
 use anthropic::ANTHROPIC;
 use gemini::GEMINI;
@@ -65,8 +65,8 @@ async fn ask(model: &dyn Model, request: ModelRequest) -> (Result<Reply, ModelEr
     let mut pieces = model.ask(request);
     while let Some(piece) = pieces.next().await {
         match piece {
-            Ok(Piece::Text(text)) => heard.push(text),
-            Ok(Piece::Done(reply)) => return (Ok(reply), heard),
+            Ok(ReplyChunk::Text(text)) => heard.push(text),
+            Ok(ReplyChunk::Done(reply)) => return (Ok(reply), heard),
             Err(error) => return (Err(error), heard),
         }
     }
@@ -76,10 +76,12 @@ async fn ask(model: &dyn Model, request: ModelRequest) -> (Result<Reply, ModelEr
 async fn check(
     protocol: &Protocol,
     delivery: Delivery,
-    script: Vec<Answered>,
+    script: Vec<ScriptedResponse>,
     (expected, sent): Outcome<'_>,
 ) {
-    let is_silent = script.iter().any(|answer| answer.ending == Ending::Silent);
+    let is_silent = script
+        .iter()
+        .any(|answer| answer.ending == ResponseEnd::Silent);
     let timeout = if is_silent { SHORT } else { LONG };
     let server = ModelServer::start(script);
     let mut settings = settings(protocol, &server);
@@ -127,7 +129,7 @@ fn reply(said: &ScriptedReply) -> Reply {
         })
         .collect();
     if said.is_cut_off {
-        reply.finish = Finish::Length;
+        reply.finish = FinishReason::Length;
     }
     reply.usage = tokens();
     reply
@@ -143,7 +145,7 @@ fn tokens() -> Usage {
 
 /// Runs the same check for all protocols, with whole and streamed replies.
 async fn check_all(
-    script: impl Fn(&Protocol, Delivery) -> Vec<Answered>,
+    script: impl Fn(&Protocol, Delivery) -> Vec<ScriptedResponse>,
     expected: impl Fn(Delivery) -> Outcome<'static>,
 ) {
     for protocol in &PROTOCOLS {

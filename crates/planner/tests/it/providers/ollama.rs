@@ -1,6 +1,6 @@
 //! Ollama's chat API.
 
-use planwright_testkit::model_server::Answered;
+use planwright_testkit::model_server::ScriptedResponse;
 use serde_json::{Value, json};
 
 use super::protocol::{Protocol, ScriptedReply, add};
@@ -44,11 +44,11 @@ fn calls(said: &ScriptedReply) -> Vec<Value> {
         .collect()
 }
 
-fn whole(said: &ScriptedReply) -> Answered {
-    Answered::json(200, &end(said, &said.text(), &calls(said)))
+fn whole(said: &ScriptedReply) -> ScriptedResponse {
+    ScriptedResponse::json(200, &end(said, &said.text(), &calls(said)))
 }
 
-fn live(said: &ScriptedReply) -> Answered {
+fn live(said: &ScriptedReply) -> ScriptedResponse {
     let line = |message: Value| {
         let line = json!({
             "model": "llama3.2:3b",
@@ -69,7 +69,7 @@ fn live(said: &ScriptedReply) -> Answered {
             .map(|call| line(json!({"role": "assistant", "content": "", "tool_calls": [call]}))),
     );
     all.push(format!("{}\n", end(said, "", &[])));
-    Answered::new(200, "application/x-ndjson", all)
+    ScriptedResponse::new(200, "application/x-ndjson", all)
 }
 
 fn failure(words: &str) -> Value {

@@ -1,6 +1,6 @@
 //! OpenAI's chat completions API.
 
-use planwright_testkit::model_server::Answered;
+use planwright_testkit::model_server::ScriptedResponse;
 use serde_json::{Value, json};
 
 use super::protocol::{Protocol, ScriptedReply, add, events, schema};
@@ -34,7 +34,7 @@ fn usage() -> Value {
     })
 }
 
-fn whole(said: &ScriptedReply) -> Answered {
+fn whole(said: &ScriptedReply) -> ScriptedResponse {
     let calls: Vec<Value> = said
         .calls
         .iter()
@@ -48,7 +48,7 @@ fn whole(said: &ScriptedReply) -> Answered {
     if !calls.is_empty() {
         message["tool_calls"] = calls.into();
     }
-    Answered::json(
+    ScriptedResponse::json(
         200,
         &json!({
             "id": "chatcmpl-1",
@@ -61,7 +61,7 @@ fn whole(said: &ScriptedReply) -> Answered {
     )
 }
 
-fn live(said: &ScriptedReply) -> Answered {
+fn live(said: &ScriptedReply) -> ScriptedResponse {
     let chunk = |choices: Value, usage: Value| {
         let chunk = json!({
             "id": "chatcmpl-1",

@@ -1,7 +1,7 @@
 //! Replies in the protocol of each provider.
 
 use planwright_planner::model::Delivery;
-use planwright_testkit::model_server::Answered;
+use planwright_testkit::model_server::ScriptedResponse;
 use serde_json::{Value, json};
 
 /// A reply, independent of the provider.
@@ -35,8 +35,8 @@ pub(super) struct Protocol {
     pub(super) line: fn(Delivery) -> &'static str,
     /// Header field for the key.
     pub(super) key: Option<(&'static str, &'static str)>,
-    pub(super) whole: fn(&ScriptedReply) -> Answered,
-    pub(super) live: fn(&ScriptedReply) -> Answered,
+    pub(super) whole: fn(&ScriptedReply) -> ScriptedResponse,
+    pub(super) live: fn(&ScriptedReply) -> ScriptedResponse,
     /// Content type of streams, and a malformed chunk.
     pub(super) garbled: (&'static str, &'static str),
     /// Body of an error.
@@ -46,22 +46,26 @@ pub(super) struct Protocol {
 }
 
 impl Protocol {
-    pub(super) fn answer(&self, delivery: Delivery, said: &ScriptedReply) -> Answered {
+    pub(super) fn answer(&self, delivery: Delivery, said: &ScriptedReply) -> ScriptedResponse {
         match delivery {
             Delivery::Whole => (self.whole)(said),
             Delivery::Live => (self.live)(said),
         }
     }
 
-    pub(super) fn garbled(&self, delivery: Delivery) -> Answered {
+    pub(super) fn garbled(&self, delivery: Delivery) -> ScriptedResponse {
         match delivery {
-            Delivery::Whole => Answered::new(200, "application/json", vec!["{\"a\": ".to_owned()]),
-            Delivery::Live => Answered::new(200, self.garbled.0, vec![self.garbled.1.to_owned()]),
+            Delivery::Whole => {
+                ScriptedResponse::new(200, "application/json", vec!["{\"a\": ".to_owned()])
+            }
+            Delivery::Live => {
+                ScriptedResponse::new(200, self.garbled.0, vec![self.garbled.1.to_owned()])
+            }
         }
     }
 
-    pub(super) fn failure(&self, status: u16, words: &str) -> Answered {
-        Answered::json(status, &(self.failure)(words))
+    pub(super) fn failure(&self, status: u16, words: &str) -> ScriptedResponse {
+        ScriptedResponse::json(status, &(self.failure)(words))
     }
 }
 
@@ -78,8 +82,8 @@ impl ScriptedReply {
 }
 
 /// Formats events as `text/event-stream`.
-pub(super) fn events(events: impl IntoIterator<Item = String>) -> Answered {
-    Answered::new(200, "text/event-stream", events.into_iter().collect())
+pub(super) fn events(events: impl IntoIterator<Item = String>) -> ScriptedResponse {
+    ScriptedResponse::new(200, "text/event-stream", events.into_iter().collect())
 }
 
 /// The tool that requests offer.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use planwright_planner::model::Delivery;
-use planwright_testkit::model_server::{Answered, Ending};
+use planwright_testkit::model_server::{ResponseEnd, ScriptedResponse};
 
 use super::openai::OPENAI;
 use super::protocol::{Called, Protocol, ScriptedReply};
@@ -46,8 +46,8 @@ async fn replies_arrive() {
 
 #[tokio::test]
 async fn transient_errors_are_retried() {
-    type Trouble = fn(&Protocol, Delivery) -> Answered;
-    let troubles: [Trouble; 7] = [
+    type FailedStep = fn(&Protocol, Delivery) -> ScriptedResponse;
+    let troubles: [FailedStep; 7] = [
         |protocol, _| {
             protocol
                 .failure(429, "slow down")
@@ -61,12 +61,12 @@ async fn transient_errors_are_retried() {
         |protocol, _| protocol.failure(500, "it hurts"),
         |protocol, _| protocol.failure(503, "busy"),
         |protocol, _| protocol.failure(529, "busy"),
-        |_, _| Answered::new(502, "text/html", vec!["<html>".to_owned()]),
+        |_, _| ScriptedResponse::new(502, "text/html", vec!["<html>".to_owned()]),
         // The reply ends early, before any of it is passed on.
         |protocol, delivery| {
             let answer = protocol.answer(delivery, &HELLO);
             let part = answer.parts[0].get(..20).unwrap().to_owned();
-            let mut answer = answer.ending(0, Ending::Closed);
+            let mut answer = answer.ending(0, ResponseEnd::Closed);
             answer.parts.push(part);
             answer
         },

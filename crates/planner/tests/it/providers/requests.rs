@@ -3,10 +3,10 @@
 use planwright_core::Value;
 use planwright_planner::model::providers;
 use planwright_planner::model::{
-    AnswerSchema, Delivery, Message, Model, ModelCall, ModelErrorKind, ModelRequest, ToolOffer,
-    answer,
+    AnswerSchema, Delivery, Message, Model, ModelCall, ModelErrorKind, ModelRequest,
+    ToolDefinition, answer,
 };
-use planwright_testkit::model_server::{Asked, ModelServer};
+use planwright_testkit::model_server::{ModelServer, RecordedRequest};
 
 use super::anthropic::ANTHROPIC;
 use super::gemini::GEMINI;
@@ -58,7 +58,7 @@ fn conversation(delivery: Delivery) -> ModelRequest {
         },
     ];
     let mut request = ModelRequest::new("Be brief.", messages);
-    request.tools = vec![ToolOffer {
+    request.tools = vec![ToolDefinition {
         name: "add".to_owned(),
         description: "Adds.".to_owned(),
         parameters: Value::from(protocol::add()),
@@ -101,7 +101,7 @@ async fn rejected_parameters_are_dropped() {
                 .unwrap();
             assert_eq!(reply.usage.requests, requests, "{words}");
         }
-        let has_field = |asked: &Asked| asked.body.get(field).is_some();
+        let has_field = |asked: &RecordedRequest| asked.body.get(field).is_some();
         let fields: Vec<bool> = server.asked().iter().map(has_field).collect();
         assert_eq!(fields, [true, false, false], "{words}");
         // A rejection of a parameter that was not sent is final.

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::{Catalog, CheckContext, CheckedPlan, Schema, Tool, Value};
-use planwright_planner::create::{CreateSettings, Creation, Origin, create};
+use planwright_planner::create::{CreateSettings, PlanOrigin, PlanRequest, create};
 use planwright_planner::model::providers::{self, Key, ProviderSettings};
-use planwright_planner::prompt::{Moment, Task};
-use planwright_testkit::model_server::{Answered, ModelServer};
+use planwright_planner::prompt::{PlanTask, TimeContext};
+use planwright_testkit::model_server::{ModelServer, ScriptedResponse};
 use serde_json::{Value as Json, json};
 
 /// Location of the schema in a request, and whether the provider is strict about each schema there.
@@ -90,23 +90,26 @@ async fn the_schema_lists_the_tools() {
 
 /// Returns the request that is sent to `model` for a plan.
 async fn asked(model: &str, catalog: &Catalog) -> Json {
-    let server = ModelServer::start(vec![Answered::json(400, &json!({"error": "enough"}))]);
+    let server = ModelServer::start(vec![ScriptedResponse::json(
+        400,
+        &json!({"error": "enough"}),
+    )]);
     let mut settings = ProviderSettings::new(model);
     settings.base_url = Some(format!("{}/v1/", server.url()));
     settings.key = Some(Key::new("sk-secret"));
     let provider = providers::open(settings).unwrap();
     let estimate = |_: &CheckedPlan| None;
-    let creation = Creation {
+    let creation = PlanRequest {
         model: &provider,
-        task: Task {
+        task: PlanTask {
             goal: "Do it.",
-            moment: Moment::default(),
+            moment: TimeContext::default(),
             catalog,
             memory: None,
             state: None,
         },
         check: CheckContext::new(catalog),
-        origin: Origin {
+        origin: PlanOrigin {
             timestamp: "2025-10-12T06:00:00.000Z",
             estimate: &estimate,
         },

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use planwright_planner::model::providers::{self, Key, Prices, Provider, ProviderSettings};
-use planwright_planner::model::{Delivery, ModelErrorKind, Recorder, ScriptSink, answer};
+use planwright_planner::model::{Delivery, ModelErrorKind, RecordingModel, ScriptSink, answer};
 use planwright_testkit::model_server::ModelServer;
 
 use super::openai::OPENAI;
@@ -93,9 +93,9 @@ fn invalid_settings_are_rejected() {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Kept(Arc<Mutex<String>>);
+struct RunJournal(Arc<Mutex<String>>);
 
-impl ScriptSink for Kept {
+impl ScriptSink for RunJournal {
     fn keep(&self, script: &str) -> std::io::Result<()> {
         script.clone_into(&mut self.0.lock().unwrap());
         Ok(())
@@ -107,8 +107,8 @@ async fn keys_are_not_recorded() {
     let server = ModelServer::start(vec![OPENAI.answer(Delivery::Whole, &HELLO)]);
     let provider: Provider = providers::open(settings(&OPENAI, &server)).unwrap();
     assert!(!format!("{provider:?}").contains("sk-secret"));
-    let kept = Kept::default();
-    let recorder = Recorder::new(provider, kept.clone());
+    let kept = RunJournal::default();
+    let recorder = RecordingModel::new(provider, kept.clone());
     answer(&recorder, request(Delivery::Whole)).await.unwrap();
     let script = kept.0.lock().unwrap().clone();
     assert!(script.contains("Hello there, you"), "{script}");

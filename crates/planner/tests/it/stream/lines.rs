@@ -1,13 +1,13 @@
 //! Plans in lines that run while they are being written.
 
 use planwright_engine::RunStatus;
-use planwright_planner::prompt::Notation;
+use planwright_planner::prompt::PlanDialect;
 
 use super::scene::{Scene, SceneOutcome};
 
 async fn play(answers: &[&str]) -> SceneOutcome {
     let scene = Scene {
-        notation: Notation::Lines,
+        notation: PlanDialect::Lines,
         ..Scene::new(answers)
     };
     scene.play().await

@@ -11,10 +11,14 @@ use planwright_engine::approval::Always;
 use planwright_engine::{
     Decision, Engine, RunSummary, ToolBackend, ToolCall, ToolError, ToolOutput,
 };
-use planwright_planner::create::{CreateSettings, Creation, Origin};
-use planwright_planner::model::{Model, ModelError, ModelErrorKind, ModelRequest, Piece, Replay};
-use planwright_planner::prompt::{Moment, Notation, Task};
-use planwright_planner::stream::{Keeper, Streamed, Streaming, Told, stream};
+use planwright_planner::create::{CreateSettings, PlanOrigin, PlanRequest};
+use planwright_planner::model::{
+    Model, ModelError, ModelErrorKind, ModelRequest, ReplyChunk, ScriptedModel,
+};
+use planwright_planner::prompt::{PlanDialect, PlanTask, TimeContext};
+use planwright_planner::stream::{
+    EarlyRunStorage, StreamEvent, StreamOutcome, StreamRequest, stream,
+};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -105,7 +109,7 @@ impl ToolBackend for Office {
 
 /// A model whose first reply ends after some chunks, with or without an error.
 struct InterruptedModel {
-    model: Replay,
+    model: ScriptedModel,
     after: usize,
     with_error: bool,
 }
@@ -115,7 +119,7 @@ impl Model for InterruptedModel {
         self.model.name()
     }
 
-    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<Piece, ModelError>> {
+    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<ReplyChunk, ModelError>> {
         let pieces = self.model.ask(request).take(self.after);
         let error = self.with_error.then(|| {
             Err(ModelError::new(
@@ -129,7 +133,7 @@ impl Model for InterruptedModel {
 
 /// The outcome of a scene.
 pub(super) struct SceneOutcome {
-    pub(super) streamed: Streamed,
+    pub(super) streamed: StreamOutcome,
     /// The calls, with their times.
     pub(super) calls: Vec<String>,
     /// Time at which the first reply was complete, in milliseconds.
@@ -140,19 +144,19 @@ pub(super) struct SceneOutcome {
 
 /// The setup of a scene.
 pub(super) struct Scene<'a> {
-    pub(super) notation: Notation,
+    pub(super) notation: PlanDialect,
     pub(super) answers: &'a [&'a str],
     /// Number of chunks before the reply ends, and whether an error follows.
     pub(super) breaks: Option<(usize, bool)>,
     /// Tokens per second; `None` for a reply that arrives at once.
     pub(super) pace: Option<u32>,
-    pub(super) keeper: Option<&'a dyn Keeper>,
+    pub(super) keeper: Option<&'a dyn EarlyRunStorage>,
 }
 
 impl<'a> Scene<'a> {
     pub(super) fn new(answers: &'a [&'a str]) -> Self {
         Self {
-            notation: Notation::Json,
+            notation: PlanDialect::Json,
             answers,
             breaks: None,
             pace: Some(60),
@@ -166,7 +170,7 @@ impl<'a> Scene<'a> {
             .iter()
             .map(|text| json!({"text": text, "tokens_per_second": self.pace}))
             .collect();
-        let replay = Replay::read("replay", &json!(script).to_string()).unwrap();
+        let replay = ScriptedModel::read("replay", &json!(script).to_string()).unwrap();
         let model: Box<dyn Model> = match self.breaks {
             None => Box::new(replay),
             Some((after, with_error)) => Box::new(InterruptedModel {
@@ -179,11 +183,11 @@ impl<'a> Scene<'a> {
         let mut settings = CreateSettings::default();
         settings.notation = self.notation;
         let estimate = |_: &CheckedPlan| None;
-        let creation = Creation {
+        let creation = PlanRequest {
             model: model.as_ref(),
-            task: Task {
+            task: PlanTask {
                 goal: "go",
-                moment: Moment {
+                moment: TimeContext {
                     today: "2025-10-12 (Sunday), UTC",
                     times: &[],
                 },
@@ -192,7 +196,7 @@ impl<'a> Scene<'a> {
                 state: None,
             },
             check: CheckContext::new(&catalog),
-            origin: Origin {
+            origin: PlanOrigin {
                 timestamp: "2025-10-12T06:00:00.000Z",
                 estimate: &estimate,
             },
@@ -205,12 +209,12 @@ impl<'a> Scene<'a> {
         let engine = Engine::new(office.clone())
             .with_approver(Arc::new(Always(Decision::Approve { args: None })));
         let mut written_at = None;
-        let mut listener = |told: Told<'_>| {
-            if let Told::Attempt(_) = told {
+        let mut listener = |told: StreamEvent<'_>| {
+            if let StreamEvent::PlanAttempt(_) = told {
                 written_at.get_or_insert(office.began.elapsed().as_millis());
             }
         };
-        let streamed = stream(Streaming {
+        let streamed = stream(StreamRequest {
             creation,
             engine: &engine,
             run: Arc::from("run"),

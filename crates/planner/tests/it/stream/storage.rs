@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use planwright_core::{CheckContext, CheckedPlan, StepId, Value, check};
 use planwright_engine::journal::{Entry, Record};
-use planwright_engine::options::{Arrival, RunOptions};
-use planwright_engine::run::{Opening, replay};
+use planwright_engine::options::{PlanState, RunOptions};
+use planwright_engine::run::{ReplayHeader, replay};
 use planwright_engine::{JournalError, MemoryJournal};
 use planwright_planner::create::CreatedPlan;
-use planwright_planner::stream::{Keeper, Kept};
+use planwright_planner::stream::{EarlyRunStorage, RunJournal};
 
 use super::scene::{Scene, SceneOutcome, catalog};
 use super::{TWO_LEVELS, UNSOUND};
@@ -25,22 +25,26 @@ struct MemoryStore {
     is_full: bool,
 }
 
-impl Keeper for MemoryStore {
-    fn begin(&self, plan: &CreatedPlan, beginning: Option<usize>) -> Result<Kept, JournalError> {
+impl EarlyRunStorage for MemoryStore {
+    fn begin(
+        &self,
+        plan: &CreatedPlan,
+        beginning: Option<usize>,
+    ) -> Result<RunJournal, JournalError> {
         if self.is_full {
             return Err(JournalError::new("there is no room"));
         }
         let mut openings = self.openings.lock().unwrap();
         openings.push((plan.checked.clone(), beginning, Vec::new()));
-        Ok(Kept {
+        Ok(RunJournal {
             journal: Arc::new(self.journal.clone()),
             header: Value::from("first"),
         })
     }
 
-    fn abandon(&self, plan: &CreatedPlan, beginning: usize) -> Result<Kept, JournalError> {
+    fn abandon(&self, plan: &CreatedPlan, beginning: usize) -> Result<RunJournal, JournalError> {
         let kept = self.begin(plan, Some(beginning))?;
-        Ok(Kept {
+        Ok(RunJournal {
             header: Value::from("abandoned"),
             ..kept
         })
@@ -80,10 +84,10 @@ impl MemoryStore {
             let mut options = RunOptions::default();
             let mut first = plan.clone();
             if let Some(steps) = beginning {
-                options.arrival = Arrival::Tentative;
+                options.plan_state = PlanState::Provisional;
                 first = as_far_as(plan, *steps, "");
             }
-            Ok::<_, String>(Opening {
+            Ok::<_, String>(ReplayHeader {
                 plan: first,
                 options,
                 choices: Vec::new(),
@@ -188,7 +192,7 @@ async fn a_run_that_cannot_be_stored_has_no_effects() {
         let played = play(&store, answers).await;
         assert!(played.streamed.summary.is_none());
         assert!(!played.called().contains(&"tell"));
-        let error = played.streamed.unkept.as_ref().unwrap();
+        let error = played.streamed.journal_error.as_ref().unwrap();
         assert_eq!(error.to_string(), "there is no room");
     }
 }

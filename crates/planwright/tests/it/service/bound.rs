@@ -2,7 +2,7 @@
 
 use planwright::config::{Config, ConfigSource, Origin};
 use planwright::core::check::{AllowList, Policy, Release};
-use planwright::core::plan::Outside;
+use planwright::core::plan::ExternalValue;
 use planwright::engine::{ErrorKind, StepStatus};
 use planwright::service::Builder;
 use planwright::{Error, Function, Functions, Planwright, ToolError, parse};
@@ -113,7 +113,7 @@ async fn the_same_tools_will_do() {
 async fn values_from_outside_need_a_release_where_the_plan_runs() {
     let bank = Bank::default();
     let release = Release {
-        what: Outside::Secrets,
+        what: ExternalValue::Secrets,
         name: "KEY".into(),
         tools: vec![AllowList::from_iter(["bank.pay"])],
     };
@@ -124,7 +124,7 @@ async fn values_from_outside_need_a_release_where_the_plan_runs() {
     let strict = bank.builder(bank.pay()).open().await.unwrap();
     let error = strict
         .run(plan)
-        .outside(Outside::Secrets, "KEY", "hunter2hunter2");
+        .outside(ExternalValue::Secrets, "KEY", "hunter2hunter2");
     let error = error.await.unwrap_err().to_string();
     assert!(
         error.ends_with("`bank.pay`: it may not be given `secrets.KEY`"),

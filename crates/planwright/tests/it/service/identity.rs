@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use planwright::engine::journal::Journal;
-use planwright::engine::{History, MemoryJournal, RunStatus, Start};
-use planwright::store::{Holder, NewRun, Store};
+use planwright::engine::{History, MemoryJournal, RunStatus, SpawnRequest};
+use planwright::store::{LeaseHolder, NewRun, Store};
 use planwright::{Error, Function, Functions, Planwright, Value, parse};
 use tokio::sync::Notify;
 
@@ -146,7 +146,7 @@ async fn a_stored_journal_holds_one_run() {
     let (bank, planwright) = bank().await;
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path().join("runs.db")).unwrap();
-    let me = Holder::this_process("here", std::time::SystemTime::UNIX_EPOCH);
+    let me = LeaseHolder::this_process("here", std::time::SystemTime::UNIX_EPOCH);
     let held = |id: &str| store.create_run(new_run(id), &me).unwrap();
     let of_another = "the journal belongs to the run `r1`, not to `zzz`";
     assert_eq!(
@@ -178,16 +178,16 @@ async fn what_must_not_start_calls_nothing_on_the_engine_either() {
     let plan = planwright.check(parse(PAY)).unwrap();
     let used: Arc<dyn Journal> = Arc::new(journal);
     let starts = [
-        Start::new("zzz", plan.clone()).with_journal(Arc::clone(&used), Value::Null),
-        Start::new("r1", plan.clone()).with_journal(used, Value::Null),
-        Start::new("", plan),
+        SpawnRequest::new("zzz", plan.clone()).with_journal(Arc::clone(&used), Value::Null),
+        SpawnRequest::new("r1", plan.clone()).with_journal(used, Value::Null),
+        SpawnRequest::new("", plan),
     ];
     for start in starts {
         let reason = start.check().unwrap_err().to_string();
-        let (handle, _events) = planwright.engine().launch(start);
+        let (handle, _events) = planwright.engine().spawn(start);
         let summary = handle.await;
         assert_eq!(summary.status, RunStatus::Failed);
-        assert_eq!(summary.unkept.unwrap().to_string(), reason);
+        assert_eq!(summary.journal_error.unwrap().to_string(), reason);
     }
     assert_eq!((bank.looks(), bank.paid().len()), (1, 1));
 }

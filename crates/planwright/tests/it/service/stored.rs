@@ -12,7 +12,7 @@ use planwright::engine::journal::Entry;
 use planwright::engine::{Approver, Decision, History, RunOptions, RunStatus};
 use planwright::format::ToolSourcesV1;
 use planwright::loaded_plan::LoadedPlan;
-use planwright::store::{Holder, NewRun, Store, StoreError};
+use planwright::store::{LeaseHolder, NewRun, Store, StoreError};
 use planwright::stored::{
     NewStoredRun, ResumeRequest, StoreApprover, StoredRun, StoredRunError, open_questions,
 };
@@ -209,7 +209,7 @@ async fn an_imported_run_brings_no_consent() {
 /// A run by the parts of the store, without its plan.
 async fn by_hand(planwright: &Planwright, disk: &Disk, approver: impl Approver) -> RunStatus {
     let store = disk.open();
-    let me = Holder::this_process("here", SystemTime::UNIX_EPOCH);
+    let me = LeaseHolder::this_process("here", SystemTime::UNIX_EPOCH);
     let plan = planwright.check(parse(PAY)).unwrap();
     let (held, history) = if store.run("r").is_ok() {
         let held = store.hold("r", &me).unwrap();
@@ -269,8 +269,8 @@ impl planwright::dialects::Dialect for Names {
     fn recognise(
         &self,
         _: &planwright::dialects::document::Document,
-    ) -> planwright::dialects::Likeness {
-        planwright::dialects::Likeness::No
+    ) -> planwright::dialects::MatchConfidence {
+        planwright::dialects::MatchConfidence::No
     }
 
     fn parse(
@@ -337,7 +337,7 @@ async fn a_plan_that_nobody_could_read_again_is_not_stored() {
     let plan = planwright.check(read()).unwrap();
     let loaded = LoadedPlan::new("plan", read());
     let new = NewStoredRun::of(&loaded, ToolSourcesV1::default(), SystemTime::UNIX_EPOCH);
-    let me = Holder::this_process("here", SystemTime::UNIX_EPOCH);
+    let me = LeaseHolder::this_process("here", SystemTime::UNIX_EPOCH);
     let run = ("r", &plan, &RunOptions::default());
     let error = new.create(&store, &me, run).unwrap_err();
     assert!(
@@ -521,7 +521,7 @@ async fn a_stored_run_is_begun_once_and_resumed_by_its_whole_id() {
         );
         assert!(planwright.resume(&store, id).await.is_err());
     }
-    let me = Holder::this_process("here", SystemTime::UNIX_EPOCH);
+    let me = LeaseHolder::this_process("here", SystemTime::UNIX_EPOCH);
     let held = store.hold("order-10", &me).unwrap();
     let error = planwright.resume(&store, "order-10").await.unwrap_err();
     assert!(

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::error::{FileTrouble, QueryError, StoreError};
+use crate::error::{FileProblem, QueryError, StoreError};
 use crate::numbers::to_i64;
 
 /// The migrations from an empty file to the newest layout. A published one is never changed.
@@ -70,7 +70,7 @@ fn check(connection: &Connection, known: usize) -> Result<i64, QueryError> {
     if known < found {
         return Err(QueryError::Store(StoreError::File {
             path: connection.path().unwrap_or_default().into(),
-            trouble: FileTrouble::Newer { found, known },
+            trouble: FileProblem::Newer { found, known },
         }));
     }
     Ok(found)
@@ -110,7 +110,7 @@ mod tests {
         let QueryError::Store(StoreError::File { trouble, .. }) = error else {
             panic!("{error:?}");
         };
-        assert_eq!(trouble, FileTrouble::Newer { found: 2, known: 1 });
+        assert_eq!(trouble, FileProblem::Newer { found: 2, known: 1 });
     }
 
     #[test]

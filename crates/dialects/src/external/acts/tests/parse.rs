@@ -4,7 +4,7 @@ use planwright_core::Code;
 
 use super::{described, parsed, sound};
 use crate::acts::Acts;
-use crate::dialect::{Dialect, Likeness};
+use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Limits, read};
 use crate::registry::detect;
 
@@ -289,7 +289,7 @@ fn plans() {
 
 #[test]
 fn shapes() {
-    use Likeness::{Certain, No, Possible};
+    use MatchConfidence::{Certain, No, Possible};
     let cases = [
         (r#"[{"_tool": "a"}]"#, Certain),
         (r#"{"_tool": "a"}"#, Certain),

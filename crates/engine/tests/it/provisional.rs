@@ -8,7 +8,7 @@ use planwright_core::check::{CheckContext, CheckedPlan, check};
 use planwright_core::plan::Action;
 use planwright_core::{Annotations, Catalog, Plan, Tool, Value};
 use planwright_engine::backend::{ErrorKind, ToolCall, ToolError, ToolOutput};
-use planwright_engine::options::Arrival;
+use planwright_engine::options::PlanState;
 use planwright_engine::run::{Effect, Input, Run};
 use planwright_engine::schedule::TaskId;
 use planwright_engine::{RunOptions, RunStatus, RunSummary};
@@ -47,9 +47,9 @@ struct Hand<'a> {
 }
 
 impl<'a> Hand<'a> {
-    fn new(plan: CheckedPlan, arrival: Arrival, failing: &'a BTreeSet<String>) -> Self {
+    fn new(plan: CheckedPlan, plan_state: PlanState, failing: &'a BTreeSet<String>) -> Self {
         let options = RunOptions {
-            arrival,
+            plan_state,
             ..RunOptions::default()
         };
         let mut hand = Self {
@@ -57,7 +57,7 @@ impl<'a> Hand<'a> {
             effects: Vec::new(),
             under_way: Vec::new(),
             failing,
-            is_closed: arrival == Arrival::Complete,
+            is_closed: plan_state == PlanState::Complete,
             early: 0,
             clock: 0,
         };
@@ -143,7 +143,7 @@ proptest! {
             (*length < plan.steps.len()).then_some(*length)
         });
         let first = lengths.next().unwrap_or(plan.steps.len());
-        let mut hand = Hand::new(sound(plan.beginning(first)), Arrival::Tentative, &failing);
+        let mut hand = Hand::new(sound(plan.beginning(first)), PlanState::Provisional, &failing);
         let mut choices = choices.iter().map(|choice| usize::from(*choice)).cycle();
         let mut rest: Vec<CheckedPlan> = lengths.map(|steps| sound(plan.beginning(steps))).collect();
         rest.push(whole.clone());
@@ -160,7 +160,7 @@ proptest! {
         hand.is_closed = true;
         hand.tell(Input::Close);
         let bit_by_bit = hand.finish();
-        let at_once = Hand::new(whole, Arrival::Complete, &failing).finish();
+        let at_once = Hand::new(whole, PlanState::Complete, &failing).finish();
         prop_assert_eq!(outcome(&bit_by_bit), outcome(&at_once));
         prop_assert_eq!(bit_by_bit.digest, at_once.digest);
     }
@@ -168,7 +168,7 @@ proptest! {
     #[test]
     fn a_plan_that_is_cancelled_has_changed_nothing(seeds in prop::collection::vec(seed(), 1..14)) {
         let (plan, failing) = plan(&seeds);
-        let mut hand = Hand::new(sound(plan), Arrival::Tentative, &failing);
+        let mut hand = Hand::new(sound(plan), PlanState::Provisional, &failing);
         hand.tell(Input::Cancel);
         prop_assert!(hand.run.is_done());
         prop_assert_eq!(hand.early, 0);
