@@ -96,7 +96,9 @@ impl PlanHost {
         given: Object,
         adjust: impl Fn(LoadedPlan) -> LoadedPlan,
     ) -> Result<Sound, Unsound> {
-        let recalled = self.recall(client, text).await.map_err(Unsound::Refused)?;
+        let plan = parsed(text, dialect).plan;
+        let recalled = self.recall(client, plan.as_ref()).await;
+        let recalled = recalled.map_err(Unsound::Refused)?;
         let read = || {
             let loaded = LoadedPlan::new("plan", parsed(text, dialect))
                 .with_given(given.clone())

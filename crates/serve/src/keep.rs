@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use planwright_core::{Object, Value};
+use planwright_core::{Object, Plan, Value};
 use planwright_engine::RunSummary;
 use planwright_engine::run::ReplayReport;
 use planwright_mcp::gateway::{Client, ClientId};
@@ -11,7 +11,7 @@ use planwright_store::{RunInfo, Store};
 
 use super::aside::aside;
 use super::host::PlanHost;
-use super::recall::mentioned;
+use super::recall::recalled_steps;
 use super::request::BadRequest;
 use super::running::{Running, Stand};
 use planwright::stored::StoredRun;
@@ -105,11 +105,15 @@ impl PlanHost {
         }
     }
 
-    /// The results of earlier runs that a plan's text refers to.
-    pub(super) async fn recall(&self, client: &Client, text: &str) -> Result<Object, BadRequest> {
+    /// The results of earlier runs that a plan refers to.
+    pub(super) async fn recall(
+        &self,
+        client: &Client,
+        plan: Option<&Plan>,
+    ) -> Result<Object, BadRequest> {
         let mut recalled = Object::default();
         let mut room = self.settings.recall_bytes;
-        for (run, steps) in mentioned(text) {
+        for (run, steps) in plan.map(recalled_steps).unwrap_or_default() {
             // What is no run of this client is left to the checks, which say that there is no step `runs`.
             let Ok(Some((began, summary))) = self.outcome(client, &run).await else {
                 continue;

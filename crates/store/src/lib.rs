@@ -30,7 +30,7 @@ mod writer;
 /// Approval decisions of people.
 mod decisions;
 
-/// Polling for decisions that other processes store.
+/// Polling for decisions and journal entries that other processes store.
 mod watch;
 
 /// Stored plans.
@@ -59,4 +59,4 @@ pub use run::{
     RunState, ServerProcess, register_server_process, unregister_server_process,
 };
 pub use store::Store;
-pub use watch::DecisionWatcher;
+pub use watch::{DecisionWatcher, EntryWatcher};

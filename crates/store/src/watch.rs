@@ -1,12 +1,13 @@
-//! Polling for decisions that other processes store.
+//! Polling for decisions and journal entries that other processes store.
 
 use std::time::Duration;
 
+use planwright_engine::journal::Entry;
 use rusqlite::Connection;
 
 use crate::decisions::{StoredDecision, decisions_after};
 use crate::error::{QueryError, StoreError};
-use crate::run::find;
+use crate::run::{JournalEntries, find};
 use crate::store::Store;
 
 /// The pause between two polls, below what a person who waits for an effect notices.
@@ -77,5 +78,49 @@ impl DecisionWatcher {
             self.last = newest.number;
         }
         Ok(new)
+    }
+}
+
+/// A watcher for the journal entries of one run, written by any process.
+#[derive(Debug)]
+pub struct EntryWatcher {
+    entries: JournalEntries,
+    /// SQLite's `data_version` at the last poll.
+    version: Option<i64>,
+}
+
+impl Store {
+    /// Watches for the journal entries of a run, beginning with the entry `from`, counted from 0.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::entries`].
+    pub fn watch_entries(&self, selector: &str, from: usize) -> Result<EntryWatcher, StoreError> {
+        Ok(EntryWatcher {
+            entries: self.entries_from(selector, from)?,
+            version: None,
+        })
+    }
+}
+
+impl EntryWatcher {
+    /// Waits for new entries, and returns at least one, in order. Cancel-safe. It needs the clock of a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`] and [`StoreError::Format`].
+    pub async fn next(&mut self) -> Result<Vec<Entry>, StoreError> {
+        loop {
+            // The counter is read first: a commit in between makes the next poll look again.
+            let version = self.entries.data_version()?;
+            if self.version != Some(version) {
+                let new = self.entries.read_new()?;
+                self.version = Some(version);
+                if !new.is_empty() {
+                    return Ok(new);
+                }
+            }
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
     }
 }

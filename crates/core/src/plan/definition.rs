@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Name, Node, SlotKind, Step};
+use super::{Name, Node, Reference, SlotKind, Step};
 use crate::schema::{PartPath, declares_secrets, secret_parts};
 use crate::{Object, Place, PointerSegment, Sources, Value};
 
@@ -45,6 +45,17 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Visits every reference of the plan's own steps and of its output, those inside of expressions not unfolded. Plans inside of steps are
+    /// left out: they have references of their own.
+    pub fn each_reference<'a>(&'a self, visit: &mut dyn FnMut(&'a Reference)) {
+        for step in &self.steps {
+            step.each_node(&mut |node, _| node.each_reference(visit));
+        }
+        if let Output::Value(node) = &self.output {
+            node.each_reference(visit);
+        }
+    }
+
     /// Returns the first `steps` steps as a plan of their own: the known part of a plan that is
     /// still being written. The result selects every output, since the selection may come later.
     #[must_use]

@@ -75,6 +75,10 @@ pub enum Error {
     /// The call was made outside of a tokio runtime. Nothing was called.
     #[error("there is no tokio runtime to run in")]
     NoRuntime,
+    /// The service has no store, in which it could find runs.
+    #[cfg(feature = "store")]
+    #[error("the service has no store")]
+    NoStore,
     /// The run has ended, so that nothing can be added to it.
     #[error("the run has ended")]
     Ended,
@@ -106,6 +110,8 @@ impl Error {
             Self::NoRuntime => {
                 Some("call it within a tokio runtime, such as in a function with `#[tokio::main]`")
             }
+            #[cfg(feature = "store")]
+            Self::NoStore => Some("give it one: `Planwright::with_store`"),
             Self::InProgress(_) => Some("wait until it has ended, or use another id"),
             _ => None,
         }

@@ -46,6 +46,8 @@ impl Planwright {
             approver: Arc::clone(&open.approver),
             options: open.options.clone(),
             observers: open.observers.clone(),
+            #[cfg(feature = "store")]
+            store: open.store.clone(),
             ..Open::of(tools)
         })
     }

@@ -19,6 +19,8 @@ mod sources;
 mod spec;
 #[cfg(feature = "store")]
 mod storage;
+#[cfg(feature = "store")]
+mod stored_runs;
 mod view;
 
 pub use builder::Builder;
@@ -34,4 +36,6 @@ pub use resume::Resume;
 pub use run::Run;
 pub use run_builder::RunBuilder;
 pub use spec::{RunSpec, RunStorage};
+#[cfg(feature = "store")]
+pub use stored_runs::RunWatch;
 pub use view::{ActiveStep, EndedStep, RunView};

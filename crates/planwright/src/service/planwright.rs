@@ -55,6 +55,8 @@ pub(super) struct Open {
     pub(super) connections: Option<Arc<Connections>>,
     pub(super) warnings: Vec<String>,
     pub(super) observers: Vec<Arc<dyn RunObserver>>,
+    #[cfg(feature = "store")]
+    pub(super) store: Option<Store>,
 }
 
 impl Open {
@@ -72,6 +74,8 @@ impl Open {
             connections: None,
             warnings: Vec::new(),
             observers: Vec::new(),
+            #[cfg(feature = "store")]
+            store: None,
         }
     }
 }

@@ -44,6 +44,7 @@ fn examples_print_what_they_printed() {
         "own_dialect",
         "extend_run",
         "durable_run",
+        "follow",
     ];
     for name in alone {
         check(name, &[]);

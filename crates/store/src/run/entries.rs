@@ -25,6 +25,15 @@ impl Store {
     /// Those of [`Store::run`]; [`StoreError::Format`] if a newer version has written it. The iterator yields
     /// [`StoreError::File`] and [`StoreError::Format`], and ends after an error.
     pub fn entries(&self, selector: &str) -> Result<JournalEntries, StoreError> {
+        self.entries_from(selector, 0)
+    }
+
+    /// Returns the journal entries of a run from the entry `from` on, counted from 0.
+    pub(crate) fn entries_from(
+        &self,
+        selector: &str,
+        from: usize,
+    ) -> Result<JournalEntries, StoreError> {
         let (run, id) = self.read(|connection| {
             let (key, id) = info::find(connection, selector)?;
             info::check_format(connection, key, &id)?;
@@ -35,7 +44,7 @@ impl Store {
             store: self.clone(),
             run,
             id,
-            next: 0,
+            next: i64::try_from(from).unwrap_or(i64::MAX),
             chunk: VecDeque::new(),
             values: HashMap::new(),
             is_over: false,
@@ -70,6 +79,23 @@ impl Iterator for JournalEntries {
 }
 
 impl JournalEntries {
+    /// SQLite's `data_version`, which changes with each commit of another connection, in this process or another one.
+    pub(crate) fn data_version(&self) -> Result<i64, StoreError> {
+        let version = self
+            .connection
+            .pragma_query_value(None, "data_version", |row| row.get(0));
+        version.map_err(|error| QueryError::from(error).at(self.store.path()))
+    }
+
+    /// Reads the entries that were appended since the last call.
+    pub(crate) fn read_new(&mut self) -> Result<Vec<Entry>, StoreError> {
+        let mut new = Vec::new();
+        while let Some(entry) = self.read().map_err(|error| error.at(self.store.path()))? {
+            new.push(entry);
+        }
+        Ok(new)
+    }
+
     fn read(&mut self) -> Result<Option<Entry>, QueryError> {
         if self.chunk.is_empty() {
             self.chunk = rows(
