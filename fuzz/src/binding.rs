@@ -108,7 +108,7 @@ fn answered(task: TaskId, call: &ToolCall, answers: &[Value], calls: usize) -> I
     };
     Input::AttemptEnded {
         task,
-        attempt: call.attempt,
+        attempt: call.context.attempt,
         result,
     }
 }

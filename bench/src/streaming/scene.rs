@@ -275,7 +275,7 @@ impl ToolBackend for Server {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             Self::call(self).await;
-            Ok(ToolOutput::value(Value::from(call.step.as_str())))
+            Ok(ToolOutput::value(Value::from(call.context.step.as_str())))
         })
     }
 }

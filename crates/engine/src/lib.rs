@@ -72,6 +72,6 @@ pub use event::{RunEvent, StampedEvent};
 pub use guard::{Bound, Guards, Rate};
 pub use journal::{Journal, JournalError, MemoryJournal};
 pub use options::RunOptions;
-pub use run::{History, RunStatus, RunSummary, StepStatus};
+pub use run::{History, OutputError, RunStatus, RunSummary, StepStatus};
 pub use run_spec::{SpawnRequest, StartError, is_run_id};
 pub use secret_values::SecretValues;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use planwright_core::expression::EvaluationLimits;
 
 use crate::approval::SealKey;
+use crate::backend::RunData;
 use crate::durations::Durations;
 use crate::guard::{Guards, WrittenMeter};
 use crate::schedule::Limits;
@@ -58,6 +59,8 @@ pub struct RunOptions {
     pub guards: Guards,
     /// The meter of written bytes, for readers outside of the run.
     pub meter: WrittenMeter,
+    /// The caller's data of the run, which functions can read from the [context](crate::backend::CallContext) of a call.
+    pub data: RunData,
 }
 
 /// The policy for steps that do not depend on a failed one.
@@ -110,6 +113,7 @@ impl Default for RunOptions {
             max_tasks: 200_000,
             guards: Guards::default(),
             meter: WrittenMeter::default(),
+            data: RunData::default(),
         }
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use planwright_core::{StepId, Tool, Value};
-use planwright_engine::backend::{CallClock, ToolBackend, ToolCall};
+use planwright_engine::backend::{CallClock, CallContext, ToolBackend, ToolCall};
 use planwright_mcp::{
     Caller, ConnectOptions, Consent, Grant, HttpConfig, OauthConfig, ServerConfig, ServersConfig,
     UpstreamError, UpstreamState, Upstreams,
@@ -73,9 +73,7 @@ async fn converse(url: String, scenario: &str, context: &serde_json::Value) -> R
             let call = ToolCall {
                 tool: Arc::new(tool.clone()),
                 args,
-                step: StepId::new("step"),
-                attempt: 1,
-                idempotency_key: "key".into(),
+                context: CallContext::new(StepId::new("step"), "key"),
                 clock: CallClock::default(),
             };
             let outcome = backends.call(call).await;

@@ -35,7 +35,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     if let Some(path) = std::env::args().nth(1) {
         return work(&Store::open(path)?).await;
     }
-    let path = std::env::temp_dir().join(format!("follow-{}.db", std::process::id()));
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("runs.db");
     let mut command = Command::new(std::env::current_exe()?);
     let mut worker = command.arg(&path).stdout(Stdio::piped()).spawn()?;
     let output = worker.stdout.take().ok_or("the worker has no output")?;
@@ -56,5 +57,5 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("{} steps have ended", watch.view().ended);
     worker.wait()?;
-    Ok(std::fs::remove_file(&path)?)
+    Ok(())
 }

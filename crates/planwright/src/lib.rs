@@ -61,7 +61,7 @@
 //!
 //! An [`Error`] means that nothing was called: the plan is not sound, or was [checked with other tools](Planwright::verify) than those that it
 //! is to run with, or a run with its id is in progress. A failure of a tool is no error: the [`RunSummary`] says what became of each step, and `summary.status` of
-//! the whole. `serde_json::from_value::<T>(summary.output.into())` reads what the plan selects into a type of your own.
+//! the whole. [`summary.into_output::<T>()`](RunSummary::into_output) reads the output into a type of your own, or names the step that failed.
 //!
 //! # Tools of your own
 //!
@@ -121,6 +121,8 @@
 //! - [`Function::raw`] takes and gives bare [`Value`]s.
 //! - What functions share, such as a pool of connections, is cloned into each call, so that a call owns what it needs:
 //!   `move |letter: Letter| { let pool = pool.clone(); async move { pool.send(letter).await } }`.
+//! - A function that needs to know its run uses [`Function::with_context`]: the [`CallContext`] has the run's id, the step, the attempt, the
+//!   idempotency key, and the [data](service::RunBuilder::data) that the caller gave this run, such as the tenant.
 //! - A call runs in a task of its own: a `task_local!` of the task that started the run is not visible to it. What a call needs is an argument, or
 //!   cloned into the function.
 //! - A function must not block its thread, as any `async fn` must not: work that takes long belongs into
@@ -286,34 +288,25 @@
 //!
 //! # Approvals
 //!
-//! An [`Approver`](engine::Approver) is a person, a rule, a queue. A call waits for it where the function
+//! An [`Approver`](engine::Approver) is a person, a rule, a queue: a closure, or a type of your own. A call waits for it where the function
 //! [needs approval](Function::needs_approval), where the MCP server says of the tool that it is destructive, or where the step has
 //! `"approval": true`. Without one such calls are not made: the run does what it can without them and ends as
 //! [`Waiting`](engine::RunStatus::Waiting). [`Always`](engine::approval::Always) decides about all calls alike.
 //!
 //! ```
 //! use planwright::engine::approval::ApprovalRequest;
-//! use planwright::engine::backend::BoxFuture;
-//! use planwright::engine::{Approver, Decision};
+//! use planwright::engine::Decision;
 //! # use planwright::{Error, Planwright, parse};
-//!
-//! struct OnlySmall;
-//!
-//! impl Approver for OnlySmall {
-//!     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
-//!         let amount = request.args.get("amount").and_then(|amount| amount.as_f64());
-//!         Box::pin(async move {
-//!             match amount {
-//!                 Some(amount) if amount < 100.0 => Decision::Approve { args: None },
-//!                 _ => Decision::Reject { because: Some("that is too much".to_owned()) },
-//!             }
-//!         })
-//!     }
-//! }
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Error> {
-//! let planwright = Planwright::builder().approver(OnlySmall).open().await?;
+//! let only_small = async |request: ApprovalRequest| {
+//!     match request.args.get("amount").and_then(|amount| amount.as_f64()) {
+//!         Some(amount) if amount < 100.0 => Decision::Approve { args: None },
+//!         _ => Decision::Reject { because: Some("that is too much".to_owned()) },
+//!     }
+//! };
+//! let planwright = Planwright::builder().approver(only_small).open().await?;
 //! # Ok(())
 //! # }
 //! ```
@@ -549,7 +542,7 @@ pub mod stored;
 pub mod telemetry;
 
 pub use planwright_core::{Catalog, CheckedPlan, Plan, Value};
-pub use planwright_engine::backend::{Function, Functions, Sharable, ToolError};
+pub use planwright_engine::backend::{CallContext, Function, Functions, Sharable, ToolError};
 pub use planwright_engine::{RunEvent, RunSummary};
 pub use service::{Error, Planwright, Run, parse};
 

@@ -7,7 +7,7 @@ use planwright_dialects::native::Native;
 use planwright_dialects::{Dialect, ReadOptions};
 use planwright_engine::Decision;
 use planwright_engine::approval::{ApprovalRequest, Approver};
-use planwright_engine::backend::{CallClock, ToolBackend, ToolCall};
+use planwright_engine::backend::{CallClock, CallContext, ToolBackend, ToolCall};
 use planwright_engine::event::Address;
 use planwright_mcp::gateway::{CALL_GRACE, Client, HostCall, NOTIFIED_CLIENT_GRACE, completed};
 use planwright_mcp::{Caller, UpstreamError};
@@ -204,9 +204,7 @@ impl PlanHost {
             .any(|own| own.server == tool.server);
         if is_own {
             let made = ToolCall {
-                step: "call".into(),
-                attempt: 1,
-                idempotency_key: random_id(),
+                context: CallContext::new("call", random_id()),
                 clock: CallClock::default(),
                 args: arguments,
                 tool,

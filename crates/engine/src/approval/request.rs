@@ -94,6 +94,17 @@ pub trait Approver: Send + Sync + 'static {
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision>;
 }
 
+/// A closure or function decides: `async |request: ApprovalRequest| Decision::Later`.
+impl<F, R> Approver for F
+where
+    F: Fn(ApprovalRequest) -> R + Send + Sync + 'static,
+    R: Future<Output = Decision> + Send + 'static,
+{
+    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
+        Box::pin(self(request))
+    }
+}
+
 /// An approver that gives the same decision for every call.
 #[derive(Clone, Debug)]
 pub struct Always(pub Decision);

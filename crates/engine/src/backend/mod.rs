@@ -1,6 +1,7 @@
 //! The interface to tools: traits, calls, outputs and errors, with two simple backends.
 
 mod call_clock;
+mod context;
 mod error;
 mod functions;
 mod output;
@@ -10,11 +11,12 @@ mod simulated;
 use std::fmt;
 use std::sync::Arc;
 
-use planwright_core::{StepId, Tool, Value};
+use planwright_core::{Tool, Value};
 
 pub use futures::future::BoxFuture;
 
 pub use call_clock::{CallClock, ClockPause};
+pub use context::{CallContext, RunData};
 pub use error::{ErrorKind, RetryAdvice, ToolError};
 pub use functions::{Function, Functions, Sharable};
 pub use output::ToolOutput;
@@ -41,12 +43,8 @@ pub struct ToolCall {
     pub tool: Arc<Tool>,
     /// The arguments, an object.
     pub args: Value,
-    /// The calling step.
-    pub step: StepId,
-    /// The number of the attempt, from 1.
-    pub attempt: u32,
-    /// A key shared by all attempts at the same call of the same run, and by no other call.
-    pub idempotency_key: Arc<str>,
+    /// The run, the step, and the caller's data.
+    pub context: CallContext,
     /// The clock that time limits of the call apply to. Progress restarts it, questions to people pause it.
     pub clock: CallClock,
 }
@@ -55,8 +53,8 @@ impl fmt::Debug for ToolCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolCall")
             .field("tool", &self.tool.qualified_name())
-            .field("step", &self.step)
-            .field("attempt", &self.attempt)
+            .field("step", &self.context.step)
+            .field("attempt", &self.context.attempt)
             .finish_non_exhaustive()
     }
 }

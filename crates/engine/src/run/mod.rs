@@ -23,4 +23,5 @@ pub use redaction::redactor::{redacted_inputs, without_secrets};
 pub use report::estimate::{Assumption, Estimate, EstimatedCall, estimate};
 pub use report::preview::{StepPreview, preview};
 pub use report::summary::{CallSummary, RunStatus, RunSummary, StepSummary};
+pub use report::typed_output::OutputError;
 pub use state::Run;

@@ -51,7 +51,7 @@ pub(crate) fn drive(
         for effect in std::mem::take(&mut effects) {
             match effect {
                 Effect::Call { task, call, .. } => {
-                    log.push(format!("+{}", call.step));
+                    log.push(format!("+{}", call.context.step));
                     under_way.push((task, *call));
                 }
                 Effect::Abort(task) => under_way.retain(|(other, _)| *other != task),
@@ -63,12 +63,12 @@ pub(crate) fn drive(
             break;
         }
         let (task, call) = under_way.remove(choose(under_way.len()));
-        log.push(format!("-{}", call.step));
-        let result = if failing.contains(call.step.as_str()) {
+        log.push(format!("-{}", call.context.step));
+        let result = if failing.contains(call.context.step.as_str()) {
             Err(ToolError::new(ErrorKind::Tool, "no"))
         } else {
             Ok(ToolOutput::value(Value::object([
-                ("of", Value::from(call.step.as_str())),
+                ("of", Value::from(call.context.step.as_str())),
                 ("args", call.args.clone()),
             ])))
         };
@@ -76,7 +76,7 @@ pub(crate) fn drive(
         run.handle(
             Input::AttemptEnded {
                 task,
-                attempt: call.attempt,
+                attempt: call.context.attempt,
                 result,
             },
             Duration::from_millis(clock),

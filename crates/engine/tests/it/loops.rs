@@ -152,13 +152,13 @@ fn stopped(step: Step, history: History) -> RunSummary {
         }
         let bad = calls
             .iter()
-            .position(|(_, call)| call.step.as_str() == "bad");
+            .position(|(_, call)| call.context.step.as_str() == "bad");
         let (task, call) = calls.remove(bad.unwrap_or(0));
         let result = match bad {
             Some(_) => Err(ToolError::new(ErrorKind::Tool, "no")),
             None => Ok(ToolOutput::value(Value::from("done"))),
         };
-        let attempt = call.attempt;
+        let attempt = call.context.attempt;
         let ended = Input::AttemptEnded {
             task,
             attempt,

@@ -79,7 +79,11 @@ impl<'a> Hand<'a> {
             match effect {
                 Effect::Call { task, call, .. } => {
                     let is_harmless = &*call.tool.name == "r";
-                    assert!(is_harmless || self.is_closed, "{} is early", call.step);
+                    assert!(
+                        is_harmless || self.is_closed,
+                        "{} is early",
+                        call.context.step
+                    );
                     self.early += usize::from(!self.is_closed);
                     self.under_way.push((task, *call));
                 }
@@ -91,15 +95,15 @@ impl<'a> Hand<'a> {
 
     fn end_one(&mut self, choice: usize) {
         let (task, call) = self.under_way.remove(choice % self.under_way.len());
-        let result = if self.failing.contains(call.step.as_str()) {
+        let result = if self.failing.contains(call.context.step.as_str()) {
             Err(ToolError::new(ErrorKind::Tool, "no"))
         } else {
             Ok(ToolOutput::value(Value::object([
-                ("of", Value::from(call.step.as_str())),
+                ("of", Value::from(call.context.step.as_str())),
                 ("args", call.args.clone()),
             ])))
         };
-        let attempt = call.attempt;
+        let attempt = call.context.attempt;
         self.tell(Input::AttemptEnded {
             task,
             attempt,

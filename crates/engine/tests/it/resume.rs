@@ -158,13 +158,13 @@ fn check_done(written: &str, second: Value, first_of_b: Option<Answer>, expected
     let options = RunOptions::default();
     let mut entries = Vec::new();
     process(&plan, &options, &mut entries, |call| {
-        match call.step.as_str() {
+        match call.context.step.as_str() {
             "a" => Some(Err(ToolError::tool("no", Value::Null))),
             _ => first_of_b.clone(),
         }
     });
     let summary = process(&plan, &options, &mut entries, |call| {
-        let gives = call.step.as_str() == "a";
+        let gives = call.context.step.as_str() == "a";
         gives.then(|| Ok(ToolOutput::value(Value::object([("n", second.clone())]))))
     });
     assert_eq!(told(&summary), expected);

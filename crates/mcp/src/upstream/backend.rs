@@ -198,7 +198,7 @@ fn params(call: &ToolCall) -> Result<Value, ToolError> {
         );
         return Err(ToolError::new(ErrorKind::Arguments, message));
     }
-    let key = Value::Text(Arc::clone(&call.idempotency_key));
+    let key = Value::Text(Arc::clone(&call.context.idempotency_key));
     Ok(Value::object([
         ("name", Value::Text(Arc::clone(&call.tool.name))),
         ("arguments", call.args.clone()),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use planwright_core::{StepId, Tool, Value};
 use planwright_engine::backend::{
-    CallClock, RetryAdvice, ToolBackend, ToolCall, ToolError, ToolOutput,
+    CallClock, CallContext, RetryAdvice, ToolBackend, ToolCall, ToolError, ToolOutput,
 };
 use planwright_mcp::{ConnectOptions, Connections, ServerConfig, ServersConfig};
 use planwright_testkit::fake_server;
@@ -56,9 +56,7 @@ pub(crate) fn tool_call(server: &str, tool: &str, args: serde_json::Value) -> To
     ToolCall {
         tool: Arc::new(Tool::new(server, tool)),
         args: Value::from(args),
-        step: StepId::new("step"),
-        attempt: 1,
-        idempotency_key: "key-1".into(),
+        context: CallContext::new(StepId::new("step"), "key-1"),
         clock: CallClock::default(),
     }
 }

@@ -10,6 +10,7 @@ use planwright_core::plan::ExternalValue;
 use planwright_core::{CheckedPlan, Value};
 #[cfg(feature = "store")]
 use planwright_engine::StartError;
+use planwright_engine::backend::RunData;
 #[cfg(feature = "store")]
 use planwright_engine::journal::check_history;
 use planwright_engine::options::{FailurePolicy, PlanState};
@@ -124,6 +125,13 @@ impl RunBuilder {
     /// [come](Run::extend).
     pub fn growing(mut self) -> Self {
         self.options.plan_state = PlanState::Open;
+        self
+    }
+
+    /// Data of the caller that all functions of this run can read from the [context](planwright_engine::backend::CallContext) of a call, such as the
+    /// tenant. Plans cannot see or change it, and it is not stored.
+    pub fn data(mut self, data: impl std::any::Any + Send + Sync) -> Self {
+        self.options.data = RunData::new(data);
         self
     }
 

@@ -11,11 +11,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::schemas;
-use crate::backend::{ErrorKind, RetryAdvice, ToolError, ToolOutput};
+use crate::backend::{CallContext, ErrorKind, RetryAdvice, ToolError, ToolOutput};
 
 /// The callable body. It owns all that it needs, so dropping its future cancels the call.
-pub(super) type Body =
-    Arc<dyn Fn(Value) -> BoxFuture<'static, Result<ToolOutput, ToolError>> + Send + Sync>;
+pub(super) type Body = Arc<
+    dyn Fn(Value, CallContext) -> BoxFuture<'static, Result<ToolOutput, ToolError>> + Send + Sync,
+>;
 
 /// A function that plans call as a tool.
 ///
@@ -44,6 +45,19 @@ impl Function {
         Self::opaque(name, function).output(schemas::of_result::<T>())
     }
 
+    /// Creates the function `name` as [`new`](Self::new) does, on the parameters and the [context](CallContext) of the call: the run, the step, the
+    /// idempotency key, and [data](crate::RunOptions::data) of the caller.
+    pub fn with_context<A, F, R, T, E>(name: impl Into<Arc<str>>, function: F) -> Self
+    where
+        A: DeserializeOwned + JsonSchema,
+        F: Fn(A, CallContext) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<T, E>> + Send + 'static,
+        T: Serialize + JsonSchema,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        Self::typed(name, function).output(schemas::of_result::<T>())
+    }
+
     /// Creates the function `name` with an unspecified output schema.
     pub fn opaque<A, F, R, T, E>(name: impl Into<Arc<str>>, function: F) -> Self
     where
@@ -53,14 +67,25 @@ impl Function {
         T: Serialize,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
+        Self::typed(name, move |args, _| function(args))
+    }
+
+    fn typed<A, F, R, T, E>(name: impl Into<Arc<str>>, function: F) -> Self
+    where
+        A: DeserializeOwned + JsonSchema,
+        F: Fn(A, CallContext) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<T, E>> + Send + 'static,
+        T: Serialize,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
         let parameters = schemas::of_parameters::<A>();
         let takes_nothing = parameters.is_unit;
-        let body: Body = Arc::new(move |args| {
+        let body: Body = Arc::new(move |args, context| {
             // serde reads `()` from `null`, but tools are called with an object.
             let args = if takes_nothing { Value::Null } else { args };
             match serde_json::from_value::<A>(args.into()) {
                 Ok(args) => {
-                    let call = function(args);
+                    let call = function(args, context);
                     Box::pin(async move { finish(call.await) })
                 }
                 Err(error) => {
@@ -81,7 +106,7 @@ impl Function {
         F: Fn(Value) -> R + Send + Sync + 'static,
         R: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
     {
-        Self::of(name, Arc::new(move |args| Box::pin(function(args))))
+        Self::of(name, Arc::new(move |args, _| Box::pin(function(args))))
     }
 
     fn of(name: impl Into<Arc<str>>, body: Body) -> Self {

@@ -95,7 +95,7 @@ impl Default for Functions {
 impl ToolBackend for Functions {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         match self.by_name.get(&call.tool.name) {
-            Some((_, body)) => body(call.args),
+            Some((_, body)) => body(call.args, call.context),
             None => {
                 let message = format!("there is no function `{}`", call.tool.name);
                 Box::pin(async move { Err(ToolError::new(ErrorKind::Unavailable, message)) })

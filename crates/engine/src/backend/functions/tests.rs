@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Function, Functions, Sharable};
-use crate::backend::{CallClock, ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
+use crate::backend::{
+    CallClock, CallContext, ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput,
+};
 
 /// Where something is.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
@@ -242,9 +244,7 @@ async fn call(function: Function, args: serde_json::Value) -> Result<ToolOutput,
         .call(ToolCall {
             tool,
             args: args.into(),
-            step: StepId::new("step"),
-            attempt: 1,
-            idempotency_key: "key".into(),
+            context: CallContext::new(StepId::new("step"), "key"),
             clock: CallClock::default(),
         })
         .await

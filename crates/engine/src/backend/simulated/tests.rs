@@ -5,7 +5,7 @@ use std::sync::Arc;
 use planwright_core::{StepId, Value};
 
 use super::*;
-use crate::backend::{CallClock, ToolBackend, ToolCall};
+use crate::backend::{CallClock, CallContext, ToolBackend, ToolCall};
 
 fn json(text: &str) -> Value {
     Value::from_json(text).unwrap()
@@ -20,9 +20,7 @@ async fn answers(script: &str, args: &[&str]) -> Vec<String> {
         let call = ToolCall {
             tool: Arc::clone(&tool),
             args: json(args),
-            step: StepId::from("s"),
-            attempt: 1,
-            idempotency_key: "k".into(),
+            context: CallContext::new(StepId::from("s"), "k"),
             clock: CallClock::default(),
         };
         answers.push(match simulated.call(call).await {

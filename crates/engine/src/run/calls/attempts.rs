@@ -7,7 +7,9 @@ use planwright_core::{Tool, Value};
 use sha2::{Digest, Sha256};
 
 use crate::approval::hex;
-use crate::backend::{CallClock, ErrorKind, RetryAdvice, ToolCall, ToolError, ToolOutput};
+use crate::backend::{
+    CallClock, CallContext, ErrorKind, RetryAdvice, ToolCall, ToolError, ToolOutput,
+};
 use crate::event::{Address, RunEvent};
 use crate::journal::Record;
 use crate::run::effect::Effect;
@@ -44,12 +46,19 @@ impl Run {
             let subject = self.subject(&tool, &args);
             Arc::from(subject.digest(&run, &at))
         });
+        let step_limit = self.step_of(task).and_then(|(_, step)| step.timeout);
+        let time_limit = step_limit.or(self.options.attempt_timeout);
         let call = Box::new(ToolCall {
             tool: Arc::clone(&tool),
             args: args.clone(),
-            step: at.step.clone(),
-            attempt: number,
-            idempotency_key: idempotency_key(&run, &at, &tool, &args),
+            context: CallContext {
+                step: at.step.clone(),
+                attempt: number,
+                idempotency_key: idempotency_key(&run, &at, &tool, &args),
+                time_limit,
+                data: self.options.data.clone(),
+                run,
+            },
             clock: CallClock::default(),
         });
         self.calls.push(CallRecord {

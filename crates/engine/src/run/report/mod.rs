@@ -4,3 +4,4 @@ pub(super) mod cost_model;
 pub(super) mod estimate;
 pub(super) mod preview;
 pub(super) mod summary;
+pub(super) mod typed_output;

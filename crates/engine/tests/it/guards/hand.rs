@@ -49,7 +49,7 @@ impl Hand {
                 let (task, call) = hand.calls.remove(choice);
                 Input::AttemptEnded {
                     task,
-                    attempt: call.attempt,
+                    attempt: call.context.attempt,
                     result: answer(&call),
                 }
             } else {

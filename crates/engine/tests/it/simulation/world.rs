@@ -93,9 +93,9 @@ impl World {
     /// The invariants of every call that arrives.
     fn arrives(&self, call: &ToolCall, address: &str) -> u64 {
         assert!(
-            self.disk.intends(address, call.attempt),
+            self.disk.intends(address, call.context.attempt),
             "attempt {} of `{address}` was sent before its intent was kept",
-            call.attempt
+            call.context.attempt
         );
         let args = call.args.as_object().unwrap();
         for (step, _) in args.iter().filter(|(key, _)| key.starts_with('s')) {
@@ -127,6 +127,7 @@ impl ToolBackend for World {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let address = call
+                .context
                 .idempotency_key
                 .split_once('/')
                 .and_then(|(_, call)| call.rsplit_once(':'))

@@ -93,7 +93,7 @@ impl ToolBackend for Office {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         let office = self.clone();
         Box::pin(async move {
-            let step = call.step.to_string();
+            let step = call.context.step.to_string();
             office.note(&format!("{step} {}", call.args.to_json()));
             let mut in_flight = InFlight(Some((office, step.clone())));
             tokio::time::sleep(CALL_DURATION).await;

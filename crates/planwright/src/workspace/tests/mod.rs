@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use planwright_core::{StepId, Tool, Value};
-use planwright_engine::backend::CallClock;
+use planwright_engine::backend::{CallClock, CallContext};
 use planwright_engine::{ToolBackend, ToolCall, ToolError};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
@@ -55,9 +55,7 @@ impl Fixture {
         let call = ToolCall {
             tool: Arc::clone(&tool),
             args,
-            step: StepId::new("a"),
-            attempt: 1,
-            idempotency_key: "key".into(),
+            context: CallContext::new(StepId::new("a"), "key"),
             clock: CallClock::default(),
         };
         let output = self.workspace.call(call).await?.value;
@@ -122,9 +120,7 @@ async fn unknown_tools_and_arguments_are_refused() {
     let mut call = ToolCall {
         tool: Arc::new(Tool::new("workspace", "gone")),
         args: Value::empty_object(),
-        step: StepId::new("a"),
-        attempt: 1,
-        idempotency_key: "key".into(),
+        context: CallContext::new(StepId::new("a"), "key"),
         clock: CallClock::default(),
     };
     let error = fixture.workspace.call(call.clone()).await.unwrap_err();

@@ -4,7 +4,9 @@ use planwright::core::plan::Node;
 use planwright::core::{Code, Step};
 use planwright::dialects::{ReadOptions, dialect, parse_as};
 use planwright::engine::backend::ToolOutput;
-use planwright::{Error, Function, Functions, Plan, Planwright, Value, parse};
+use planwright::{
+    CallContext, Error, Function, Functions, Plan, Planwright, ToolError, Value, parse,
+};
 use serde_json::json;
 
 use super::support::planwright;
@@ -156,4 +158,39 @@ async fn a_step_that_is_built_without_arguments_has_none() {
             .unwrap();
         assert_eq!(summary.output.to_string(), r#"{"a":{}}"#);
     }
+}
+
+#[tokio::test]
+async fn functions_see_their_run_and_the_data_of_its_caller() {
+    let who = Function::with_context("who", async |(): (), context: CallContext| {
+        let tenant = context.data.get::<String>().cloned();
+        Ok::<_, ToolError>(format!("{tenant:?} {} {}", context.run, context.step))
+    });
+    let planwright = Planwright::builder()
+        .functions(Functions::new().with(who))
+        .open()
+        .await
+        .unwrap();
+    let plan = parse(r#"{"steps": [{"id": "a", "tool": "who"}], "output": "${a}"}"#);
+    let plan = planwright.check(plan).unwrap();
+    let run = planwright.run(plan).id("r1").data("acme".to_owned());
+    let output: String = run.await.unwrap().into_output().unwrap();
+    assert_eq!(output, r#"Some("acme") r1 a"#);
+}
+
+#[tokio::test]
+async fn an_output_that_is_missing_names_the_step_that_failed() {
+    let fail = Function::new("fail", async |(): ()| Err::<String, _>("nope"));
+    let planwright = Planwright::builder()
+        .functions(Functions::new().with(fail))
+        .open()
+        .await
+        .unwrap();
+    let plan = parse(r#"{"steps": [{"id": "a", "tool": "fail"}], "output": "${a}"}"#);
+    let summary = planwright
+        .run(planwright.check(plan).unwrap())
+        .await
+        .unwrap();
+    let error = summary.into_output::<String>().unwrap_err();
+    assert_eq!(error.to_string(), "the step `a` failed: nope");
 }
