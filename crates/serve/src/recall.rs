@@ -41,6 +41,6 @@ mod tests {
     fn references_to_runs_are_found() {
         insta::assert_snapshot!(check(r#"{"x": "${runs.a1.weather.temp} ${runs.a1.other}"}"#), @r#"a1: {"other", "weather"}"#);
         insta::assert_snapshot!(check(r#"{"x": ["${runs[\"01ab\"].a[0]}"], "y": {"z": "${runs.ff.b > 1}"}}"#), @r#"01ab: {"a"}; ff: {"b"}"#);
-        insta::assert_snapshot!(check(r#"{"x": "runs.a1.b", "y": "${steps.runs.a.b} ${runs} ${runs.a}"}"#), @"");
+        insta::assert_snapshot!(check(r#"{"x": "runs.a1.b", "y": "${steps.runs.a.b} ${runs} ${runs.a}"}"#), @r#"a: {"b"}"#);
     }
 }
