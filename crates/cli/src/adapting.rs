@@ -27,23 +27,23 @@ use super::error::CommandError;
 use super::session::{Leg, RunSession, approved};
 use super::{dates, keeping, model};
 
-/// Who may write another plan, and how often.
+/// The model that may revise the plan of a failed run, and the number of revisions.
 pub(crate) struct Adapting<'a> {
     pub(crate) model: Arc<dyn Model>,
     pub(crate) config: &'a Config,
     /// The moment of the run, whose zone is that of the phrases of time in its goal.
     pub(crate) now: Now,
     pub(crate) zone: Zone,
-    /// How often it may write what comes next.
+    /// The number of times that it may write the next steps.
     pub(crate) replans: u32,
-    /// Whether it may correct arguments that a tool refused.
+    /// True if it may correct arguments that a tool refused.
     pub(crate) repairs: bool,
     /// The journal of a run that is not stored.
     pub(crate) memory: MemoryJournal,
 }
 
 impl AdaptArguments {
-    /// Who may write another plan, where that is wished for.
+    /// Opens the model that may revise plans, if the arguments ask for one.
     pub(crate) fn open<'c>(
         &self,
         config: &'c Config,
@@ -114,7 +114,7 @@ impl Adapting<'_> {
         LoadedPlan::kept(&new, session.loaded.given.clone())
     }
 
-    /// What was done so far.
+    /// Returns the history of the run so far.
     fn history(&self, session: &RunSession<'_>) -> Result<History, CommandError> {
         match session.store {
             None => Ok(stored::history(&self.memory.entries())?),
@@ -123,13 +123,13 @@ impl Adapting<'_> {
     }
 }
 
-/// What was revised so far.
+/// The revisions of a run so far.
 pub(crate) struct Adaptation<'a> {
     adapting: &'a Adapting<'a>,
     replans_left: u32,
     /// The steps whose arguments were looked at.
     corrected: BTreeSet<Arc<str>>,
-    /// What the model's answers have cost.
+    /// The tokens and the cost of the model's answers.
     pub(crate) usage: Usage,
 }
 

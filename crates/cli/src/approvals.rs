@@ -1,4 +1,4 @@
-//! Who decides about calls: a file, a flag, a person at the terminal.
+//! Approvers of calls: a file, a flag, a person at the terminal.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{BufRead, BufReader, Write};
@@ -26,14 +26,14 @@ use super::toolbox::Toolbox;
 /// A run that decisions are about.
 pub(crate) struct Subject<'a> {
     pub(crate) toolbox: &'a Toolbox,
-    /// Where other processes leave decisions, and the run's id there.
+    /// The store in which other processes leave decisions, and the run's id there.
     pub(crate) kept: Option<(Store, &'a str)>,
-    /// Whether a person has approved the plan as a whole.
+    /// True if a person has approved the plan as a whole.
     pub(crate) is_approved: bool,
     pub(crate) live: &'a Arc<Live>,
 }
 
-/// Who decides in this run: what was given ahead, then what other processes decided, then whoever is left.
+/// Returns the approver of a run: predefined decisions first, then those of other processes, then the person at the terminal.
 pub(crate) fn approver(
     arguments: &ConsentArguments,
     subject: Subject<'_>,

@@ -54,10 +54,10 @@ pub(crate) use wrap::{InitArguments, Scope, WrapArguments};
 #[derive(Debug, Parser)]
 #[command(name = "planwright", version, max_term_width = 110)]
 pub(crate) struct Arguments {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// When to use colours: auto, always, never.
+    /// Use of colours: auto, always, never.
     #[arg(
         long,
         global = true,
@@ -69,8 +69,7 @@ pub(crate) struct Arguments {
         display_order = 1000
     )]
     pub(crate) color: Colour,
-    /// What to log on standard error: a level, or parts with levels, such as `warn,planwright=debug`; else what
-    /// `PLANWRIGHT_LOG` says.
+    /// Log to standard error: a level, or parts with levels, such as `warn,planwright=debug`; `PLANWRIGHT_LOG` by default.
     #[arg(
         long,
         global = true,
@@ -81,7 +80,7 @@ pub(crate) struct Arguments {
     pub(crate) log: Option<String>,
 }
 
-/// When to use colours.
+/// Use of colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Colour {
     /// On a terminal, unless `NO_COLOR` is set.
@@ -92,7 +91,7 @@ pub(crate) enum Colour {
     Never,
 }
 
-/// What to do.
+/// The command.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Check a plan, then run it.
@@ -133,7 +132,7 @@ pub(crate) enum Command {
     Export(ExportArguments),
     /// Take in a run that `export` wrote.
     Import(ImportArguments),
-    /// Forget old runs. Those that wait for somebody, or whose process died, stay; one that was ended with Ctrl-C is forgotten.
+    /// Delete old runs. Runs that wait for a person, or whose process died, stay; runs that were ended with Ctrl-C are deleted.
     Prune(PruneArguments),
     /// Check a plan: findings only, nothing is called.
     ///
@@ -265,7 +264,7 @@ pub(crate) struct TextArguments {
     pub(crate) store: StoreArguments,
 }
 
-/// Which plan, how it is read, and what it is given.
+/// The plan, the way in which it is read, and its inputs.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reading the plan")]
 pub(crate) struct PlanArguments {
@@ -288,7 +287,7 @@ pub(crate) struct PlanArguments {
     pub(crate) max_steps: usize,
 }
 
-/// Where tools come from.
+/// The sources of tools.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Tools")]
 pub(crate) struct ToolArguments {
@@ -301,13 +300,13 @@ pub(crate) struct ToolArguments {
     /// The built-in file tools (list_files, read_file, search_text, count_lines, write_file), confined to this folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
-    /// Where an `mcp.json` is looked for that is not named; here, if nothing is said.
+    /// The folder in which an `mcp.json` is searched that is not named; the working folder by default.
     #[arg(skip)]
     pub(crate) folder: Option<PathBuf>,
 }
 
 impl ToolArguments {
-    /// Whether tools were named, rather than left to be found.
+    /// Returns whether tools were named, rather than left to be found.
     pub(crate) fn are_named(&self) -> bool {
         self.servers.is_some() || self.simulate.is_some() || self.workspace.is_some()
     }
@@ -335,13 +334,13 @@ pub(crate) struct RunArguments {
     /// Show the order, the arguments as far as they are known and the approvals that would be asked; call nothing.
     #[arg(help_heading = RUNNING, long)]
     pub(crate) dry_run: bool,
-    /// How many calls may be under way at the same time.
+    /// Maximum number of calls in flight.
     #[arg(help_heading = RUNNING, long, value_name = "N", default_value = "16", value_parser = positive::<NonZeroUsize>, allow_negative_numbers = true)]
     pub(crate) max_parallel: NonZeroUsize,
-    /// How many of them at one server: `N` for each, `SERVER=N` for one.
+    /// Maximum number of calls at one server: `N` for each, `SERVER=N` for one.
     #[arg(help_heading = RUNNING, long, value_name = "[SERVER=]N")]
     pub(crate) max_per_server: Vec<String>,
-    /// How many of them of one tool: `N` for each, `SERVER.TOOL=N` for one.
+    /// Maximum number of calls of one tool: `N` for each, `SERVER.TOOL=N` for one.
     #[arg(help_heading = RUNNING, long, value_name = "[SERVER.TOOL=]N")]
     pub(crate) max_per_tool: Vec<String>,
     /// Attempts in all at a call that another attempt may mend.
@@ -369,7 +368,7 @@ pub(crate) struct RunArguments {
     pub(crate) consent: ConsentArguments,
     #[command(flatten)]
     pub(crate) adapt: AdaptArguments,
-    /// What to print: a person's view, one JSON report, or one JSON event a line.
+    /// Output: a person's view, one JSON report, or one JSON event a line.
     #[arg(help_heading = RUNNING, long, value_enum, default_value_t = RunFormat::Text)]
     pub(crate) format: RunFormat,
     /// A file that keeps how long calls take, from run to run: what waits for a place starts accordingly.
@@ -380,7 +379,7 @@ pub(crate) struct RunArguments {
     pub(crate) no_store: bool,
 }
 
-/// Where runs and plans are kept.
+/// The store of runs and plans.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct StoreArguments {
     /// The file that runs and plans are kept in; else `PLANWRIGHT_STORE`, else one in the user's data folder.
@@ -388,13 +387,13 @@ pub(crate) struct StoreArguments {
     pub(crate) store: Option<PathBuf>,
 }
 
-/// How much a run may call, how long, and what is shown of it.
+/// The limits of a run, and of its output.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct GuardArguments {
     /// The most calls that the run may make, each attempt and each failed one included; without limit if not given.
     #[arg(help_heading = RUNNING, long = "max-calls", value_name = "N", allow_negative_numbers = true)]
     pub(crate) calls: Option<u64>,
-    /// How long the run may take; what is under way then is given up. Without limit if not given.
+    /// Longest time that the run may take; calls in flight are cancelled then. Unlimited by default.
     #[arg(help_heading = RUNNING, long = "max-time", value_name = "TIME", value_parser = time_limit, allow_negative_numbers = true)]
     pub(crate) time: Option<Duration>,
     /// The most that is shown of one value, such as `64KiB`; what is handed on stays whole. Text shows 256 KiB if not given,
@@ -403,18 +402,18 @@ pub(crate) struct GuardArguments {
     pub(crate) output: Option<u64>,
 }
 
-/// What `run` prints.
+/// The output of `run`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RunFormat {
     /// A person's view.
     Text,
-    /// One report, at the end.
+    /// A report at the end, as JSON.
     Json,
-    /// One event a line, live.
+    /// A JSON event a line, live.
     Events,
 }
 
-/// What other commands print.
+/// The output of other commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// A person's view.
@@ -445,7 +444,7 @@ pub(crate) struct DemoArguments {
     /// The folder to look at.
     #[arg(value_name = "DIR", default_value = ".")]
     pub(crate) folder: PathBuf,
-    /// What to print.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = RunFormat::Text)]
     pub(crate) format: RunFormat,
 }

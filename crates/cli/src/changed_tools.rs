@@ -20,7 +20,7 @@ use super::settings::{self, Settings};
 use super::toolbox::Toolbox;
 use super::{environment, keeping, output, store};
 
-/// What `--format json` prints.
+/// The output of `--format json`.
 const SCHEMA: &str = "planwright.tool-changes/1";
 
 /// `planwright tools --changed` and `planwright tools --accept`
@@ -144,7 +144,7 @@ fn show(store: &Store, format: Format, printer: Printer) -> Result<Exit, Command
 #[derive(Serialize)]
 struct ToolChangesV1<'a> {
     schema: &'static str,
-    /// What accepts all of it.
+    /// The digest that accepts all of it.
     digest: String,
     servers: Vec<text::ServerV1<'a>>,
 }
@@ -184,7 +184,7 @@ fn accept(
     })
 }
 
-/// What the patterns cover of what waits; all of it if there are none.
+/// Returns the waiting changes that the patterns cover; all of them if there are no patterns.
 fn selected(changed: &[Pending], names: &[String]) -> Result<Vec<Pending>, CommandError> {
     let patterns: Vec<ToolPattern> = names.iter().map(|name| name.as_str().into()).collect();
     for (name, pattern) in names.iter().zip(&patterns) {

@@ -334,7 +334,7 @@ fn signature(catalog: &Catalog, tool: &Tool) -> String {
     format!("{}{asks}", listed(&call))
 }
 
-/// What a server says, on one line that a screen can hold.
+/// Returns the words of a server on one line of limited length.
 fn listed(text: &str) -> String {
     const MOST_COLUMNS: usize = 1000;
     let line = terminal_text::one_line(text);

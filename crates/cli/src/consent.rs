@@ -75,7 +75,7 @@ pub(super) fn show(plan: &CheckedPlan, printer: Printer) {
     }
 }
 
-/// What the tools of a plan may do, as far as one may believe them.
+/// Returns the effects of a plan's tools, as far as they can be trusted.
 fn effects(plan: &CheckedPlan) -> Vec<String> {
     let tools = tools_of(plan);
     let width = tools

@@ -133,7 +133,7 @@ fn there_already(file: &Path) -> CommandError {
         .hint("name another file, or replace it with --force")
 }
 
-/// Writes `text` to `file` in one go: whoever looks finds the old content or the new.
+/// Writes `text` to `file` atomically: readers find the old content or the new.
 pub(super) fn write(text: &str, file: &Path, force: bool) -> Result<(), CommandError> {
     let failed = |error: std::io::Error| {
         let message = format!("cannot write `{}`: {}", file.display(), reason(&error));

@@ -93,8 +93,7 @@ fn plan(toolbox: &Toolbox) -> Result<CheckedPlan, CommandError> {
     })
 }
 
-/// What the same work would have taken, one call at a time: each call is a round trip of the model, and each sends again
-/// all that was said before it.
+/// The cost of the same work one call at a time: each call is a round trip of the model, and each round trip sends the conversation again.
 struct Savings {
     calls: u64,
     tokens_one_by_one: u64,

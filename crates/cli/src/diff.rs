@@ -38,7 +38,7 @@ pub(crate) fn diff(arguments: &DiffArguments, printer: Printer) -> Result<Exit, 
     })
 }
 
-/// One of the runs.
+/// A run on one side of the comparison.
 struct Side {
     run: RunListingV1,
     plan: CheckedPlan,
@@ -46,7 +46,7 @@ struct Side {
     steps: IndexMap<String, Came>,
 }
 
-/// What became of a step.
+/// The outcome of a step.
 struct Came {
     side: StepSideV1,
     args: Option<Value>,
@@ -72,7 +72,7 @@ impl Side {
     }
 }
 
-/// What a plan was given, and its defaults where it was given nothing.
+/// Returns the inputs of a plan, with defaults for those that were not given.
 fn inputs(plan: &CheckedPlan) -> Value {
     let mut inputs = redacted_inputs(plan, &[]);
     let defaults = plan.plan().inputs.iter().filter_map(|input| {
@@ -108,7 +108,7 @@ fn collect(steps: &[StepSummary], found: &mut IndexMap<String, Came>) {
     }
 }
 
-/// What became of steps by what is kept of them alone.
+/// Adds the outcomes of steps by their stored history alone.
 fn by_history(history: &History, found: &mut IndexMap<String, Came>) {
     for (at, past) in history.steps() {
         found.insert(at.to_string(), of_past(past));
@@ -214,7 +214,7 @@ fn step(address: String, before: Option<Came>, after: Option<Came>) -> StepDiffV
     }
 }
 
-/// How many times the first the second is, to the hundredth.
+/// Returns the second time as a multiple of the first, to the hundredth.
 fn ratio(before: Option<f64>, after: Option<f64>) -> Option<f64> {
     let (before, after) = (before?, after?);
     (0.0 < before).then(|| (after / before * 100.0).round() / 100.0)

@@ -22,7 +22,7 @@ use super::{keeping, outside, store};
 pub(crate) struct EarlyRunStore<'a> {
     /// The run's id.
     pub(crate) id: &'a str,
-    /// What people call the plan.
+    /// The name of the plan in messages.
     pub(crate) source: &'a str,
     pub(crate) store: Option<&'a Store>,
     pub(crate) sources: ToolSourcesV1,
@@ -33,13 +33,13 @@ pub(crate) struct EarlyRunStore<'a> {
     pub(crate) standing: Mutex<EarlyRunState>,
 }
 
-/// How far it has got.
+/// The progress of an early run.
 #[derive(Default)]
 pub(crate) struct EarlyRunState {
-    /// Where the run is kept, once it is.
+    /// The journal of the run, once its plan is complete.
     journal: Option<Arc<dyn Journal>>,
     is_unfinished: bool,
-    /// Why the plan cannot be run though it is sound.
+    /// The reason why a valid plan cannot run.
     fault: Option<CommandError>,
 }
 
@@ -49,7 +49,7 @@ impl EarlyRunStore<'_> {
         self.standing().journal.clone()
     }
 
-    /// Why nothing was run of a sound plan.
+    /// Returns the reason why a valid plan did not run.
     pub(crate) fn fault(&self, error: &JournalError) -> CommandError {
         let fault = self.standing().fault.take();
         fault.unwrap_or_else(|| {
@@ -130,7 +130,7 @@ impl EarlyRunStore<'_> {
     }
 }
 
-/// What was called of a plan that turned out otherwise than it began, in a line; nothing where nothing was.
+/// Returns a line about the calls of an early run that the final plan did not continue; `None` if there were none.
 pub(crate) fn in_vain(abandoned: &RunSummary) -> Option<String> {
     let mut steps: Vec<String> = Vec::new();
     for call in &abandoned.calls {

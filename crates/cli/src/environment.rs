@@ -28,7 +28,7 @@ pub(crate) fn data_folder() -> Option<PathBuf> {
     Some(base.join("planwright"))
 }
 
-/// What this machine is called, as far as that can be told.
+/// Returns the name of this machine, as far as it is known.
 pub(crate) fn host() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname")
         .ok()
@@ -45,7 +45,7 @@ pub(crate) fn settings_folder() -> Option<PathBuf> {
     Some(base.join("planwright"))
 }
 
-/// The time zone of whoever is here: what `TZ` says, else what the system is set to, else UTC.
+/// Returns the local time zone: from `TZ`, else from the system, else UTC.
 pub(crate) fn zone() -> Result<Zone, CommandError> {
     let said = variable("TZ");
     match (TimeZone::try_system(), said) {

@@ -1,11 +1,11 @@
-//! Why a command could not do its work: one clause, and apart from it the way out.
+//! Errors of commands: one clause, and hints apart from it.
 
 use std::fmt;
 
 pub(crate) use planwright::terminal_text::io_reason as reason;
 use planwright_serve::ServeError;
 
-/// Why a command could not do its work.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub(crate) struct CommandError {
     message: String,

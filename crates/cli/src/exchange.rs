@@ -16,16 +16,16 @@ use super::live::words::counted;
 use super::printer::Printer;
 use super::{keeping, store, text_file};
 
-/// How old a run is that is forgotten where nothing else is said, in days.
+/// The default age, in days, at which runs are deleted.
 const USUAL_DAYS: u64 = 30;
 
 /// The most bytes that a run may have which is taken in.
 const MOST: u64 = 1 << 30;
 
-/// How many bytes show whether a file may hold a run.
+/// The number of bytes that show whether a file may hold a run.
 const HEAD: u64 = 4096;
 
-/// What helps if a file holds no run.
+/// The hint for a file that holds no run.
 const NO_RUN: &str = "take a file that `planwright export RUN -o FILE` wrote";
 
 /// `planwright export RUN`
@@ -68,7 +68,7 @@ pub(crate) fn import(arguments: &ImportArguments, printer: Printer) -> Result<Ex
     Ok(Exit::Success)
 }
 
-/// What came with an imported run and does not count here.
+/// Returns the parts of an imported run that do not count here.
 fn left_behind(store: &Store, imported: &ImportOutcome) -> Result<String, CommandError> {
     let entries = store
         .entries(&imported.id)

@@ -2,7 +2,7 @@
 
 use planwright::engine::RunStatus;
 
-/// How a command ended.
+/// The exit status of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// All went well.
@@ -15,7 +15,7 @@ pub(crate) enum Exit {
     Rejected,
     /// The run waits for a person.
     Waiting,
-    /// Somebody interrupted it.
+    /// The command was interrupted.
     Interrupted,
 }
 

@@ -104,7 +104,7 @@ mod tests {
         assert!(said(Origin::Project, &awake(SETTINGS, "#")).len() > 15);
     }
 
-    /// What only the user's own file can say.
+    /// The settings that only the user's own file can have.
     const OWN: [&str; 6] = [
         "approvals.passphrase",
         "tools.no_ask",

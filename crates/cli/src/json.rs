@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
 
-/// The most bytes of indented JSON. Nobody reads more, and of what is nested deeply most bytes would be spaces.
+/// The largest size of indented JSON in bytes. In deeply nested JSON most bytes would be spaces.
 const INDENTED_BYTES: usize = 1024 * 1024;
 
 /// Writes `value` in one line.

@@ -14,7 +14,7 @@ use super::error::{CommandError, reason};
 use super::exit::Exit;
 use super::printer::Printer;
 
-/// Where tools come from, so that it means the same from any folder.
+/// Returns the sources of tools as absolute paths.
 pub(crate) fn sources(tools: &ToolArguments) -> Result<ToolSourcesV1, CommandError> {
     let named = |path: &Option<PathBuf>| -> Result<Option<String>, CommandError> {
         path.as_deref().map(absolute).transpose()
@@ -43,7 +43,7 @@ fn absolute(path: &Path) -> Result<String, CommandError> {
     })
 }
 
-/// Keeps what a run has learned of how long calls take. Where that cannot be kept, nothing is lost that anybody asked for.
+/// Stores the durations that a run has learned. A failure is reported, and loses nothing else.
 pub(crate) fn learn(store: &Store, before: &Durations, summary: &RunSummary, printer: Printer) {
     if summary.journal_error.is_none()
         && let Err(error) = store.save_durations(before, &summary.durations)
@@ -161,7 +161,7 @@ pub(crate) fn tool_arguments(kept: &ToolSourcesV1) -> ToolArguments {
     }
 }
 
-/// How much time has passed since 1970.
+/// Returns the time since 1970.
 pub(super) fn since_1970() -> Duration {
     now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

@@ -19,14 +19,14 @@ use super::args::RunFormat;
 use super::printer::Printer;
 use board::Board;
 
-/// How often the lines are drawn anew.
+/// The interval at which the lines are drawn.
 const REDRAW: Duration = Duration::from_millis(100);
 
-/// How often lines that stay are printed, and the most that wait for that.
+/// The interval at which finished lines are printed, and the largest number that wait for it.
 const PRINT: Duration = Duration::from_millis(50);
 const MOST_HELD: usize = 8;
 
-/// The live view of a run. It shows nothing where nobody watches, or where events are printed anyway.
+/// The live view of a run. It shows nothing without a terminal, or if events are printed anyway.
 pub(crate) struct Live {
     view: Option<View>,
     printer: Printer,
@@ -39,16 +39,16 @@ struct View {
     print: Box<dyn Fn(&str) + Send + Sync>,
 }
 
-/// What is on the screen.
+/// The content of the screen.
 struct Stage {
     board: Board,
-    /// How many times the view was suspended and has not come back.
+    /// The number of open suspensions of the view.
     suspended: usize,
     /// Lines about ended steps that are drawn, but not printed yet: many steps may end within one blink.
     held: Vec<String>,
-    /// When lines were printed the last time, by the view's clock.
+    /// The time of the last printing, by the view's clock.
     printed: Duration,
-    /// How much later the run began than the view.
+    /// The time between the start of the view and that of the run.
     offset: Duration,
     is_over: bool,
 }
@@ -73,7 +73,7 @@ impl Live {
         Arc::new(Self { view, printer })
     }
 
-    /// There is more of the plan now.
+    /// Adds steps to the plan.
     pub(crate) fn grow(&self, plan: &CheckedPlan) {
         self.change(|board| board.grow(plan));
     }
@@ -217,7 +217,7 @@ impl View {
     }
 }
 
-/// The stage, also after a panic of somebody who had it: it holds no promises that a panic could break.
+/// Locks the screen, also after a panic of another thread: it holds no invariant that a panic could break.
 fn lock(stage: &Mutex<Stage>) -> MutexGuard<'_, Stage> {
     stage.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -254,7 +254,7 @@ impl Lines {
         }
     }
 
-    /// There is more of the plan now.
+    /// Adds steps to the plan.
     pub(crate) fn grow(&self, plan: &CheckedPlan) {
         self.board().grow(plan);
     }

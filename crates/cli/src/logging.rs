@@ -1,4 +1,4 @@
-//! What goes on inside, for whoever looks for a fault. It goes to standard error, as all talk does.
+//! Logging for debugging, to standard error.
 
 use std::str::FromStr;
 
@@ -27,7 +27,7 @@ pub(crate) fn start(wanted: Option<&str>, usual: Option<&str>) -> Result<(), Com
         .with_writer(std::io::stderr)
         .with_ansi(false)
         .with_target(true);
-    // Somebody who embeds this as a library may log already.
+    // A program that embeds this as a library may have set a logger already.
     let _ = tracing_subscriber::registry()
         .with(lines)
         .with(targets)

@@ -17,7 +17,7 @@ use super::exit::Exit;
 use super::printer::Printer;
 use super::{tokens, toolbox};
 
-/// How long a person may take.
+/// The time limit for the person.
 const PATIENCE: Duration = Duration::from_mins(10);
 
 /// `planwright login SERVER`

@@ -85,8 +85,7 @@ fn main() -> ExitCode {
     }
     let arguments = Arguments::parse();
     let printer = Printer::new(arguments.color);
-    // Whoever starts a server is not there to see what it could not do.
-    // That a client asks for what cannot be is its own affair, and it is told.
+    // A client that starts a server does not see its output, so warnings are logged. Faulty requests of clients are answered, not logged.
     let usual = matches!(arguments.command, Command::Serve(_)).then_some("warn,rmcp=error");
     let logging = logging::start(arguments.log.as_deref(), usual);
     let exit = match logging.and_then(|()| run(arguments.command, printer)) {
@@ -151,7 +150,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Completions { shell } => Ok(commands::completions(shell, printer)),
         }
     });
-    // A question that nobody answered must not keep the process.
+    // A question without an answer must not keep the process alive.
     runtime.shutdown_background();
     exit
 }

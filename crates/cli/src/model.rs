@@ -17,7 +17,7 @@ use super::{environment, keeping, outside, text_file};
 /// The variable that names the model, where no argument does.
 const VARIABLE: &str = "PLANWRIGHT_MODEL";
 
-/// The name of the model, from whoever says it first: the arguments, the environment, the configuration.
+/// Returns the name of the model: from the arguments, the environment or the configuration, in this order.
 pub(crate) fn name(arguments: &ModelArguments, config: &Config) -> Option<String> {
     let variable = || environment::variable(VARIABLE).filter(|name| !name.is_empty());
     let said = arguments.model.clone().or_else(variable);
@@ -69,7 +69,7 @@ fn script(name: &str, path: &Path) -> Result<ScriptedModel, CommandError> {
     })
 }
 
-/// What a provider is opened with. What the configuration says of its own model's place, key and prices is not for another's.
+/// Returns the settings of a provider. The configured address, key and prices belong to the configured model alone.
 fn provider(
     name: &str,
     arguments: &ModelArguments,

@@ -1,4 +1,4 @@
-//! What `run` prints, for people and for programs.
+//! Output of `run`, for people and for programs.
 
 use planwright::core::check::CheckedPlan;
 use planwright::core::expression::EvaluationLimits;

@@ -24,7 +24,7 @@ const SHORTEST: usize = 8;
 pub(crate) struct PassphraseCheck {
     /// The hashes that a passphrase has to match, all of them.
     hashes: Vec<String>,
-    /// Whether it was given in this process.
+    /// True if it was given in this process.
     is_confirmed: Arc<AtomicBool>,
 }
 

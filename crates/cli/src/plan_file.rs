@@ -14,7 +14,7 @@ use super::{stored, text_file};
 /// A plan's text, read.
 #[derive(Debug)]
 pub(crate) struct PlanText {
-    /// What findings call the text.
+    /// The name of the text in diagnostics.
     pub(crate) name: String,
     pub(crate) result: ParseResult,
 }
@@ -108,7 +108,7 @@ fn read_file(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
     text_file::at_most(std::fs::File::open(path)?, most as u64)
 }
 
-/// What the plan is given: the file first, then the single values over it.
+/// Returns the inputs of the plan: the file first, then the single values over it.
 fn given(arguments: &PlanArguments) -> Result<Object, CommandError> {
     let mut given = Object::default();
     if let Some(path) = &arguments.vars_file {

@@ -11,7 +11,7 @@ use super::args::Colour;
 use super::error::reason;
 use super::json;
 
-/// Whether something could not be printed that somebody may wait for.
+/// True if output was lost that a reader may wait for.
 static LOST: AtomicBool = AtomicBool::new(false);
 
 /// Prints for a command.
@@ -77,7 +77,7 @@ impl Printer {
         }
     }
 
-    /// Whether something that the command is for could not be printed, a full disk for example.
+    /// Returns whether something that the command is for could not be printed, a full disk for example.
     pub(crate) fn has_lost_data() -> bool {
         LOST.load(Ordering::Relaxed)
     }
@@ -87,7 +87,7 @@ impl Printer {
         self.data(&format!("{text}\n"));
     }
 
-    /// Prints a line about what is going on. Where nobody listens, nothing is lost.
+    /// Prints a status line. Without a reader nothing is lost.
     pub(crate) fn talk(self, text: &str) {
         let mut stream = AutoStream::new(std::io::stderr().lock(), self.choice);
         let _ = writeln!(stream, "{text}").and_then(|()| stream.flush());
@@ -99,22 +99,22 @@ impl Printer {
         self.talk(&terminal_text::lines(text));
     }
 
-    /// Whether a person watches what goes on.
+    /// Returns whether a person watches what goes on.
     pub(crate) fn is_watched() -> bool {
         std::io::stderr().is_terminal()
     }
 
-    /// Whether a person looks at the data itself.
+    /// Returns whether a person looks at the data itself.
     pub(crate) fn shows_data() -> bool {
         std::io::stdout().is_terminal()
     }
 
-    /// Whether data and talk go to terminals, where a line between them helps.
+    /// Returns whether data and talk go to terminals, where a line between them helps.
     pub(crate) fn shows_both() -> bool {
         std::io::stdout().is_terminal() && std::io::stderr().is_terminal()
     }
 
-    /// Whether what goes on may be coloured.
+    /// Returns whether what goes on may be coloured.
     pub(crate) fn colours_talk(self) -> bool {
         match self.choice {
             ColorChoice::Always | ColorChoice::AlwaysAnsi => true,
@@ -123,7 +123,7 @@ impl Printer {
         }
     }
 
-    /// How a picture is drawn on standard output.
+    /// Returns the style of a picture on standard output.
     pub(crate) fn style(self) -> drawing::Style {
         drawing::Style {
             symbols: drawing::Symbols::Unicode,
@@ -132,7 +132,7 @@ impl Printer {
         }
     }
 
-    /// How a picture is drawn on standard error.
+    /// Returns the style of a picture on standard error.
     pub(crate) fn talk_style(self) -> drawing::Style {
         drawing::Style {
             symbols: drawing::Symbols::Unicode,
@@ -141,7 +141,7 @@ impl Printer {
         }
     }
 
-    /// The columns of the terminal on which somebody watches what goes on.
+    /// Returns the width of the terminal that shows status lines.
     pub(crate) fn talk_width() -> usize {
         width(terminal_size::terminal_size_of(std::io::stderr()))
     }
@@ -151,7 +151,7 @@ impl Printer {
         width(terminal_size::terminal_size_of(std::io::stdout()))
     }
 
-    /// Whether what the command is for may be coloured.
+    /// Returns whether what the command is for may be coloured.
     pub(crate) fn colours_data(self) -> bool {
         match self.choice {
             ColorChoice::Always | ColorChoice::AlwaysAnsi => true,

@@ -26,9 +26,9 @@ pub(crate) struct OpenCall {
     pub(crate) run: String,
     /// The step, item or round that wants to call.
     pub(crate) at: Arc<Address>,
-    /// What a decision is about.
+    /// The call that the decision is about.
     pub(crate) subject: CallSubject,
-    /// What stands for the call.
+    /// The digest of the call.
     pub(crate) digest: String,
     reason: Option<Arc<str>>,
     changes: Vec<String>,
@@ -110,7 +110,7 @@ impl OpenCall {
 /// A call of a run that a command decides about.
 pub(crate) struct Question {
     store: Store,
-    /// Whether a process drives the run.
+    /// True if a process drives the run.
     pub(crate) is_driven: bool,
     /// The call.
     pub(crate) call: OpenCall,

@@ -79,7 +79,7 @@ fn described(command: &Command) -> impl Iterator<Item = &Arg> {
         .filter(|argument| !is_global(argument) && !is_usual(argument))
 }
 
-/// Whether it is `--help` or `--version`.
+/// Returns whether it is `--help` or `--version`.
 fn is_usual(argument: &Arg) -> bool {
     !matches!(
         argument.get_action(),
@@ -99,7 +99,7 @@ fn heading(argument: &Arg) -> &str {
     }
 }
 
-/// What is said about one argument, as an item of a list.
+/// Returns the description of an argument, as an item of a list.
 fn item(argument: &Arg) -> String {
     let takes_value = argument.get_action().takes_values();
     let short = argument.get_short().map(|short| format!("-{short}"));

@@ -27,10 +27,10 @@ use super::signals::Signals;
 use super::toolbox::Toolbox;
 use super::{guards, keeping, output, outside, plan_file, settings, store, telemetry};
 
-/// How long the servers of a process that was killed may take to end before anything is said of them.
+/// The time that the servers of a killed process may take to end before they are reported.
 const ORPHANS_END: Duration = Duration::from_secs(1);
 
-/// How much longer they may take before a call is made again.
+/// The further time that they may take before a call is made again.
 const ORPHANS_END_BEFORE_RETRY: Duration = Duration::from_secs(5);
 
 /// `planwright resume RUN`
@@ -248,7 +248,7 @@ fn new_plan(arguments: &ResumeArguments, old: &LoadedPlan, kept: &PlanTextV1) ->
     }
 }
 
-/// What the arguments say about steps.
+/// Returns the choices about steps.
 fn choices(arguments: &ResumeArguments) -> Result<Vec<(Arc<str>, Choice)>, CommandError> {
     let mut chosen: Vec<(Arc<str>, Choice)> = Vec::new();
     for step in &arguments.retry {
@@ -268,7 +268,7 @@ fn choices(arguments: &ResumeArguments) -> Result<Vec<(Arc<str>, Choice)>, Comma
     Ok(chosen)
 }
 
-/// What `--var` adds to what the run was given.
+/// Returns the inputs of `--var`.
 fn vars(arguments: &ResumeArguments) -> Result<Object, CommandError> {
     let mut vars = Object::default();
     plan_file::add_vars(&mut vars, &arguments.vars)?;

@@ -10,10 +10,10 @@ use super::live::words::counted;
 use super::printer::Printer;
 use super::{keeping, store};
 
-/// How often the store is looked at.
+/// The interval at which the store is checked.
 const PERIOD: Duration = Duration::from_mins(1);
 
-/// What is forgotten of a store, and from when on.
+/// The retention of runs in a store.
 #[derive(Clone, Debug)]
 pub(super) struct Keeper {
     store: Store,
@@ -25,7 +25,7 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// What `config` says of the runs in `store`, whose results later plans may refer to for as long as `recalled`; `None` if it limits
+    /// Returns the retention that `config` sets for `store`, whose results later plans may refer to for as long as `recalled`; `None` if it limits
     /// neither their age nor the size of the store. What an agent did is deleted only if a person has said so.
     pub(super) fn new(
         store: Store,

@@ -66,7 +66,7 @@ fn standing(argument: StandingArgument) -> RunState {
     }
 }
 
-/// A run, as others are told of it.
+/// Returns a run as documents list it.
 pub(super) fn described(info: &RunInfo) -> RunListingV1 {
     let holder = info.holder.as_ref();
     // A holder whose lock file is gone has no name any more.
@@ -91,7 +91,7 @@ pub(super) fn described(info: &RunInfo) -> RunListingV1 {
     }
 }
 
-/// One line a run, below a heading.
+/// Returns a table with one line a run, below a heading.
 fn table(runs: &[RunListingV1]) -> String {
     let here = environment::host();
     let rows: Vec<[String; 7]> = runs.iter().map(|run| row(run, &here)).collect();

@@ -23,7 +23,7 @@ use super::signals::Signals;
 use super::toolbox::{self, Toolbox};
 use super::{environment, keeping, model, outside, store, telemetry, token};
 
-/// How long plans under way may take to end once the gateway is to end.
+/// The time limit of plans in progress at shutdown.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// The model that is the client itself.
@@ -104,7 +104,7 @@ fn gateway_settings(
         Some(_) => match model::open(&arguments.model, config) {
             Ok(model) => Some(PlanWriter::Model(model)),
             Err(error) if arguments.model.model.is_some() => return Err(error),
-            // Whoever only has one in the settings wants the rest of the gateway all the same.
+            // A model that only the settings name must not prevent the rest of the gateway.
             Err(error) => {
                 printer.quote(&format!("no plans are written here: {error}"));
                 for hint in error.hints() {
@@ -145,7 +145,7 @@ async fn over_stdio(
     })
 }
 
-/// Serves whoever comes over HTTP and is let in.
+/// Serves authorised clients over HTTP.
 async fn over_http(
     mut settings: GatewaySettings,
     upstreams: &Upstreams,

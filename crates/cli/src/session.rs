@@ -76,12 +76,12 @@ pub(crate) struct RunSession<'a> {
     pub(crate) revisions: Vec<RevisionV1>,
 }
 
-/// One plan of a session: a run is continued with another one if a model revises it.
+/// A plan of a session: a run is continued with another one if a model revises it.
 pub(crate) struct Leg {
     pub(crate) plan: CheckedPlan,
     pub(crate) options: RunOptions,
     pub(crate) storage: RunStorage,
-    /// Whether a person has approved the plan as a whole.
+    /// True if a person has approved the plan as a whole.
     pub(crate) is_approved: bool,
 }
 
@@ -242,13 +242,13 @@ impl RunSession<'_> {
 /// A run that has come to its end.
 pub(crate) struct Ended {
     pub(crate) summary: RunSummary,
-    /// Why it went on with other plans.
+    /// The reasons for other plans.
     pub(crate) revisions: Vec<RevisionV1>,
     /// The last of these plans.
     pub(crate) revised: Option<LoadedPlan>,
-    /// What the model's answers cost that other plans were asked for with.
+    /// The tokens and the cost of answers about other plans.
     pub(crate) usage: Usage,
-    /// Whether other processes find it in the store.
+    /// True if other processes find it in the store.
     pub(crate) is_stored: bool,
     pub(crate) live: Arc<Live>,
 }
@@ -267,7 +267,7 @@ impl Ended {
     }
 }
 
-/// Whether another plan may help.
+/// Returns whether another plan may help.
 fn is_adaptable(summary: &RunSummary) -> bool {
     summary.status == RunStatus::Failed && summary.journal_error.is_none()
 }

@@ -11,7 +11,7 @@ use super::text_file;
 
 const NAME: &str = "planwright.toml";
 
-/// What holds here, and the files that say so.
+/// The effective configuration, and its files.
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) config: Config,

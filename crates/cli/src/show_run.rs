@@ -84,7 +84,7 @@ fn revision(kept: StoredRun, arguments: &ShowArguments) -> Result<StoredRun, Com
     })
 }
 
-/// Why the run went on with other plans.
+/// Returns the lines about revised plans of the run.
 fn revised(kept: &StoredRun) -> Vec<String> {
     let changes = kept.changes();
     let count = changes.len() + 1;

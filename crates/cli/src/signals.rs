@@ -6,10 +6,11 @@ use tokio::sync::oneshot;
 
 use super::error::{CommandError, reason};
 
-/// How long a command has to end by itself. One that computes, such as the check of a very large plan, hears of nothing meanwhile.
+/// The time limit for a command to end by itself. A command that computes, such as the check of a very large plan, does not react
+/// meanwhile.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Hears every signal from its making on, also those that come while nobody waits.
+/// A receiver of all signals since its creation, also those that arrive while no one waits.
 pub(crate) struct Signals {
     #[cfg(unix)]
     kinds: [tokio::signal::unix::Signal; 3],
@@ -69,7 +70,7 @@ impl Signals {
         let (tell, told) = oneshot::channel();
         tokio::spawn(async move {
             self.next().await;
-            // Whoever does not listen any more is about to end.
+            // A receiver that is gone is about to end the process.
             let _ = tell.send(());
             tokio::select! {
                 () = self.next() => {}

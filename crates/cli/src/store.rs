@@ -1,4 +1,4 @@
-//! Where the program keeps runs and plans.
+//! The program's store of runs and plans.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -63,7 +63,7 @@ fn usual_place() -> Result<PathBuf, CommandError> {
         })
 }
 
-/// This process, as others are told of it.
+/// Returns the name of this process, for other processes.
 #[expect(
     clippy::disallowed_methods,
     reason = "the command line knows what time it is"

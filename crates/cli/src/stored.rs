@@ -18,7 +18,7 @@ use super::plan_file::{self, PlanText};
 use super::printer::Printer;
 use super::{findings, keeping, output, store};
 
-/// How much of an id is shown: nearly always enough to tell it from all others.
+/// The number of characters of an id that are shown: nearly always enough to be unique.
 const SHORT: usize = 8;
 
 /// `planwright save PLAN`
@@ -68,7 +68,7 @@ pub(crate) fn keep(
     Ok(format!("{name}@{version}"))
 }
 
-/// What a plan is called that nobody has given a name.
+/// Returns the name of a plan that has none.
 fn name_of(arguments: &SaveArguments, plan: &Plan) -> String {
     let path = &arguments.text.plan;
     let of_file = || {
@@ -83,7 +83,7 @@ fn name_of(arguments: &SaveArguments, plan: &Plan) -> String {
         .unwrap_or_default()
 }
 
-/// What is kept of an input for those who list plans.
+/// Returns the stored description of an input, for lists of plans.
 fn describe(input: &Input) -> Value {
     Value::object([
         ("name", Value::Text(input.name.clone())),
@@ -193,7 +193,7 @@ fn selector(text: &str) -> (&str, Option<u32>) {
         .unwrap_or((text, None))
 }
 
-/// What a version of a plan is called.
+/// Returns the name of a version of a plan.
 pub(super) fn called(plan: &StoredPlan) -> String {
     format!("{}@{}", plan.name, plan.version)
 }

@@ -1,4 +1,4 @@
-//! Whether and where runs are told of, by configuration and environment.
+//! The telemetry of runs, by configuration and environment.
 
 use planwright::config::Config;
 use planwright::core::Value;
@@ -47,7 +47,7 @@ pub(crate) fn parent() -> Value {
 /// Sends what is left, which may take seconds.
 pub(crate) async fn close(telemetry: Telemetry) {
     if telemetry.is_on() {
-        // What goes wrong is told in the log.
+        // Failures are logged.
         let _ = tokio::task::spawn_blocking(move || telemetry.close()).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Text files that somebody names: bounded, and without the mark that some editors put in front of a text.
+//! Text files of bounded size, without the byte order mark of some editors.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result};

@@ -16,13 +16,13 @@ use planwright::terminal_text;
 use self::layout::Room;
 use super::printer::Printer;
 
-/// The most lines of one value that somebody at a terminal is shown. What goes to a file or another program is whole.
+/// The largest number of lines of one value on a terminal. Output to a file or another program is whole.
 const MOST_LINES: usize = 100;
 
-/// The most bytes of one value that are shown, where nobody says otherwise: nobody reads more, and no model takes more in.
+/// The default limit for the bytes of one value: a person reads no more, and no model takes more in.
 const MOST_BYTES: usize = 256 * 1024;
 
-/// What the plan selects, each line ended. Nothing where it gives nothing.
+/// Returns the output of the plan as lines; empty if it has none.
 pub(crate) fn text(summary: &RunSummary, max_bytes: Option<u64>) -> String {
     let room = Room {
         bytes: max_bytes.map_or(MOST_BYTES, |most| {
@@ -38,7 +38,7 @@ pub(crate) fn text(summary: &RunSummary, max_bytes: Option<u64>) -> String {
     output(&summary.output, room) + &beside(summary)
 }
 
-/// What steps that the output names have given beside their text, a line each.
+/// Returns a line for each non-text output of steps that the output names.
 fn beside(summary: &RunSummary) -> String {
     let mut text = String::new();
     for step in &summary.steps {
@@ -73,7 +73,7 @@ fn output(value: &Value, room: Room) -> String {
     layout::lay_out(value, room)
 }
 
-/// What a run would do, a paragraph a step.
+/// Returns a paragraph for each step that a run would perform.
 pub(crate) fn dry_run(steps: &[StepPreview]) -> String {
     let mut text = "\nWhat it would call, as far as that is known:\n\n".to_owned();
     previews(steps, 0, &mut text);

@@ -1,4 +1,4 @@
-//! Where the tokens are that other servers have given us.
+//! The tokens that other servers have issued.
 
 use planwright::mcp::Tokens;
 

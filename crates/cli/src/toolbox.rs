@@ -1,4 +1,4 @@
-//! Where a command's tools come from: simulated ones, servers, the built-in workspace.
+//! The tools of a command: simulated ones, servers, the built-in workspace.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -31,22 +31,22 @@ use super::{keeping, store, text_file, tokens, trust};
 pub(crate) struct Toolbox {
     pub(crate) catalog: Catalog,
     pub(crate) backends: Backends,
-    /// What simulated tools say of how long they take.
+    /// The durations of simulated tools.
     pub(crate) durations: Durations,
     connections: Option<Connections>,
     has_source: bool,
-    /// Whether servers were left out because nobody needs them.
+    /// True if servers were left out because the plan does not need them.
     has_idle_servers: bool,
     secrets: Vec<Arc<str>>,
     file: FileOrigin,
 }
 
-/// Whose `mcp.json` the servers come from.
+/// The owner of the `mcp.json` of the servers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FileOrigin {
-    /// Whether it lies in the user's folder of settings.
+    /// True if it lies in the user's folder of settings.
     pub(crate) is_own: bool,
-    /// Whether the user trusts it as it is, and so has seen how its servers are reached.
+    /// True if the user trusts it as it is, and so has seen how its servers are reached.
     pub(crate) is_trusted: bool,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct ServersFile {
     pub(crate) origin: FileOrigin,
 }
 
-/// How servers are started: under a supervisor, and recorded, so that none outlives this process unnoticed.
+/// Returns the options for starting servers: supervised and recorded, so that none outlives this process unnoticed.
 pub(crate) fn connect_options() -> ConnectOptions {
     let search_path = environment::variable("PATH").map(OsString::from);
     ConnectOptions {
@@ -197,13 +197,13 @@ impl Toolbox {
         pinning.compare(tools).map_err(store::explain)
     }
 
-    /// Whether it has tools that are to be pinned.
+    /// Returns whether it has tools that are to be pinned.
     pub(crate) fn has_pins(&self, config: &Config) -> bool {
         let mut tools = self.catalog.tools();
         config.pin(self.file.is_own) != PinPolicy::Off && tools.any(|tool| !tool.origin.is_empty())
     }
 
-    /// Whose `mcp.json` the servers come from.
+    /// The owner of the `mcp.json` of the servers.
     pub(crate) fn file(&self) -> FileOrigin {
         self.file
     }
@@ -229,7 +229,7 @@ impl Toolbox {
         }
     }
 
-    /// What a person should know about these findings, where they are about tools that are not there.
+    /// Returns notes for a person about diagnostics of missing tools.
     pub(crate) fn notes_on(&self, findings: &Diagnostics) -> Vec<String> {
         if findings.iter().any(|one| one.code == Code::UnknownTool) {
             self.notes()
@@ -238,7 +238,7 @@ impl Toolbox {
         }
     }
 
-    /// What a person should know whose plan names tools that are not there.
+    /// Returns notes for a person whose plan names missing tools.
     pub(crate) fn notes(&self) -> Vec<String> {
         if !self.has_source {
             return vec![
@@ -255,7 +255,7 @@ impl Toolbox {
             .collect()
     }
 
-    /// Whether the catalog has the tools of every server that is configured.
+    /// Returns whether the catalog has the tools of every server that is configured.
     pub(crate) fn is_complete(&self) -> bool {
         !self.has_idle_servers && self.missing_servers().is_empty()
     }
@@ -265,7 +265,7 @@ impl Toolbox {
         self.secrets.clone()
     }
 
-    /// Why servers are missing that the configuration has.
+    /// Returns the names of configured servers that are missing.
     fn missing_servers(&self) -> Vec<String> {
         self.connections
             .iter()
@@ -407,7 +407,7 @@ pub(crate) fn servers_file(
     for path in places {
         match text_file::read(&path) {
             Ok(text) => {
-                // Whoever asked for the built-in tools alone is not asked about servers.
+                // A user who asked for the built-in tools alone is not asked about servers.
                 let optional = arguments.workspace.is_some();
                 let is_trusted = trust::allows(&path, &text, optional, printer)?;
                 let origin = FileOrigin {
@@ -423,7 +423,7 @@ pub(crate) fn servers_file(
     Ok(None)
 }
 
-/// Whether a file lies in the user's folder of settings, where no project can put one.
+/// Returns whether a file lies in the user's folder of settings, where no project can put one.
 fn is_own(path: &Path) -> bool {
     let settings = environment::settings_folder().and_then(|folder| folder.canonicalize().ok());
     match (settings, path.canonicalize()) {

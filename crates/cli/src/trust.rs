@@ -1,4 +1,4 @@
-//! Which `mcp.json` files may start servers though nobody named them: remembered by content.
+//! Trust in `mcp.json` files that may start servers without being named: stored by content.
 
 use std::fs;
 use std::io::{BufRead, Write};
@@ -67,13 +67,14 @@ pub(crate) async fn command(
     Ok(Exit::Success)
 }
 
-/// Whether a file that was named is trusted as it is. It is used either way, so a list that cannot be read only means that it is not.
+/// Returns whether a file that was named is trusted as it is. It is used either way, so a list that cannot be read only means that it is
+/// not.
 pub(crate) fn is_trusted(path: &Path, text: &str) -> bool {
     load().is_ok_and(|trusted| trusted.files.contains(&entry(path, text)))
 }
 
-/// Whether the servers of a file that was found may be started. Asks on a terminal. Where the file is `optional`,
-/// one that is not trusted is passed over.
+/// Returns whether the servers of a file that was found may be started. Asks on a terminal. Where the file is `optional`, one that is not
+/// trusted is passed over.
 pub(crate) fn allows(
     path: &Path,
     text: &str,
@@ -134,7 +135,7 @@ fn ask(path: &Path, text: &str, printer: Printer) -> Result<Option<bool>, Comman
     )))
 }
 
-/// What a file would start, a line for each server. Environment values are not shown.
+/// Returns the commands of a file, a line for each server, without values of the environment.
 fn commands(text: &str, file: &str) -> Result<Vec<String>, CommandError> {
     let (config, _) = ServersConfig::parse(text, file, &|name| Some(format!("${{{name}}}")))
         .map_err(|error| {

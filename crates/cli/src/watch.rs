@@ -11,7 +11,7 @@ use super::live::Live;
 use super::printer::Printer;
 use super::signals::Signals;
 
-/// What is said at the first Ctrl-C.
+/// The message at the first Ctrl-C.
 pub(crate) const INTERRUPTED: &str =
     "interrupted: ending the calls under way, press Ctrl-C again to leave at once";
 

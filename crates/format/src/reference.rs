@@ -1,6 +1,6 @@
 //! The schemas of reports and events, and the pages about them, made of the types themselves.
 
-// Nobody makes values of the shapes below: they stand for types of other crates.
+// The shapes below stand for types of other crates, so no values of them exist.
 #![expect(dead_code, reason = "the types describe a shape")]
 
 use planwright_testkit::generated;
@@ -22,11 +22,11 @@ pub(crate) struct DiagnosticShape {
     code: String,
     /// `error` or `warning`.
     severity: String,
-    /// What is the matter.
+    /// The problem.
     message: String,
-    /// Where, as a JSON pointer into the plan's text.
+    /// The place, as a JSON pointer into the plan's text.
     pointer: String,
-    /// Where, as `start` and `end` in bytes of the text, if it was written down.
+    /// The place, as `start` and `end` in bytes of the text, if the plan has one.
     #[schemars(skip_serializing_if = "Option::is_none")]
     span: Option<Value>,
     /// The way out.
@@ -40,12 +40,12 @@ pub(crate) struct DiagnosticShape {
     source: Option<String>,
 }
 
-/// Why a step did not run.
+/// The reason why a step did not run.
 #[derive(JsonSchema)]
 #[schemars(rename = "reason")]
 pub(crate) struct ReasonShape {
-    /// The kind of reason. `step`: a step that it needs did not succeed; `branch`: nobody filled a slot; `condition`: its own gave
-    /// false; `stopped`: the run stopped after a failure; `person`: a person decided that it is done without.
+    /// The kind of reason. `step`: a step that it needs did not succeed; `branch`: no step filled a slot; `condition`: its own gave false;
+    /// `stopped`: the run stopped after a failure; `person`: a person decided that it is done without.
     #[schemars(extend("enum" = ["step", "branch", "condition", "stopped", "person"]))]
     because: String,
     /// The step or slot that it is about.

@@ -55,7 +55,7 @@ fn date(day: u64) -> (u64, u64, u64) {
     (era * 400 + year + u64::from(month <= 2), month, day)
 }
 
-/// How many days there are from the beginning of 1970 to a day.
+/// Returns the number of days from the beginning of 1970 to a day.
 fn days(year: u64, month: u64, day: u64) -> Option<u64> {
     let year = year - u64::from(month <= 2);
     let month = if month > 2 { month - 3 } else { month + 9 };

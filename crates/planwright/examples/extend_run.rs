@@ -5,7 +5,7 @@ use planwright::schemars::{self, JsonSchema};
 use planwright::{Error, Function, Functions, Planwright, ToolError, parse};
 use serde::Deserialize;
 
-/// What comes in, bit by bit. The last one refers to a step that never came.
+/// The parts of the plan as they arrive. The last one refers to a step that never arrives.
 const LINES: [&str; 4] = [
     r#"{"id": "two", "tool": "add", "args": {"a": 1, "b": 1}}"#,
     r#"{"id": "four", "tool": "add", "args": {"a": "${two}", "b": "${two}"}}"#,

@@ -84,7 +84,7 @@ impl Dialect for Calls {
     }
 }
 
-/// What `<1`, `<2`, … mean in the call at `position`. Everything else stands for itself.
+/// The meaning of `<1`, `<2`, … in the call at `position`. Everything else is literal.
 struct Before<'a> {
     position: usize,
     findings: &'a mut DiagnosticSink,

@@ -26,7 +26,7 @@ struct Person {
 /// Sends a letter.
 #[derive(Deserialize, JsonSchema)]
 struct Letter {
-    /// Who gets it. Only whoever writes the plan may say so.
+    /// The recipient. Only the author of the plan may set it.
     to: String,
     /// Data of other steps may stand in it.
     text: Sharable<String>,

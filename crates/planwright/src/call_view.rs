@@ -15,13 +15,13 @@ pub use planwright_core::text::visible;
 /// The longest text that is shown whole, in characters.
 const WHOLE_TEXT: usize = 240;
 
-/// How much of a longer text is shown, at its beginning and at its end.
+/// The number of characters that are shown of a longer text, at its beginning and at its end.
 const TEXT_ENDS: (usize, usize) = (140, 60);
 
 /// The longest list that is shown whole, in items.
 const WHOLE_LIST: usize = 12;
 
-/// How many items of a longer list are shown, at its beginning and at its end.
+/// The number of items that are shown of a longer list, at its beginning and at its end.
 const LIST_ENDS: (usize, usize) = (8, 3);
 
 /// The deepest level that is shown on lines of its own.
@@ -30,7 +30,7 @@ const DEEPEST: usize = 6;
 /// The most lines for all arguments together. Beyond them, each argument takes one line.
 const MOST_LINES: usize = 200;
 
-/// The digits of a digest that stand for a value of which a part is hidden.
+/// The number of digits of the digest that represents a value with a hidden part.
 const DIGEST_DIGITS: usize = 16;
 
 /// A call that a person decides about.
@@ -38,11 +38,11 @@ const DIGEST_DIGITS: usize = 16;
 pub struct CallView<'a> {
     /// The step, item or round that wants to call.
     pub at: &'a Address,
-    /// What the decision is about. Secrets among its arguments stand as `[redacted]`.
+    /// The call that the decision is about. Secrets among its arguments are `[redacted]`.
     pub subject: &'a CallSubject,
-    /// Why a person is asked, if that is known.
+    /// The reason why a person is asked, if it is known.
     pub reason: Option<&'a str>,
-    /// What differs from the call that was decided about before, one clause each.
+    /// The differences from the call of the previous decision, one clause each.
     pub changes: &'a [String],
 }
 
@@ -149,7 +149,7 @@ fn in_brief(value: &Value) -> String {
     }
 }
 
-/// What stands in place of a list or an object that is too deep or too long to be shown.
+/// The text in place of a list or an object that is too deep or too long to be shown.
 fn collapsed(count: String, value: &Value) -> String {
     let json = value.to_json();
     format!(

@@ -159,11 +159,11 @@
 //! started. [`service::Builder`] has the rest: what happens where one does not start, what `${NAME}` stands for, timeouts.
 //!
 //! For a server over HTTP, [`ServerConfig::http`](mcp::ServerConfig::http) has the address and the headers; a header that is secret belongs
-//! into `secrets` as well, which an `mcp.json` does by itself. Tokens that somebody logged in for are in the
-//! [`ConnectOptions::tokens`](mcp::ConnectOptions::tokens): in memory where nothing is said, or [in a file](mcp::Tokens::in_file), such as the one of
-//! `planwright login`.
+//! into `secrets` as well, which an `mcp.json` does by itself. Tokens of a login are in the
+//! [`ConnectOptions::tokens`](mcp::ConnectOptions::tokens): in memory where nothing is said, or [in a file](mcp::Tokens::in_file), such as
+//! the one of `planwright login`.
 //!
-//! A tool of which its server says that it destroys something, such as one that overwrites files, needs [approval](#approvals).
+//! A tool that its server declares destructive, such as one that overwrites files, needs [approval](#approvals).
 //!
 //! # What check finds
 //!
@@ -241,9 +241,10 @@
 //!
 //! # Bounds
 //!
-//! [`Guards`](engine::Guards) bound what a run may take. Each attempt counts before it is made, so calls that go on together cannot
-//! take more than there is; the step of a call that is refused fails with the kind `budget`. A run that computes for long looks at the clock,
-//! and lets others have the thread, every 20 ms or as soon as one expression is done, of which the costliest takes well under a second.
+//! [`Guards`](engine::Guards) bound what a run may take. Each attempt counts before it is made, so calls that go on together cannot take
+//! more than there is; the step of a call that is refused fails with the kind `budget`. A run that computes for long looks at the clock,
+//! and lets others have the thread, every 20 ms or as soon as one expression is done, and the costliest expression takes well under a
+//! second.
 //!
 //! ```
 //! use std::time::Duration;
@@ -368,8 +369,8 @@
 //! The [example `durable_run`](https://github.com/planwright/planwright/blob/main/crates/planwright/examples/durable_run.rs) survives its
 //! process. [`kept`] is the level below, for programs that store more along with their runs.
 //!
-//! Without a store, a [`Journal`](engine::Journal) of your own, or one in memory, records what a run was told. The same plan is resumed with
-//! what was read from it, under the same id:
+//! Without a store, a [`Journal`](engine::Journal) of your own, or one in memory, records the inputs of a run. The same plan is resumed
+//! with what was read from it, under the same id:
 //!
 //! ```
 //! use planwright::engine::{History, MemoryJournal};
@@ -474,13 +475,13 @@
 #![warn(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-/// What a plan is, and when it is sound.
+/// The plan model, and the checks that prove a plan sound.
 pub use planwright_core as core;
 
-/// How plans are written.
+/// Readers and printers of plans, one for each dialect.
 pub use planwright_dialects as dialects;
 
-/// How a checked plan runs.
+/// Execution of checked plans.
 pub use planwright_engine as engine;
 
 /// Documents for other programs: reports, events, stored runs.
@@ -494,14 +495,14 @@ pub use planwright_mcp as mcp;
 #[cfg(feature = "planner")]
 pub use planwright_planner as planner;
 
-/// Where plans and runs are remembered.
+/// Storage of plans and runs.
 #[cfg(feature = "store")]
 pub use planwright_store as store;
 
 /// The derive macro and the types with which parameters of functions describe themselves.
 pub use schemars;
 
-/// What opens tools and starts runs, in full.
+/// The service that opens tools and starts runs.
 pub mod service;
 
 /// `planwright.toml`: which tools plans may call, and how much.
@@ -530,7 +531,7 @@ pub mod media;
 /// Pictures of plans: text, Mermaid, Graphviz, JSON.
 pub mod drawing;
 
-/// Plans as somebody hands them over, with all that belongs to them.
+/// Loaded plans with everything that belongs to them.
 pub mod loaded_plan;
 
 /// Runs as a store keeps them.

@@ -1,4 +1,4 @@
-//! A plan as somebody handed it over: its text, the plans that it runs by name, and what it is given.
+//! A loaded plan: its text, the plans that it runs by name, and its inputs.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,11 +32,11 @@ pub struct LoadedPlan {
     pub name: Option<Arc<str>>,
     /// The dialect that it is written in.
     pub dialect: Option<&'static str>,
-    /// What was found about it so far.
+    /// The diagnostics so far.
     pub diagnostics: Diagnostics,
     /// The plans that it runs by name.
     pub library: Library,
-    /// What it is given.
+    /// The inputs.
     pub given: Object,
     /// The texts by name, for snippets; the plan's own first.
     pub texts: Vec<(String, String)>,
@@ -49,7 +49,7 @@ pub struct LoadedPlan {
 }
 
 impl LoadedPlan {
-    /// What `parse` made of a text that people call `name`, given nothing.
+    /// The result of `parse` for a text that diagnostics call `name`, without inputs.
     pub fn new(name: impl Into<String>, result: ParseResult) -> Self {
         let ParseResult {
             plan,
@@ -202,7 +202,7 @@ impl LoadedPlan {
         }
     }
 
-    /// What is needed to read it again; nothing for what was not read in any dialect.
+    /// Returns the data with which it can be loaded again; `None` if it was read in no dialect.
     pub fn to_kept(&self) -> Option<PlanTextV1> {
         let (own, library) = self.texts.split_first()?;
         Some(PlanTextV1 {
@@ -383,7 +383,7 @@ pub fn single_call(catalog: &Catalog, tool: &Tool, arguments: &Value) -> Plan {
     }
 }
 
-/// Whether a name can be a plan's: a name is never a path.
+/// Returns whether a name can be a plan's: a name is never a path.
 fn is_plan_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0', ':'])
 }

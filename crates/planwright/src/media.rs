@@ -5,7 +5,7 @@ use planwright_core::{Object, Value};
 /// A block of content that is not text.
 #[derive(Clone, Copy, Debug)]
 pub struct Media<'a> {
-    /// What it is: `image`, `audio`, `resource`, `resource_link`, or a kind that only the server knows.
+    /// The kind: `image`, `audio`, `resource`, `resource_link`, or a kind that only the server knows.
     pub kind: &'a str,
     /// The kind of its data, such as `image/png`.
     pub mime_type: Option<&'a str>,
@@ -43,7 +43,7 @@ impl<'a> Media<'a> {
         Some(digits / 4 * 3 + (digits % 4).saturating_sub(1))
     }
 
-    /// What it is, for people: `image/png, 1234 bytes`.
+    /// Returns a label for people: `image/png, 1234 bytes`.
     pub fn label(&self) -> String {
         let mut parts = vec![self.mime_type.unwrap_or(self.kind).to_owned()];
         parts.extend(self.bytes().map(|bytes| format!("{bytes} bytes")));
@@ -51,7 +51,7 @@ impl<'a> Media<'a> {
         parts.join(", ")
     }
 
-    /// What it is, as data: its fields without the data.
+    /// Returns a description as data: its fields without the data.
     pub fn outline(&self) -> Object {
         let fields = [
             ("type", Some(Value::from(self.kind))),

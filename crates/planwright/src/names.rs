@@ -1,4 +1,4 @@
-//! What people should know of the names of tools: which look like others, and which belong to another server.
+//! Warnings about names of tools: names that look like others, and names that belong to another server.
 
 use std::collections::HashMap;
 
@@ -51,7 +51,7 @@ pub fn lookalikes(catalog: &Catalog) -> Vec<String> {
     bounded(warnings.into_iter())
 }
 
-/// Whether a name mixes scripts that no language mixes. Signs that belong to all of them are passed over.
+/// Returns whether a name mixes scripts that no language mixes. Signs that belong to all of them are passed over.
 fn is_mixed(name: &str) -> bool {
     let letters: String = name.chars().filter(|sign| sign.is_alphanumeric()).collect();
     !letters.as_str().is_single_script()

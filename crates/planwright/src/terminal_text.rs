@@ -44,7 +44,7 @@ pub fn data(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// How many columns `text` takes.
+/// Returns the number of columns of `text`.
 pub fn width(text: &str) -> usize {
     text.width()
 }
@@ -100,7 +100,8 @@ fn cleaned(text: &str, replace: impl Fn(char) -> Option<&'static str>) -> Cow<'_
     Cow::Owned(clean)
 }
 
-/// Whether a terminal would do something else than show `character`: controls, and what changes the direction of text or breaks lines.
+/// Returns whether a terminal would do something else than show `character`: controls, and what changes the direction of text or breaks
+/// lines.
 fn steers(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

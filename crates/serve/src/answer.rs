@@ -239,7 +239,7 @@ pub(super) fn stale_because(stale: &StaleStep) -> String {
     )
 }
 
-/// Whether a step has failed by itself, and not since one of its parts did.
+/// Returns whether a step has failed by itself, and not since one of its parts did.
 fn fails_by_itself(step: &StepSummary) -> bool {
     let went_well = |part: &StepSummary| part.status == StepStatus::Succeeded;
     step.parts.iter().all(went_well)

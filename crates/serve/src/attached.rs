@@ -233,7 +233,7 @@ fn outlined(value: &Value, addresses: &HashMap<&str, String>) -> Value {
     }
 }
 
-/// Whether what is attached stands somewhere in `value`.
+/// Returns whether what is attached stands somewhere in `value`.
 fn has_binary(value: &Value) -> bool {
     if Media::binary(value).is_some() {
         return true;
@@ -254,7 +254,7 @@ fn each_given<'a>(step: &'a StepSummary, visit: &mut dyn FnMut(Given<'a>)) {
     }
 }
 
-/// Whether the plan selects what the step `id` gave.
+/// Returns whether the plan selects what the step `id` gave.
 fn selects(plan: Option<&CheckedPlan>, summary: &RunSummary, id: &str) -> bool {
     let Some(plan) = plan else {
         return summary.output.get(id).is_some();

@@ -19,7 +19,7 @@ pub(super) struct Bounds {
     most: u64,
     /// The bytes that are left for all of them.
     left: u64,
-    /// Whether a value was longer than what is shown of it.
+    /// True if a value was longer than what is shown of it.
     pub(super) is_trimmed: bool,
 }
 

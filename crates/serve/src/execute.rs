@@ -264,7 +264,7 @@ impl PlanHost {
         }))
     }
 
-    /// Whether one more plan of a client may begin beside those under way.
+    /// Returns whether one more plan of a client may begin beside those under way.
     fn has_room(&self, client: &Client) -> Result<(), BadRequest> {
         let most = self.settings.plans_at_once;
         let (count, bytes) = self.runs.under_way(&client.id);

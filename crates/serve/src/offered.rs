@@ -40,7 +40,7 @@ impl Offered {
             .get_or_init(|| SearchIndex::new(self.catalog.tools()))
     }
 
-    /// Whether any tool says which of its parameters take references.
+    /// Returns whether any tool says which of its parameters take references.
     pub(super) fn marks_sharing(&self) -> bool {
         *self.marks_sharing.get_or_init(|| {
             let mut tools = self.catalog.tools();
@@ -106,7 +106,7 @@ impl Latest {
 }
 
 impl Snapshot {
-    /// Whether no person has accepted a tool since that asks in it.
+    /// Returns whether no person has accepted a tool since that asks in it.
     fn is_current(&self, settings: &GatewaySettings) -> bool {
         !self.offered.verdicts.ask_any() || acceptance(settings) == self.acceptance
     }

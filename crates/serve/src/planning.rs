@@ -96,7 +96,7 @@ impl PlanHost {
         }
     }
 
-    /// Whether `create_plan` is there for this client.
+    /// Returns whether `create_plan` is there for this client.
     pub(super) fn creates_plans(&self, client: &Client) -> bool {
         self.settings.mode.takes_plans() && self.writes_plans(client)
     }

@@ -43,7 +43,7 @@ impl Progress {
         self.view.ended - usize::from(self.is_recalled)
     }
 
-    /// Whether nothing happens before a person decides.
+    /// Returns whether nothing happens before a person decides.
     pub(super) fn waits_for_people(&self) -> bool {
         self.view.waits_for_people()
     }

@@ -39,12 +39,12 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Whether what servers offer is passed on.
+    /// Returns whether what servers offer is passed on.
     pub fn passes(self) -> bool {
         matches!(self, Self::Plain | Self::PlainWithPlans)
     }
 
-    /// Whether plans can be handed over.
+    /// Returns whether plans can be handed over.
     pub fn takes_plans(self) -> bool {
         matches!(self, Self::Plan | Self::PlainWithPlans)
     }
@@ -64,7 +64,7 @@ pub struct GatewaySettings {
     pub store: Option<Store>,
     /// What holds of tools of servers that changed since they were pinned in the store.
     pub pin: PinPolicy,
-    /// Whether a person has looked at how the servers are reached: then one may be reached in another way than before.
+    /// True if a person has looked at how the servers are reached: then one may be reached in another way than before.
     pub accepts_servers: bool,
     /// This process, as the store knows it.
     pub holder: LeaseHolder,

@@ -24,7 +24,7 @@ pub(super) fn workflow(value: &Value) -> Result<Workflow, Vec<WorkflowFault>> {
 struct Layout {
     tasks: &'static str,
     times: &'static str,
-    /// Whether parents may be given by name.
+    /// True if parents may be given by name.
     by_name: bool,
 }
 

@@ -10,7 +10,7 @@ use super::{
 /// `ask`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct AskArguments {
-    /// What you want to know.
+    /// The question.
     #[arg(value_name = "QUESTION")]
     pub(crate) question: String,
     #[command(flatten)]
@@ -19,7 +19,7 @@ pub(crate) struct AskArguments {
     pub(crate) model: ModelArguments,
     #[command(flatten)]
     pub(crate) planning: PlanningArguments,
-    /// How often the model may write what comes next where a step has failed: what is done stays done.
+    /// Number of times that the model may write the next steps after a step has failed: completed steps stay completed.
     #[arg(help_heading = RUNNING, long, value_name = "N", default_value_t = 1)]
     pub(crate) replan: u32,
     /// Let the model correct the arguments of a step that its tool has refused, once for each step.
@@ -31,7 +31,7 @@ pub(crate) struct AskArguments {
     pub(crate) guards: GuardArguments,
     #[command(flatten)]
     pub(crate) consent: ConsentArguments,
-    /// What to print: the answer, every stage as one JSON document, or one JSON event a line and the document at the end.
+    /// Output: the answer, every stage as one JSON document, or one JSON event a line and the document at the end.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = RunFormat::Text)]
     pub(crate) format: RunFormat,
     #[command(flatten)]

@@ -35,7 +35,7 @@ pub(crate) struct ChatArguments {
     pub(crate) consent: ConsentArguments,
     #[command(flatten)]
     pub(crate) bounds: ChatBounds,
-    /// How the model is asked: with `tools` to call, or for solutions in the way of the `acts`.
+    /// The protocol: `tools` to call, or solutions in the way of the `acts`.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Protocol::Tools)]
     pub(crate) protocol: Protocol,
     #[command(flatten)]
@@ -46,7 +46,7 @@ pub(crate) struct ChatArguments {
     /// List the conversations that are kept, the newest first.
     #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["message", "resume", "no_store"])]
     pub(crate) list: bool,
-    /// What to print: the answers, one JSON object for each answer, or one JSON event a line.
+    /// Output: the answers, one JSON object for each answer, or one JSON event a line.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = RunFormat::Text)]
     pub(crate) format: RunFormat,
     #[command(flatten)]
@@ -56,13 +56,13 @@ pub(crate) struct ChatArguments {
     pub(crate) no_store: bool,
 }
 
-/// What only solutions know.
+/// The options of solutions.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ActsArguments {
     /// A JSON Schema of the output.
     #[arg(help_heading = ACTS, long, value_name = "FILE")]
     pub(crate) output_schema: Option<PathBuf>,
-    /// What the calls can read as `†input`: a JSON object.
+    /// The input that calls can read as `†input`: a JSON object.
     #[arg(help_heading = ACTS, long, value_name = "JSON")]
     pub(crate) input: Option<String>,
     /// A folder of plans that the model may call like tools: `DIR/NAME.json`.
@@ -83,10 +83,10 @@ impl ActsArguments {
     }
 }
 
-/// How much a conversation may take.
+/// The limits of a conversation.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ChatBounds {
-    /// How often the model is asked for one answer: after each round of calls it is asked again.
+    /// Maximum number of requests to the model for one answer: it is asked again after each round of calls.
     #[arg(help_heading = BOUNDS, long = "max-rounds", value_name = "N", default_value = "10", value_parser = positive::<NonZeroU32>, allow_negative_numbers = true)]
     pub(crate) rounds: NonZeroU32,
     /// The most calls of tools in all, those inside of plans included; without limit if not given.
@@ -103,11 +103,11 @@ pub(crate) struct ChatBounds {
     pub(crate) result: u64,
 }
 
-/// How the model is asked.
+/// The protocol between the model and the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Protocol {
-    /// It calls tools, and tools that write and run plans.
+    /// The model calls tools, and tools that write and run plans.
     Tools,
-    /// It answers with solutions: calls that share a state, and an output.
+    /// The model answers with solutions: calls that share a state, and an output.
     Acts,
 }

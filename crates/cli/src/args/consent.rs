@@ -6,15 +6,14 @@ use clap::Args;
 
 use super::{Format, OPTIONS, RUNNING, StoreArguments};
 
-/// How calls that need consent are decided about.
+/// The way in which calls that need consent are decided.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ConsentArguments {
     /// Decisions given ahead: `{TOOL: {"decision": "approve" or "reject", "args": {…}}}`.
     #[arg(help_heading = RUNNING, long, value_name = "FILE")]
     pub(crate) approvals: Option<PathBuf>,
-    /// What to do about calls that need consent and have no decision yet: `ask` on the terminal, and without one let them
-    /// wait; make them `all`; make `none`; `wait` until another process decides; approve the whole `plan` once, on the
-    /// terminal, or as `plan:DIGEST`.
+    /// Policy for calls that need consent and have no decision yet: `ask` on the terminal, and without one let them wait; make them `all`;
+    /// make `none`; `wait` until another process decides; approve the whole `plan` once, on the terminal, or as `plan:DIGEST`.
     #[arg(help_heading = RUNNING, long, value_parser = approve, default_value = "ask", value_name = "WHAT")]
     pub(crate) approve: Approve,
 }
@@ -33,7 +32,7 @@ pub(crate) struct ApproveArguments {
     /// Print the call with all of its arguments and its digest, and decide nothing.
     #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["args", "digest"])]
     pub(crate) show: bool,
-    /// How `--show` prints it.
+    /// Output format of `--show`.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text, requires = "show")]
     pub(crate) format: Format,
     #[command(flatten)]
@@ -45,7 +44,7 @@ pub(crate) struct ApproveArguments {
 pub(crate) struct RejectArguments {
     #[command(flatten)]
     pub(crate) question: QuestionArguments,
-    /// Why not: the step fails with this.
+    /// The reason: the step fails with it.
     #[arg(help_heading = OPTIONS, long, value_name = "TEXT")]
     pub(crate) because: Option<String>,
     #[command(flatten)]
@@ -73,7 +72,7 @@ pub(crate) struct QuestionArguments {
     pub(crate) step: String,
 }
 
-/// What to do about calls that need consent.
+/// The policy for calls that need consent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Approve {
     /// Ask on the terminal; without one, let them wait.

@@ -16,7 +16,7 @@ const PLANNING: &str = "Planning";
 /// `create`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CreateArguments {
-    /// What is wanted, in your words.
+    /// The goal, in your words.
     #[arg(value_name = "GOAL")]
     pub(crate) goal: String,
     #[command(flatten)]
@@ -25,7 +25,7 @@ pub(crate) struct CreateArguments {
     pub(crate) model: ModelArguments,
     #[command(flatten)]
     pub(crate) planning: PlanningArguments,
-    /// Show what the model would be told, and ask nobody.
+    /// Show the prompt, and ask no model.
     #[arg(help_heading = PLANNING, long)]
     pub(crate) show_prompt: bool,
     /// Take the plan from the last time, if the same was wanted with the same tools; else keep it for the next time.
@@ -40,7 +40,7 @@ pub(crate) struct CreateArguments {
     /// Save the plan under this name, for `run NAME`.
     #[arg(help_heading = OPTIONS, long, value_name = "NAME")]
     pub(crate) save: Option<String>,
-    /// What to print: the plan, or the plan with everything that happened on the way.
+    /// Output: the plan, or the plan with every step of its creation.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
     #[command(flatten)]
@@ -50,22 +50,22 @@ pub(crate) struct CreateArguments {
     pub(crate) no_store: bool,
 }
 
-/// What a plan is written from, beside the goal.
+/// The material that a plan is written from, beside the goal.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PlanningArguments {
-    /// How often the model is asked, in all: each time with everything that was wrong.
+    /// Maximum number of answers, each asked for with all errors of the one before.
     #[arg(help_heading = PLANNING, long, value_name = "N", default_value = "3", value_parser = positive::<NonZeroU32>, allow_negative_numbers = true)]
     pub(crate) tries: NonZeroU32,
     /// In what the model writes the plan: lines take about two thirds of the tokens of JSON. What it is kept as is JSON in either case.
     #[arg(help_heading = PLANNING, long, value_enum, value_name = "NOTATION")]
     pub(crate) notation: Option<NotationWord>,
-    /// What is remembered of earlier questions: JSON with `semantic`, `episodic` and `entities`.
+    /// Memory of earlier questions: JSON with `semantic`, `episodic` and `entities`.
     #[arg(help_heading = PLANNING, long, value_name = "FILE")]
     pub(crate) context: Option<PathBuf>,
     /// A JSON Schema of the state that the plan is to fill.
     #[arg(help_heading = PLANNING, long, value_name = "FILE")]
     pub(crate) state: Option<PathBuf>,
-    /// How many tokens are spent on telling of tools; where there are more, those that fit the goal best.
+    /// Maximum number of tokens for the list of tools; tools that fit the goal best come first.
     #[arg(help_heading = PLANNING, long, value_name = "N", default_value_t = 6000)]
     pub(crate) tool_tokens: usize,
     #[command(flatten)]

@@ -15,12 +15,12 @@ pub(crate) struct DatesArguments {
     pub(crate) phrase: Vec<String>,
     #[command(flatten)]
     pub(crate) moment: MomentArguments,
-    /// What to print.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 }
 
-/// What time it is taken to be, and where.
+/// The assumed time and place.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct MomentArguments {
     /// The time to go by, such as `2025-10-12T09:00:00Z`; without an offset it is the zone's own. The clock's, if not given.

@@ -21,7 +21,7 @@ pub(crate) struct CheckArguments {
     /// Treat warnings as errors.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) strict: bool,
-    /// What to print.
+    /// Output format.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 }
@@ -42,16 +42,16 @@ pub(crate) struct ShowArguments {
     /// In place of a picture: the expected time, the critical path, and what a conversation step by step would take.
     #[arg(help_heading = ESTIMATE, long, conflicts_with = "picture")]
     pub(crate) estimate: bool,
-    /// How long calls take, as `run --durations` keeps it; what simulated tools sleep counts for those that it lacks.
+    /// Durations of calls, as `run --durations` writes them; the sleep of simulated tools counts for those that are missing.
     #[arg(help_heading = ESTIMATE, long, value_name = "FILE", requires = "estimate")]
     pub(crate) durations: Option<PathBuf>,
     /// The time that a model takes between two calls.
     #[arg(help_heading = ESTIMATE, long, value_name = "TIME", default_value = "2s", value_parser = duration, allow_negative_numbers = true, requires = "estimate")]
     pub(crate) round_trip: Duration,
-    /// How many calls may be under way at the same time.
+    /// Maximum number of calls in flight.
     #[arg(help_heading = ESTIMATE, long, value_name = "N", default_value = "16", value_parser = positive::<NonZeroUsize>, allow_negative_numbers = true, requires = "estimate")]
     pub(crate) max_parallel: NonZeroUsize,
-    /// How to print the estimate.
+    /// Output format of the estimate.
     #[arg(help_heading = ESTIMATE, long, value_enum, default_value_t = Format::Text, requires = "estimate")]
     pub(crate) format: Format,
 }
@@ -89,7 +89,7 @@ pub(crate) struct ConvertArguments {
     /// Replace the file if it is there already.
     #[arg(help_heading = OPTIONS, long, requires = "output")]
     pub(crate) force: bool,
-    /// What to print: the plan, or a report that holds it.
+    /// Output: the plan, or a report that contains it.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 }
@@ -113,7 +113,7 @@ pub(crate) struct ToolsArguments {
     /// Accept what `--changed` showed under this digest, without a question: at least its first 12 digits.
     #[arg(help_heading = OPTIONS, long, value_name = "DIGEST", requires = "accept", value_parser = change_digest)]
     pub(crate) digest: Option<String>,
-    /// What to print.
+    /// Output format.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text, conflicts_with = "accept")]
     pub(crate) format: Format,
     #[command(flatten)]
@@ -134,7 +134,7 @@ fn change_digest(text: &str) -> Result<String, String> {
 /// `config`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ConfigArguments {
-    /// What to print.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 }

@@ -25,25 +25,25 @@ pub(crate) struct RunsArguments {
     /// No more than this many, the newest.
     #[arg(help_heading = OPTIONS, long, value_name = "N")]
     pub(crate) limit: Option<usize>,
-    /// What to print.
+    /// Output format.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
 }
 
-/// How a run stands.
+/// The status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StandingArgument {
     /// Every step that had to run did.
     Succeeded,
     /// A step failed.
     Failed,
-    /// It waits for a person.
+    /// A call waits for a person.
     Waiting,
-    /// Somebody ended it.
+    /// The run was cancelled.
     Cancelled,
-    /// It goes on, or was interrupted.
+    /// The run is in progress, or was interrupted.
     Open,
 }
 
@@ -56,21 +56,21 @@ pub(crate) struct LogsArguments {
     /// Only what is about this step and its parts; an item or a round is `STEP[0]` or `STEP#0`.
     #[arg(value_name = "STEP", help_heading = OPTIONS)]
     pub(crate) step: Option<String>,
-    /// What to print: a person's view, one JSON object with values in full, or each entry of the journal on a line.
+    /// Output: a person's view, one JSON object with whole values, or each entry of the journal on a line.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = LogFormat::Text)]
     pub(crate) format: LogFormat,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
 }
 
-/// What `logs` prints.
+/// The output of `logs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
     /// A person's view.
     Text,
-    /// One JSON object.
+    /// A JSON object.
     Json,
-    /// One JSON object a line: the journal as it is.
+    /// A JSON object a line: the journal as it is.
     Events,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct ReplayArguments {
     /// The run: its id, or the beginning of it.
     #[arg(value_name = "RUN", help_heading = OPTIONS)]
     pub(crate) run: String,
-    /// What to print.
+    /// Output format.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
     #[command(flatten)]
@@ -96,7 +96,7 @@ pub(crate) struct DiffArguments {
     /// The other run.
     #[arg(value_name = "RUN", help_heading = OPTIONS)]
     pub(crate) after: String,
-    /// What to print.
+    /// Output format.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
     #[command(flatten)]
@@ -138,7 +138,7 @@ pub(crate) struct PruneArguments {
     /// But for this many, the newest.
     #[arg(help_heading = OPTIONS, long, value_name = "N")]
     pub(crate) keep: Option<usize>,
-    /// Those, too, that wait for somebody or whose process died. A run that a process has is never forgotten.
+    /// Delete runs that wait for a person or whose process died as well. A run in progress is never deleted.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) unfinished: bool,
     /// Only say which it would be.

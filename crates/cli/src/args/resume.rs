@@ -50,7 +50,7 @@ pub(crate) struct ResumeArguments {
     pub(crate) guards: GuardArguments,
     #[command(flatten)]
     pub(crate) consent: ConsentArguments,
-    /// What to print: a person's view, one JSON report, or one JSON event a line.
+    /// Output: a person's view, one JSON report, or one JSON event a line.
     #[arg(help_heading = RUNNING, long, value_enum, default_value_t = RunFormat::Text)]
     pub(crate) format: RunFormat,
     #[command(flatten)]
@@ -58,7 +58,7 @@ pub(crate) struct ResumeArguments {
 }
 
 impl ResumeArguments {
-    /// Whether nothing is said that the run would not do by itself.
+    /// Returns whether nothing is said that the run would not do by itself.
     pub(crate) fn changes_nothing(&self) -> bool {
         self.plan.is_none() && self.retry.is_empty() && self.skip.is_empty() && self.set.is_empty()
     }

@@ -15,7 +15,7 @@ use planwright_serve::listen_address;
 pub(crate) struct ServeArguments {
     #[command(flatten)]
     pub(crate) tools: ToolArguments,
-    /// What clients see.
+    /// The tools that clients see.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = ServeMode::Plan)]
     pub(crate) mode: ServeMode,
     /// Have the tools for plans beside those of servers: with `--mode plain`.
@@ -41,7 +41,7 @@ pub(crate) struct ServeArguments {
     pub(crate) no_store: bool,
 }
 
-/// What clients see.
+/// The tools that clients see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ServeMode {
     /// Tools to hand over plans, and to find out what they may call.

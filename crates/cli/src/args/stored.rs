@@ -9,7 +9,7 @@ use super::{Format, OPTIONS, StoreArguments, TextArguments};
 pub(crate) struct SaveArguments {
     #[command(flatten)]
     pub(crate) text: TextArguments,
-    /// What to call it; else as the plan calls itself, or its file. Letters, digits, `_`, `-` and `.`.
+    /// The name; by default that of the plan, or of its file. Letters, digits, `_`, `-` and `.`.
     #[arg(help_heading = OPTIONS, long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 }
@@ -20,7 +20,7 @@ pub(crate) struct ListArguments {
     /// All versions of this plan, in place of the newest of each: its name, or the beginning of an id.
     #[arg(value_name = "NAME", help_heading = OPTIONS)]
     pub(crate) name: Option<String>,
-    /// What to print.
+    /// Output format.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
     #[command(flatten)]

@@ -1,11 +1,11 @@
-//! Whether steps run while their plan is still being written.
+//! True if steps run while their plan is still being written.
 
 use clap::Args;
 
 use super::{Approve, ConsentArguments, RUNNING};
 use crate::error::CommandError;
 
-/// Whether steps run while their plan is still being written.
+/// True if steps run while their plan is still being written.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StreamArguments {
     /// Start steps that merely read as soon as the plan is sound up to them, while the model still writes the rest; all others wait for
@@ -18,7 +18,7 @@ pub(crate) struct StreamArguments {
 }
 
 impl StreamArguments {
-    /// Whether they do, with such a consent.
+    /// Returns whether they do, with such a consent.
     pub(crate) fn is_wanted(&self, consent: &ConsentArguments) -> Result<bool, CommandError> {
         let is_looked_at = matches!(consent.approve, Approve::Plan(_));
         if self.stream && is_looked_at {

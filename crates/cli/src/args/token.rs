@@ -11,7 +11,7 @@ pub(crate) struct TokenArguments {
     pub(crate) command: TokenCommand,
 }
 
-/// What to do with tokens.
+/// The action on tokens.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum TokenCommand {
     /// Make a token for a client, and print it. It is shown this once: only its hash is kept.
@@ -19,17 +19,17 @@ pub(crate) enum TokenCommand {
     /// From the first token on, `serve --listen` takes no request without one. Each token is a client of its own, whose runs
     /// no other sees.
     Create {
-        /// What to call the client: letters, digits, `_`, `-` and `.`.
+        /// The name of the client: letters, digits, `_`, `-` and `.`.
         #[arg(value_name = "NAME", help_heading = OPTIONS)]
         name: String,
     },
     /// List the clients that have a token.
     List {
-        /// What to print.
+        /// Output format.
         #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
         format: Format,
     },
-    /// Take a client's token back. Servers that are running refuse it from then on.
+    /// Revoke a client's token. Running servers refuse it at once.
     Revoke {
         /// The client.
         #[arg(value_name = "NAME", help_heading = OPTIONS)]

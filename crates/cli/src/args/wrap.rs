@@ -21,19 +21,19 @@ pub(crate) struct WrapArguments {
     /// Only the servers of this scope; all that the client has for this folder if not given.
     #[arg(long, value_enum, value_name = "SCOPE")]
     pub(crate) scope: Option<Scope>,
-    /// What to print.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 }
 
-/// Whose servers a client's list has.
+/// The owner of the servers in a client's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scope {
-    /// Those of the user, in every folder.
+    /// The user, in every folder.
     User,
-    /// Those of this folder, for everybody who has it.
+    /// The folder, for everyone who has it.
     Project,
-    /// Those of the user in this folder; Claude Code has such.
+    /// The user, in this folder; Claude Code has such servers.
     Local,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct InitArguments {
     /// Replace a `planwright.toml` that is there.
     #[arg(long)]
     pub(crate) force: bool,
-    /// What to print.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 }

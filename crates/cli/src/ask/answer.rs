@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::keeping;
 use crate::signals::Signals;
 
-/// How many tokens are spent on what was computed.
+/// The number of tokens for computed figures.
 const ANALYSIS_TOKENS: usize = 1500;
 
 impl Asking<'_> {
@@ -45,7 +45,7 @@ impl Asking<'_> {
             report = Trim::to(bytes).report(report);
         }
         let mut answer = document::with_run(answer, report, &evidence, &analysis);
-        // Where somebody has to decide first, or wanted it to end, there is no last word.
+        // A run that waits for a decision, or was cancelled, has no final answer.
         if matches!(summary.status, RunStatus::Waiting | RunStatus::Cancelled) {
             answer.usage = UsageV1::from(usage);
             keeping::waiting(summary, ended.is_stored, self.printer);
@@ -168,11 +168,11 @@ impl Asking<'_> {
 /// A model that has not summed up the results.
 struct Unanswered {
     error: ModelError,
-    /// Whether words of it are on the screen.
+    /// True if words of it are on the screen.
     has_words: bool,
 }
 
-/// Whether a model was there and gave no whole answer. What is computed is then no answer either: it was meant to be put in words.
+/// Returns whether a model was there and gave no whole answer. What is computed is then no answer either: it was meant to be put in words.
 fn is_half_an_answer(kind: ModelErrorKind) -> bool {
     matches!(
         kind,
@@ -183,7 +183,7 @@ fn is_half_an_answer(kind: ModelErrorKind) -> bool {
     )
 }
 
-/// What can be computed of the results.
+/// Returns the figures of the results.
 fn analysed(summary: &RunSummary) -> Analysis {
     let mut results = Vec::new();
     let mut failures = Vec::new();
@@ -225,7 +225,7 @@ fn footing(answer: &AnswerV1) -> Vec<String> {
     lines
 }
 
-/// What there is to say where no model says it.
+/// Returns the answer without a model.
 fn without_model(evidence: &Evidence) -> String {
     if evidence.computed.is_empty() {
         evidence.text(ANALYSIS_TOKENS)

@@ -32,7 +32,7 @@ use super::toolbox::Toolbox;
 use super::{create, guards, model, output, outside, store, telemetry};
 use planwright::service::random_id;
 
-/// What people call the plan.
+/// The name of the plan in messages.
 const SOURCE: &str = "answer";
 
 /// `planwright ask QUESTION`
@@ -92,21 +92,21 @@ struct Asking<'a> {
     printer: Printer,
 }
 
-/// What came of the plan.
+/// The outcome of the plan.
 enum Came {
-    /// It ran.
+    /// The plan ran.
     Ran(Box<Ran>),
-    /// There is nothing to answer from, and all is said.
+    /// No answer: everything is reported already.
     Nothing(Exit),
 }
 
 /// A plan that ran.
 struct Ran {
-    /// What is known so far of the answer.
+    /// The answer so far.
     answer: AnswerV1,
     ended: Ended,
     loaded: LoadedPlan,
-    /// What the plan has cost.
+    /// The tokens and the cost of the plan.
     usage: Usage,
 }
 
@@ -174,7 +174,7 @@ impl Asking<'_> {
         })
     }
 
-    /// Whether the plan says that it is to be run.
+    /// Returns whether the plan says that it is to be run.
     fn is_to_run(&self, plan: &CreatedPlan) -> bool {
         let is_to_run = plan.checked.plan().mode == Mode::Run;
         if !is_to_run {
@@ -209,7 +209,7 @@ impl Asking<'_> {
         Ok(options)
     }
 
-    /// How the run goes, and who may write another plan for it.
+    /// The session of the run, with the model that may revise its plan.
     fn session<'c>(
         &'c self,
         id: &'c Arc<str>,

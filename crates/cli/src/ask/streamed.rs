@@ -173,12 +173,12 @@ impl Asking<'_> {
     }
 }
 
-/// How far it has got.
+/// The progress of plan and run.
 #[derive(Default)]
 struct Stand {
-    /// What ends the run under way.
+    /// The handle that cancels the run.
     canceller: Option<Canceller>,
-    /// Whether the plan is there.
+    /// True if the plan is there.
     is_planned: bool,
     has_called: bool,
 }

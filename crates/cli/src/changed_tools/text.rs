@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use crate::keeping;
 
-/// A server of which something waits for a person.
+/// A server with changes that wait for a person.
 #[derive(Serialize)]
 pub(super) struct ServerV1<'a> {
     server: &'a str,
-    /// How it is reached.
+    /// The way in which it is reached.
     origin: &'a str,
     /// The accepted ways to reach a server of this name, if this one is not accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,13 +24,13 @@ pub(super) struct ServerV1<'a> {
 #[derive(Serialize)]
 struct ToolV1<'a> {
     tool: &'a str,
-    /// What accepts it alone; not there for a tool of a server that is accepted as a whole.
+    /// The digest that accepts it alone; absent for a tool of a server that is accepted as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     digest: Option<String>,
-    /// What changed: `description`, `input schema`, `output schema`, `title`, or an annotation.
+    /// The changes: `description`, `input schema`, `output schema`, `title`, or an annotation.
     changed: Vec<&'static str>,
     is_new: bool,
-    /// Whether its calls ask under `pin = "ask"`.
+    /// True if its calls ask under `pin = "ask"`.
     asks: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<&'a Definition>,
@@ -57,7 +57,7 @@ pub(super) fn described(server: &Pending) -> ServerV1<'_> {
     }
 }
 
-/// How many new tools there are, in words.
+/// Returns the number of new tools in words.
 pub(super) fn new(count: u64) -> &'static str {
     if count == 1 { "new tool" } else { "new tools" }
 }

@@ -94,7 +94,7 @@ pub(super) async fn take(
     Ok(exit)
 }
 
-/// Where the loop stands, or the beginning of one.
+/// Returns the state of the loop, or a new one.
 fn begin(desk: &ChatContext<'_>, chat: &Chat) -> Result<AgentState, CommandError> {
     if let Talk::Acts(Some(json)) = &chat.talk {
         return AgentState::read(json)

@@ -1,4 +1,4 @@
-//! What comes of one call of the model.
+//! Results of the model's calls.
 
 use std::sync::Mutex;
 
@@ -22,7 +22,7 @@ use crate::error::CommandError;
 use crate::keeping;
 use planwright::service::random_id;
 
-/// The most letters of unreadable arguments that a model is told again.
+/// The largest number of characters of unreadable arguments that are repeated to the model.
 const MAX_ARGUMENTS: usize = 2000;
 
 /// Answers calls of the model.
@@ -30,11 +30,11 @@ pub(super) struct Calling<'a> {
     pub(super) desk: &'a ChatContext<'a>,
     /// The plans of the conversation.
     pub(super) plans: &'a Mutex<IndexMap<String, KeptPlan>>,
-    /// What other questions to the model have cost meanwhile.
+    /// The tokens and the cost of other questions to the model meanwhile.
     pub(super) usage: Mutex<Usage>,
 }
 
-/// What the model is told, and whether it is good news.
+/// The result of a call for the model, and whether it succeeded.
 pub(super) struct CallOutcome {
     pub(super) text: String,
     pub(super) is_good: bool,
@@ -50,7 +50,7 @@ impl CallOutcome {
 }
 
 impl Calling<'_> {
-    /// Makes a call; gives what the model is told of it.
+    /// Makes a call, and returns its result for the model.
     pub(super) async fn answer(&self, call: &ModelCall) -> String {
         let begin = Instant::now();
         if let Some(fault) = unreadable(&call.arguments) {
@@ -99,7 +99,7 @@ impl Calling<'_> {
         Ok(self.came_to(&summary))
     }
 
-    /// What a call of one tool came to, as the model is told.
+    /// Returns the result of a call of one tool, for the model.
     fn came_to(&self, summary: &RunSummary) -> CallOutcome {
         let step = summary.steps.first();
         if let (RunStatus::Succeeded, Some(output)) =
@@ -114,8 +114,8 @@ impl Calling<'_> {
     }
 }
 
-/// Why arguments cannot be taken: a model writes them as JSON, and not always well. Its own words are repeated, since it does not see
-/// them otherwise.
+/// Returns the reason why arguments cannot be read: a model does not always write valid JSON. The model's words are repeated, since it does
+/// not see them otherwise.
 fn unreadable(arguments: &Value) -> Option<String> {
     if matches!(arguments, Value::Object(_) | Value::Null) {
         return None;
@@ -145,7 +145,7 @@ pub(super) fn wrong(findings: &Diagnostics) -> String {
     lines.join("\n")
 }
 
-/// Why a run has not succeeded.
+/// Returns the reason why a run has not succeeded.
 pub(super) fn trouble(summary: &RunSummary, step: Option<&StepSummary>) -> String {
     let run = keeping::short(&summary.run);
     if let Some(error) = step.and_then(|step| step.error.as_ref()) {

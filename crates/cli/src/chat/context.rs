@@ -33,7 +33,7 @@ use crate::printer::Printer;
 use crate::toolbox::Toolbox;
 use crate::{keeping, outside, store, telemetry};
 
-/// How long one attempt at a call may take.
+/// The time limit of one attempt at a call.
 const ATTEMPT: Duration = Duration::from_mins(1);
 
 /// Everything that is open during a conversation.
@@ -51,9 +51,9 @@ pub(super) struct ChatContext<'a> {
     pub(super) shown: Shown,
     pub(super) printer: Printer,
     pub(super) telemetry: Telemetry,
-    /// Whether plans run while they are written.
+    /// True if plans run while they are written.
     pub(super) is_streamed: bool,
-    /// Whoever has it may ask the person something.
+    /// The lock of the terminal: its owner may ask the person something.
     pub(super) turn: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -100,7 +100,7 @@ impl<'a> ChatContext<'a> {
         })
     }
 
-    /// Whether anything is kept.
+    /// Returns whether anything is kept.
     pub(super) fn keeps(&self) -> bool {
         self.store.is_some()
     }
@@ -149,7 +149,7 @@ impl<'a> ChatContext<'a> {
         self.drive(spec, is_approved).await
     }
 
-    /// How a new run is gone about.
+    /// Returns the options of a new run.
     pub(super) fn options(&self, secret_values: SecretValues) -> RunOptions {
         let overrides = RunOverrides {
             base: RunOptions {
@@ -163,7 +163,7 @@ impl<'a> ChatContext<'a> {
         overrides.options(self.config)
     }
 
-    /// What became of a run that was begun before, after it has gone on; nothing where it was never begun.
+    /// Returns the summary of an earlier run after it was resumed; `None` if it never started.
     pub(super) async fn resume(&self, id: &str) -> Result<Option<RunSummary>, CommandError> {
         let Some(store) = &self.store else {
             return Ok(None);
@@ -270,7 +270,7 @@ impl<'a> ChatContext<'a> {
         }))
     }
 
-    /// Who decides about single calls. Plans are approved as a whole before; what is left is asked.
+    /// Returns the consent for single calls. Plans are approved as a whole before; the rest is asked.
     fn consent(&self) -> ConsentArguments {
         let mut consent = self.arguments.consent.clone();
         if matches!(consent.approve, Approve::Plan(_)) {
@@ -280,7 +280,7 @@ impl<'a> ChatContext<'a> {
     }
 }
 
-/// Whether anything is called; what only reads the state is not worth a line, and not kept.
+/// Returns whether anything is called; what only reads the state is not worth a line, and not kept.
 fn calls(plan: &CheckedPlan) -> bool {
     let mut steps = plan.steps().iter();
     steps.any(|step| step.tool.is_some() || step.plan.is_some())

@@ -1,4 +1,4 @@
-//! How many calls a conversation makes, and the end of them.
+//! The count of a conversation's calls, and its limit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,7 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// `tools`, of which `most` calls may be made in all, and `made` were already.
+    /// A backend that makes at most `most` calls of `tools` in all, after `made` earlier ones.
     pub(super) fn new(tools: Backends, most: Option<u64>, made: u64) -> Self {
         Self {
             tools,

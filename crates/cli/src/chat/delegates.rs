@@ -15,7 +15,7 @@ use crate::error::CommandError;
 /// The plans of a folder.
 #[derive(Debug, Default)]
 pub(super) struct Delegates {
-    /// What the model is told of, and solutions are checked against.
+    /// The plans that the model knows, and solutions are checked against.
     pub(super) library: Library,
     texts: BTreeMap<String, String>,
 }

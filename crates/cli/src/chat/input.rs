@@ -1,16 +1,16 @@
-//! What a person says: the words of the command line, then line after line.
+//! Input of the person: the words of the command line, then line after line.
 
 use std::io::{BufRead, IsTerminal, Write};
 
 use super::super::printer::Printer;
 use super::super::signals::Signals;
 
-/// Where words come from.
+/// The source of the input.
 pub(super) struct Input {
     first: Option<String>,
 }
 
-/// What came.
+/// An input.
 pub(super) enum Heard {
     Words(String),
     /// Nothing more will come.

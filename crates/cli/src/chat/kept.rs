@@ -20,7 +20,7 @@ use planwright::terminal_text;
 /// The form in which conversations are written down.
 const VERSION: &str = "planwright.chat/1";
 
-/// What is said of a call that nobody knows about any more.
+/// The result of a call whose outcome is lost.
 const LOST: &str =
     "error: the conversation was interrupted; it is not known whether this call was made";
 
@@ -33,12 +33,12 @@ pub(super) struct Chat {
     /// Its first words.
     pub(super) title: String,
     pub(super) usage: Usage,
-    /// How many calls of tools were made.
+    /// The number of calls of tools.
     pub(super) calls: u64,
     pub(super) talk: Talk,
 }
 
-/// What was said.
+/// The messages of the conversation.
 #[derive(Clone, Debug)]
 pub(super) enum Talk {
     Tools {
@@ -46,7 +46,7 @@ pub(super) enum Talk {
         /// The plans that were written, by id.
         plans: IndexMap<String, KeptPlan>,
     },
-    /// Where the loop stands, as it writes that down; nothing before it has begun.
+    /// The stored state of the loop; `None` before it has begun.
     Acts(Option<String>),
 }
 
@@ -87,7 +87,7 @@ impl Chat {
         keeping::short(&self.id)
     }
 
-    /// Whether anything was said.
+    /// Returns whether anything was said.
     pub(super) fn is_begun(&self) -> bool {
         !self.title.is_empty()
     }

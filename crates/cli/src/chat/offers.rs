@@ -1,4 +1,4 @@
-//! What the model can call: the tools, and those that write and run plans.
+//! The tools that the model can call: the user's tools, and those that write and run plans.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ pub(super) const CREATE: &str = "plan_create";
 pub(super) const EXECUTE: &str = "plan_execute";
 pub(super) const BOTH: &str = "plan_create_and_execute";
 
-/// Who the model is to be. The day is added.
+/// The system prompt. The day is added.
 pub(super) const SYSTEM: &str = "You help a person at a terminal, with tools.\n\
 - Call a tool directly where one call, or a few that do not need each other's results, will do. Calls of one answer run at the same time.\n\
 - Where results go into further calls, or something is to be done for many items, use `plan_create_and_execute` with the goal in words: a plan is written, checked and run as one, which is faster and safer than call by call. With `plan_create` you see the plan first, and `plan_execute` runs it.\n\
@@ -35,7 +35,7 @@ pub(super) fn tools(catalog: &Catalog) -> IndexMap<String, Arc<Tool>> {
     tools
 }
 
-/// What the model is offered.
+/// Returns the tool definitions for the model.
 pub(super) fn offers(tools: &IndexMap<String, Arc<Tool>>) -> Vec<ToolDefinition> {
     let mut offers: Vec<ToolDefinition> = tools
         .iter()

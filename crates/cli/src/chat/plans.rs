@@ -22,7 +22,7 @@ use crate::live::words::counted;
 use crate::store;
 use planwright::service::random_id;
 
-/// How often a person may ask for changes of one plan.
+/// The largest number of changes that a person may ask for in one plan.
 const CHANGES: usize = 10;
 
 impl Calling<'_> {
@@ -157,7 +157,7 @@ impl Calling<'_> {
         Ok(self.came_of(id, &summary))
     }
 
-    /// What a run came to, as the model is told.
+    /// Returns the outcome of a run, for the model.
     pub(super) fn came_of(&self, id: &str, summary: &RunSummary) -> CallOutcome {
         let most = self.desk.arguments.bounds.result;
         CallOutcome {
@@ -197,13 +197,13 @@ impl Calling<'_> {
     }
 }
 
-/// Which plan runs as which run.
+/// Returns the line that says which plan runs as which run.
 pub(super) fn headline(id: &str, plan: &CheckedPlan, run: &str) -> String {
     let steps = counted(plan.steps().len(), "step");
     format!("  {id}: {steps}, run {}", keeping::short(run))
 }
 
-/// Why there is no plan, as the model is told.
+/// Returns the reason why there is no plan, for the model.
 pub(super) fn without_plan(created: &PlanResponse) -> CallOutcome {
     let findings = created.attempts.last();
     CallOutcome::bad(match (&created.failure, &created.declined, findings) {
@@ -232,7 +232,7 @@ fn steps(id: &str, plan: &Plan) -> Value {
     Value::object([("plan_id", Value::from(id)), ("steps", Value::list(steps))])
 }
 
-/// What a run came to, as the model is told.
+/// Returns the outcome of a run, for the model.
 fn outcome(id: &str, summary: &RunSummary, most: u64, is_stored: bool) -> Value {
     let mut fields = Object::default();
     fields.insert("plan_id".into(), Value::from(id));

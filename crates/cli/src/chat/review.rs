@@ -15,7 +15,7 @@ use crate::environment;
 use crate::error::reason;
 use crate::findings;
 
-/// What the person wants.
+/// The person's choice.
 pub(super) enum Reviewed {
     Run,
     /// The plan as they wrote it, which is sound.
@@ -77,7 +77,7 @@ pub(super) async fn review(
     }
 }
 
-/// Asks a question on the terminal; nothing where nobody answers.
+/// Asks a question on the terminal; `None` if there is no answer.
 async fn ask(question: &'static str) -> Option<String> {
     let asked = tokio::task::spawn_blocking(move || {
         let terminal = terminal().ok()?;

@@ -1,4 +1,4 @@
-//! What is printed of a conversation: lines for a person, one object for each answer, or everything as it happens.
+//! Output of a conversation: lines for a person, one object for each answer, or every event.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -23,20 +23,20 @@ pub(super) struct Shown {
     calls: Mutex<Vec<Value>>,
 }
 
-/// How a turn ended.
+/// The end of a turn.
 pub(super) struct Ended<'a> {
     pub(super) chat: &'a str,
     /// In one word.
     pub(super) end: &'a str,
-    /// What the model said, or gave as its output.
+    /// The model's words or its output.
     pub(super) answer: Option<Value>,
-    /// Whether its words are on the screen already.
+    /// True if its words are on the screen already.
     pub(super) is_shown: bool,
-    /// Why there is none.
+    /// The reason why there is no answer.
     pub(super) message: Option<String>,
     /// The words of a model that gave no answer.
     pub(super) said: String,
-    /// What the model has cost so far.
+    /// The tokens and the cost so far.
     pub(super) usage: Usage,
 }
 
@@ -110,7 +110,7 @@ impl Shown {
             .push(Value::object(fields));
     }
 
-    /// A line for whoever watches.
+    /// Prints a line for the person.
     pub(super) fn line(&self, text: &str) {
         self.printer.quote(text);
     }

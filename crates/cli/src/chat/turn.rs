@@ -1,4 +1,4 @@
-//! One turn: the person says something, the model calls what it needs, and answers.
+//! A turn: the person says something, the model calls tools as needed, and answers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,10 +18,10 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::signals::Signals;
 
-/// What is said of a call that the person did not wait for.
+/// The result of a call that the person cancelled.
 const GIVEN_UP: &str = "error: the person gave this up before it was done";
 
-/// How a turn ended.
+/// The end of a turn.
 enum End {
     Answer { text: String, is_shown: bool },
     Bound(&'static str),
@@ -137,7 +137,7 @@ async fn rounds(
         if !is_shown && !reply.text.trim().is_empty() {
             desk.shown.aside(&reply.text);
         }
-        // What is under way is known to whoever goes on after a crash.
+        // Calls in flight are stored, so that a resumed conversation knows them after a crash.
         keep(desk, chat)?;
         let is_interrupted = call(desk, chat, &reply.calls, signals).await;
         chat.calls = desk.backend.made();

@@ -1,4 +1,4 @@
-//! What the model says, word by word where a person reads it.
+//! The words of the model, printed as they arrive if a person reads them.
 
 use futures::StreamExt;
 use planwright::planner::model::{Delivery, ModelError, ModelRequest, Reply, ReplyChunk};
@@ -9,7 +9,7 @@ use crate::args::RunFormat;
 use crate::create::told::Waiting;
 use crate::printer::Printer;
 
-/// What the model said, and whether it is on the screen already.
+/// The words of the model, and whether they are on the screen already.
 pub(super) struct Said {
     pub(super) reply: Result<Reply, ModelError>,
     pub(super) is_shown: bool,

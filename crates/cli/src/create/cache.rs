@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::error::{CommandError, reason};
 use crate::{convert, environment};
 
-/// A digest of texts that are told apart.
+/// Returns a digest of several texts.
 pub(super) fn key(parts: &[&str]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {

@@ -122,7 +122,7 @@ fn deliver(text: &str, arguments: &CreateArguments, printer: Printer) -> Result<
     Ok(())
 }
 
-/// How long calls take, as earlier runs and simulated tools tell.
+/// Returns the durations of calls, from earlier runs and simulated tools.
 pub(crate) fn durations(
     arguments: &StoreArguments,
     no_store: bool,
@@ -138,7 +138,7 @@ pub(crate) fn durations(
     Ok(known)
 }
 
-/// How a command ends for which this came of the plan.
+/// Returns the exit status for the outcome of a plan request.
 pub(crate) fn exit(created: &PlanResponse) -> Exit {
     match (&created.plan, &created.failure) {
         (Some(_), _) => Exit::Success,
@@ -166,7 +166,7 @@ fn notation(known: &Known, config: &Config) -> PlanDialect {
     known.notation.or_else(configured).unwrap_or_default()
 }
 
-/// What is known beside the goal.
+/// The facts beside the goal.
 #[derive(Debug)]
 pub(crate) struct Known {
     now: Now,
@@ -216,7 +216,7 @@ impl Known {
         Day::of(text, &self.now, &self.now)
     }
 
-    /// Says of which phrases of time the model has to make out the meaning by itself.
+    /// Reports the phrases of time whose meaning is left to the model.
     pub(crate) fn mention_unclear_times(&self, goal: &str, printer: Printer) {
         for mention in find(goal, &self.now) {
             if let Err(error) = mention.meaning {
@@ -226,7 +226,7 @@ impl Known {
     }
 }
 
-/// What a model is told of the time of a question.
+/// The date and the phrases of time of a question, for a model.
 #[derive(Clone, Debug)]
 pub(crate) struct Day {
     today: String,
@@ -256,7 +256,7 @@ fn json(path: &Path) -> Result<Value, CommandError> {
         .map_err(|error| CommandError::new(format!("`{}` is not JSON: {error}", path.display())))
 }
 
-/// What runs a plan while it is written.
+/// The parts that run a plan while it is written.
 pub(crate) struct RunAhead<'a> {
     pub(crate) engine: &'a Engine,
     /// The run's id.
@@ -378,13 +378,13 @@ impl<'a> Wanted<'a> {
             .with_given(&self.given)
     }
 
-    /// How long a run is expected to take.
+    /// Returns the expected duration of a run.
     fn estimate(&self, plan: &CheckedPlan) -> Duration {
         let limits = Limits::default();
         estimate(plan, &self.durations, &limits, &EvaluationLimits::default()).expected
     }
 
-    /// What makes a plan the same as an earlier one: all that the model is told.
+    /// Returns the key by which a plan is found again: a digest of the whole prompt.
     fn key(&self, model: &str) -> String {
         let budget = usize::MAX;
         cache::key(&[

@@ -1,4 +1,4 @@
-//! What a person is told while a model writes a plan, and of how it went.
+//! Messages to the person while a model writes a plan, and about the result.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl Waiting {
         self.bar.suspend(talk)
     }
 
-    /// It has answered.
+    /// Removes the line, since the model has answered.
     pub(crate) fn end(self) {
         self.bar.finish_and_clear();
     }
@@ -95,7 +95,7 @@ fn said(words: &str, printer: Printer) {
     }
 }
 
-/// Tells what answers cost, if anybody counted.
+/// Prints the tokens and the cost of answers, if they are known.
 pub(crate) fn usage(usage: Usage, printer: Printer) {
     if let Some(cost) = cost(usage) {
         printer.talk(&cost);
@@ -115,7 +115,7 @@ fn mended(repair: &PlanRepair) -> String {
     )
 }
 
-/// What answers cost, if anybody counted.
+/// Returns the tokens and the cost of answers, if they are known.
 fn cost(usage: Usage) -> Option<String> {
     if usage.input_tokens + usage.output_tokens == 0 {
         return None;

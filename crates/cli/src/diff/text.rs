@@ -1,4 +1,4 @@
-//! What differs between two runs, as people read it.
+//! The difference between two runs as text.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use super::super::runs::{span, status_style};
 const MOST: usize = 10;
 /// The least room for a value.
 const LEAST_ROOM: usize = 16;
-/// What took this much longer or shorter is told of, though nothing else differs: a factor, and milliseconds.
+/// The smallest difference in time that is reported on its own: a factor, and milliseconds.
 const NOTABLE: (f64, f64) = (2.0, 1000.0);
 
 /// The differences, each line ended, no wider than `width` where that can be done.
@@ -122,7 +122,7 @@ fn one(step: &StepDiffV1, has_parts: bool, width: usize, text: &mut String) {
         return;
     }
     changes("arguments", &step.args, 2, width, text);
-    // What its parts give is told of with them.
+    // The outputs of its parts are reported with them.
     if !has_parts {
         changes("output", &step.output, 2, width, text);
         let error =
@@ -131,7 +131,7 @@ fn one(step: &StepDiffV1, has_parts: bool, width: usize, text: &mut String) {
     }
 }
 
-/// Whether a part of a step is told of as well.
+/// Returns whether a part of a step is reported as well.
 fn has_told_parts(step: &StepDiffV1, steps: &[StepDiffV1]) -> bool {
     steps.iter().any(|part| {
         !part.same

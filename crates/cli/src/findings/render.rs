@@ -8,12 +8,12 @@ use planwright::core::{Diagnostic, Diagnostics, Severity};
 use super::excerpt::Excerpt;
 use super::{one_line, text_of};
 
-/// How findings look.
+/// The style of diagnostics.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
     /// The columns of the terminal.
     pub(super) width: usize,
-    /// Whether to colour.
+    /// True if to colour.
     pub(super) coloured: bool,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn graphical(findings: &Diagnostics, texts: &[(String, String)], look
     shown
 }
 
-/// One finding a line: `plan.json:3:14: error PW0201: message (help)`.
+/// Returns a diagnostic a line: `plan.json:3:14: error PW0201: message (help)`.
 pub(super) fn compact(findings: &Diagnostics, texts: &[(String, String)]) -> String {
     findings
         .iter()

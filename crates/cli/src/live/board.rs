@@ -1,4 +1,4 @@
-//! What is known of the steps under way, and the lines that say so. It neither prints nor looks at a clock.
+//! The lines about steps in progress. Pure: it neither prints nor reads a clock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,16 +19,16 @@ const MOST_LINES: usize = 10;
 /// The widest that the columns of ids and tools become for the sake of one long name.
 const WIDEST: usize = 28;
 
-/// What turns in front of a step under way, a picture for each tenth of a second.
+/// The frames of the spinner in front of a step in progress, one for each tenth of a second.
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 /// The steps under way.
 #[derive(Debug, Default)]
 pub(super) struct Board {
-    /// Who is still writing the plan.
+    /// The model that is still writing the plan.
     writer: Option<String>,
     view: RunView,
-    /// What the steps of the plan do that call no tool, by id.
+    /// The actions of steps that call no tool, by id.
     deeds: IndexMap<String, String>,
     /// The steps whose failure the plan handles, by id.
     handled: IndexSet<String>,
@@ -51,7 +51,7 @@ impl Board {
         }
     }
 
-    /// There is more of the plan now.
+    /// Adds steps to the plan.
     pub(super) fn grow(&mut self, plan: &CheckedPlan) {
         self.view.extend(plan);
         self.learn(plan, "");

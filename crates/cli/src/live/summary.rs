@@ -1,4 +1,4 @@
-//! What a run has come to, in a few lines for the person who watched it.
+//! The outcome of a run in a few lines for the person who watched it.
 
 use std::fmt::Write as _;
 
@@ -100,7 +100,7 @@ pub(super) fn summary(run: &RunSummary, is_stored: bool) -> String {
 fn hint(run: &RunSummary, is_stored: bool) -> Option<&'static str> {
     match run.status {
         RunStatus::Succeeded => None,
-        // What to say of a call in doubt is told for each of them.
+        // Each call with an unknown outcome has its own advice.
         RunStatus::Waiting if !asks(&run.steps) => None,
         RunStatus::Waiting if !is_stored => {
             Some("decide with `--approvals FILE` or `--approve all` when you run it again")
@@ -112,7 +112,7 @@ fn hint(run: &RunSummary, is_stored: bool) -> Option<&'static str> {
     }
 }
 
-/// Whether one of the steps, or a part of one, waits for consent.
+/// Returns whether one of the steps, or a part of one, waits for consent.
 fn asks(steps: &[StepSummary]) -> bool {
     let mut steps = steps.iter();
     steps.any(|step| {

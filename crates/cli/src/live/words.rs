@@ -1,4 +1,4 @@
-//! How times, reasons and failures are worded for people.
+//! Words for times, reasons and failures.
 
 use anstyle::{AnsiColor, Style};
 use planwright::core::Value;
@@ -14,7 +14,7 @@ pub(crate) const BUSY: Style = AnsiColor::Blue.on_default();
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
 
-/// `text` in `style`. Whoever prints it takes the colours away where they are not wanted.
+/// Returns `text` in `style`. The printer removes the colours if they are not wanted.
 pub(crate) fn styled(style: Style, text: impl std::fmt::Display) -> String {
     format!("{style}{text}{style:#}")
 }
@@ -26,7 +26,7 @@ pub(crate) fn counted(count: impl TryInto<u64>, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
-/// Why a step did not run.
+/// Returns the reason why a step did not run.
 pub(crate) fn reason(reason: &SkipReason) -> String {
     let of = terminal_text::one_line(&reason.of);
     match reason.because {

@@ -19,7 +19,7 @@ const PATH: &str = "/callback";
 const REQUEST_LIMIT: usize = 16 << 10;
 const REQUEST_PATIENCE: Duration = Duration::from_secs(2);
 
-/// The browser of whoever sits at the terminal.
+/// The browser of the person at the terminal.
 #[derive(Debug)]
 pub(super) struct Browser {
     listener: TcpListener,
@@ -49,7 +49,7 @@ impl Browser {
         })
     }
 
-    /// Whether anybody was asked.
+    /// Returns whether a person was asked.
     pub(super) fn was_asked(&self) -> bool {
         self.was_asked.load(Ordering::Relaxed)
     }
@@ -98,7 +98,7 @@ impl Consent for Browser {
     }
 }
 
-/// What a browser asks for.
+/// Returns the target of a browser's request.
 async fn target(stream: &mut TcpStream) -> Option<String> {
     let mut request = Vec::new();
     let mut piece = [0; 1024];

@@ -12,7 +12,7 @@ use super::super::keeping;
 use super::super::live::words::{BAD, BOLD, BUSY, DIM, GOOD, ODD, counted, styled, time};
 use super::super::runs::{moment, span, status_style};
 
-/// How far values stand behind the times.
+/// The indent of values below the times.
 const MARGIN: &str = "             ";
 /// The least room for a value.
 const LEAST_ROOM: usize = 40;
@@ -88,7 +88,7 @@ fn one(line: &LogLineV1, room: usize, text: &mut String) {
     }
 }
 
-/// What happened, in a line.
+/// Returns the event as a line.
 fn headline(line: &LogLineV1) -> String {
     let address = line.address.as_deref().map(terminal_text::one_line);
     let address = styled(BOLD, address.unwrap_or_default());

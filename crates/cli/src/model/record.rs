@@ -14,7 +14,7 @@ pub(super) struct ScriptFile {
 }
 
 impl ScriptFile {
-    /// Begins a file, so that one that cannot be written is known before anybody is asked.
+    /// Creates a file, so that a file that cannot be written is known before a model is asked.
     pub(super) fn begin(path: &Path) -> Result<Self, CommandError> {
         let shown = path.display();
         if path.symlink_metadata().is_ok() {

@@ -6,7 +6,7 @@ use planwright::core::{Object, Value};
 use planwright::media::Media;
 use planwright::terminal_text;
 
-/// How deep values are laid out; below that they are JSON.
+/// The depth to which values are laid out; below it they are JSON.
 const DEEPEST: usize = 5;
 
 /// The most columns of a table.
@@ -15,14 +15,14 @@ const MOST_COLUMNS: usize = 8;
 /// The longest that an entry of a table may be, in columns.
 const LONGEST_ENTRY: usize = 60;
 
-/// Where the lines of a value go.
+/// The space for the lines of a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
-    /// How many columns a line should take, where that can be done without cutting it.
+    /// The preferred number of columns of a line.
     pub(super) width: usize,
-    /// How many lines a value may take; a longer one is cut, and a line says so.
+    /// The largest number of lines of a value; the rest is cut with a note.
     pub(super) lines: usize,
-    /// How many bytes a value may take; a longer one is cut, and a line says so.
+    /// The largest number of bytes of a value; the rest is cut with a note.
     pub(super) bytes: usize,
 }
 
@@ -34,7 +34,7 @@ impl Room {
         }
     }
 
-    /// Whether more lines than these are only counted as too many.
+    /// Returns whether more lines than these are only counted as too many.
     fn is_exceeded_by(self, lines: &[String]) -> bool {
         lines.len() > self.lines
     }
@@ -116,7 +116,7 @@ fn short(value: &Value) -> Option<String> {
     }
 }
 
-/// Whether `text` without quotes would read as a number, a word of JSON, a list, an object, a quoted text or nothing.
+/// Returns whether `text` without quotes would read as a number, a word of JSON, a list, an object, a quoted text or nothing.
 fn resembles_another_type(text: &str) -> bool {
     let is_scalar = || serde_json::from_str::<serde_json::Value>(text).is_ok();
     text.trim() != text.trim_end_matches('\n')

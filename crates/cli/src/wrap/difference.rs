@@ -1,8 +1,8 @@
-//! What would change in a file, without what is nobody's business.
+//! The difference in a file, without its secrets.
 
 use planwright::core::Value;
 
-/// How many lines are shown around what changes.
+/// The number of lines that are shown around a change.
 const AROUND: usize = 2;
 
 /// The lines that differ between two texts, as one stretch: what goes behind `-`, what comes behind `+`. Values in `env` and

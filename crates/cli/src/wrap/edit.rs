@@ -10,20 +10,20 @@ pub(super) const OURS: &[&str] = &["mcpServers"];
 /// A file of ours without servers.
 const EMPTY: &str = "{\n  \"mcpServers\": {\n  }\n}\n";
 
-/// Where the servers stand in a client's file, and what is to stand there in their place.
+/// The place of the servers in a client's file, and their replacement.
 #[derive(Clone, Debug)]
 pub(super) struct Section<'a> {
     /// The way to the object that holds them.
     pub(super) path: &'a [&'a str],
-    /// What our entry is called.
+    /// The name of our entry.
     pub(super) name: &'a str,
     /// Our entry.
     pub(super) entry: Value,
-    /// What tells our entry from one of somebody else that has its name: our file, which is among its arguments.
+    /// The mark that tells our entry from another entry of its name: our file, which is among its arguments.
     pub(super) file: &'a str,
 }
 
-/// What cannot be done, and the way out.
+/// The reason why an edit is impossible, and the way out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) message: String,
@@ -39,7 +39,7 @@ pub(super) struct Wrapped {
     pub(super) ours: String,
     /// The servers that have moved now.
     pub(super) moved: Vec<String>,
-    /// Those that stay, each with the reason.
+    /// The servers that stay, each with the reason.
     pub(super) stay: Vec<(String, String)>,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Unwrapped {
     pub(super) client: String,
     /// The servers that have come back.
     pub(super) returned: Vec<String>,
-    /// Those that came back under another name, since the client has another server of theirs: the old name and the new.
+    /// The servers that came back under another name, since the client has another server of theirs: the old name and the new.
     pub(super) renamed: Vec<(String, String)>,
 }
 
@@ -155,7 +155,7 @@ pub(super) fn unwrap(text: &str, ours: &str, section: &Section<'_>) -> Result<Un
     })
 }
 
-/// Whether a text has servers that a gateway could be put in front of.
+/// Returns whether a text has servers that a gateway could be put in front of.
 pub(super) fn has_servers(text: &str, path: &[&str]) -> Result<bool, Fault> {
     let object = object(text, path)?;
     Ok(object.is_some_and(|object| !object.members.is_empty()))
@@ -179,7 +179,7 @@ fn no_servers(path: &[&str]) -> Fault {
     }
 }
 
-/// Whether our entry is there.
+/// Returns whether our entry is there.
 fn has_entry(client: &Object, section: &Section<'_>) -> Result<bool, Fault> {
     let Some(member) = client.get(section.name) else {
         return Ok(false);

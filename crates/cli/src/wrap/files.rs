@@ -24,7 +24,7 @@ pub(super) struct Ours {
 }
 
 impl Ours {
-    /// Those for `place`.
+    /// Returns the files for `place`.
     pub(super) fn of(place: &Place) -> Result<Self, CommandError> {
         let folder = environment::settings_folder().ok_or_else(|| {
             CommandError::new("there is no folder for settings").hint("set HOME or XDG_CONFIG_HOME")
@@ -66,8 +66,8 @@ pub(super) fn write_private(path: &Path, text: &str) -> Result<(), CommandError>
     replace(path, text, None)
 }
 
-/// Puts `text` in place of what a client's file holds, which must still be `before`. Whoever looks finds the one or the other;
-/// who may read it stays as it is.
+/// Puts `text` in place of what a client's file holds, which must still be `before`. Readers find the one or the other; its permissions
+/// stay as they are.
 pub(super) fn replace_client(path: &Path, before: &str, text: &str) -> Result<(), CommandError> {
     // Where the file is a link, what it leads to is what changes.
     let path = real(path);
@@ -91,8 +91,8 @@ pub(super) fn remove(path: &Path) -> Result<(), CommandError> {
     }
 }
 
-/// Where this program is, as it should be called in times to come: where it is found by its name, the place of that name, which
-/// stays when the program behind it is replaced.
+/// Returns the lasting path of this program: where it is found by its name, the place of that name, which stays when the program behind it
+/// is replaced.
 pub(super) fn this_program() -> Result<String, CommandError> {
     let program = std::env::current_exe().map_err(|error| {
         CommandError::new(format!(

@@ -1,4 +1,4 @@
-//! One object of a file, taken apart into its members with all that stands around them.
+//! An object of a file, split into its members with the text around them.
 
 use planwright::core::Value;
 
@@ -7,14 +7,14 @@ use super::tokens::{Kind, Token, plain, tokens};
 /// An object within a text.
 #[derive(Clone, Debug)]
 pub(super) struct Object {
-    /// What stands before it in the file, its opening bracket included.
+    /// The text before it in the file, its opening bracket included.
     pub(super) head: String,
     pub(super) members: Vec<Member>,
-    /// What stands behind its last member: a comment, perhaps, and the way to the closing bracket.
+    /// The text behind its last member: a comment, perhaps, and the space before the closing bracket.
     pub(super) foot: String,
     /// The closing bracket, and all behind it.
     pub(super) rest: String,
-    /// Whether a comma stands behind the last member.
+    /// True if a comma stands behind the last member.
     trailing_comma: bool,
 }
 
@@ -23,13 +23,13 @@ pub(super) struct Object {
 pub(super) struct Member {
     pub(super) name: String,
     pub(super) value: Value,
-    /// What stands before the name.
+    /// The text before the name.
     pub(super) lead: String,
     /// The name as it is written.
     pub(super) written: String,
     /// From the colon to the end of the value, and on to the comma.
     pub(super) body: String,
-    /// What stands behind the comma on the same line.
+    /// The text behind the comma on the same line.
     pub(super) tail: String,
 }
 
@@ -118,7 +118,7 @@ struct Reader<'a> {
     tokens: &'a [Token],
 }
 
-/// Where a member stands, by the indices of tokens.
+/// The place of a member, by the indices of tokens.
 struct Spot {
     name: usize,
     value: usize,
@@ -172,7 +172,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Where a comment ends that stands on the rest of the line from the token `at` on; `from` where there is none.
+    /// Returns the end of a comment on the rest of the line from the token `at` on; `from` if there is none.
     fn line_end(&self, at: usize, from: usize) -> usize {
         let mut end = from;
         for token in self.tokens.get(at..).unwrap_or_default() {

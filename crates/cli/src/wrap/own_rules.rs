@@ -13,23 +13,23 @@ use super::rules::ClientRule;
 #[derive(Clone, Debug)]
 pub(super) struct RulesChange {
     pub(super) file: PathBuf,
-    /// What the file has now; nothing if there is none.
+    /// The present content of the file; `None` if it does not exist.
     pub(super) before: Option<String>,
-    /// What it is to have; nothing if it is to go.
+    /// The new content; `None` if the file is deleted.
     pub(super) after: Option<String>,
     record_file: PathBuf,
     record_before: Option<String>,
     record: Option<String>,
 }
 
-/// What was added for one list of servers, to take it back.
+/// The rules that were added for one list of servers, to take them back.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 struct Record {
     /// The file before; nothing if there was none.
     before: Option<String>,
     /// The file since then. As long as it is the same, it becomes again what it was, to the byte.
     after: String,
-    /// What was added: the key below `[tools]`, and the pattern.
+    /// The added rules: the key below `[tools]`, and the pattern.
     added: Vec<(String, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! Where clients keep their servers.
+//! The files in which clients have their servers.
 
 use std::path::{Path, PathBuf};
 
@@ -25,17 +25,17 @@ pub(super) struct Place {
     pub(super) path: Vec<String>,
     /// The client, where it was said which.
     pub(super) client: Option<Client>,
-    /// Whose servers they are; nothing where nobody said which client it is about.
+    /// The owner of the servers; `None` if no client was named.
     pub(super) scope: Option<Scope>,
-    /// What our entry is called. Of two entries with one name a client takes one only, so each scope has its own.
+    /// The name of our entry. A client takes one of two entries with the same name only, so each scope has its own.
     pub(super) entry: &'static str,
-    /// What our files for it are called, without what tells one file from another.
+    /// The common part of the names of our files for it.
     pub(super) name: String,
-    /// Whether entries say `"type": "stdio"`.
+    /// True if entries say `"type": "stdio"`.
     pub(super) is_typed: bool,
 }
 
-/// What decides where files lie.
+/// The environment that decides about paths.
 #[derive(Clone, Debug)]
 pub(super) struct Surroundings {
     /// The working folder.
@@ -144,7 +144,7 @@ impl Place {
 }
 
 impl Place {
-    /// Whether its file is the user's own. One that belongs to a project may have been written by others.
+    /// Returns whether its file is the user's own. One that belongs to a project may have been written by others.
     pub(super) fn is_own(&self, around: &Surroundings) -> bool {
         match self.scope {
             Some(scope) => scope != Scope::Project,
@@ -197,7 +197,7 @@ impl Place {
     }
 }
 
-/// Whether a file that was named is the user's own: it lies neither in the working folder, unless that is the home folder, nor in a
+/// Returns whether a file that was named is the user's own: it lies neither in the working folder, unless that is the home folder, nor in a
 /// repository.
 fn is_own_file(file: &Path, around: &Surroundings) -> bool {
     let file = super::files::real(file);
@@ -212,7 +212,7 @@ fn is_own_file(file: &Path, around: &Surroundings) -> bool {
 }
 
 impl Surroundings {
-    /// Those of this process.
+    /// The environment of this process.
     pub(super) fn of_process() -> Result<Self, CommandError> {
         let here = std::path::absolute(Path::new(".")).map_err(|error| {
             CommandError::new(format!(

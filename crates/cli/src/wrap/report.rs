@@ -1,4 +1,4 @@
-//! What became of a client's files, for people.
+//! The changes to a client's files, for people.
 
 use planwright::format::{CarriedRulesV1, WrapV1, WrappedFileV1};
 use planwright::terminal_text;

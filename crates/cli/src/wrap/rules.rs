@@ -21,23 +21,23 @@ pub(super) struct ClientRule {
     pub(super) pattern: String,
     /// The rule as the client's file has it.
     pub(super) written: String,
-    /// That file.
+    /// The file.
     pub(super) file: String,
-    /// Whether the file is the user's own. One that others write can only make things stricter.
+    /// True if the file is the user's own. One that others write can only make things stricter.
     pub(super) is_own: bool,
 }
 
 /// A file in which a client keeps rules, apart from its servers.
 #[derive(Clone, Debug)]
 pub(super) struct RuleFile {
-    /// How it is named to people.
+    /// Its name for people.
     pub(super) name: String,
     pub(super) text: String,
     pub(super) form: RuleForm,
     pub(super) is_own: bool,
 }
 
-/// How a file of rules is written.
+/// The form of a file of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RuleForm {
     /// Settings of Claude Code: `permissions` with `allow`, `ask` and `deny`, rules such as `mcp__server__tool`.
@@ -66,7 +66,7 @@ impl RuleList {
 }
 
 impl ClientRule {
-    /// Whether it would make things easier, which only the user can say.
+    /// Returns whether it would make things easier, which only the user can say.
     pub(super) fn is_refused(&self) -> bool {
         self.list == RuleList::NoAsk && !self.is_own
     }
@@ -141,8 +141,8 @@ fn texts(items: &[Value]) -> impl Iterator<Item = &str> {
     texts.filter(|text| !text.is_empty())
 }
 
-/// What a rule of Claude Code says of the tools of `server`. One that allows has to name the server in full, and counts for the server
-/// with the longest such name alone; one that forbids may have a `*` anywhere.
+/// Returns the meaning of a rule of Claude Code for the tools of `server`. One that allows has to name the server in full, and counts for
+/// the server with the longest such name alone; one that forbids may have a `*` anywhere.
 fn of_claude(rule: &str, list: RuleList, server: &str, servers: &[String]) -> Vec<String> {
     let rule = match rule.split_once('(') {
         None => rule,
@@ -184,7 +184,7 @@ fn of_claude(rule: &str, list: RuleList, server: &str, servers: &[String]) -> Ve
         .collect()
 }
 
-/// How Claude Code writes the name of a server in the names of its tools.
+/// Returns the name of a server as Claude Code writes it in the names of its tools.
 fn in_claude(server: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
     server
@@ -193,7 +193,7 @@ fn in_claude(server: &str) -> String {
         .collect()
 }
 
-/// What a rule of Cursor says of the tools of `server`.
+/// Returns the meaning of a rule of Cursor for the tools of `server`.
 fn of_cursor(rule: &str, server: &str) -> Vec<String> {
     let Some((part, tool)) = rule.split_once(':') else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Which servers cannot move, since only their client can start them.
+//! The servers that cannot move, since only their client can start them.
 
 use planwright::core::Value;
 use planwright::mcp::ServersConfig;
@@ -36,7 +36,7 @@ const HARMLESS: &[&str] = &[
     "tags",
 ];
 
-/// Why a server has to stay with its client; nothing where it can move.
+/// Returns the reason why a server has to stay with its client; `None` if it can move.
 pub(super) fn reason(name: &str, server: &Value) -> Option<String> {
     let starts_us = |command: &str| {
         let file = command.rsplit(['/', '\\']).next().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use planwright::core::Value;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// `{` or `[`.
@@ -28,7 +28,7 @@ pub(super) struct Token {
 }
 
 impl Token {
-    /// Whether it stands for something, where blanks and comments do not.
+    /// Returns whether it stands for something, where blanks and comments do not.
     pub(super) fn counts(self) -> bool {
         !matches!(self.kind, Kind::Blank | Kind::Comment)
     }

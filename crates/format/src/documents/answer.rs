@@ -14,11 +14,11 @@ pub const ANSWER_SCHEMA: &str = "planwright.answer/1";
 pub struct AnswerV1 {
     /// [`ANSWER_SCHEMA`].
     pub schema: &'static str,
-    /// What was asked.
+    /// The question.
     pub question: String,
     /// The answer; none where it did not come to that.
     pub answer: Option<String>,
-    /// Who answered: the model, or `analysis` where the model did not.
+    /// The author of the answer: the model, or `analysis` if the model gave none.
     pub by: Option<String>,
     /// The steps that the answer names as what it rests on.
     pub rests_on: Vec<String>,
@@ -26,17 +26,17 @@ pub struct AnswerV1 {
     pub failed: Vec<MissingV1>,
     /// The steps that did not run.
     pub left_out: Vec<MissingV1>,
-    /// How the plan was written.
+    /// The document about the plan.
     pub created: CreatedV1,
-    /// What ran while the plan was still being written; none where it was written first.
+    /// The calls before the plan was complete; none if it was written first.
     pub streamed: Option<StreamedV1>,
-    /// What the run came to.
+    /// The report of the run.
     pub run: Option<ReportV1>,
-    /// What was computed of the results.
+    /// The figures computed from the results.
     pub analysis: Option<Value>,
-    /// What all answers of the model cost together.
+    /// The tokens and the cost of all answers of the model.
     pub usage: UsageV1,
-    /// Why the model did not answer in the end, where it did not.
+    /// The reason why the model gave no answer in the end.
     pub error: Option<ModelErrorV1>,
 }
 
@@ -45,7 +45,7 @@ pub struct AnswerV1 {
 pub struct MissingV1 {
     /// The step.
     pub step: String,
-    /// Why.
+    /// The reason.
     pub because: String,
 }
 

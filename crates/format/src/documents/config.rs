@@ -1,4 +1,4 @@
-//! What holds of the configuration, `planwright.config/1`.
+//! The effective configuration, `planwright.config/1`.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 /// The schema's name and version.
 pub const CONFIG_SCHEMA: &str = "planwright.config/1";
 
-/// What holds, and from where.
+/// The effective configuration, with the source of each setting.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConfigV1 {
     /// [`CONFIG_SCHEMA`].
@@ -22,25 +22,25 @@ pub struct ConfigV1 {
 /// A file that was read.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConfigFileV1 {
-    /// Whose it is: `user` or `project`.
+    /// The owner: `user` or `project`.
     pub origin: &'static str,
-    /// Where it is.
+    /// The path.
     pub path: String,
 }
 
 /// A setting that holds.
 #[derive(Clone, Debug, Serialize)]
 pub struct SettingV1 {
-    /// What it is called in `planwright.toml`.
+    /// The key in `planwright.toml`.
     pub key: String,
     /// Its value; `null` where nothing is set.
     pub value: Value,
-    /// Where it is set: `planwright.toml:12`, or `default`.
+    /// The place that sets it: `planwright.toml:12`, or `default`.
     pub set_in: Arc<str>,
 }
 
 impl ConfigV1 {
-    /// What holds.
+    /// The document about these files and settings.
     pub fn new(
         files: impl IntoIterator<Item = ConfigFileV1>,
         settings: impl IntoIterator<Item = SettingV1>,

@@ -1,4 +1,4 @@
-//! What became of a plan that was to be written in another dialect, `planwright.conversion/1`.
+//! The conversion of a plan into another dialect, `planwright.conversion/1`.
 
 use planwright_core::Diagnostic;
 use serde::Serialize;
@@ -11,7 +11,7 @@ pub const CONVERSION_SCHEMA: &str = "planwright.conversion/1";
 pub struct ConversionV1 {
     /// [`CONVERSION_SCHEMA`].
     pub schema: &'static str,
-    /// Whether the plan was converted.
+    /// True if the plan was converted.
     pub ok: bool,
     /// The dialect that the plan was read in, as far as it is known.
     pub from: Option<String>,
@@ -19,7 +19,7 @@ pub struct ConversionV1 {
     pub dialect: String,
     /// The text of the converted plan; none where something could not be said.
     pub plan: Option<String>,
-    /// What was found in the plan, and what the dialect cannot say. Places are those of the plan as it was read.
+    /// The diagnostics of the plan, and of everything that the dialect cannot express. Places are those of the plan as it was read.
     pub diagnostics: Vec<Diagnostic>,
 }
 

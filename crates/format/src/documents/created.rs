@@ -1,4 +1,4 @@
-//! What became of a plan that a model was to write, `planwright.created/1`.
+//! A plan that a model was asked for, `planwright.created/1`.
 
 use planwright_core::{Diagnostic, Value};
 use serde::Serialize;
@@ -15,23 +15,23 @@ pub struct CreatedV1 {
     pub schema: &'static str,
     /// The plan in Planwright's own dialect; none where no answer was a sound one.
     pub plan: Option<Value>,
-    /// Who wrote it.
+    /// The name of the model.
     pub model: String,
-    /// How often the model answered.
+    /// The number of answers.
     pub model_calls: usize,
-    /// Whether the plan is one of an earlier time.
+    /// True if the plan is one of an earlier time.
     pub cached: bool,
-    /// What was found about each answer.
+    /// The diagnostics of each answer.
     pub attempts: Vec<AttemptV1>,
-    /// What the model said in place of a plan.
+    /// The model's words in place of a plan.
     pub declined: Option<DeclinedV1>,
-    /// What the answers cost.
+    /// The tokens and the cost of the answers.
     pub usage: UsageV1,
-    /// Why the model did not answer, where it did not.
+    /// The reason why the model did not answer.
     pub error: Option<ModelErrorV1>,
 }
 
-/// What a model says in place of a plan.
+/// A model's words in place of a plan.
 #[derive(Clone, Debug, Serialize)]
 pub struct DeclinedV1 {
     /// `cannot`, or `ask` for a question to the person.
@@ -40,12 +40,12 @@ pub struct DeclinedV1 {
     pub text: String,
 }
 
-/// One answer.
+/// An answer of a model.
 #[derive(Clone, Debug, Serialize)]
 pub struct AttemptV1 {
-    /// What was found about it, after the repairs. Places are those of the model's own JSON.
+    /// The diagnostics after the repairs. Places are those of the model's own JSON.
     pub diagnostics: Vec<Diagnostic>,
-    /// What was mended without asking.
+    /// The repairs that needed no further answer.
     pub repairs: Vec<RepairV1>,
     /// The model's words, if there is no plan in them.
     pub said: Option<String>,
@@ -54,20 +54,20 @@ pub struct AttemptV1 {
 /// Something that was mended.
 #[derive(Clone, Debug, Serialize)]
 pub struct RepairV1 {
-    /// Where, as a JSON pointer into the model's own JSON.
+    /// The place, as a JSON pointer into the model's own JSON.
     pub pointer: String,
-    /// What stood there.
+    /// The text before the repair.
     pub before: String,
-    /// What stands there now.
+    /// The text after the repair.
     pub after: String,
 }
 
-/// Why a model did not answer.
+/// The reason why a model did not answer.
 #[derive(Clone, Debug, Serialize)]
 pub struct ModelErrorV1 {
-    /// One clause.
+    /// The reason, as one clause.
     pub message: String,
-    /// What to do about it.
+    /// The way out.
     pub help: Option<String>,
     /// The model's own words, as far as there are any.
     pub said: Option<String>,

@@ -1,4 +1,4 @@
-//! What was set up: clients that the gateway stands in, `planwright.wrap/1`; new files, `planwright.init/1`.
+//! Setup of clients, `planwright.wrap/1`, and of new files, `planwright.init/1`.
 
 use serde::Serialize;
 
@@ -8,30 +8,30 @@ pub const WRAP_SCHEMA: &str = "planwright.wrap/1";
 /// The schema's name and version, of what `init` did.
 pub const INIT_SCHEMA: &str = "planwright.init/1";
 
-/// What became of the files of a client.
+/// The changes to the files of a client.
 #[derive(Clone, Debug, Serialize)]
 pub struct WrapV1 {
     /// [`WRAP_SCHEMA`].
     pub schema: &'static str,
-    /// Whether servers were put back rather than away.
+    /// True if servers were put back rather than away.
     pub undo: bool,
-    /// Whether nothing was changed, since somebody only wanted to see.
+    /// True if nothing was changed, since only a preview was wanted.
     pub dry_run: bool,
     /// The lists of servers, each with what became of it.
     pub files: Vec<WrappedFileV1>,
 }
 
-/// What became of one list of servers.
+/// The changes to one list of servers.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct WrappedFileV1 {
     /// The client's file.
     pub path: String,
-    /// Whose servers they are, `user`, `project` or `local`, where that is known.
+    /// The scope of the servers, `user`, `project` or `local`, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<&'static str>,
-    /// What the gateway's entry is called.
+    /// The name of the gateway's entry.
     pub entry: &'static str,
-    /// Whether something changed, or would.
+    /// True if something changed, or would.
     pub changed: bool,
     /// The servers that moved behind the gateway now.
     pub moved: Vec<String>,
@@ -39,7 +39,7 @@ pub struct WrappedFileV1 {
     pub stay: Vec<StayingServerV1>,
     /// The servers that came back, by the names that they have now.
     pub returned: Vec<String>,
-    /// Those of them that could not have their name back.
+    /// The servers that could not have their name back.
     pub renamed: Vec<RenamedServerV1>,
     /// The file that holds the servers behind the gateway.
     pub servers_file: String,
@@ -54,18 +54,18 @@ pub struct WrappedFileV1 {
     pub rules: Option<CarriedRulesV1>,
 }
 
-/// What became of a client's rules about tools.
+/// The changes to a client's rules about tools.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CarriedRulesV1 {
     /// The user's own `planwright.toml`.
     pub file: String,
-    /// Those that say that a tool need not ask.
+    /// The rules by which a tool need not ask.
     pub no_ask: Vec<CarriedRuleV1>,
-    /// Those that say that it asks.
+    /// The rules by which a tool asks.
     pub ask: Vec<CarriedRuleV1>,
-    /// Those that say that it may not be called.
+    /// The rules by which a tool is denied.
     pub deny: Vec<CarriedRuleV1>,
-    /// Those that were not taken over: they would make things easier, and others can write the file that they stand in.
+    /// The rules that were not taken over: they would loosen something, and others can write the file that they are in.
     pub left: Vec<CarriedRuleV1>,
     /// The lines that are added to the file, or taken out of it.
     pub difference: Vec<String>,
@@ -87,21 +87,21 @@ pub struct CarriedRuleV1 {
 pub struct StayingServerV1 {
     /// Its name.
     pub server: String,
-    /// Why.
+    /// The reason.
     pub because: String,
 }
 
 /// A server that came back under another name, since the client has another one of its name.
 #[derive(Clone, Debug, Serialize)]
 pub struct RenamedServerV1 {
-    /// What it was called.
+    /// The name before.
     pub server: String,
-    /// What it is called now.
+    /// The name now.
     pub now: String,
 }
 
 impl WrapV1 {
-    /// What became of `files`.
+    /// The document about `files`.
     pub fn new(undo: bool, dry_run: bool, files: Vec<WrappedFileV1>) -> Self {
         Self {
             schema: WRAP_SCHEMA,
@@ -124,7 +124,7 @@ pub struct InitV1 {
 }
 
 impl InitV1 {
-    /// What was written, and what was there.
+    /// The document about files that were written and files that existed.
     pub fn new(written: Vec<String>, kept: Vec<String>) -> Self {
         Self {
             schema: INIT_SCHEMA,

@@ -1,4 +1,4 @@
-//! How long calls take, as a file, `planwright.durations/1`.
+//! Durations of calls as a file, `planwright.durations/1`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// The schema's name and version.
 pub const DURATIONS_SCHEMA: &str = "planwright.durations/1";
 
-/// How long calls take.
+/// Durations of calls.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DurationsV1 {
@@ -22,7 +22,7 @@ pub struct DurationsV1 {
     pub tools: Vec<ToolDurationV1>,
 }
 
-/// How long calls of one tool take.
+/// Durations of calls of one tool.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolDurationV1 {
@@ -32,9 +32,9 @@ pub struct ToolDurationV1 {
     pub tool: String,
     /// The decaying mean, in nanoseconds.
     pub mean_ns: u64,
-    /// How far off the mean a call usually is, in nanoseconds.
+    /// The usual deviation of a call from the mean, in nanoseconds.
     pub spread_ns: u64,
-    /// How many calls were seen.
+    /// The number of calls.
     pub calls: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a run is expected to take, `planwright.estimate/1`.
+//! The expected duration of a run, `planwright.estimate/1`.
 
 use std::time::Duration;
 
@@ -8,37 +8,37 @@ use serde::Serialize;
 /// The schema's name and version.
 pub const ESTIMATE_SCHEMA: &str = "planwright.estimate/1";
 
-/// What a run is expected to take. Times are in seconds.
+/// The expected duration of a run. Times are in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EstimateV1 {
     /// [`ESTIMATE_SCHEMA`].
     pub schema: &'static str,
     /// From the start to the end.
     pub expected_s: f64,
-    /// How many calls may be under way together.
+    /// The largest number of calls in flight.
     pub max_parallel: usize,
-    /// How many calls are made.
+    /// The number of calls.
     pub calls: usize,
-    /// How long the calls take that have to happen one after the other.
+    /// The duration of the longest chain of calls that depend on each other.
     pub critical_path_s: f64,
     /// These calls, in their order.
     pub critical_path: Vec<EstimatedCallV1>,
-    /// What a model takes that makes the calls one by one.
+    /// The duration if a model makes the calls one by one.
     pub step_by_step_s: f64,
     /// The round trip to the model that this assumes for each call.
     pub round_trip_s: f64,
-    /// What is taken for granted, in words.
+    /// The assumptions, in words.
     pub assumptions: Vec<String>,
 }
 
-/// One call.
+/// A call.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EstimatedCallV1 {
-    /// Who calls.
+    /// The calling step.
     pub at: String,
     /// The tool, `server.tool`.
     pub tool: String,
-    /// How long it takes.
+    /// The duration.
     pub takes_s: f64,
 }
 

@@ -12,15 +12,15 @@ use super::summary::{ErrorV1, ReasonV1, milliseconds};
 /// The schema's name and version.
 pub const EVENT_SCHEMA: &str = "planwright.event/1";
 
-/// One event of a run.
+/// An event of a run.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct EventV1 {
     /// [`EVENT_SCHEMA`].
     pub schema: &'static str,
-    /// When, in milliseconds from the start of the run.
+    /// The time, in milliseconds from the start of the run.
     pub at_ms: f64,
-    /// What happened: `run_started`, `plan_extended` (steps were added), `step_started`, `attempt_started` (a call is sent),
+    /// The kind of event: `run_started`, `plan_extended` (steps were added), `step_started`, `attempt_started` (a call is sent),
     /// `attempt_ended`, `retry_scheduled`, `approval_asked`, `approval_decided`, `outcome_unknown` (a call was not answered, and may or may
     /// not have happened), `step_ended` or `run_ended`.
     #[cfg_attr(
@@ -40,34 +40,34 @@ pub struct EventV1 {
     /// The tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<Arc<str>>,
-    /// How many items a step has that runs for each of a list.
+    /// The number of items of a step that runs for each of a list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<u64>,
-    /// Which attempt, from 1; at a step's end, how many there were.
+    /// The number of the attempt, from 1; at a step's end, the number of attempts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
     /// The arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub args: Option<Value>,
-    /// How it ended: a step as the report says of it, the run `succeeded`, `failed`, `waiting` or `cancelled`.
+    /// The status: of a step as in the report, of the run `succeeded`, `failed`, `waiting` or `cancelled`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<&'static str>,
-    /// What a step gave.
+    /// The output of a step.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub output: Option<Value>,
-    /// Why it failed.
+    /// The reason of the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorV1>,
-    /// Why it did not run.
+    /// The reason why it did not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<crate::reference::ReasonShape>"))]
     pub reason: Option<ReasonV1>,
     /// The pause before the next attempt, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause_ms: Option<f64>,
-    /// Whether a call may be made.
+    /// True if a call may be made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved: Option<bool>,
     /// The run's id.
@@ -79,7 +79,7 @@ pub struct EventV1 {
     /// The plan's digest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<Arc<str>>,
-    /// How many steps the plan has.
+    /// The number of steps of the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<usize>,
 }

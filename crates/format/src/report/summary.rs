@@ -26,15 +26,15 @@ pub struct ReportV1 {
     pub schema: &'static str,
     /// The run's id; empty where nothing ran.
     pub run: Arc<str>,
-    /// Which plan.
+    /// The plan.
     pub plan: PlanV1,
     /// The dialect that it was written in.
     pub dialect: Option<String>,
-    /// How it ended.
+    /// The status.
     pub status: ReportStatus,
-    /// How long it took, in milliseconds.
+    /// The duration, in milliseconds.
     pub duration_ms: f64,
-    /// What a model gets back.
+    /// The output that a model receives.
     #[cfg_attr(test, schemars(with = "serde_json::Value"))]
     pub output: Value,
     /// The steps, in plan order.
@@ -57,16 +57,16 @@ pub struct ReportV1 {
         schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")
     )]
     pub instances: IndexMap<Arc<str>, Value>,
-    /// Whether a model wrote another plan while the run went on.
+    /// True if a model wrote another plan while the run went on.
     #[serde(skip_serializing_if = "is_false")]
     pub replanned: bool,
-    /// Why the run went on with another plan, each time.
+    /// The reasons for each change of the plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub revisions: Vec<RevisionV1>,
-    /// What the model's answers cost that the run asked for other plans or arguments.
+    /// The tokens and the cost of answers about other plans or arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<UsageV1>,
-    /// What was found about the plan, before and during the run.
+    /// The diagnostics of the plan, before and during the run.
     #[cfg_attr(test, schemars(with = "Vec<crate::reference::DiagnosticShape>"))]
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -79,7 +79,7 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// Which plan.
+/// The plan of a run.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PlanV1 {
@@ -90,7 +90,7 @@ pub struct PlanV1 {
     pub digest: Option<Arc<str>>,
 }
 
-/// How it ended.
+/// The status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -101,11 +101,11 @@ pub enum ReportStatus {
     Failed,
     /// The plan is not sound; nothing was called.
     Rejected,
-    /// It waits for a person.
+    /// A call waits for a person.
     Waiting,
-    /// Somebody ended it.
+    /// The run was cancelled.
     Cancelled,
-    /// It was only looked at.
+    /// The plan was only looked at.
     DryRun,
 }
 
@@ -126,8 +126,8 @@ pub struct StepV1 {
     pub round: Option<u64>,
     /// The tool, as the plan names it.
     pub tool: Option<Arc<str>>,
-    /// How it ended: `succeeded`, `failed`, `skipped` (it had no reason to run), `not_run` (nothing new was started before its turn
-    /// came), `cancelled`, `waiting` (for a person), or `unknown` (a call was not answered, and may or may not have happened).
+    /// The status: `succeeded`, `failed`, `skipped` (it had no reason to run), `not_run` (nothing new was started before its turn came),
+    /// `cancelled`, `waiting` (for a person), or `unknown` (a call was not answered, and may or may not have happened).
     #[cfg_attr(
         test,
         schemars(extend("enum" = ["succeeded", "failed", "skipped", "not_run", "cancelled", "waiting", "unknown"]))
@@ -136,28 +136,28 @@ pub struct StepV1 {
     /// The arguments.
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub args: Option<Value>,
-    /// What it gave.
+    /// The output.
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub output: Option<Value>,
     /// Content that is not text, as MCP writes it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, schemars(with = "Vec<serde_json::Value>"))]
     pub content: Vec<Value>,
-    /// How often its tool was called.
+    /// The number of calls of its tool.
     pub attempts: u32,
-    /// When it began, in milliseconds from the start of the run.
+    /// The time of its start, in milliseconds from the start of the run.
     pub started_ms: Option<f64>,
-    /// When it ended, in milliseconds from the start of the run.
+    /// The time of its end, in milliseconds from the start of the run.
     pub ended_ms: Option<f64>,
-    /// Why it failed.
+    /// The reason of the failure.
     pub error: Option<ErrorV1>,
-    /// Whether the plan says what the failure means, so that the run has not failed by it.
+    /// True if the plan says what the failure means, so that the run has not failed by it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub handled: bool,
-    /// Why it did not run.
+    /// The reason why it did not run.
     #[cfg_attr(test, schemars(with = "Option<crate::reference::ReasonShape>"))]
     pub reason: Option<ReasonV1>,
-    /// Whether a person would be asked first; only in a dry run.
+    /// True if a person would be asked first; only in a dry run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub approval: bool,
     /// The steps that it waits for; only in a dry run.
@@ -168,30 +168,30 @@ pub struct StepV1 {
     pub parts: Vec<StepV1>,
 }
 
-/// Why a step failed.
+/// The reason why a step failed.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ErrorV1 {
-    /// What kind of failure it is. `tool`: the tool said no; `timeout`: it took too long; `unavailable`: the server is not there, the
-    /// connection was lost, or the answer cannot be read; `arguments`: they do not fit the tool's schema; `reference`: one led nowhere; `approval`: a person said no;
-    /// `policy`: it is forbidden; `budget`: one is used up; `internal`: a defect of ours.
+    /// The kind of failure. `tool`: the tool said no; `timeout`: it took too long; `unavailable`: the server is not there, the connection
+    /// was lost, or the answer cannot be read; `arguments`: they do not fit the tool's schema; `reference`: one led nowhere; `approval`: a
+    /// person said no; `policy`: it is forbidden; `budget`: one is used up; `internal`: a defect of ours.
     #[cfg_attr(
         test,
         schemars(extend("enum" = ["tool", "timeout", "unavailable", "arguments", "reference", "approval", "policy", "budget", "internal"]))
     )]
     pub kind: &'static str,
-    /// What the other side said, or one clause of our own.
+    /// The other side's message, or one clause of our own.
     pub message: String,
-    /// What else is known.
+    /// Further data.
     #[cfg_attr(test, schemars(with = "serde_json::Value"))]
     pub data: Value,
 }
 
-/// Why a step did not run.
+/// The reason why a step did not run.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReasonV1(pub SkipReason);
 
-/// One call.
+/// A call.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Serialize)]
 pub struct CallV1 {
@@ -206,14 +206,14 @@ pub struct CallV1 {
     /// The round of a `repeat`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<u64>,
-    /// Which attempt, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
     /// The tool, as the plan names it.
     pub tool: Arc<str>,
     /// The arguments.
     #[cfg_attr(test, schemars(with = "serde_json::Value"))]
     pub args: Value,
-    /// Whether the tool answered without an error.
+    /// True if the tool answered without an error.
     pub ok: bool,
 }
 

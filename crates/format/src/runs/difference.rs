@@ -1,4 +1,4 @@
-//! What differs between two runs, `planwright.diff/1`.
+//! The difference between two runs, `planwright.diff/1`.
 
 use planwright_core::Value;
 use planwright_core::place::{PointerSegment, push_pointer_segment};
@@ -10,36 +10,36 @@ use crate::ErrorV1;
 /// The schema's name and version.
 pub const DIFF_SCHEMA: &str = "planwright.diff/1";
 
-/// The most places that are told of within one value.
+/// The largest number of places that are reported within one value.
 const MOST: usize = 1000;
 
-/// What differs between two runs.
+/// The difference between two runs.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Serialize)]
 pub struct DiffV1 {
     /// [`DIFF_SCHEMA`].
     pub schema: &'static str,
-    /// Whether nothing differs but times.
+    /// True if nothing differs but times.
     pub same: bool,
     /// The run that was named first.
     pub before: RunListingV1,
     /// The run that was named second.
     pub after: RunListingV1,
-    /// How many times as long the second one took.
+    /// The duration of the second run as a multiple of the first.
     pub duration_ratio: Option<f64>,
-    /// How their plans differ.
+    /// The difference between their plans.
     pub plan: PlanDiffV1,
-    /// How what they were given differs.
+    /// The difference between their inputs.
     pub inputs: Vec<ChangeV1>,
     /// The steps, items and rounds of both, in the order of the second one's plan.
     pub steps: Vec<StepDiffV1>,
 }
 
-/// How two plans differ.
+/// The difference between two plans.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PlanDiffV1 {
-    /// Whether both mean the same.
+    /// True if both mean the same.
     pub same: bool,
     /// The steps that only the second has.
     pub added: Vec<String>,
@@ -49,37 +49,37 @@ pub struct PlanDiffV1 {
     pub changed: Vec<String>,
 }
 
-/// How a step, an item or a round differs.
+/// The difference of a step, an item or a round.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Serialize)]
 pub struct StepDiffV1 {
     /// The step, item or round: `outer/inner@instance[item]#round`, with `%`, `/`, `@`, `[`, `]` and `#` of a name percent-encoded.
     pub address: String,
-    /// Whether nothing differs but times.
+    /// True if nothing differs but times.
     pub same: bool,
-    /// What became of it in the first run; none where that has no such step.
+    /// Its outcome in the first run; none if that run has no such step.
     pub before: Option<StepSideV1>,
-    /// What became of it in the second run; none where that has no such step.
+    /// Its outcome in the second run; none if that run has no such step.
     pub after: Option<StepSideV1>,
-    /// How many times as long it took in the second run.
+    /// Its duration in the second run as a multiple of the first.
     pub duration_ratio: Option<f64>,
-    /// How its arguments differ.
+    /// The difference of its arguments.
     pub args: Vec<ChangeV1>,
-    /// How what it gave differs.
+    /// The difference of its output.
     pub output: Vec<ChangeV1>,
 }
 
-/// What became of a step in one of the runs.
+/// The outcome of a step in one of the runs.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StepSideV1 {
-    /// How it ended.
+    /// The status.
     pub status: &'static str,
-    /// How often its tool was called.
+    /// The number of calls of its tool.
     pub attempts: u32,
-    /// How long it took, in milliseconds.
+    /// The duration, in milliseconds.
     pub duration_ms: Option<f64>,
-    /// Why it failed.
+    /// The reason of the failure.
     pub error: Option<ErrorV1>,
 }
 
@@ -87,19 +87,19 @@ pub struct StepSideV1 {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChangeV1 {
-    /// Where, as a JSON pointer; the whole value where it is empty.
+    /// The place, as a JSON pointer; empty for the whole value.
     pub pointer: String,
-    /// What is there in the first; left out where there is nothing.
+    /// The value in the first run, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub before: Option<Value>,
-    /// What is there in the second; left out where there is nothing.
+    /// The value in the second run, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub after: Option<Value>,
 }
 
-/// Where two values differ, as deep as that can be said: no more than the first thousand places.
+/// Returns the differences of two values, as deep as possible, at most the first thousand.
 pub fn changes(before: Option<&Value>, after: Option<&Value>) -> Vec<ChangeV1> {
     let mut changes = Vec::new();
     compare("", before, after, &mut changes);

@@ -26,12 +26,12 @@ pub struct RunsV1 {
 pub struct RunListingV1 {
     /// Its id.
     pub id: String,
-    /// When it began, in UTC.
+    /// The time of its start, in UTC.
     pub created: String,
-    /// How it stands: `succeeded`, `failed`, `waiting` and `cancelled` as reports say it, `running` where a process has
-    /// it, `interrupted` where its last process ended without a word.
+    /// The status: `succeeded`, `failed`, `waiting` and `cancelled` as in reports, `running` if a process runs it, `interrupted` if its
+    /// last process ended without a final entry.
     pub status: &'static str,
-    /// Whether it came from a file: it brought no consent and no tool sources.
+    /// True if it came from a file: it brought no consent and no tool sources.
     #[serde(skip_serializing_if = "is_false")]
     pub imported: bool,
     /// The process that has it.
@@ -46,13 +46,13 @@ pub struct RunListingV1 {
     pub digest: String,
     /// The dialect that the plan is written in.
     pub dialect: Option<String>,
-    /// How many steps the plan has.
+    /// The number of steps of the plan.
     pub steps: usize,
-    /// How many of them have succeeded, failed or been skipped.
+    /// The number of steps that have succeeded, failed or been skipped.
     pub done: usize,
-    /// How many calls were sent.
+    /// The number of calls.
     pub calls: usize,
-    /// How long it took, in milliseconds; the time between two processes does not count.
+    /// The duration, in milliseconds, without the time between two processes.
     pub duration_ms: f64,
 }
 
@@ -75,7 +75,7 @@ impl RunsV1 {
 }
 
 impl RunListingV1 {
-    /// A run of which nothing is known but when it began and how long it took.
+    /// A run with nothing but its start and its duration.
     pub fn new(id: &str, created: SystemTime, duration: Duration) -> Self {
         Self {
             id: id.to_owned(),

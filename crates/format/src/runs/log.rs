@@ -1,4 +1,4 @@
-//! What a run did, call by call, `planwright.log/1`.
+//! The calls of a run in order, `planwright.log/1`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::{ProcessV1, RevisionV1, time};
 /// The schema's name and version.
 pub const LOG_SCHEMA: &str = "planwright.log/1";
 
-/// What a run did.
+/// The calls of a run in order.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Serialize)]
 pub struct LogV1 {
@@ -26,7 +26,7 @@ pub struct LogV1 {
     pub schema: &'static str,
     /// The run.
     pub run: RunListingV1,
-    /// What happened, in order; a call stands where it was sent.
+    /// The lines in order; a call has the place at which it was sent.
     pub lines: Vec<LogLineV1>,
 }
 
@@ -34,12 +34,12 @@ pub struct LogV1 {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct LogLineV1 {
-    /// What: `began` and `ended` are about a process, `call` about a call; `asked`, `decided` and `chosen` are about people,
+    /// The kind of line: `began` and `ended` are about a process, `call` about a call; `asked`, `decided` and `chosen` are about people,
     /// `extended`, `cancelled` and `out_of_time` about the run.
     pub what: &'static str,
-    /// When, in milliseconds from the start of the run; the time between two processes does not count.
+    /// The time, in milliseconds from the start of the run, without the time between two processes.
     pub at_ms: f64,
-    /// When, in UTC.
+    /// The time in UTC.
     pub time: String,
     /// The step, item or round: `outer/inner@instance[item]#round`, with `%`, `/`, `@`, `[`, `]` and `#` of a name percent-encoded.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,18 +50,18 @@ pub struct LogLineV1 {
     /// The tool's name at its server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<Arc<str>>,
-    /// Which attempt, from 1.
+    /// The number of the attempt, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
     /// The arguments; those that a person put in their place, where one has decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub args: Option<Value>,
-    /// What became of it. Of a call: `succeeded`, `failed`, `given_up`, `running`, or `unknown` where its process ended
-    /// first. Of a process: how the run stood, or `interrupted`.
+    /// The status. Of a call: `succeeded`, `failed`, `given_up`, `running`, or `unknown` where its process ended first. Of a process: how
+    /// the run stood, or `interrupted`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<&'static str>,
-    /// What the call gave, or what a person set in its place.
+    /// The output of the call, or the value that a person set in its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub output: Option<Value>,
@@ -69,25 +69,25 @@ pub struct LogLineV1 {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, schemars(with = "Vec<serde_json::Value>"))]
     pub content: Vec<Value>,
-    /// Why it failed.
+    /// The reason of the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorV1>,
-    /// How long it took, in milliseconds.
+    /// The duration, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub took_ms: Option<f64>,
-    /// Whether the call may be made.
+    /// True if the call may be made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved: Option<bool>,
-    /// Why it may not, in a person's words.
+    /// The reason of a rejection, in the person's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub because: Option<Arc<str>>,
-    /// What a person wants to become of the step: `retry`, `skip` or `set`.
+    /// The person's choice about the step: `retry`, `skip` or `set`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choice: Option<String>,
-    /// How many steps the plan has now.
+    /// The number of steps that the plan has now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<usize>,
-    /// Why the process went on with another plan than before, where a model wrote it.
+    /// The reason for another plan, if a model wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<RevisionV1>,
     /// The version of the program.
@@ -99,7 +99,7 @@ pub struct LogLineV1 {
 }
 
 impl LogV1 {
-    /// What a run did that was created at `created`; where a step is named, what it and its parts did.
+    /// The log of a run that was created at `created`; only of `step` and its parts, if a step is named.
     pub fn new(
         run: RunListingV1,
         created: SystemTime,
@@ -137,7 +137,7 @@ struct Log {
     lines: Vec<LogLineV1>,
     /// The calls that were not answered yet: which line, and when they were sent.
     calls: HashMap<(Arc<Address>, u32), (usize, Duration)>,
-    /// Whether the latest process has come to an end of its own.
+    /// True if the latest process has come to an end of its own.
     has_ended: bool,
 }
 
@@ -204,7 +204,7 @@ impl Log {
         Some(line)
     }
 
-    /// Ends a process that has not ended by itself, as far as its journal tells. Nobody knows when that was.
+    /// Ends a process that has no final entry. Its end is unknown.
     fn close(&mut self, entry: &Entry, step: Option<&str>) {
         if !self.has_ended && step.is_none() {
             let last = self.lines.last();

@@ -23,10 +23,10 @@ pub struct OpenCallV1 {
     pub tool: Arc<str>,
     /// All arguments; secrets stand as `[redacted]`.
     pub args: Value,
-    /// Why a person is asked, if that is known.
+    /// The reason why a person is asked, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Arc<str>>,
-    /// What differs from the call that was decided about before, one clause each.
+    /// The differences from the call of the previous decision, one clause each.
     pub changes: Vec<String>,
     /// The digest of the call, which `planwright approve --digest` takes.
     pub digest: String,

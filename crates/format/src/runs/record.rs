@@ -1,4 +1,4 @@
-//! What a run remembers, entry by entry, `planwright.entry/1`.
+//! The entries of a run's journal, `planwright.entry/1`.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -16,31 +16,31 @@ use crate::{ProcessV1, time};
 /// The schema's name and version.
 pub const ENTRY_SCHEMA: &str = "planwright.entry/1";
 
-/// One entry of the journal of a run.
+/// An entry of the journal of a run.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Serialize)]
 pub struct EntryV1 {
     /// [`ENTRY_SCHEMA`].
     pub schema: &'static str,
-    /// When, in milliseconds from the start of the run; the time between two processes does not count.
+    /// The time, in milliseconds from the start of the run, without the time between two processes.
     pub at_ms: f64,
-    /// When, in UTC.
+    /// The time in UTC.
     pub time: String,
-    /// Which turn of the driver, from 0.
+    /// The turn of the driver, from 0.
     pub turn: u64,
-    /// Whether the run was told this, rather than having decided it.
+    /// True if the entry is an input of the run, false if it is a decision of the run.
     pub told: bool,
-    /// What.
+    /// The record.
     pub record: RecordV1,
 }
 
-/// Something that a run was told, or has decided.
+/// An input or a decision of a run.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct RecordV1 {
-    /// What happened: `opened`, `sent`, `answered`, `given_up`, `asked`, `decided`, `chosen`, `timer_fired`, `extended`,
-    /// `closed`, `cancelled`, `out_of_time`, `paused`, `went_on`, `settled` or `ended`. Whatever stands between `paused` and `went_on`
-    /// came while the run was computing.
+    /// The kind: `opened`, `sent`, `answered`, `given_up`, `asked`, `decided`, `chosen`, `timer_fired`, `extended`, `closed`, `cancelled`,
+    /// `out_of_time`, `paused`, `went_on`, `settled` or `ended`. Whatever stands between `paused` and `went_on` came while the run was
+    /// computing.
     pub what: &'static str,
     /// The step, item or round: `outer/inner@instance[item]#round`, with `%`, `/`, `@`, `[`, `]` and `#` of a name percent-encoded.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,14 +51,14 @@ pub struct RecordV1 {
     /// The tool's name at its server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<Arc<str>>,
-    /// Which attempt, from 1.
+    /// The number of the attempt, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
     /// The arguments; those that a person put in their place, where one has decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub args: Option<Value>,
-    /// What was given.
+    /// The output.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub output: Option<Value>,
@@ -66,41 +66,41 @@ pub struct RecordV1 {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, schemars(with = "Vec<serde_json::Value>"))]
     pub content: Vec<Value>,
-    /// Why it failed.
+    /// The reason of the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorV1>,
-    /// Whether the call may be made.
+    /// True if the call may be made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved: Option<bool>,
-    /// Why it may not, in a person's words.
+    /// The reason of a rejection, in the person's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub because: Option<Arc<str>>,
-    /// What a person wants to become of the step: `retry`, `skip` or `set`.
+    /// The person's choice about the step: `retry`, `skip` or `set`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choice: Option<String>,
-    /// Which timer: `attempt` and `step` end what takes too long, `pause` the wait for the next attempt.
+    /// The timer: `attempt` and `step` are time limits, `pause` is the wait for the next attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer: Option<&'static str>,
-    /// How it ended.
+    /// The status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<&'static str>,
-    /// Whether the plan says what the failure means.
+    /// True if the plan says what the failure means.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub handled: bool,
-    /// Why it did not run.
+    /// The reason why it did not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<crate::reference::ReasonShape>"))]
     pub reason: Option<ReasonV1>,
-    /// When it began, in milliseconds from the start of the run.
+    /// The time of its start, in milliseconds from the start of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_ms: Option<f64>,
     /// The plan's digest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<Arc<str>>,
-    /// How many steps the plan has now.
+    /// The number of steps that the plan has now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<usize>,
-    /// How much of its own work the run had done when it paused, since it was last told something.
+    /// The amount of work since the last input after which the run paused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<u64>,
     /// The version of the program that has begun to drive the run.
@@ -127,7 +127,7 @@ impl Clock {
         }
     }
 
-    /// When `entry` was made. An opening sets the clock.
+    /// The time of `entry`. An opening sets the clock.
     pub(super) fn time(&mut self, entry: &Entry) -> SystemTime {
         if let Record::Opened { header, .. } = &entry.record
             && let Ok(process) = ProcessV1::from_value(header)
@@ -162,7 +162,7 @@ impl EntryV1 {
     }
 }
 
-/// Whether a record is about `step`, or a part of it; all are where none is named.
+/// Returns whether a record is about `step`, or a part of it; all are where none is named.
 pub(super) fn is_about(record: &Record, step: Option<&str>) -> bool {
     let Some(step) = step else {
         return true;

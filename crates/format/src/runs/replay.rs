@@ -1,4 +1,4 @@
-//! What came of driving a run again from its journal, `planwright.replay/1`.
+//! The replay of a run from its journal, `planwright.replay/1`.
 
 use std::fmt::Display;
 
@@ -10,7 +10,7 @@ use super::RecordV1;
 /// The schema's name and version.
 pub const REPLAY_SCHEMA: &str = "planwright.replay/1";
 
-/// What came of driving a run again from its journal.
+/// The replay of a run from its journal.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Serialize)]
 pub struct ReplayV1 {
@@ -18,17 +18,17 @@ pub struct ReplayV1 {
     pub schema: &'static str,
     /// The run's id.
     pub run: String,
-    /// Whether the run decides the same again, to the end of its journal.
+    /// True if the run decides the same again, to the end of its journal.
     pub same: bool,
-    /// How many processes have driven it; none where that was not proven.
+    /// The number of processes that drove it; none if that was not proved.
     pub processes: Option<usize>,
-    /// How many decisions were compared; none where not all could be.
+    /// The number of compared decisions; none if not all could be compared.
     pub decisions: Option<usize>,
-    /// How the run stands at the end of its journal.
+    /// The status of the run at the end of its journal.
     pub status: Option<&'static str>,
-    /// Where it decides otherwise.
+    /// The first divergence.
     pub divergence: Option<DivergenceV1>,
-    /// Why it cannot be said, or what is otherwise, in one clause.
+    /// The reason why the replay failed or diverged, as one clause.
     pub error: Option<String>,
 }
 
@@ -38,14 +38,14 @@ pub struct ReplayV1 {
 pub struct DivergenceV1 {
     /// The turn of the driver, from 0.
     pub turn: u64,
-    /// What the journal says.
+    /// The record in the journal.
     pub written: RecordV1,
-    /// What the run does now; nothing where it does nothing.
+    /// The record of the replay; none if the replay does nothing.
     pub now: Option<RecordV1>,
 }
 
 impl ReplayV1 {
-    /// What came of it.
+    /// The document about a result.
     pub fn new<E: Display>(run: &str, result: &Result<ReplayReport, ReplayError<E>>) -> Self {
         let replayed = result.as_ref().ok();
         let error = result.as_ref().err();

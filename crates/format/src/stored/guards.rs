@@ -32,13 +32,13 @@ pub struct GuardsV1 {
     /// The longest time, in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_time_ns: Option<BoundV1>,
-    /// How often one tool may be called with the same arguments.
+    /// The largest number of calls of one tool with the same arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_call: Option<BoundV1>,
-    /// How many rounds in a row may give the same.
+    /// The largest number of rounds in a row with the same output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_rounds: Option<BoundV1>,
-    /// How fast servers may be called.
+    /// The rate limits of servers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rates: Vec<RateV1>,
 }
@@ -49,7 +49,7 @@ pub struct GuardsV1 {
 pub struct BoundV1 {
     /// The most.
     pub most: u64,
-    /// Where it was set.
+    /// The place that sets it.
     pub set_in: String,
 }
 
@@ -61,11 +61,11 @@ pub struct NamedBoundV1 {
     pub of: String,
     /// The most.
     pub most: u64,
-    /// Where it was set.
+    /// The place that sets it.
     pub set_in: String,
 }
 
-/// How fast a server may be called.
+/// The rate limit of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RateV1 {
@@ -75,7 +75,7 @@ pub struct RateV1 {
     pub calls: NonZeroU32,
     /// In how long, in nanoseconds.
     pub per_ns: u64,
-    /// Where it was set.
+    /// The place that sets it.
     pub set_in: String,
 }
 

@@ -1,4 +1,4 @@
-//! What is kept of a run beside its journal, so that another process can go on with it: `planwright.run/1` of the run,
+//! The stored data of a run beside its journal, with which another process can resume it: `planwright.run/1` of the run,
 //! `planwright.process/1` of each process that drives it.
 
 mod guards;
@@ -19,7 +19,7 @@ use planwright_core::Value;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Why something that was kept cannot be understood.
+/// The reason why stored data cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct FormatError {

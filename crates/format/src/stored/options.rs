@@ -1,4 +1,4 @@
-//! How a process went about its work.
+//! The options of a process.
 
 use std::collections::HashMap;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -16,18 +16,18 @@ use super::GuardsV1;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct OptionsV1 {
-    /// How many calls may be under way at the same time.
+    /// The largest number of calls in flight.
     pub max_parallel: NonZeroUsize,
-    /// How many at each server that is not listed.
+    /// The largest number at each server that is not listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_per_server: Option<NonZeroUsize>,
-    /// How many at these servers.
+    /// The largest numbers at these servers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<LimitV1>,
-    /// How many of each tool that is not listed.
+    /// The largest number for each tool that is not listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_per_tool: Option<NonZeroUsize>,
-    /// How many of these tools.
+    /// The largest numbers for these tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<LimitV1>,
     /// Attempts in all, for steps that do not say otherwise.
@@ -40,11 +40,11 @@ pub struct OptionsV1 {
     /// The time that a step may take, in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_timeout_ns: Option<u64>,
-    /// Whether nothing new starts after the first failure.
+    /// True if nothing new starts after the first failure.
     pub fail_fast: bool,
     /// The most tasks that the run may come to.
     pub max_tasks: usize,
-    /// What it may come to in calls, time and bytes.
+    /// The bounds on calls, time and bytes.
     #[serde(default)]
     pub guards: GuardsV1,
 }

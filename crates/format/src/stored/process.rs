@@ -1,4 +1,4 @@
-//! What is kept of each process that drives a run.
+//! The stored header of each process that drives a run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,47 +23,47 @@ pub struct ProcessV1 {
     pub version: String,
     /// Its number at its machine.
     pub pid: u32,
-    /// When it began, in milliseconds since 1970.
+    /// The time of its start, in milliseconds since 1970.
     pub began_unix_ms: u64,
-    /// How long no process drove the run before it, in milliseconds; absent in headers of earlier versions.
+    /// The time for which no process drove the run before, in milliseconds; absent in headers of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_ms: Option<u64>,
-    /// How it went about its work.
+    /// The options.
     pub options: OptionsV1,
-    /// How long calls were expected to take.
+    /// The expected durations of calls.
     pub durations: DurationsV1,
     /// The tools that the plan calls, as they were then.
     pub tools: Vec<ToolV1>,
-    /// How many steps the plan has; the store counts by it, too.
+    /// The number of steps of the plan, by which the store counts as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<usize>,
-    /// What a person said about steps.
+    /// The choices of a person about steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<ChoiceV1>,
     /// The steps that are others in the plan that took the place of the one before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forgotten: Vec<String>,
-    /// Whether no consent counts that stands in the journal before this process: the run was imported.
+    /// True if no consent counts that stands in the journal before this process: the run was imported.
     #[serde(default, skip_serializing_if = "super::run::is_false")]
     pub revokes_consent: bool,
     /// The digest of the plan, where a person approved it as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_plan: Option<String>,
-    /// How many steps of the plan were there when it began, where the plan was still being written.
+    /// The number of steps that were known at the start, if the plan was still being written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beginning: Option<usize>,
     /// The plan that took the place of the one before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanTextV1>,
-    /// Why it did, where a model wrote it.
+    /// The reason for another plan, if a model wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<RevisionV1>,
-    /// What it was given in place of what the one before was given; secrets stand as `[redacted]`.
+    /// The inputs that take the place of earlier ones; secrets are `[redacted]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vars: Option<Object>,
 }
 
-/// What a person said about a step of a run that goes on.
+/// A person's choice about a step of a run that is resumed.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChoiceV1 {
@@ -71,18 +71,18 @@ pub struct ChoiceV1 {
     pub step: String,
     /// `retry`, `skip` or `set`.
     pub choice: String,
-    /// What it is set to.
+    /// The value that is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
 }
 
 impl ProcessV1 {
-    /// How long no process drove the run before it, if that is known.
+    /// Returns the time for which no process drove the run before, if it is known.
     pub fn idle(&self) -> Option<Duration> {
         self.idle_ms.map(Duration::from_millis)
     }
 
-    /// What is kept, as a value.
+    /// The stored form, as a value.
     pub fn to_value(&self) -> Value {
         super::write(self)
     }

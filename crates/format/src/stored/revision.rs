@@ -1,8 +1,8 @@
-//! Why a run went on with another plan.
+//! The reason for another plan of a run.
 
 use serde::{Deserialize, Serialize};
 
-/// Why a run went on with another plan than before, by whose words.
+/// The reason for another plan of a run, and its author.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -11,8 +11,8 @@ pub struct RevisionV1 {
     pub kind: String,
     /// The step that had failed.
     pub step: String,
-    /// Why it had failed.
+    /// The failure before it.
     pub error: String,
-    /// Who wrote it.
+    /// The name of the model.
     pub model: String,
 }

@@ -1,4 +1,4 @@
-//! What is kept of a run as a whole.
+//! The stored header of a run.
 
 use planwright_core::{Object, Value};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use super::FormatError;
 /// The schema's name and version.
 pub const RUN_SCHEMA: &str = "planwright.run/1";
 
-/// What a run began with.
+/// The data with which a run began.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunV1 {
@@ -16,11 +16,11 @@ pub struct RunV1 {
     pub schema: String,
     /// The plan.
     pub plan: PlanTextV1,
-    /// What it was given; secrets stand as `[redacted]`.
+    /// The inputs; secrets are `[redacted]`.
     pub vars: Object,
-    /// Where its tools come from.
+    /// The sources of its tools.
     pub tools: ToolSourcesV1,
-    /// Who it belongs to, where a gateway with several clients began it.
+    /// The client that it belongs to, if a gateway with several clients began it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
 }
@@ -29,22 +29,22 @@ pub struct RunV1 {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanTextV1 {
-    /// What findings call the text: mostly its file.
+    /// The name of the text in diagnostics: usually its file.
     pub source: String,
     /// The text.
     pub text: String,
     /// The dialect that it was read in.
     pub dialect: String,
-    /// Whether independent steps run together though the dialect lists them in order.
+    /// True if independent steps run together though the dialect lists them in order.
     #[serde(default, skip_serializing_if = "is_false")]
     pub reorder: bool,
-    /// Whether all parameters take references though the dialect wants tools to mark them.
+    /// True if all parameters take references though the dialect wants tools to mark them.
     #[serde(default, skip_serializing_if = "is_false")]
     pub share: bool,
-    /// Whether it is no more than the beginning of a plan that never came to its end.
+    /// True if it is no more than the beginning of a plan that never came to its end.
     #[serde(default, rename = "unfinished", skip_serializing_if = "is_false")]
     pub is_unfinished: bool,
-    /// What it refers to of earlier runs: their results, by runs and steps.
+    /// The results of earlier runs that it refers to, by run and step.
     #[serde(default, skip_serializing_if = "Object::is_empty")]
     pub recalled: Object,
     /// The most steps that it may have.
@@ -64,7 +64,7 @@ pub struct LibraryPlanV1 {
     pub text: String,
 }
 
-/// Where tools come from: absolute paths, as they were named.
+/// The sources of tools: absolute paths, as they were named.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolSourcesV1 {
@@ -93,7 +93,7 @@ impl RunV1 {
         }
     }
 
-    /// What is kept, as a value.
+    /// The stored form, as a value.
     pub fn to_value(&self) -> Value {
         super::write(self)
     }

@@ -18,17 +18,17 @@ pub struct ToolV1 {
     pub input_schema: Value,
     /// The schema of its output.
     pub output_schema: Value,
-    /// Whether it only reads.
+    /// True if it only reads.
     pub read_only: bool,
-    /// Whether it destroys.
+    /// True if it destroys.
     pub destructive: bool,
-    /// Whether a second call does no further harm.
+    /// True if a second call does no further harm.
     pub idempotent: bool,
-    /// Whether it reaches out into the world.
+    /// True if it reaches out into the world.
     pub open_world: bool,
-    /// Whether all this may be believed.
+    /// True if all this may be believed.
     pub trusted: bool,
-    /// Whether a person must agree before each call.
+    /// True if a person must agree before each call.
     pub approval: bool,
     /// The identity of its server; missing in what earlier versions stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,7 +74,7 @@ impl From<&ToolV1> for Tool {
 }
 
 impl ToolV1 {
-    /// What has changed since it was kept, in a few words; nothing where nothing has.
+    /// Returns the changes since it was stored, in a few words; `None` if there are none.
     pub fn changes(&self, now: &Tool) -> Option<String> {
         let now = Self::from(now);
         let mut changes = Vec::new();

@@ -1,4 +1,4 @@
-//! What is wrong with a `planwright.toml`, where, and what to do about it.
+//! Faults of a `planwright.toml`, with their place and the way out.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,7 +12,7 @@ pub struct ConfigFault {
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// What is the matter: one clause.
+    /// The fault, as one clause.
     pub message: String,
     /// The way out.
     pub help: String,
@@ -70,7 +70,7 @@ fn unknown(rest: &str) -> (String, String) {
     (message, help)
 }
 
-/// How the reader calls what it expected, and how we do.
+/// The reader's words for what it expected, and ours.
 const WORDS: &[(&str, &str)] = &[
     ("a sequence", "a list"),
     ("sequence", "list"),

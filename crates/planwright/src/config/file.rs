@@ -1,4 +1,4 @@
-//! What a `planwright.toml` looks like.
+//! The form of a `planwright.toml`.
 
 use std::collections::BTreeMap;
 
@@ -18,46 +18,46 @@ use super::words::{Pattern, RateLimit, Size, TimeLimit};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "config"))]
 pub(super) struct ConfigFile {
-    /// Which tools plans may call, and what is known of them.
+    /// The tools that plans may call, and assumptions about them.
     pub(super) tools: ToolsTable,
-    /// How decisions about calls are made.
+    /// The way in which decisions about calls are made.
     pub(super) approvals: ApprovalsTable,
-    /// How much one run may take.
+    /// The budgets of one run.
     pub(super) budgets: BudgetsTable,
-    /// How fast servers may be called, by their names, such as `github = "100/m"`.
+    /// The rate limits of servers, by their names, such as `github = "100/m"`.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, String>"))]
     pub(super) rates: BTreeMap<String, Spanned<RateLimit>>,
-    /// What goes on without getting anywhere.
+    /// The limits on repetition without progress.
     pub(super) runaway: RunawayTable,
-    /// What people and models are shown.
+    /// The limits on what people and models are shown.
     pub(super) output: OutputTable,
-    /// Which variables of the environment plans may hand to which tools, such as `REGION = ["shop.*"]`.
+    /// The variables of the environment that plans may pass to tools, such as `REGION = ["shop.*"]`.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, Vec<String>>"))]
     pub(super) env: BTreeMap<Spanned<String>, Spanned<Vec<Spanned<Pattern>>>>,
-    /// Which secrets plans may hand to which tools, by their names.
+    /// The secrets that plans may pass to tools, by their names.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, SecretTable>"))]
     pub(super) secrets: BTreeMap<Spanned<String>, SecretTable>,
     /// The stages of work through a gateway, by their names. The first one of the file is where a client begins. Where
     /// your own file has stages, those of a project do not count.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, StageTable>"))]
     pub(super) stages: BTreeMap<Spanned<String>, StageTable>,
-    /// How `serve` treats its clients, who may reach it over HTTP, and how much it takes.
+    /// The limits of `serve` for its clients, and its HTTP server.
     pub(super) serve: ServeTable,
-    /// How long and up to which size `serve` stores runs.
+    /// The time and the size for which `serve` stores runs.
     pub(super) store: StoreTable,
-    /// Where spans and metrics of runs go.
+    /// The collector of spans and metrics.
     pub(super) telemetry: TelemetryTable,
-    /// Which model is asked where one writes plans, and how.
+    /// The model that writes plans.
     pub(super) model: ModelTable,
 }
 
-/// How decisions about calls are made.
+/// The way in which decisions about calls are made.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "approvals"))]
 pub(super) struct ApprovalsTable {
-    /// Whether decisions from the command line want the passphrase that `planwright passphrase` sets.
+    /// True if decisions from the command line want the passphrase that `planwright passphrase` sets.
     #[cfg_attr(test, schemars(with = "bool"))]
     pub(super) passphrase: Option<Spanned<bool>>,
 }
@@ -74,7 +74,7 @@ pub(super) struct StageTable {
     /// The stages that one can move to from it; without it, there are none.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(super) next: Vec<Spanned<String>>,
-    /// What has to be known before one can move to it, by names that the client gives values.
+    /// The names that must have values before a client can move to it.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(super) needs: Vec<Spanned<String>>,
 }
@@ -108,7 +108,7 @@ pub(super) struct ToolsTable {
     /// The tools that plans may not call, also where they are allowed.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(super) deny: Vec<Spanned<Pattern>>,
-    /// The tools of which a person decides about each call.
+    /// The tools that ask a person before each call.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(super) ask: Vec<Spanned<Pattern>>,
     /// The tools that need not ask though they say that they destroy something; only in your own file.
@@ -117,23 +117,23 @@ pub(super) struct ToolsTable {
     /// The tools that change nothing, whatever they say about themselves; only in your own file. Such a tool need not ask either.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(super) read_only: Vec<Spanned<Pattern>>,
-    /// The tools of which a second call with the same arguments does no further harm, whatever they say about themselves; only in your
-    /// own file.
+    /// The tools that may be called twice with the same arguments without further harm, whatever their annotations say; only in your own
+    /// file.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(super) idempotent: Vec<Spanned<Pattern>>,
-    /// What holds of tools of MCP servers that changed since they were pinned: `ask` asks before each call until a person accepts the
-    /// change, `warn` shows it, `off` pins nothing. Without it, `ask`, and `warn` for the servers of the user's own `mcp.json`. A
-    /// project's file can only make it stricter.
+    /// The policy for tools of MCP servers that changed since they were pinned: `ask` asks before each call until a person accepts the
+    /// change, `warn` shows it, `off` pins nothing. Without it, `ask`, and `warn` for the servers of the user's own `mcp.json`. A project's
+    /// file can only make it stricter.
     #[cfg_attr(test, schemars(with = "String"))]
     pub(super) pin: Option<Spanned<PinWord>>,
-    /// What holds of tools that state neither `readOnlyHint: true` nor `destructiveHint`: `ask` asks before each call, `run` calls them.
-    /// Without it, they ask if a plan or `call_tool` of the gateway calls them, and run elsewhere. A project's file can only make
-    /// it stricter.
+    /// The policy for tools that state neither `readOnlyHint: true` nor `destructiveHint`: `ask` asks before each call, `run` calls them.
+    /// Without it, they ask if a plan or `call_tool` of the gateway calls them, and run elsewhere. A project's file can only make it
+    /// stricter.
     #[cfg_attr(test, schemars(with = "String"))]
     pub(super) unannotated: Option<Spanned<Unannotated>>,
 }
 
-/// How much one run may take.
+/// The budgets of one run.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -142,7 +142,7 @@ pub(super) struct BudgetsTable {
     /// The most calls, each attempt and each failed one included.
     #[cfg_attr(test, schemars(with = "u64"))]
     pub(super) calls: Option<Spanned<u64>>,
-    /// How long the run may take, such as `10m`. What is under way then is given up.
+    /// The longest time that the run may take, such as `10m`. Calls that are in flight then are cancelled.
     #[cfg_attr(test, schemars(with = "String"))]
     pub(super) wall_time: Option<Spanned<TimeLimit>>,
     /// The most bytes that all outputs together may come to: a number, or text such as `50MB`.
@@ -153,7 +153,7 @@ pub(super) struct BudgetsTable {
     /// come to.
     #[cfg_attr(test, schemars(schema_with = "super::reference::size"))]
     pub(super) written_bytes: Option<Spanned<Size>>,
-    /// How many calls in a row may fail; then nothing new is called.
+    /// The number of failed calls in a row after which nothing new is called.
     #[cfg_attr(test, schemars(with = "std::num::NonZeroU64"))]
     pub(super) failures_in_a_row: Option<Spanned<std::num::NonZeroU64>>,
     /// The most calls of the tools that a pattern covers, all of them together, such as `"mail.*" = 5`.
@@ -164,21 +164,21 @@ pub(super) struct BudgetsTable {
     pub(super) servers: BTreeMap<String, Spanned<u64>>,
 }
 
-/// What goes on without getting anywhere. Nothing counts as that unless it is set.
+/// The limits on repetition without progress. Nothing is limited unless it is set.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "runaway"))]
 pub(super) struct RunawayTable {
-    /// How often one run may call a tool with the same arguments.
+    /// The largest number of calls of a tool with the same arguments in one run.
     #[cfg_attr(test, schemars(with = "std::num::NonZeroU64"))]
     pub(super) same_call: Option<Spanned<std::num::NonZeroU64>>,
-    /// How many rounds of a `repeat` in a row may give the same.
+    /// The largest number of rounds of a `repeat` in a row with the same output.
     #[cfg_attr(test, schemars(with = "std::num::NonZeroU64"))]
     pub(super) same_rounds: Option<Spanned<std::num::NonZeroU64>>,
 }
 
-/// What people and models are shown. Steps hand on the whole of it all the same.
+/// The limits on what people and models are shown. Steps pass on whole values all the same.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -1,4 +1,4 @@
-//! What holds and from where, as a list.
+//! The effective settings and their sources, as a list.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -183,7 +183,7 @@ impl List {
         }
     }
 
-    /// A setting that most do without: it is told where somebody has said it.
+    /// A setting that is optional: it is listed only if a file sets it.
     pub(super) fn said<T: Copy>(
         &mut self,
         key: &str,

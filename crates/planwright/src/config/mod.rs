@@ -1,6 +1,6 @@
 //! `planwright.toml`: what plans may call, how much, how fast, what is shown of it, and who is served.
 //!
-//! Pure: from texts to settings, each of which knows where it stands. Whoever wants files read reads them.
+//! Pure: from texts to settings, each with its place. Callers read the files.
 
 mod fault;
 mod file;

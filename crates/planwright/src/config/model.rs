@@ -13,7 +13,7 @@ use super::outside::Place;
 use super::source::{ConfigSource, Origin};
 use super::words::{HttpUrl, TimeLimit};
 
-/// Which model is asked where one writes plans, and how. Only in your own file.
+/// The model that writes plans. Only in your own file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -22,7 +22,7 @@ pub(super) struct ModelTable {
     /// The model, such as `openai:gpt-4o`, where neither `--model` nor `PLANWRIGHT_MODEL` names one.
     #[cfg_attr(test, schemars(with = "String"))]
     name: Option<Spanned<String>>,
-    /// Where its provider is, if not where it usually is.
+    /// The address of its provider, if it is not the usual one.
     #[cfg_attr(test, schemars(with = "String"))]
     base_url: Option<Spanned<HttpUrl>>,
     /// The variable of the environment that holds the key, if it is not the provider's usual one.
@@ -40,18 +40,18 @@ pub(super) struct ModelTable {
     /// The most tokens that it may answer with.
     #[cfg_attr(test, schemars(with = "std::num::NonZeroU32"))]
     max_tokens: Option<Spanned<std::num::NonZeroU32>>,
-    /// How long a question may take with all its attempts; without it, `2m`.
+    /// The time limit of a question with all its attempts; without it, `2m`.
     #[cfg_attr(test, schemars(with = "String"))]
     timeout: Option<Spanned<TimeLimit>>,
-    /// How often a question is sent where the provider cannot answer for now; without it, 3.
+    /// The number of attempts if the provider cannot answer for now; without it, 3.
     #[cfg_attr(test, schemars(with = "std::num::NonZeroU32"))]
     attempts: Option<Spanned<std::num::NonZeroU32>>,
-    /// What a million of its tokens cost, in US dollars.
+    /// The price of a million of its tokens, in US dollars.
     #[cfg_attr(test, schemars(with = "PricesTable"))]
     prices: Option<Spanned<PricesTable>>,
 }
 
-/// What a million tokens cost, in US dollars.
+/// The price of a million tokens, in US dollars.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -79,7 +79,7 @@ pub enum PlanNotation {
 }
 
 impl PlanNotation {
-    /// What it is called.
+    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -102,7 +102,7 @@ impl TryFrom<String> for PlanNotation {
     }
 }
 
-/// How free a model is.
+/// The temperature of a model.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "f64")]
 struct Temperature(f64);
@@ -118,7 +118,7 @@ impl TryFrom<f64> for Temperature {
     }
 }
 
-/// What something costs.
+/// A price.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "f64")]
 struct Price(f64);
@@ -134,32 +134,32 @@ impl TryFrom<f64> for Price {
     }
 }
 
-/// Which model is asked, and how.
+/// The settings of the model that writes plans.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ModelSettings {
     /// The model, as `provider:name`.
     pub name: Option<Arc<str>>,
-    /// Where its provider is.
+    /// The address of its provider.
     pub base_url: Option<Arc<str>>,
-    /// Where the key is.
+    /// The place of the key.
     pub key: Option<Place>,
     /// In what it writes plans.
     pub notation: Option<PlanNotation>,
-    /// How free it is.
+    /// The temperature.
     pub temperature: Option<f64>,
     /// The most tokens that it may answer with.
     pub max_tokens: Option<u32>,
-    /// How long a question may take.
+    /// The time limit of a question.
     pub timeout: Option<Duration>,
-    /// How often a question is sent.
+    /// The number of attempts of a question.
     pub attempts: Option<u32>,
-    /// What its tokens cost.
+    /// The prices of its tokens.
     pub prices: Option<ModelPrices>,
     said: Vec<(&'static str, Value, Arc<str>)>,
 }
 
-/// What a million tokens cost, in US dollars.
+/// The price of a million tokens, in US dollars.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelPrices {
     /// Tokens that it reads.
@@ -171,7 +171,7 @@ pub struct ModelPrices {
 }
 
 impl ModelSettings {
-    /// Who is asked hears what the user says and what tools gave, so it is up to the user.
+    /// The model sees the user's words and the results of tools, so only the user's own file chooses it.
     pub(super) fn add(&mut self, source: &ConfigSource) {
         if source.origin == Origin::Project {
             return;
@@ -194,7 +194,7 @@ impl ModelSettings {
         self.said = said(table, source);
     }
 
-    /// What holds, where something was said. Of a key it is told where it is.
+    /// Lists the settings that are set. Of a key only its place is listed.
     pub(super) fn list(&self, list: &mut List) {
         for (word, value, place) in &self.said {
             list.push(&format!("model.{word}"), value.clone(), Some(place));
@@ -221,7 +221,7 @@ impl PricesTable {
     }
 }
 
-/// What a file says, and where.
+/// The settings of a file, with their places.
 fn said(table: &ModelTable, source: &ConfigSource) -> Vec<(&'static str, Value, Arc<str>)> {
     let mut said = Vec::new();
     let text = |value: &String| Value::from(value.as_str());
@@ -295,7 +295,7 @@ fn push<T>(
     }
 }
 
-/// What is wrong with what a file says about the model: where, what, and the way out.
+/// The faults of a file's settings of the model: place, fault, way out.
 pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     let table = &source.file.model;
     if source.origin == Origin::Project {

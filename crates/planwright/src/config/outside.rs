@@ -1,4 +1,4 @@
-//! What plans may be given from outside, and which tools they may hand it to.
+//! External values for plans, and the tools that may receive them.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use toml::Spanned;
 use super::source::{ConfigSource, Origin};
 use super::words::Pattern;
 
-/// Where the text is that a plan is given from outside.
+/// The place of an external value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// In this variable of the environment.
@@ -18,15 +18,15 @@ pub enum Place {
     File(Arc<str>),
 }
 
-/// What the configuration gives out.
+/// The rules about external values.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OutsideRules {
     pub(super) releases: Vec<Release>,
-    /// Where the secrets are, by their names.
+    /// The places of the secrets, by their names.
     pub(super) secrets: Vec<Secret>,
 }
 
-/// Where a secret is, and where that is said.
+/// The place of a secret, and the place that declares it.
 #[derive(Clone, Debug)]
 pub(super) struct Secret {
     pub(super) name: Arc<str>,
@@ -96,7 +96,7 @@ impl OutsideRules {
         self.releases.iter().cloned().fold(policy, Policy::release)
     }
 
-    /// Where the text of that name is.
+    /// Returns the place of the text of that name.
     pub(super) fn place(&self, what: ExternalValue, name: &str) -> Option<Place> {
         match what {
             ExternalValue::Environment => Some(Place::Variable(name.into())),
@@ -109,7 +109,7 @@ impl OutsideRules {
     }
 }
 
-/// What is wrong with what a file says of secrets: where, what, and the way out.
+/// The faults of a file's settings of secrets: place, fault, way out.
 pub(super) fn faults(source: &ConfigSource) -> Vec<(std::ops::Range<usize>, String, String)> {
     let mut faults = Vec::new();
     let is_project = source.origin == Origin::Project;

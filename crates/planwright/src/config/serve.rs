@@ -14,8 +14,7 @@ use super::listing::{List, shown_rate, shown_time};
 use super::source::{ConfigSource, Origin};
 use super::words::{HttpUrl, RateLimit, Size, Time, TimeLimit};
 
-/// How `serve` treats its clients; and what it takes with `--listen`, and from whom. Without this table it serves this machine
-/// alone.
+/// The limits of `serve` for its clients, and its HTTP server with `--listen`. Without this table it serves this machine alone.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -30,35 +29,35 @@ pub(super) struct ServeTable {
     /// The largest request: a number, or text such as `4MiB`.
     #[cfg_attr(test, schemars(schema_with = "super::reference::size"))]
     max_body: Option<Spanned<Size>>,
-    /// How many requests of one client may be under way together; what only listens does not count.
+    /// The largest number of requests of one client in progress; requests that only listen do not count.
     #[cfg_attr(test, schemars(with = "NonZeroU32"))]
     max_requests: Option<Spanned<NonZeroU32>>,
-    /// How many plans of one client may be under way together.
+    /// The largest number of plans of one client in progress.
     #[cfg_attr(test, schemars(with = "NonZeroU32"))]
     max_plans: Option<Spanned<NonZeroU32>>,
-    /// How many connections there may be, of all clients together.
+    /// The largest number of connections, of all clients together.
     #[cfg_attr(test, schemars(with = "NonZeroU32"))]
     max_connections: Option<Spanned<NonZeroU32>>,
-    /// How many requests one client may make, such as `100/s`.
+    /// The rate limit of one client's requests, such as `100/s`.
     #[cfg_attr(test, schemars(with = "String"))]
     rate: Option<Spanned<RateLimit>>,
-    /// How long a client may take to send a request, such as `30s`.
+    /// The time limit for sending a request, such as `30s`.
     #[cfg_attr(test, schemars(with = "String"))]
     request_time: Option<Spanned<TimeLimit>>,
-    /// How long the end may take once it is asked for, such as `30s`: runs are put away, and requests under way answered.
+    /// The time limit of a shutdown, such as `30s`: runs are suspended, and requests in progress answered.
     #[cfg_attr(test, schemars(with = "String"))]
     shutdown_time: Option<Spanned<TimeLimit>>,
-    /// How long after the end of a run later plans may refer to its results, such as `1h`; `0s` is never.
+    /// The time after the end of a run for which later plans may refer to its results, such as `1h`; `0s` is never.
     #[cfg_attr(test, schemars(with = "String"))]
     recall_for: Option<Spanned<Time>>,
     /// The most bytes of earlier results that one plan may refer to: a number, or text such as `8MiB`.
     #[cfg_attr(test, schemars(schema_with = "super::reference::size"))]
     recall_bytes: Option<Spanned<Size>>,
-    /// How long a call in a plan may go without progress, such as `5m`, for steps and servers without a `timeout` of their own. An open
-    /// question to a person does not count.
+    /// The time that a call in a plan may go without progress, such as `5m`, for steps and servers without a `timeout` of their own. An
+    /// open question to a person does not count.
     #[cfg_attr(test, schemars(with = "String"))]
     call_timeout: Option<Spanned<TimeLimit>>,
-    /// How long a plan may take before it becomes a task, such as `2s`, where the client knows what that is; `0s` is at once.
+    /// The time after which a plan becomes a task, such as `2s`, if the client supports tasks; `0s` is at once.
     #[cfg_attr(test, schemars(with = "String"))]
     task_after: Option<Spanned<Time>>,
     /// The most tokens that the list of all tools may take in a description. What takes more has to be searched for.
@@ -66,7 +65,7 @@ pub(super) struct ServeTable {
     listing_tokens: Option<Spanned<u64>>,
 }
 
-/// What holds for `serve`.
+/// The effective settings of `serve`.
 #[derive(Clone, Debug, Default)]
 pub struct Serve {
     /// The names that requests may call the server by, beside its address.
@@ -83,21 +82,21 @@ pub struct Serve {
     pub max_connections: Option<Bound<NonZeroU32>>,
     /// Requests of one client in the long run.
     pub rate: Option<Bound<Rate>>,
-    /// How long a client may take to send a request.
+    /// The time limit for sending a request.
     pub request_time: Option<Bound<Duration>>,
-    /// How long the end may take.
+    /// The time limit of a shutdown.
     pub shutdown_time: Option<Bound<Duration>>,
-    /// How long after the end of a run later plans may refer to its results.
+    /// The time after the end of a run for which later plans may refer to its results.
     pub recall_for: Option<Bound<Duration>>,
     /// Bytes of earlier results that one plan may refer to.
     pub recall_bytes: Option<Bound>,
     /// The time that a call in a plan may go without progress.
     pub call_timeout: Option<Bound<Duration>>,
-    /// How long a plan may take before it becomes a task.
+    /// The time after which a plan becomes a task.
     pub task_after: Option<Bound<Duration>>,
     /// Tokens that the list of all tools may take in a description.
     pub listing_tokens: Option<Bound>,
-    /// Where the things of the user's own file stand, by their keys.
+    /// The places of settings in the user's own file, by their keys.
     set_in: Vec<(&'static str, Arc<str>)>,
 }
 
@@ -115,23 +114,23 @@ impl Serve {
         calls: NonZeroU32::new(100).unwrap(),
         per: Duration::from_secs(1),
     };
-    /// How long a client may take to send a request where nothing is said.
+    /// The default time limit for sending a request.
     pub const REQUEST_TIME: Duration = Duration::from_secs(30);
-    /// How long the end may take where nothing is said.
+    /// The default time limit of a shutdown.
     pub const SHUTDOWN_TIME: Duration = Duration::from_secs(20);
-    /// How long later plans may refer to the results of a run where nothing is said.
+    /// The default time for which later plans may refer to the results of a run.
     pub const RECALL_FOR: Duration = Duration::from_hours(1);
     /// Bytes of earlier results that one plan may refer to where nothing is said.
     pub const RECALL_BYTES: u64 = 8 * 1024 * 1024;
     /// The default of `call_timeout`.
     pub const CALL_TIMEOUT: Duration = Duration::from_mins(5);
-    /// How long a plan may take before it becomes a task where nothing is said.
+    /// The default time after which a plan becomes a task.
     pub const TASK_AFTER: Duration = Duration::from_secs(2);
     /// Tokens that the list of all tools may take in a description where nothing is said.
     pub const LISTING_TOKENS: u64 = 1500;
 
-    /// Who may come is up to the user's own file; of two bounds the lower one holds, the built-in one included
-    /// where a project says the other.
+    /// Only the user's own file decides about access; of two bounds the lower one counts, the built-in one included if a project sets the
+    /// other.
     pub(super) fn add(&mut self, source: &ConfigSource) {
         let table = &source.file.serve;
         if source.origin == Origin::User {
@@ -217,7 +216,7 @@ impl Serve {
         }
     }
 
-    /// What holds, where something was said.
+    /// Lists the settings that are set.
     pub(super) fn list(&self, list: &mut List) {
         let places = |key: &'static str| {
             let places = self.set_in.iter().filter(move |(known, _)| *known == key);
@@ -280,7 +279,7 @@ fn lower<T, U: Ord>(
     super::settled::lower(known, bound);
 }
 
-/// What is wrong with what a file says about serving: where, what, and the way out.
+/// The faults of a file's settings of serving: place, fault, way out.
 pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     let table = &source.file.serve;
     let mut faults = Vec::new();

@@ -1,4 +1,4 @@
-//! What holds, once the user's file and the project's are put together.
+//! The effective configuration: the user's file and the project's together.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use super::telemetry::TelemetrySettings;
 use super::tools::ToolRules;
 use crate::pins::PinPolicy;
 
-/// What holds: the user's file and the project's together.
+/// The effective configuration: the user's file and the project's together.
 ///
-/// The project's file comes with a folder, from whoever wrote what is in it. So it can make things stricter and never looser: a
-/// tool has to be in each list of allowed ones, whatever one file denies is denied, and of two bounds the lower one holds.
+/// The project's file comes with a folder, from the author of that folder. So it can make things stricter and never looser: a tool has to
+/// be in each list of allowed ones, whatever one file denies is denied, and of two bounds the lower one holds.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     pub(super) tools: ToolRules,
@@ -38,7 +38,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// What the files say together, the user's first.
+    /// Combines the files, the user's first.
     pub fn of<'a>(sources: impl IntoIterator<Item = &'a ConfigSource>) -> Self {
         let mut config = Self::default();
         for source in sources {
@@ -52,12 +52,12 @@ impl Config {
         self.outside.restrict(self.tools.restrict(policy))
     }
 
-    /// Where the text is that plans may be given by that name.
+    /// Returns the place of an external value.
     pub fn place_of(&self, what: ExternalValue, name: &str) -> Option<Place> {
         self.outside.place(what, name)
     }
 
-    /// What plans may be given from outside.
+    /// Returns the external values that plans may have.
     pub fn given_out(&self) -> impl Iterator<Item = (ExternalValue, Arc<str>)> {
         let releases = self.outside.releases.iter();
         releases.map(|release| (release.what, Arc::clone(&release.name)))
@@ -77,17 +77,17 @@ impl Config {
         })
     }
 
-    /// Whether a file says that a call of this tool asks first, whatever the tool says of itself.
+    /// Returns whether a file says that a call of this tool asks first, whatever the tool says of itself.
     pub fn asks_about(&self, tool: &Tool) -> bool {
         self.tools.ask_about(tool)
     }
 
-    /// Whether decisions from the command line want a passphrase.
+    /// Returns whether decisions from the command line want a passphrase.
     pub fn wants_passphrase(&self) -> bool {
         self.passphrase.as_ref().is_some_and(|wanted| wanted.most)
     }
 
-    /// What holds of tools that changed since they were pinned. `is_own` says whether their servers are those of the user's own
+    /// Returns the policy for tools that changed since they were pinned. `is_own` says whether their servers are those of the user's own
     /// `mcp.json`, rather than of one that others may have written.
     pub fn pin(&self, is_own: bool) -> PinPolicy {
         self.tools.pin(is_own)
@@ -108,22 +108,22 @@ impl Config {
         &self.stages
     }
 
-    /// How `serve` treats its clients, who may reach it over HTTP, and how much it takes.
+    /// Returns the limits of `serve` for its clients, and of its HTTP server.
     pub fn serve(&self) -> &Serve {
         &self.serve
     }
 
-    /// How long and up to which size `serve` stores runs.
+    /// Returns the time and the size for which `serve` stores runs.
     pub fn retention(&self) -> &Retention {
         &self.retention
     }
 
-    /// Where spans and metrics of runs go.
+    /// Returns the collector of spans and metrics.
     pub fn telemetry(&self) -> &TelemetrySettings {
         &self.telemetry
     }
 
-    /// Which model is asked, and how.
+    /// Returns the settings of the model that writes plans.
     pub fn model(&self) -> &ModelSettings {
         &self.model
     }
@@ -194,7 +194,7 @@ impl Config {
             let rate = bound(source, rate, rate.get_ref().0);
             self.add_rate(server, rate);
         }
-        // What is shown is nobody's safety: the nearer file is the better one.
+        // Limits on output protect no one, so the nearer file decides.
         if let Some(size) = &source.file.output.max_bytes {
             self.max_output = Some(bound(source, size, size.get_ref().0));
         }

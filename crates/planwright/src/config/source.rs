@@ -1,4 +1,4 @@
-//! One `planwright.toml`, read: all its faults, and what is left without them.
+//! A `planwright.toml` that was read: all its faults, and the settings that are left without them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use super::fault::{ConfigFault, explain, line_of, not_toml};
 use super::file::ConfigFile;
 use super::words::Pattern;
 
-/// Whose file it is.
+/// The owner of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The user's own, in the folder of settings.
     User,
-    /// The project's, which comes with a folder: from whoever wrote what is in it.
+    /// A project's file, which comes with a folder: from the author of that folder.
     Project,
 }
 
-/// One `planwright.toml`, read.
+/// A `planwright.toml` that was read.
 #[derive(Debug)]
 pub struct ConfigSource {
-    /// What findings call the file.
+    /// The name of the file in diagnostics.
     pub(super) name: Arc<str>,
     pub(super) origin: Origin,
     pub(super) file: ConfigFile,
@@ -61,12 +61,12 @@ impl ConfigSource {
         Err(faults)
     }
 
-    /// Where something stands: `planwright.toml:12`.
+    /// Returns the place of a value: `planwright.toml:12`.
     pub(super) fn place<T>(&self, value: &Spanned<T>) -> Arc<str> {
         format!("{}:{}", self.name, line_of(&self.text, value.span().start)).into()
     }
 
-    /// What the types cannot say.
+    /// Checks the rules that the types cannot express.
     fn check(&self, faults: &mut Vec<ConfigFault>) {
         let mut say = |span: Range<usize>, message: &str, help: &str| {
             faults.push(ConfigFault {
@@ -105,7 +105,7 @@ impl ConfigSource {
     }
 }
 
-/// Reads a table; what is wrong in it is told and taken out, until the rest can be read.
+/// Reads a table. Faulty parts are reported and removed until the rest can be read.
 fn read_all(
     name: &str,
     text: &str,

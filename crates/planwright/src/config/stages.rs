@@ -20,9 +20,9 @@ pub struct Stage {
     pub tools: Vec<ToolPattern>,
     /// The stages that one can move to from it.
     pub next: Vec<Arc<str>>,
-    /// What has to be known before one can move to it.
+    /// The names that must have values before a client can move to it.
     pub needs: Vec<Arc<str>>,
-    /// Where it stands, such as `planwright.toml:4`.
+    /// The place that sets it, such as `planwright.toml:4`.
     pub set_in: Option<Arc<str>>,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn read(source: &ConfigSource) -> Vec<Stage> {
     in_order(source).into_iter().map(stage).collect()
 }
 
-/// What is wrong with the stages of a file: where, what, and the way out.
+/// The faults of a file's stages: place, fault, way out.
 pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     let stages = in_order(source);
     let names: Vec<&str> = stages

@@ -12,13 +12,13 @@ use super::listing::{List, shown_time};
 use super::source::{ConfigSource, Origin};
 use super::words::{Size, TimeLimit};
 
-/// How long and up to which size `serve` stores runs; without limits if not given. Only in your own file.
+/// The time and the size for which `serve` stores runs; without limits if not set. Only in your own file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "store"))]
 pub(super) struct StoreTable {
-    /// How long runs that have ended are stored, such as `30d`. Those that wait or were interrupted are not forgotten.
+    /// The time for which runs that have ended are stored, such as `30d`. Runs that wait or were interrupted are not deleted.
     #[cfg_attr(test, schemars(with = "String"))]
     keep: Option<Spanned<TimeLimit>>,
     /// The size of the store from which on the oldest runs that have ended are forgotten: a number, or text such as `1GiB`.
@@ -26,17 +26,17 @@ pub(super) struct StoreTable {
     max_bytes: Option<Spanned<Size>>,
 }
 
-/// How long and up to which size runs are stored.
+/// The time and the size for which runs are stored.
 #[derive(Clone, Debug, Default)]
 pub struct Retention {
-    /// How long runs that have ended are stored.
+    /// The time for which runs that have ended are stored.
     pub keep: Option<Bound<Duration>>,
     /// The size from which on the oldest are forgotten.
     pub max_bytes: Option<Bound>,
 }
 
 impl Retention {
-    /// What is forgotten of a person's runs is up to that person.
+    /// Only the user's own file decides which of the user's runs are deleted.
     pub(super) fn add(&mut self, source: &ConfigSource) {
         if source.origin == Origin::Project {
             return;
@@ -57,7 +57,7 @@ impl Retention {
     }
 }
 
-/// What is wrong with what a file says about the store: where, what, and the way out.
+/// The faults of a file's settings of the store: place, fault, way out.
 pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     let table = &source.file.store;
     let said = [

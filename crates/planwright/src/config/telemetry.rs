@@ -12,7 +12,7 @@ use super::listing::List;
 use super::source::{ConfigSource, Origin};
 use super::words::HttpUrl;
 
-/// Where spans and metrics go, over OTLP. Only in your own file.
+/// The collector of spans and metrics, over OTLP. Only in your own file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -24,19 +24,19 @@ pub(super) struct TelemetryTable {
     /// Headers that it wants, such as `x-api-key = "…"`.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, String>"))]
     headers: BTreeMap<Spanned<String>, String>,
-    /// Whether spans have arguments and results of calls in them.
+    /// True if spans have arguments and results of calls in them.
     #[cfg_attr(test, schemars(with = "bool"))]
     capture_values: Option<Spanned<bool>>,
 }
 
-/// Where spans and metrics of runs go.
+/// The collector of spans and metrics.
 #[derive(Clone, Default)]
 pub struct TelemetrySettings {
     /// The collector; else what the environment says.
     pub endpoint: Option<Arc<str>>,
     /// Headers that it wants.
     pub headers: Vec<(Arc<str>, Arc<str>)>,
-    /// Whether spans have arguments and results of calls in them.
+    /// True if spans have arguments and results of calls in them.
     pub capture_values: bool,
     endpoint_set_in: Option<Arc<str>>,
     capture_set_in: Option<Arc<str>>,
@@ -54,7 +54,7 @@ impl std::fmt::Debug for TelemetrySettings {
 }
 
 impl TelemetrySettings {
-    /// Where data about runs goes is up to the user.
+    /// Only the user's own file decides where data about runs goes.
     pub(super) fn add(&mut self, source: &ConfigSource) {
         if source.origin == Origin::Project {
             return;
@@ -74,7 +74,7 @@ impl TelemetrySettings {
         }
     }
 
-    /// What holds, where something was said. Headers may hold keys, so they are not in it.
+    /// Lists the settings that are set. Headers may hold keys, so they are not listed.
     pub(super) fn list(&self, list: &mut List) {
         if let Some(endpoint) = &self.endpoint {
             let place = self.endpoint_set_in.as_ref();
@@ -91,7 +91,7 @@ impl TelemetrySettings {
     }
 }
 
-/// What is wrong with what a file says about telemetry: where, what, and the way out.
+/// The faults of a file's settings of telemetry: place, fault, way out.
 pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     let table = &source.file.telemetry;
     let said = [

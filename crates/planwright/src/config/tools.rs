@@ -1,4 +1,4 @@
-//! Which tools may be called, which ask first, and what is known of them.
+//! Rules about tools: allowed, asking, and assumptions about them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use super::source::{ConfigSource, Origin};
 use super::words::Pattern;
 use crate::pins::PinPolicy;
 
-/// Why a tool asks that leaves open whether it destroys something.
+/// The reason why a tool asks that does not state whether it destroys something.
 const UNSTATED: &str =
     "its server states neither `readOnlyHint: true` nor `destructiveHint: false`";
 
-/// What the configuration says of tools.
+/// The rules of the configuration about tools.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ToolRules {
     pub(super) allow: Vec<AllowList>,
@@ -25,15 +25,15 @@ pub(super) struct ToolRules {
     pub(super) no_ask: Vec<ToolRule>,
     pub(super) read_only: Vec<ToolRule>,
     pub(super) idempotent: Vec<ToolRule>,
-    /// What the user's file says of tools that changed.
+    /// The rule of the user's file about tools that changed.
     pub(super) pin: Option<PinRule>,
-    /// What a project's file says of them, which holds if it is stricter.
+    /// The rule of a project's file, which counts if it is stricter.
     pub(super) project_pin: Option<PinRule>,
-    /// What the files say of tools that leave open whether they destroy something: the user's, and a project's that is stricter.
+    /// The rule about tools that do not state whether they destroy something: the user's, and a project's if it is stricter.
     pub(super) unannotated: Option<UnannotatedRule>,
 }
 
-/// What holds of calls of a tool that does not state whether it destroys something.
+/// The policy for calls of a tool that does not state whether it destroys something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) enum Unannotated {
@@ -66,14 +66,14 @@ impl TryFrom<String> for Unannotated {
     }
 }
 
-/// What a file says of tools that leave open whether they destroy something.
+/// The rule of a file about tools that do not state whether they destroy something.
 #[derive(Clone, Debug)]
 pub(super) struct UnannotatedRule {
     pub(super) word: Unannotated,
     pub(super) set_in: Arc<str>,
 }
 
-/// What a file says of tools that changed since they were pinned.
+/// The rule of a file about tools that changed since they were pinned.
 #[derive(Clone, Debug)]
 pub(super) struct PinRule {
     pub(super) policy: PinPolicy,
@@ -137,7 +137,7 @@ impl ToolRules {
         }
     }
 
-    /// What holds of tools that changed, of servers of the user's own file or of another one.
+    /// Returns the policy for changed tools, of servers of the user's own file or of another one.
     pub(super) fn pin(&self, is_own: bool) -> PinPolicy {
         let usual = if is_own {
             PinPolicy::Warn
@@ -155,13 +155,13 @@ impl ToolRules {
         self.allow.iter().cloned().fold(policy, Policy::allow_only)
     }
 
-    /// Whether a file says that a tool asks.
+    /// Returns whether a file says that a tool asks.
     pub(super) fn ask_about(&self, tool: &Tool) -> bool {
         let is_waived = || covers(&self.no_ask, tool) || covers(&self.read_only, tool);
         covers(&self.ask, tool) || self.asks_unstated(tool, false) && !is_waived()
     }
 
-    /// Whether a tool asks since it leaves open whether it destroys something. `usual` holds if no file says so.
+    /// Returns whether a tool asks since it leaves open whether it destroys something. `usual` holds if no file says so.
     fn asks_unstated(&self, tool: &Tool, usual: bool) -> bool {
         let rule = self.unannotated.as_ref();
         let asks = rule.map_or(usual, |rule| rule.word == Unannotated::Ask);
@@ -195,8 +195,7 @@ fn covers(rules: &[ToolRule], tool: &Tool) -> bool {
     rules.iter().any(|rule| rule.pattern.covers(tool))
 }
 
-/// What is to be believed of a tool of which somebody says that it is read-only or idempotent. What its server said besides
-/// is believed as far as it was before.
+/// The annotations of a tool that the configuration declares read-only or idempotent. The server's other statements are trusted as before.
 fn vouched(stated: Annotations, read_only: bool, idempotent: bool) -> Annotations {
     Annotations {
         read_only: read_only || stated.trusted && stated.read_only,
@@ -207,8 +206,8 @@ fn vouched(stated: Annotations, read_only: bool, idempotent: bool) -> Annotation
     }
 }
 
-/// What a project's file says that only the user's own can: where, what, and the way out. All of it would make things looser,
-/// since calls are then not asked about, made again, or made before the plan is whole.
+/// The settings of a project's file that only the user's own may have: place, fault, way out. All of it would make things looser, since
+/// calls are then not asked about, made again, or made before the plan is whole.
 pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     if source.origin == Origin::User {
         return Vec::new();
@@ -269,7 +268,7 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
     said.chain(passphrase).chain(off).chain(run).collect()
 }
 
-/// The place of a rule, for whoever lists what holds.
+/// Returns the place of a rule, for lists of settings.
 pub(super) fn place_of(set_in: Option<&Arc<str>>) -> Arc<str> {
     set_in.map_or_else(|| Arc::from("default"), Arc::clone)
 }

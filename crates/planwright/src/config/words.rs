@@ -102,8 +102,8 @@ fn split(text: &str) -> (&str, &str) {
     (number, unit.trim())
 }
 
-/// Whether a rule below `[tools]` can have this text. Names of servers may have spaces in them; a text without a server that has some is
-/// rather two names in one text.
+/// Returns whether a rule below `[tools]` can have this text. Names of servers may have spaces in them; a text without a server that has
+/// some is rather two names in one text.
 pub fn is_tool_pattern(text: &str) -> bool {
     let has_server = text.contains('.');
     let is_name = |part: &str| {
@@ -163,7 +163,7 @@ impl TryFrom<String> for Time {
     }
 }
 
-/// How fast a server may be called.
+/// The rate limit of a server.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct RateLimit(pub(super) Rate);

@@ -1,4 +1,4 @@
-//! One plan as a graph: what every kind of picture is drawn from.
+//! A plan as a graph, from which every kind of picture is drawn.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use planwright_engine::run::MASK;
 use super::node_text::node_text;
 use super::{Mark, StepState};
 
-/// One plan as a graph.
+/// A plan as a graph.
 #[derive(Clone, Debug)]
 pub(super) struct Graph {
     pub(super) name: Option<String>,
@@ -23,7 +23,7 @@ pub(super) struct Graph {
     pub(super) instances: Vec<String>,
     pub(super) steps: Vec<GraphStep>,
     pub(super) edges: Vec<Edge>,
-    /// What it gives back, where that is not simply everything.
+    /// The output, unless it is simply everything.
     pub(super) output: Option<String>,
     pub(super) ordering: Ordering,
     pub(super) on_failure: OnFailure,
@@ -45,7 +45,7 @@ fn without_secrets(schema: &Value, default: &Value) -> Value {
     replace_parts(default, &parts, &Value::from(MASK))
 }
 
-/// One step.
+/// A step.
 #[derive(Clone, Debug)]
 pub(super) struct GraphStep {
     pub(super) id: String,
@@ -61,7 +61,7 @@ pub(super) struct GraphStep {
     pub(super) timeout: Option<Duration>,
     pub(super) on_error: Failing,
     pub(super) writes: Vec<String>,
-    /// Whether it writes one of them rather than all.
+    /// True if it writes one of them rather than all.
     pub(super) writes_one: bool,
     pub(super) method: Method,
     pub(super) instance: Option<String>,
@@ -69,7 +69,7 @@ pub(super) struct GraphStep {
     pub(super) state: Option<StepState>,
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Does {
     Tool(String),
@@ -80,7 +80,7 @@ pub(super) enum Does {
     Value,
 }
 
-/// What a step's failure means.
+/// The effect of a step's failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Failing {
     Fails,
@@ -88,7 +88,7 @@ pub(super) enum Failing {
     Gives(String),
 }
 
-/// One step waits for another, by position.
+/// A dependency of one step on another, by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Edge {
     pub(super) from: usize,
@@ -98,7 +98,7 @@ pub(super) struct Edge {
 }
 
 impl Edge {
-    /// Whether data surely flows along it.
+    /// Returns whether data surely flows along it.
     pub(super) fn is_solid(self) -> bool {
         matches!(self.kind, DependencyKind::Data | DependencyKind::Slot) && !self.optional
     }

@@ -1,4 +1,4 @@
-//! What stands above a graph of text: name, counts, inputs.
+//! The heading of a graph as text: name, counts, inputs.
 
 use std::collections::HashSet;
 

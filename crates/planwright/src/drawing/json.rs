@@ -24,13 +24,13 @@ pub struct GraphV1 {
     /// The run that is drawn; none where the plan alone is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<DrawnRunV1>,
-    /// What it may be given.
+    /// The inputs.
     pub inputs: Vec<InputV1>,
-    /// Whether the steps run in the order in which they are listed.
+    /// True if the steps run in the order in which they are listed.
     pub listed: bool,
     /// The steps, in the order in which they were written.
     pub steps: Vec<StepNodeV1>,
-    /// Who waits for whom.
+    /// The dependencies.
     pub edges: Vec<EdgeV1>,
     /// The plans that steps run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -42,7 +42,7 @@ pub struct GraphV1 {
 pub struct InputV1 {
     /// The name.
     pub name: String,
-    /// Whether it must be given.
+    /// True if it must be given.
     pub required: bool,
     /// The value where none is given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,7 +57,7 @@ pub struct StepNodeV1 {
     /// The step's title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it does: `tool`, `plan` or `value`.
+    /// The kind of action: `tool`, `plan` or `value`.
     pub kind: &'static str,
     /// The tool that it calls.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,32 +71,32 @@ pub struct StepNodeV1 {
     /// The list that it runs for each item of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_each: Option<String>,
-    /// How it is repeated.
+    /// The repetition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat: Option<RepeatV1>,
     /// The slots that it writes: all of them, or one of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<String>,
-    /// Whether a person must agree first.
+    /// True if a person must agree first.
     pub approval: bool,
-    /// Whether nothing else may be under way.
+    /// True if nothing else may be under way.
     pub alone: bool,
     /// The instance that it runs for alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
-    /// How it stands in the run that is drawn.
+    /// The status in the run that is drawn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<&'static str>,
-    /// When it began in that run, in milliseconds from the start.
+    /// The time of its start in that run, in milliseconds from the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_ms: Option<f64>,
-    /// When it ended in that run, in milliseconds from the start.
+    /// The time of its end in that run, in milliseconds from the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_ms: Option<f64>,
-    /// How often its tool was called in that run.
+    /// The number of calls of its tool in that run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
-    /// What else there is to say of it in that run.
+    /// A further note about it in that run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -106,13 +106,13 @@ pub struct StepNodeV1 {
 pub struct DrawnRunV1 {
     /// Its id.
     pub id: String,
-    /// How it stands: as reports say it, `running` or `interrupted`.
+    /// The status: as in reports, `running` or `interrupted`.
     pub status: String,
-    /// How long it took, in milliseconds.
+    /// The duration, in milliseconds.
     pub duration_ms: f64,
 }
 
-/// How a step is repeated.
+/// The repetition of a step.
 #[derive(Clone, Debug, Serialize)]
 pub struct RepeatV1 {
     /// The condition that ends it.
@@ -121,16 +121,16 @@ pub struct RepeatV1 {
     pub max: u32,
 }
 
-/// One step waits for another.
+/// A dependency of one step on another.
 #[derive(Clone, Debug, Serialize)]
 pub struct EdgeV1 {
     /// The step that is waited for.
     pub from: String,
     /// The step that waits.
     pub to: String,
-    /// Why: `data`, `slot`, `order` or `listed`.
+    /// The kind: `data`, `slot`, `order` or `listed`.
     pub kind: &'static str,
-    /// Whether it is waited for only when what stands before it turned out to be missing.
+    /// True if it is waited for only when what stands before it turned out to be missing.
     pub optional: bool,
 }
 
@@ -141,7 +141,7 @@ pub struct PartV1 {
     pub name: String,
     /// Its steps.
     pub steps: Vec<StepNodeV1>,
-    /// Who waits for whom in it.
+    /// The dependencies in it.
     pub edges: Vec<EdgeV1>,
 }
 

@@ -1,4 +1,4 @@
-//! Which lanes lead from step to step, row by row.
+//! The lanes that lead from step to step, row by row.
 //!
 //! A lane belongs to a step whose data others wait for. It begins below the step and ends at the last row that
 //! waits for it. Above a step that waits, a line joins the lanes that it waits for; lanes that it merely crosses
@@ -12,16 +12,16 @@ use super::symbols::Ways;
 /// The most lanes side by side. A step whose lane would be beyond is named by those that wait for it.
 const MOST_LANES: usize = 12;
 
-/// One step's row.
+/// The row of a step.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Row {
     /// The step.
     pub(super) step: usize,
     /// The line above, where one is needed.
     pub(super) joint: Option<String>,
-    /// What stands left of the step's symbol.
+    /// The part to the left of the step's symbol.
     pub(super) left: String,
-    /// What stands right of it.
+    /// The part to the right of it.
     pub(super) right: String,
     /// The lanes of a further line of text below.
     pub(super) below: String,
@@ -40,7 +40,7 @@ struct Lane {
     last_solid: Option<usize>,
 }
 
-/// What is known of a step beforehand.
+/// The facts about a step that are known beforehand.
 #[derive(Clone, Debug, Default)]
 struct Waits {
     on: Vec<usize>,

@@ -1,19 +1,19 @@
-//! How a step of a drawn run stands.
+//! The status of a step in a picture.
 
 use planwright_engine::StepStatus;
 
-/// How a step of a drawn run stands.
+/// The status of a step in a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mark {
     /// Its turn has not come, or it waits for a person.
     Waiting,
-    /// It is under way.
+    /// In progress.
     Running,
-    /// It has done what it was to do.
+    /// Succeeded.
     Succeeded,
-    /// It has failed.
+    /// Failed.
     Failed,
-    /// It did not run, or not to its end.
+    /// Not run, or not to its end.
     Skipped,
     /// A call of it was not answered, and may or may not have happened.
     Unknown,

@@ -62,7 +62,7 @@ pub(super) fn draw(graph: &Graph) -> String {
     text
 }
 
-/// One edge for each pair of steps: data before order, sure before optional.
+/// Merges the edges of each pair of steps: data before order, certain before optional.
 pub(super) fn merged(edges: &[Edge]) -> Vec<Edge> {
     let mut pairs: BTreeMap<(usize, usize), Edge> = BTreeMap::new();
     let strength = |edge: &Edge| (is_order(edge.kind), edge.optional);
@@ -79,7 +79,7 @@ pub(super) fn merged(edges: &[Edge]) -> Vec<Edge> {
     pairs.into_values().collect()
 }
 
-/// Whether an edge is there for the sake of order alone.
+/// Returns whether an edge is there for the sake of order alone.
 pub(super) fn is_order(kind: DependencyKind) -> bool {
     matches!(kind, DependencyKind::Order | DependencyKind::Listed)
 }

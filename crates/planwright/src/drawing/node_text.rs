@@ -39,7 +39,7 @@ fn part_text(part: &TextPart) -> String {
 
 fn reference_text(reference: &Reference) -> String {
     if reference.text.is_empty() {
-        // A program built it: nobody wrote it down.
+        // A program built the plan, so it has no text.
         print_form(&reference.form).map_or_else(String::new, |inside| format!("${{{inside}}}"))
     } else {
         reference.text.to_string()

@@ -1,4 +1,4 @@
-//! What is said about a step beside its id and tool.
+//! The notes about a step beside its id and tool.
 
 use planwright_core::plan::Method;
 
@@ -9,7 +9,7 @@ use crate::terminal_text;
 /// The longest that a value or condition may be in a note, in columns.
 const LONGEST: usize = 48;
 
-/// What `step` calls or runs.
+/// Returns the tool that `step` calls, or the plan that it runs.
 pub(super) fn deed(step: &GraphStep) -> String {
     match &step.does {
         Does::Tool(name) => terminal_text::one_line(name).into_owned(),

@@ -12,7 +12,7 @@ pub(super) struct Order {
     pub(super) steps: Vec<usize>,
     /// The row of each step.
     pub(super) rows: Vec<usize>,
-    /// How many steps the longest chain of steps has that wait for each other.
+    /// The number of steps of the longest chain of steps that wait for each other.
     pub(super) longest_chain: usize,
 }
 

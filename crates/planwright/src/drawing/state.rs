@@ -1,4 +1,4 @@
-//! How the steps of a run stand that is drawn, and how they came there.
+//! The state of steps in a run that is drawn.
 
 use std::time::Duration;
 
@@ -9,29 +9,29 @@ use super::graph::{Does, Graph};
 use super::{Drawing, Mark, Symbols};
 use crate::terminal_text;
 
-/// How a step of a drawn run stands, and how it came there.
+/// The state of a step in a run that is drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepState {
-    /// How it stands.
+    /// The status.
     pub mark: Mark,
     /// The same, as reports say it; `running` and `interrupted` where it has not ended.
     pub status: &'static str,
-    /// When it began, counted from the start of the run.
+    /// The time of its start, counted from the start of the run.
     pub started: Option<Duration>,
-    /// When it ended, counted from the start of the run.
+    /// The time of its end, counted from the start of the run.
     pub ended: Option<Duration>,
-    /// How often its tool was called; of a step that runs a plan, how many calls that came to.
+    /// The number of calls of its tool; for a step that runs a plan, the number of calls in that plan.
     pub attempts: u32,
-    /// Whether it runs a plan.
+    /// True if it runs a plan.
     pub runs_plan: bool,
-    /// How many of its items, rounds or instances have done what they were to do, and how many there are.
+    /// The number of its items, rounds or instances that have succeeded, and the number of all.
     pub parts: Option<(usize, usize)>,
-    /// What else there is to say.
+    /// A further note.
     pub note: Option<String>,
 }
 
 impl StepState {
-    /// How a step stands. What is under way is so only where the run `is_running`; else it was interrupted.
+    /// Returns the state of a step. It is in progress only if the run `is_running`, else it was interrupted.
     pub fn of(step: &StepSummary, is_running: bool) -> Self {
         let is_open = step.status == StepStatus::NotRun && step.started.is_some();
         let (mark, status) = standing(step.status, is_open, is_running);
@@ -53,7 +53,7 @@ impl StepState {
         }
     }
 
-    /// How a step stands by what is kept of it alone.
+    /// Returns the state of a step by its stored history alone.
     pub fn of_past(past: &StepHistory, is_running: bool) -> Self {
         let status = past.settled.as_ref().map(|end| end.status);
         let is_asked = past.asked.is_some() && past.decided.is_none();
@@ -77,7 +77,7 @@ impl StepState {
         }
     }
 
-    /// What stands beside the step, in short pieces.
+    /// Returns the notes beside the step, in short pieces.
     pub(super) fn notes(&self, symbols: Symbols) -> Vec<String> {
         let mut notes = Vec::new();
         if let (Some(started), Some(ended)) = (self.started, self.ended)
@@ -201,7 +201,7 @@ fn set(graph: &mut Graph, id: &str, state: &StepState) {
     }
 }
 
-/// How a step stands in all instances of its plan together.
+/// Returns the state of a step in all instances of its plan together.
 fn together(steps: &[&StepSummary], is_running: bool) -> Option<StepState> {
     let states: Vec<StepState> = steps
         .iter()

@@ -12,7 +12,7 @@ pub enum Symbols {
     Ascii,
 }
 
-/// Which ways lines leave a cell.
+/// The directions in which lines leave a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ways {
     pub(super) up: bool,

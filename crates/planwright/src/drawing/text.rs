@@ -13,14 +13,14 @@ use super::whole::Drawing;
 use super::{Mark, Symbols};
 use crate::terminal_text;
 
-/// How a graph of text is drawn.
+/// The style of a graph as text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
     /// The characters.
     pub symbols: Symbols,
     /// The columns that a line may take; notes continue on the next line where they do not fit. `None` is any number.
     pub width: Option<usize>,
-    /// Whether to colour, with ANSI escape sequences.
+    /// True if to colour, with ANSI escape sequences.
     pub colour: bool,
 }
 

@@ -1,20 +1,20 @@
-//! What differs between two definitions of a tool, and whether that matters to consent.
+//! The differences between two definitions of a tool, and their effect on consent.
 
 use planwright_core::{Hints, Tool};
 
 use super::Definition;
 
-/// What differs between two definitions of a tool.
+/// The differences between two definitions of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Changes {
-    /// Whether the title does.
+    /// True if the title does.
     pub title: bool,
-    /// Whether the description does.
+    /// True if the description does.
     pub description: bool,
-    /// Whether the input schema does.
+    /// True if the input schema does.
     pub input_schema: bool,
-    /// Whether the output schema does.
+    /// True if the output schema does.
     pub output_schema: bool,
     /// The annotations that do.
     pub hints: Vec<HintChange>,
@@ -25,11 +25,11 @@ pub struct Changes {
 pub struct HintChange {
     /// Its name in MCP.
     pub name: &'static str,
-    /// What the server stated before.
+    /// The server's statement before.
     pub before: Option<bool>,
-    /// What it states now.
+    /// The server's statement now.
     pub now: Option<bool>,
-    /// Whether fewer calls would be asked about, or more of them repeated, if it were believed.
+    /// True if fewer calls would be asked about, or more of them repeated, if it were believed.
     pub loosens: bool,
 }
 
@@ -56,18 +56,18 @@ impl Changes {
         }
     }
 
-    /// Whether nothing changed.
+    /// Returns whether nothing changed.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether calls of the tool ask until a person accepts the changes: what a model is told of it, what it takes, or what it
-    /// says of its effects is not what was pinned. A title and an output schema are shown, no more.
+    /// Returns whether calls of the tool ask until a person accepts the changes: its description for models, its input or its stated
+    /// effects differ from the pinned ones. A title and an output schema are shown, no more.
     pub fn asks(&self) -> bool {
         self.description || self.input_schema || self.hints.iter().any(|hint| hint.loosens)
     }
 
-    /// What changed, by name: `description`, `input schema`, `destructiveHint`.
+    /// Returns the names of the changes: `description`, `input schema`, `destructiveHint`.
     pub fn names(&self) -> Vec<&'static str> {
         let parts = [
             (self.description, "description"),

@@ -115,7 +115,7 @@ impl Part {
         }
     }
 
-    /// How many bytes the text lacks.
+    /// Returns the number of bytes that the text lacks.
     pub fn missing(&self) -> usize {
         self.bytes.saturating_sub(self.text.len())
     }

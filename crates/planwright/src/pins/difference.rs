@@ -3,7 +3,7 @@
 /// The most lines of each text that are compared one by one; beyond, the old ones are all removed and the new ones all added.
 const MOST_COMPARED: usize = 500;
 
-/// How many lines that did not change are shown around those that did.
+/// The number of unchanged lines that are shown around changed ones.
 const CONTEXT: usize = 2;
 
 /// A line of a difference.

@@ -4,13 +4,13 @@
 //! server. A definition that changed in a way that matters to consent makes its tool ask before each call until a person
 //! accepts it.
 
-/// What holds of tools that changed.
+/// The policy for tools that changed.
 mod policy;
 
 /// Definitions as they are stored, so that a change can be shown.
 mod definition;
 
-/// What differs between two definitions.
+/// The differences between two definitions.
 mod change;
 
 /// The lines in which two texts differ.
@@ -20,7 +20,7 @@ mod difference;
 #[cfg(feature = "store")]
 mod verdict;
 
-/// What waits for a person.
+/// Changes that wait for a person.
 #[cfg(feature = "store")]
 mod pending;
 

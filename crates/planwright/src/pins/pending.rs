@@ -7,7 +7,7 @@ use planwright_store::{
 
 use super::{Changes, Definition};
 
-/// A server of which something waits for a person.
+/// A server with changes that wait for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pending {
@@ -30,7 +30,7 @@ pub struct PendingTool {
     pub before: Option<Definition>,
     /// The latest definition.
     pub now: Definition,
-    /// What changed; nothing for a new tool.
+    /// The changes; empty for a new tool.
     pub changes: Changes,
     /// The digest of the latest definition.
     pub digest: String,
@@ -46,7 +46,7 @@ impl Pending {
         store.changed_tools()?.into_iter().map(Self::read).collect()
     }
 
-    /// What of it these patterns cover; all of it if there are none.
+    /// Returns the part that these patterns cover; all of it if there are none.
     pub fn select(&self, patterns: &[ToolPattern]) -> Option<Self> {
         let mut selected = self.clone();
         if !patterns.is_empty() {
@@ -58,7 +58,7 @@ impl Pending {
         (!selected.tools.is_empty()).then_some(selected)
     }
 
-    /// What accepts it.
+    /// Returns the acceptance of all of it.
     pub fn acceptance(&self) -> Acceptance {
         let tools = self.tools.iter().map(|tool| AcceptedTool {
             tool: tool.name.clone(),

@@ -1,6 +1,6 @@
-//! What holds of tools that changed since they were pinned.
+//! The policy for tools that changed since they were pinned.
 
-/// What holds of tools that changed since they were pinned. A later one is stricter.
+/// The policy for tools that changed since they were pinned. A later variant is stricter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PinPolicy {
     /// Tools are not pinned.

@@ -28,28 +28,28 @@ const TEXTS: usize = 4;
 /// The longest name of a tool that is stored as it is, in bytes.
 const NAME_BYTES: usize = 256;
 
-/// How many names a notice lists, and how many columns of each.
+/// The largest number of names that a notice lists, and of columns of each.
 const LISTED: usize = 5;
 const NAME_COLUMNS: usize = 80;
 
-/// How tools are pinned.
+/// The comparison of tools with their pins.
 #[derive(Clone, Copy, Debug)]
 pub struct Pinning<'a> {
-    /// Where the pins are.
+    /// The store of the pins.
     pub store: &'a Store,
-    /// What holds of tools that changed.
+    /// The policy for tools that changed.
     pub policy: PinPolicy,
-    /// Whether a person has looked at how the servers are reached, as `planwright trust` shows it: then a server may be reached
-    /// in another way than before.
+    /// True if a person has looked at how the servers are reached, as `planwright trust` shows it: then a server may be reached in another
+    /// way than before.
     pub accepts_servers: bool,
     /// The time.
     pub now: SystemTime,
 }
 
-/// What is known of tools that are not what was pinned.
+/// The results of the comparison for tools that differ from their pins.
 #[derive(Clone, Debug, Default)]
 pub struct Verdicts {
-    /// Why a tool asks, by server and name.
+    /// The reasons why tools ask, by server and name.
     asks: HashMap<Arc<str>, HashMap<Arc<str>, Arc<str>>>,
     notices: Vec<Notice>,
 }
@@ -58,17 +58,17 @@ pub struct Verdicts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Notice {
-    /// What.
+    /// The kind.
     pub kind: NoticeKind,
     /// The server.
     pub server: String,
     /// The names of the tools.
     pub tools: Vec<String>,
-    /// Whether it was not known before.
+    /// True if it was not known before.
     pub is_first: bool,
 }
 
-/// What a [`Notice`] is about.
+/// The subject of a [`Notice`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum NoticeKind {
@@ -146,7 +146,7 @@ impl Pinning<'_> {
         verdicts
     }
 
-    /// What the store does not know yet of a server.
+    /// Returns the tools of a server that the store does not know yet.
     fn unseen(
         &self,
         identity: &ServerIdentity,
@@ -300,17 +300,17 @@ fn changed_reason(names: &[&str]) -> Arc<str> {
 }
 
 impl Verdicts {
-    /// Why each call of a tool asks, if it does.
+    /// Returns the reason why each call of a tool asks, if it does.
     pub fn reason(&self, tool: &Tool) -> Option<&Arc<str>> {
         self.asks.get(&tool.server)?.get(&tool.name)
     }
 
-    /// What people should know, by server.
+    /// Returns the notices for people, by server.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
     }
 
-    /// Whether any tool asks until a person accepts it.
+    /// Returns whether any tool asks until a person accepts it.
     pub fn ask_any(&self) -> bool {
         !self.asks.is_empty()
     }

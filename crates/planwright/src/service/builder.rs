@@ -135,7 +135,7 @@ impl Builder {
         })
     }
 
-    /// What `${NAME}` in a configuration of servers stands for; the variables of the process where nothing is said.
+    /// Sets the meaning of `${NAME}` in a configuration of servers; by default, the variables of the process.
     #[cfg(feature = "mcp")]
     pub fn variables(
         mut self,
@@ -145,7 +145,7 @@ impl Builder {
         self
     }
 
-    /// How servers are started, limited and stopped.
+    /// Sets how servers are started, limited and stopped.
     #[cfg(feature = "mcp")]
     pub fn connect_options(mut self, options: ConnectOptions) -> Self {
         self.connect = options;
@@ -165,14 +165,14 @@ impl Builder {
         self
     }
 
-    /// What plans may do, and how much. What a [configuration](Self::config) says holds beside it.
+    /// Sets the policy for plans. A [configuration](Self::config) applies beside it.
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// What a `planwright.toml` says: its rules about tools hold beside those of the [policy](Self::policy), its bounds in place of
-    /// those of the [options](Self::options), in whichever order they are given here.
+    /// Sets the configuration of a `planwright.toml`: its rules about tools apply beside those of the [policy](Self::policy), its bounds in
+    /// place of those of the [options](Self::options), in whichever order they are given here.
     #[cfg(feature = "config")]
     pub fn config(mut self, config: Config) -> Self {
         self.rules.config = Some(config);
@@ -192,13 +192,13 @@ impl Builder {
         self
     }
 
-    /// Who decides about calls that need a person's consent. Where nobody does, such calls wait, and runs end as waiting.
+    /// Sets the approver of calls that need a person's consent. Without one, such calls wait, and runs end as waiting.
     pub fn approver(mut self, approver: impl Approver) -> Self {
         self.approver = Arc::new(approver);
         self
     }
 
-    /// How runs go about their work, where they do not say otherwise.
+    /// Sets the options of runs that have none of their own.
     pub fn options(mut self, options: RunOptions) -> Self {
         self.options = options;
         self

@@ -1,4 +1,4 @@
-//! Why something did not come about that a program asked for.
+//! Errors of the service.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use planwright_engine::StartError;
 #[cfg(feature = "mcp")]
 use planwright_mcp::{ConfigError, ServerFailure};
 
-/// Why tools could not be opened, or a plan not be run.
+/// The reason why tools cannot be opened, or a run cannot start or be resumed.
 ///
 /// A failure of a tool is none of these: it stands in the [summary](crate::RunSummary) of the run.
 ///
@@ -26,7 +26,7 @@ pub enum Error {
     Unreadable {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A configuration of servers says nothing about servers.
@@ -37,7 +37,7 @@ pub enum Error {
     #[cfg(feature = "mcp")]
     #[error(transparent)]
     Server(#[from] ServerFailure),
-    /// Two servers have one name, so that nobody could tell their tools apart.
+    /// Two servers have one name, so their tools could not be told apart.
     #[error("two servers are called `{0}`")]
     SameName(Arc<str>),
     /// A server or tool of the program has a name that plans cannot write.
@@ -45,7 +45,7 @@ pub enum Error {
         "`{name}` cannot be the name of a {what}: only up to 128 letters, digits, `_` and `-` can, and `.` and `/` in those of tools"
     )]
     BadName {
-        /// What it was to be.
+        /// The kind: `server` or `tool`.
         what: &'static str,
         /// The name.
         name: Arc<str>,
@@ -148,7 +148,7 @@ fn rejection(diagnostics: &Diagnostics) -> String {
     }
 }
 
-/// What differs, one after the other.
+/// The differences, one after the other.
 fn mismatches(found: &[ToolMismatch]) -> String {
     let found: Vec<String> = found.iter().map(ToString::to_string).collect();
     found.join("; ")

@@ -23,8 +23,8 @@ use super::{Builder, Error, Run, RunBuilder, RunObserver, Tools};
 /// Reads a plan in Planwright's own dialect. What is wrong with the text is said when the plan is
 /// [checked](Planwright::check), together with all else.
 ///
-/// [`dialects::parse`](planwright_dialects::parse()) recognises all dialects, or reads the one that it is told, and has
-/// further options; [`dialects::parse_as`](planwright_dialects::parse_as()) reads dialects of your own.
+/// [`dialects::parse`](planwright_dialects::parse()) recognises all dialects, or reads a given one, and has further options;
+/// [`dialects::parse_as`](planwright_dialects::parse_as()) reads dialects of your own.
 pub fn parse(text: impl AsRef<[u8]>) -> ParseResult {
     let options = ReadOptions::new("plan");
     planwright_dialects::parse_as(&Native, text.as_ref(), &options)
@@ -166,8 +166,8 @@ impl Planwright {
         Resume::new(self.clone(), store.clone(), id.into())
     }
 
-    /// What a run of `plan` is expected to take, by the `durations` of earlier [summaries](planwright_engine::RunSummary::durations) and the
-    /// [options](Self::options). Nothing is called.
+    /// Returns the expected duration of a run of `plan`, by the `durations` of earlier
+    /// [summaries](planwright_engine::RunSummary::durations) and the [options](Self::options). Nothing is called.
     pub fn estimate(&self, plan: &CheckedPlan, durations: &Durations) -> Estimate {
         let options = &self.0.open.options;
         estimate(plan, durations, &options.limits, &options.evaluation)
@@ -178,13 +178,13 @@ impl Planwright {
         &self.0.open.catalog
     }
 
-    /// How runs go about their work where they do not say otherwise, with the secrets of the servers.
+    /// The options of runs that have none of their own, with the secrets of the servers.
     pub fn options(&self) -> &RunOptions {
         &self.0.open.options
     }
 
-    /// What plans are checked against: the tools, the library, the policy. For [`check`](planwright_core::check::check()) itself, and for whatever
-    /// has plans checked, such as a planner.
+    /// The context of checks: the tools, the library, the policy. For [`check`](planwright_core::check::check()) itself, and for other code
+    /// that checks plans, such as a planner.
     pub fn check_context(&self) -> CheckContext<'_> {
         CheckContext::new(&self.0.open.catalog)
             .with_library(&self.0.open.library)
@@ -215,7 +215,7 @@ impl Planwright {
             .map_or(&[], |connections| connections.failures())
     }
 
-    /// What was odd about the servers and their configuration.
+    /// Warnings about the servers and their configuration.
     pub fn warnings(&self) -> &[String] {
         &self.0.open.warnings
     }

@@ -1,4 +1,4 @@
-//! What holds of the tools of a library user: a configuration, and pins.
+//! Rules about the tools of a library user: a configuration, and pins.
 
 use planwright_core::Catalog;
 
@@ -12,7 +12,7 @@ use crate::pins::{PinPolicy, Pinning};
 #[cfg(feature = "store")]
 use crate::stored::StoredRunError;
 
-/// What holds of tools beside the policy.
+/// Rules about tools beside the policy.
 #[derive(Default)]
 pub(super) struct Rules {
     #[cfg(feature = "config")]
@@ -21,7 +21,7 @@ pub(super) struct Rules {
     pub(super) pins: Option<Pins>,
 }
 
-/// Where the tools of MCP servers are pinned, and what holds of those that changed.
+/// The store in which the tools of MCP servers are pinned, and the policy for tools that changed.
 #[cfg(feature = "store")]
 pub(super) struct Pins {
     pub(super) store: planwright_store::Store,

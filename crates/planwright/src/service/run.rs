@@ -164,7 +164,7 @@ impl Run {
         Ok(())
     }
 
-    /// How a text has to be read that adds to this run, so that its places are told from those of the texts before.
+    /// The options for reading a text that extends this run, which keep its places apart from those of earlier texts.
     pub fn read_options(&self) -> ReadOptions<'static> {
         ReadOptions {
             base: self.plan.plan().sources.next_base(),
@@ -182,7 +182,7 @@ impl Run {
         self.handle.cancel();
     }
 
-    /// Somebody else's means to cancel the run.
+    /// A handle that cancels the run.
     pub fn canceller(&self) -> Canceller {
         self.handle.canceller()
     }

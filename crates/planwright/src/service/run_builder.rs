@@ -109,13 +109,13 @@ impl RunBuilder {
         self
     }
 
-    /// How much the run may call, how long, how fast. They take the place of all that were there, those of a configuration too.
+    /// Sets the limits on calls, time and rates. They replace all earlier ones, those of a configuration too.
     pub fn guards(mut self, guards: Guards) -> Self {
         self.options.guards = guards;
         self
     }
 
-    /// How long calls take, from an earlier [summary](RunSummary::durations): what takes longest starts first.
+    /// Sets the durations of calls, from an earlier [summary](RunSummary::durations): the longest calls start first.
     pub fn durations(mut self, durations: Durations) -> Self {
         self.options.durations = durations;
         self
@@ -142,8 +142,8 @@ impl RunBuilder {
         self
     }
 
-    /// What `${env.NAME}` or `${secrets.NAME}` stands for, where the [policy](crate::service::Builder::policy) lets a tool have it. No
-    /// event and no summary shows it, unless it is as short as in [`secret`](Self::secret).
+    /// Sets the value of `${env.NAME}` or `${secrets.NAME}` for tools to which the [policy](crate::service::Builder::policy) lets a tool
+    /// have it. No event and no summary shows it, unless it is as short as in [`secret`](Self::secret).
     pub fn outside(
         mut self,
         what: ExternalValue,
@@ -154,7 +154,7 @@ impl RunBuilder {
         self
     }
 
-    /// Who decides about calls that need a person's consent.
+    /// Sets the approver of calls that need a person's consent.
     pub fn approver(mut self, approver: impl Approver) -> Self {
         self.approver = Arc::new(approver);
         self

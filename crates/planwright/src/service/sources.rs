@@ -1,4 +1,4 @@
-//! Where tools come from, and how they are opened.
+//! Sources of tools, and how they are opened.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -22,7 +22,7 @@ const MAX_NAME: usize = 128;
 #[cfg(feature = "mcp")]
 pub(super) type Lookup = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// Where tools come from, in the order in which catalogs list them.
+/// The sources of tools, in the order in which catalogs list them.
 #[derive(Debug, Default)]
 pub(super) struct Sources(Vec<Source>);
 
@@ -300,14 +300,14 @@ impl Names {
     }
 }
 
-/// Whether a server or a tool of the program can have this name: letters and digits, and these characters beside them. Where a
+/// Returns whether a server or a tool of the program can have this name: letters and digits, and these characters beside them. Where a
 /// server's name ends is always clear then.
 fn is_own_name(name: &str, others: &[char]) -> bool {
     let is_allowed = |character: char| character.is_alphanumeric() || others.contains(&character);
     !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_allowed)
 }
 
-/// Whether a tool can be called with named arguments.
+/// Returns whether a tool can be called with named arguments.
 fn takes_objects(tool: &Tool) -> bool {
     tool.input.structure().members().iter().any(|member| {
         matches!(

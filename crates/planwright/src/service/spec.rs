@@ -29,7 +29,7 @@ pub struct RunSpec {
     pub client: Option<Arc<str>>,
     /// The trace that the run is a part of: an object with `traceparent` and `tracestate`, or `null`.
     pub trace: Value,
-    /// Whether the run is cancelled before it starts: nothing is called, and it ends as cancelled.
+    /// True if the run is cancelled before it starts: nothing is called, and it ends as cancelled.
     pub is_cancelled: bool,
 }
 

@@ -40,7 +40,7 @@ pub struct ActiveStep {
     pub attempt: u32,
     /// The start and the length of the pause before the next attempt.
     pub pause: Option<(Duration, Duration)>,
-    /// Whether a person is asked about a call of it.
+    /// True if a person is asked about a call of it.
     pub is_asking: bool,
     /// The number of its items, if it runs for each of a list.
     pub items: Option<u64>,
@@ -182,7 +182,7 @@ impl RunView {
         None
     }
 
-    /// Whether nothing happens before a person decides.
+    /// Returns whether nothing happens before a person decides.
     pub fn waits_for_people(&self) -> bool {
         self.calls == 0 && !self.questions.is_empty()
     }
@@ -267,7 +267,7 @@ impl RunView {
     }
 }
 
-/// Whether an address is an item or round of a step, or a step inside of one.
+/// Returns whether an address is an item or round of a step, or a step inside of one.
 fn is_part(at: &Address) -> bool {
     at.item.is_some() || at.round.is_some() || at.inside.as_deref().is_some_and(is_part)
 }

@@ -19,11 +19,11 @@ pub struct StoreApprover {
     fallback: Option<Arc<dyn Approver>>,
     watch: Watch,
     on_error: Option<Report>,
-    /// Changes with each decision that is stored, once somebody waits for one.
+    /// Changes with each stored decision, once a call waits for one.
     changes: OnceLock<watch::Receiver<Change>>,
 }
 
-/// How long the store is watched for a decision.
+/// The time for which the store is watched for a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Watch {
     Never,
@@ -31,7 +31,7 @@ enum Watch {
     UntilDecided,
 }
 
-/// What reports an error of the store.
+/// A report of an error of the store.
 type Report = Box<dyn Fn(&StoreError) + Send + Sync>;
 
 /// Something was stored, or nothing can be known of it any more.

@@ -18,15 +18,15 @@ use super::tools_of;
 pub struct CalledStep {
     /// The step of the plan.
     pub step: StepId,
-    /// Who called: the step itself, an item or round of it, or a step inside.
+    /// The caller: the step itself, an item or round of it, or a step inside.
     pub at: Arc<Address>,
     /// The tool.
     pub tool: Arc<str>,
-    /// Whether it is known to have happened.
+    /// True if it is known to have happened.
     pub happened: bool,
 }
 
-/// What must not be forgotten of what was done for `plan`, at most one for each step.
+/// Returns the calls for `plan` that must not be forgotten, at most one for each step.
 pub fn called_steps(history: &History, plan: &CheckedPlan) -> Vec<CalledStep> {
     let tools = tools_of(plan);
     let is_repeatable = |call: &PastCall| {

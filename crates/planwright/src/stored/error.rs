@@ -1,4 +1,4 @@
-//! Why a kept run cannot be read, or cannot go on.
+//! Errors of stored runs.
 
 use std::sync::Arc;
 
@@ -6,20 +6,20 @@ use planwright_core::StepId;
 use planwright_engine::event::Address;
 use planwright_store::StoreError;
 
-/// Why a kept run cannot be read, or cannot go on.
+/// The reason why a stored run cannot be read or resumed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoredRunError {
     /// The store could not do its part.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The plan was not read in any dialect, so nobody could read it again.
+    /// The plan was not read in any dialect, so no process could read it again.
     #[error("the plan cannot be kept: its dialect is not known")]
     NoDialect,
     /// Another process or request has gone on with the run since it was read.
     #[error("the run has gone on since it was read")]
     Outdated,
-    /// What is kept was written by another version, or is damaged.
+    /// The stored data was written by another version, or is damaged.
     #[error("the run cannot be read: {0}")]
     Unreadable(String),
     /// The plan that was sound when the run began is so no more.
@@ -50,7 +50,7 @@ pub enum StoredRunError {
     Doubt {
         /// The step that the new plan changes or drops.
         step: StepId,
-        /// Whose call it is.
+        /// The calling step, item or round.
         at: Arc<Address>,
     },
     /// A call is to be made again that a server which outlived its process may still be carrying out.
@@ -62,7 +62,7 @@ pub enum StoredRunError {
         server: String,
         /// Its process.
         pid: u32,
-        /// Whose call it is.
+        /// The calling step, item or round.
         at: Arc<Address>,
     },
     /// Something was chosen for a step that is done.
@@ -73,7 +73,7 @@ pub enum StoredRunError {
     UnknownStep {
         /// The step.
         step: String,
-        /// One that is called nearly the same.
+        /// A step with a similar name.
         near: Option<String>,
     },
     /// Something was chosen for a text that may mean several steps.

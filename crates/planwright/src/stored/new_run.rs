@@ -1,4 +1,4 @@
-//! What a run begins with, and each process that drives it.
+//! Headers of a new run, and of each process that drives it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ impl NewStoredRun {
     }
 }
 
-/// What a process begins with that drives a run of `plan`.
+/// Returns the header of a process that drives a run of `plan`.
 pub fn process(plan: &CheckedPlan, options: &RunOptions, now: SystemTime) -> ProcessV1 {
     let since = now
         .duration_since(SystemTime::UNIX_EPOCH)

@@ -15,7 +15,7 @@ use crate::format::{ChoiceV1, PlanTextV1, ProcessV1};
 use crate::loaded_plan::LoadedPlan;
 
 impl StoredRun {
-    /// What the run came to, by what it was told, and that it would decide the same again.
+    /// Returns the summary of the run by its inputs, after proving that it would decide the same again.
     ///
     /// # Errors
     ///

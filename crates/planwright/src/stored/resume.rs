@@ -16,7 +16,7 @@ use super::{
 };
 use crate::format::{ChoiceV1, PlanTextV1, ProcessV1};
 
-/// How a kept run is to go on.
+/// A request to resume a stored run.
 #[derive(Debug)]
 pub struct ResumeRequest<'a> {
     /// The run's id.
@@ -27,21 +27,21 @@ pub struct ResumeRequest<'a> {
     pub new_plan: Option<PlanTextV1>,
     /// The steps whose results stay though the new plan changes what they were computed from.
     pub keep: Vec<Arc<str>>,
-    /// How this process goes about its work.
+    /// The options of this process.
     pub options: &'a RunOptions,
-    /// What was chosen for steps, items and rounds, by address.
+    /// The choices for steps, items and rounds, by address.
     pub choices: Vec<(Arc<str>, Choice)>,
-    /// What time it is.
+    /// The current time.
     pub now: SystemTime,
 }
 
-/// What the engine needs to go on with a kept run.
+/// The data with which the engine resumes a stored run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct PreparedResume {
-    /// What is done already.
+    /// The history of earlier processes.
     pub history: History,
-    /// What this process begins with.
+    /// The header of this process.
     pub process: ProcessV1,
     /// The steps that are done and run again, since the new plan changes what their results were computed from.
     pub rerun: Vec<StaleStep>,
@@ -121,8 +121,8 @@ impl ResumeRequest<'_> {
     }
 }
 
-/// Whether `plan` is the plan that the run had last. A secret default is masked in a plan that took the place of another, so
-/// the stored text counts as well.
+/// Returns whether `plan` is the plan that the run had last. A secret default is masked in a plan that took the place of another, so the
+/// stored text counts as well.
 fn is_plan_of(plan: &CheckedPlan, kept: &StoredRun, history: &History) -> bool {
     let process = kept.process.as_ref();
     let was_beginning = process.is_some_and(|process| process.beginning.is_some());
@@ -134,8 +134,7 @@ fn is_plan_of(plan: &CheckedPlan, kept: &StoredRun, history: &History) -> bool {
             .is_ok_and(|stored| stored.digest() == plan.digest())
 }
 
-/// Sees to it that a new plan does not bury a call of which nobody knows whether it happened: whoever changes its step, or
-/// takes it away, says what became of it.
+/// Refuses a new plan that would bury a call with an unknown outcome: a choice is required for each such step that it changes or drops.
 fn settle_doubt(
     step: &StepId,
     history: &History,

@@ -1,4 +1,4 @@
-//! One run as it is kept.
+//! A stored run.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -20,15 +20,15 @@ use crate::loaded_plan::LoadedPlan;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct StoredRun {
-    /// What it began with.
+    /// The header of the run.
     pub run: RunV1,
     /// All that happened, in order.
     pub entries: Vec<Entry>,
     /// The latest plan.
     pub plan: PlanTextV1,
-    /// What the latest process was given.
+    /// The inputs of the latest process.
     pub vars: Object,
-    /// What the latest process began with.
+    /// The header of the latest process.
     pub process: Option<ProcessV1>,
     /// The number of entries that came with the file, if the run was imported. No consent among them counts, and neither do the
     /// sources of its tools.
@@ -39,9 +39,9 @@ pub struct StoredRun {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PlanChange {
-    /// Why, where a model wrote it after a failure.
+    /// The reason, if a model wrote it after a failure.
     pub revision: Option<RevisionV1>,
-    /// Whether the plan before it was a beginning that a model wrote and did not keep to.
+    /// True if the plan before it was a beginning that a model wrote and did not keep to.
     pub ends_beginning: bool,
 }
 
@@ -71,7 +71,7 @@ impl StoredRun {
         for (index, entry) in entries.iter().enumerate() {
             if let Record::Opened { header, .. } = &entry.record {
                 let mut opened = ProcessV1::from_value(header)?;
-                // The file says that a person approved the plan; nobody did so here.
+                // The file claims that a person approved the plan; no person has done so here.
                 if imported.is_some_and(|imported| index < imported) {
                     opened.approved_plan = None;
                 }
@@ -94,7 +94,7 @@ impl StoredRun {
         })
     }
 
-    /// How long no process has driven the run at `now`; zero if the clock was set back.
+    /// Returns the time for which no process has driven the run at `now`; zero if the clock was set back.
     pub(super) fn idle(&self, now: SystemTime) -> Duration {
         let mut opened = self.entries.iter().rev();
         let opened = opened.find(|entry| matches!(entry.record, Record::Opened { .. }));
@@ -109,7 +109,7 @@ impl StoredRun {
         since.unwrap_or_default()
     }
 
-    /// Why the run went on with another plan, each time that a model wrote it.
+    /// Returns the reasons for changes of the plan that a model wrote.
     pub fn revisions(&self) -> Vec<RevisionV1> {
         let changes = self.changes().into_iter();
         changes.filter_map(|change| change.revision).collect()
@@ -183,7 +183,7 @@ impl StoredRun {
         }
     }
 
-    /// What was done for the steps that the plan has now, without consent that was imported.
+    /// Returns the history of the steps that the plan has now, without imported consent.
     ///
     /// # Errors
     ///
@@ -199,13 +199,13 @@ impl StoredRun {
         Ok(history)
     }
 
-    /// Whether the run was imported, and no process of this store has driven it since.
+    /// Returns whether the run was imported, and no process of this store has driven it since.
     pub(super) fn is_just_imported(&self) -> bool {
         self.imported
             .is_some_and(|imported| self.entries.len() <= imported)
     }
 
-    /// How the run stood when its last process came to an end, if it did.
+    /// Returns the status at the end of its last process, if that process ended the run.
     pub fn status(&self) -> Option<RunStatus> {
         match &self.entries.last()?.record {
             Record::Ended { status } => Some(*status),
@@ -213,12 +213,12 @@ impl StoredRun {
         }
     }
 
-    /// Whether its plan was never whole: a model broke off, or what it wrote was not sound. There is nothing to go on with then.
+    /// Returns whether its plan was never whole: a model broke off, or what it wrote was not sound. There is nothing to go on with then.
     pub fn is_unfinished(&self) -> bool {
         self.plan.is_unfinished
     }
 
-    /// How the last process went about its work, with what is known now of how long calls take.
+    /// Returns the options of the last process, with the durations that are known now.
     pub fn options(&self) -> RunOptions {
         match &self.process {
             Some(process) => RunOptions {
@@ -229,7 +229,7 @@ impl StoredRun {
         }
     }
 
-    /// Whether calls of `tool` needed a decision when the run went on last.
+    /// Returns whether calls of `tool` needed a decision when the run went on last.
     pub fn asks(&self, tool: &Tool) -> bool {
         let mut known = self.process.iter().flat_map(|process| &process.tools);
         known
@@ -257,7 +257,7 @@ impl From<FormatError> for StoredRunError {
     }
 }
 
-/// What was done for the steps that the plan has now, as a journal with headers of [`ProcessV1`] tells.
+/// Returns the history of the steps that the plan has now, from a journal with headers of [`ProcessV1`].
 ///
 /// # Errors
 ///

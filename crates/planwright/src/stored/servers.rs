@@ -46,14 +46,14 @@ impl ProcessObserver for RecordProcesses {
 pub struct OrphanedServers(Vec<ServerProcess>);
 
 impl OrphanedServers {
-    /// Those of a run that this process holds.
+    /// The servers of a run that this process leases.
     pub fn of(held: &LeasedRun) -> Self {
         let orphans = Self::among(held.earlier_server_processes());
         held.set_server_processes(orphans.0.clone());
         orphans
     }
 
-    /// Those of `processes` that are still running. A program without MCP cannot tell, so it takes all of them for running.
+    /// The servers among `processes` that are still running. A program without MCP cannot tell, so it takes all of them for running.
     pub(super) fn among(processes: Vec<ServerProcess>) -> Self {
         #[cfg(feature = "mcp")]
         let processes = {
@@ -86,7 +86,7 @@ impl OrphanedServers {
         }
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

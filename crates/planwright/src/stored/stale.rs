@@ -19,7 +19,7 @@ pub struct StaleStep {
     pub step: StepId,
     /// The changed step that its result was computed from, directly or through others.
     pub from: StepId,
-    /// Whether one of its calls may have had an effect that another call would have again.
+    /// True if one of its calls may have had an effect that another call would have again.
     pub has_effects: bool,
 }
 

@@ -18,21 +18,21 @@ use crate::loaded_plan::LoadedPlan;
 
 /// Keeps a run whose plan is [still being written](planwright_planner::stream), as every other is kept.
 pub struct StreamedRunStore<'a> {
-    /// Where.
+    /// The store.
     pub store: &'a Store,
-    /// Whose it is.
+    /// The name of this process, for other processes.
     pub holder: &'a LeaseHolder,
     /// Its id.
     pub id: &'a str,
-    /// Where its tools come from.
+    /// The sources of its tools.
     pub sources: ToolSourcesV1,
-    /// Who it belongs to, where a gateway has several clients.
+    /// The client that it belongs to, if a gateway has several.
     pub client: Option<String>,
-    /// How the process goes about its work.
+    /// The options of the process.
     pub options: &'a RunOptions,
     /// Reads a plan's text again, with what it is given and the plans that it may run.
     pub loaded: &'a (dyn Fn(&str) -> LoadedPlan + Sync),
-    /// What time it is.
+    /// The current time.
     pub now: &'a (dyn Fn() -> SystemTime + Sync),
 }
 

@@ -1,4 +1,4 @@
-//! The place in a trace that somebody else began, as W3C Trace Context writes it.
+//! A place in a trace that another party began, as W3C Trace Context writes it.
 
 use opentelemetry::trace::{SpanContext, SpanId, TraceFlags, TraceId, TraceState};
 use planwright_core::Value;
@@ -37,7 +37,7 @@ impl TraceContext {
         context.is_valid().then_some(Self(context))
     }
 
-    /// What `_meta` of a request of MCP says of its trace.
+    /// Reads the trace from the `_meta` of an MCP request.
     pub fn of_meta(meta: &Value) -> Option<Self> {
         let text = |key: &str| meta.get(key).and_then(Value::as_text);
         Self::new(text("traceparent")?, text("tracestate"))

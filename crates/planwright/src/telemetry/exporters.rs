@@ -1,4 +1,4 @@
-//! What sends: OTLP as protobuf over HTTP.
+//! The exporters: OTLP as protobuf over HTTP.
 
 use std::collections::HashMap;
 
@@ -12,11 +12,11 @@ use opentelemetry_sdk::trace::SdkTracerProvider;
 
 use crate::config::TelemetrySettings;
 
-/// What makes spans and what counts, each with a thread that sends now and then.
+/// Creates the providers of spans and of metrics, each with a thread that sends now and then.
 pub(super) fn open(
     settings: &TelemetrySettings,
 ) -> Result<(SdkTracerProvider, SdkMeterProvider), String> {
-    // Whoever was first has chosen; all of ours choose the same.
+    // The first caller has chosen the provider; all of ours choose the same.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let headers: HashMap<String, String> = settings
         .headers
@@ -55,7 +55,7 @@ pub(super) fn open(
     Ok((tracers, meters))
 }
 
-/// Who sends: what the environment calls it, else by our name.
+/// The resource that sends: as the environment names it, else by our name.
 fn resource() -> Resource {
     let builder = || {
         let version = opentelemetry::KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));

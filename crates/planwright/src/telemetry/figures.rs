@@ -13,7 +13,7 @@ const BOUNDS: [f64; 14] = [
     0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0,
 ];
 
-/// How long things took.
+/// The histograms of durations.
 #[derive(Debug)]
 pub(super) struct Figures {
     plans: Histogram<f64>,

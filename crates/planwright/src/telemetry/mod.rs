@@ -1,8 +1,7 @@
 //! Runs as spans and metrics of OpenTelemetry, after its conventions for MCP and for generative AI. The only room that knows
 //! `opentelemetry`.
 //!
-//! The engine knows nothing of this: whoever listens to a run hands its events on, and they become spans with the times of
-//! the run.
+//! The engine knows nothing of this: a listener passes the events of a run on, and they become spans with the times of the run.
 
 mod context;
 mod exporters;
@@ -22,10 +21,10 @@ use figures::Figures;
 pub use context::TraceContext;
 pub use spans::RunSpans;
 
-/// How long the last spans may take to be sent.
+/// The time limit for sending the last spans.
 const LAST: Duration = Duration::from_secs(5);
 
-/// Where spans and metrics go, or that they go nowhere. Clones share it.
+/// The destination of spans and metrics, or none. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Telemetry(Option<Arc<Sending>>);
 
@@ -37,7 +36,7 @@ struct Sending {
     capture_values: bool,
 }
 
-/// Why telemetry cannot be sent.
+/// The reason why telemetry cannot be sent.
 #[derive(Debug, thiserror::Error)]
 #[error("telemetry cannot be sent: {reason}")]
 pub struct TelemetryError {
@@ -70,12 +69,12 @@ impl Telemetry {
         }))))
     }
 
-    /// Whether anything is sent.
+    /// Returns whether anything is sent.
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// The spans of a run that is about to start, within the trace of whoever wants it run.
+    /// Returns the spans of a run that is about to start, within the trace of its caller.
     pub fn run(&self, parent: Option<&TraceContext>) -> RunSpans {
         RunSpans::new(self.0.clone(), parent)
     }

@@ -16,7 +16,7 @@ use planwright_engine::{RunEvent, RunStatus, StampedEvent};
 
 use super::{Sending, TraceContext, names};
 
-/// What a run tells, on its way to becoming spans.
+/// The events of a run on their way to becoming spans.
 #[derive(Debug)]
 pub struct RunSpans(Option<Box<Open>>);
 
@@ -24,7 +24,7 @@ pub struct RunSpans(Option<Box<Open>>);
 struct Open {
     sending: Arc<Sending>,
     tracer: SdkTracer,
-    /// When the run began, by the clock on the wall.
+    /// The wall-clock time at which the run began.
     began: SystemTime,
     plan: Span,
     steps: HashMap<Arc<Address>, Span>,
@@ -59,7 +59,7 @@ impl RunSpans {
         })))
     }
 
-    /// The place of the plan in its trace: what requests that it makes are told of as their parent.
+    /// The place of the plan in its trace: the parent of the requests that it makes.
     pub fn context(&self) -> Option<TraceContext> {
         let open = self.0.as_ref()?;
         Some(TraceContext(open.plan.span_context().clone()))
@@ -217,7 +217,7 @@ impl Open {
         self.sending.figures.plan(at, error);
     }
 
-    /// What a step is a part of: the step whose item or round it is, the step that runs its plan, or the plan itself.
+    /// Returns the parent of a step: the step whose item or round it is, the step that runs its plan, or the plan itself.
     fn parent_of(&self, step: &Arc<Address>) -> SpanContext {
         let is_part = step.item.is_some() || step.round.is_some();
         let whole = is_part.then(|| Address {
@@ -246,7 +246,7 @@ impl Open {
         self.tracer.build_with_context(builder, &below(parent))
     }
 
-    /// Ends a span. What an error says may hold values, so only its kind is told unless values are wanted.
+    /// Ends a span. The message of an error may hold values, so only its kind is reported unless values are wanted.
     fn end(&self, span: &mut Span, error: Option<&ToolError>, at: Duration) {
         if let Some(error) = error {
             span.set_attribute(KeyValue::new(names::ERROR, kind(error)));

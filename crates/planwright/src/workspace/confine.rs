@@ -98,7 +98,7 @@ impl Folder {
         self.open_folder(path)
     }
 
-    /// Whether the path leads to a folder.
+    /// Returns whether the path leads to a folder.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ pub(super) fn open_file(
 }
 
 impl InnerPath {
-    /// Whether this is the folder itself.
+    /// Returns whether this is the folder itself.
     pub(super) fn is_root(&self) -> bool {
         self.0.as_os_str().is_empty()
     }

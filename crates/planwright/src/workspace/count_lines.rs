@@ -84,7 +84,7 @@ struct Counts {
     words: u64,
     bytes: u64,
     in_word: bool,
-    /// Whether something stands behind the last line end.
+    /// True if something stands behind the last line end.
     in_line: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the tools say when something is not as they were told.
+//! Errors of the workspace tools.
 
 use std::fmt::Display;
 use std::io;
@@ -26,12 +26,12 @@ pub(super) fn not_text(path: impl Display) -> ToolError {
     failure("not_text", format!("`{path}` is not UTF-8 text"))
 }
 
-/// Nobody waits for the result any more.
+/// The caller does not wait for the result any more.
 pub(super) fn stopped() -> ToolError {
     failure("stopped", "the call was cancelled")
 }
 
-/// What the operating system said about `path`.
+/// Returns the operating system's error about `path`.
 pub(super) fn from_system(path: impl Display, error: &io::Error) -> ToolError {
     match error.kind() {
         io::ErrorKind::NotFound => failure("not_found", format!("there is no `{path}`")),

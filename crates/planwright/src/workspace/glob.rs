@@ -33,7 +33,7 @@ impl Glob {
         })
     }
 
-    /// Whether the pattern stands for `path`.
+    /// Returns whether the pattern stands for `path`.
     pub(super) fn matches(&self, path: &str) -> bool {
         let text = if self.whole_path {
             path

@@ -200,7 +200,7 @@ fn read(file: &FoundFile) -> Result<String, ToolError> {
     String::from_utf8(bytes).map_err(|_| not_text(&file.path))
 }
 
-/// What was found so far.
+/// The matches so far.
 struct Search {
     query: Regex,
     most: usize,

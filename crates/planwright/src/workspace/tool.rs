@@ -1,4 +1,4 @@
-//! What the server's tools have in common: how they are described, and how they read their arguments.
+//! The common parts of the server's tools: their descriptions, and how they read their arguments.
 
 use planwright_core::{Hints, Schema, Tool, Value};
 use planwright_engine::{ErrorKind, ToolError};
@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::confine::Folder;
 
-/// One tool of the server.
+/// A tool of the server.
 pub(super) struct WorkspaceTool {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
@@ -17,16 +17,16 @@ pub(super) struct WorkspaceTool {
     pub(super) input: fn() -> serde_json::Value,
     /// The JSON Schema of the output.
     pub(super) output: fn() -> serde_json::Value,
-    /// Does the work, on a thread that may block, until it is done or told to stop.
+    /// Does the work, on a thread that may block, until it is done or cancelled.
     pub(super) run: fn(&Folder, &Value, &CancellationToken) -> Result<Value, ToolError>,
 }
 
-/// What a tool does to the folder.
+/// The effect of a tool on the folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     /// Nothing.
     Reads,
-    /// It may replace what was there.
+    /// May replace existing content.
     Writes,
 }
 

@@ -28,10 +28,10 @@ const IGNORED: &[&str] = &[
     "node_modules",
     "target",
 ];
-/// How deep folders may lie in each other. Each level holds a folder open.
+/// The maximum depth of nested folders. Each level holds a folder open.
 const DEEPEST: usize = 64;
 
-/// Which files a walk comes by.
+/// The files that a walk visits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WalkOptions {
     /// Leave out what lies in further folders.
@@ -48,7 +48,7 @@ pub(super) struct Walk<'a> {
     levels: Vec<Level>,
     /// The only file, where the walk starts at one.
     single: Option<FoundFile>,
-    /// How many files and folders could not be looked at.
+    /// The number of files and folders that could not be read.
     pub(super) skipped: u64,
 }
 
@@ -56,7 +56,7 @@ struct Level {
     dir: Arc<Dir>,
     /// With `/` at the end; empty for the workspace itself.
     prefix: String,
-    /// What is still to come, the next one last.
+    /// The entries that are still to come, the next one last.
     entries: Vec<(String, DirEntry)>,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct FoundFile {
     name: String,
     /// The path within the workspace.
     pub(super) path: String,
-    /// How much of the path is the folder that the walk started at.
+    /// The length of the path of the folder that the walk started at.
     start: usize,
 }
 
@@ -137,7 +137,7 @@ impl<'a> Walk<'a> {
     ///
     /// # Errors
     ///
-    /// That nobody waits for it any more. What cannot be read is counted and left out.
+    /// If the call was cancelled. Entries that cannot be read are counted and left out.
     pub(super) fn next_file(&mut self) -> Result<Option<FoundFile>, ToolError> {
         if let Some(file) = self.single.take() {
             return Ok(Some(file));
@@ -196,7 +196,7 @@ impl FoundFile {
         &self.path[self.start..]
     }
 
-    /// How many bytes it has.
+    /// Returns the number of its bytes.
     pub(super) fn bytes(&self) -> io::Result<u64> {
         Ok(self.dir.symlink_metadata(&self.name)?.len())
     }

@@ -107,7 +107,7 @@ fn run(folder: &Folder, args: &Value, stop: &CancellationToken) -> Result<Value,
     ]))
 }
 
-/// Whoever writes into a repository's own folder can have programs run: its hooks.
+/// Refuses paths inside of a repository's own folder: a file there, such as a hook, can run programs.
 fn refuse_repository(path: &InnerPath) -> Result<(), ToolError> {
     if path.names().any(|name| name.eq_ignore_ascii_case(".git")) {
         let message = format!("`{path}` belongs to the repository itself");
@@ -138,11 +138,11 @@ fn is_there(path: &InnerPath) -> ToolError {
     failure("exists", format!("`{path}` is there already"))
 }
 
-/// What the names of drafts begin and end with.
+/// The prefix of the names of drafts.
 const DRAFT_START: &str = ".planwright-";
 const DRAFT_END: &str = ".draft";
 
-/// Whether a file of this name is one that is still being written.
+/// Returns whether a file of this name is one that is still being written.
 pub(super) fn is_draft(name: &str) -> bool {
     let numbers = name
         .strip_prefix(DRAFT_START)

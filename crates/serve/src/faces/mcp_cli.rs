@@ -137,7 +137,7 @@ pub(super) fn created(id: &Arc<str>, goal: &str, plan: &Plan) -> Value {
     answer::foreign(answered, text, (Vec::new(), None), false)
 }
 
-/// Whether the plan keeps results in variables. What it selects is its result where it does not.
+/// Returns whether the plan keeps results in variables. What it selects is its result where it does not.
 fn has_variables(plan: &Plan) -> bool {
     let mut inputs = plan.inputs.iter();
     inputs.any(|input| input.kind == InputKind::Variable)

@@ -59,7 +59,7 @@ trait Face: Sync {
 struct Seen<'a> {
     /// The tools that plans may call, where the client does not see them anyway.
     tools: Vec<&'a Arc<Tool>>,
-    /// Whether tools say which of their parameters take references.
+    /// True if tools say which of their parameters take references.
     marks_sharing: bool,
     /// Plans that were saved.
     saved: Vec<StoredPlan>,
@@ -120,7 +120,7 @@ pub(super) fn interrupted(name: FaceName, run: &str) -> Value {
     refused(name, &message)
 }
 
-/// Whether a tool's schema says of any part that it takes references.
+/// Returns whether a tool's schema says of any part that it takes references.
 pub(super) fn marks_sharing(schema: &Value) -> bool {
     match schema {
         Value::Object(fields) => fields

@@ -45,7 +45,7 @@ impl PlanHost {
         entries
     }
 
-    /// Whether `called` is a tool of the face.
+    /// Returns whether `called` is a tool of the face.
     pub(crate) fn face_owns(&self, client: &Client, name: FaceName, called: &str) -> bool {
         let is_creating = name == FaceName::McpCli && mcp_cli::CREATING.contains(&called);
         if name.face().names().contains(&called) || is_creating && self.writes_plans(client) {
@@ -58,7 +58,7 @@ impl PlanHost {
         !self.settings.config.stages().is_empty() && moves.contains(&called)
     }
 
-    /// Whether `called` is a tool of the face for some client.
+    /// Returns whether `called` is a tool of the face for some client.
     pub(crate) fn face_reserves(&self, name: FaceName, called: &str) -> bool {
         let creates = name == FaceName::McpCli && self.settings.writer.is_some();
         let moves = name == FaceName::Concierge && !self.settings.config.stages().is_empty();

@@ -43,7 +43,7 @@ impl Access {
         })
     }
 
-    /// Whether everybody on this machine is let in.
+    /// Returns whether everybody on this machine is let in.
     pub(super) fn is_open(&self) -> bool {
         self.tokens.is_none()
     }

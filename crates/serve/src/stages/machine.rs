@@ -38,12 +38,12 @@ impl Stages {
         &self.all
     }
 
-    /// Whether `tool` is there in the current stage.
+    /// Returns whether `tool` is there in the current stage.
     pub fn allows(&self, tool: &Tool) -> bool {
         has(self.current(), tool)
     }
 
-    /// Whether `tool` may be called now.
+    /// Returns whether `tool` may be called now.
     ///
     /// # Errors
     ///
@@ -95,7 +95,7 @@ impl Stages {
         }
     }
 
-    /// Whether the client can move to the stage `to` now. It can always stay where it is.
+    /// Returns whether the client can move to the stage `to` now. It can always stay where it is.
     ///
     /// # Errors
     ///

@@ -43,7 +43,7 @@ impl KnownTokens {
         Ok(Self { file, held })
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.tokens.is_empty()
