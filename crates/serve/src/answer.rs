@@ -1,4 +1,4 @@
-//! What a model is told.
+//! Results for the model.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::bounds::Bounds;
 use planwright::loaded_plan::recalled;
 use planwright::stored::StaleStep;
 
-/// What is said of a plan without `output` whose results are too large to be shown whole.
+/// The note about a plan without `output` whose results are too large to be shown whole.
 const SELECTS_NONE: &str = "the plan has no `output`, so large results are only named: read their resources, or select what you need with `output`, also in a later plan as `${runs.RUN.STEP.path}`";
 
 /// The address of a run's output.
@@ -63,7 +63,7 @@ pub(super) fn told(text: String, structured: Value) -> Value {
     result(vec![text_block(text)], Some(structured), false)
 }
 
-/// What a tool that is no server's gave, in the form in which servers answer.
+/// Returns the output of a built-in tool in the form in which servers answer.
 pub(super) fn of_tool(output: ToolOutput) -> Value {
     let is_content = output.value == Value::from(output.content.clone());
     let text = output.text.as_deref().map(str::to_owned);
@@ -98,7 +98,7 @@ pub(super) fn rejected<'a>(findings: impl IntoIterator<Item = &'a Diagnostic>) -
     result(vec![text_block(text)], Some(structured), true)
 }
 
-/// What is wrong with a plan that is not sound, as text.
+/// Returns the errors of a rejected plan, as text.
 pub(super) fn rejection<'a>(findings: impl IntoIterator<Item = &'a Diagnostic>) -> String {
     let mut text = "the plan was rejected; nothing was called".to_owned();
     for finding in findings {
@@ -143,8 +143,8 @@ fn at(finding: &Diagnostic) -> &str {
     }
 }
 
-/// What a run came to: what the plan selects, and where it did not succeed, why, and how to go on. No value is longer than
-/// `most` bytes, nor the whole than a few times that; what is, is a resource. Images and what else is not text come as blocks.
+/// Returns the result of a run: the output of the plan and, if the run did not succeed, the reason and the way to continue. No value is
+/// longer than `most` bytes, nor the whole than a few times that; what is, is a resource. Images and what else is not text come as blocks.
 ///
 /// `rerun` names the steps whose results a new plan made stale.
 pub(super) fn run(
@@ -231,7 +231,7 @@ pub(super) fn run(
     result(blocks, Some(structured), is_error)
 }
 
-/// Why a step that was done is run again.
+/// Returns the reason why a completed step is run again.
 pub(super) fn stale_because(stale: &StaleStep) -> String {
     format!(
         "its result was computed from `{}`, which the new plan changes",
@@ -245,7 +245,7 @@ fn fails_by_itself(step: &StepSummary) -> bool {
     step.parts.iter().all(went_well)
 }
 
-/// How a run can go on.
+/// Returns the way in which a run can continue.
 fn next(summary: &RunSummary, is_in_doubt: bool) -> String {
     let run = &summary.run;
     match summary.status {
@@ -264,7 +264,7 @@ fn next(summary: &RunSummary, is_in_doubt: bool) -> String {
 /// The steps of a run, by how they ended.
 #[derive(Debug, Default)]
 struct Outcome<'a> {
-    /// The step that nobody wrote.
+    /// The step that stands for results of earlier runs.
     recalled: Option<&'a StepId>,
     done: Vec<Arc<str>>,
     errors: Vec<Value>,

@@ -1,5 +1,5 @@
-//! Who decides about calls of plans that came through the gateway: whoever decides first of the person at the client and
-//! one who says `planwright approve`.
+//! Approvers of calls of plans that came through the gateway: the first decision counts, of the person at the client or of `planwright
+//! approve`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use planwright::stored::StoreApprover;
 pub(super) struct AtClient {
     /// The client, where it can show a form to a person.
     pub(super) form: Option<Arc<dyn Caller>>,
-    /// Where questions go of a run that has become a task.
+    /// The pending questions of a run that has become a task.
     pub(super) task: Option<Arc<Board>>,
 }
 
@@ -108,7 +108,7 @@ fn form(request: &ApprovalRequest) -> Value {
     ])
 }
 
-/// The answer to the form. Whoever closes it without a word has not decided.
+/// Returns the decision of a form. A form that is closed without an answer is no decision.
 pub(super) fn read(answer: &Value) -> Decision {
     let content = answer.get("content");
     let field = |name: &str| content.and_then(|content| content.get(name)?.as_text());

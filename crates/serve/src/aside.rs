@@ -3,18 +3,18 @@
 use tokio::sync::Semaphore;
 use tokio::task::JoinError;
 
-/// How many pieces of it may be under way together. One thread writes for all runs, so that more would not be done sooner; and
-/// each thread that has ever waited keeps a megabyte or so.
+/// The largest number of pieces of work in progress. One thread writes for all runs, so that more would not be done sooner; and each thread
+/// that has ever waited keeps a megabyte or so.
 static PLACES: Semaphore = Semaphore::const_new(8);
 
 /// Does `work` on a thread that may wait.
 pub(super) fn aside<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> impl Future<Output = Result<T, JoinError>> {
-    // What it has taken along may be large, and whoever waits for it is larger by that.
+    // The closure may own large values, and would make the future of its caller larger by them.
     let work = Box::new(work);
     async move {
-        // Nobody closes it.
+        // The semaphore is never closed.
         let _place = PLACES.acquire().await;
         tokio::task::spawn_blocking(work).await
     }

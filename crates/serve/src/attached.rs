@@ -41,7 +41,7 @@ struct Given<'a> {
 }
 
 impl<'a> Attached<'a> {
-    /// What the steps have given that `plan` selects.
+    /// Returns the attachments of the steps that `plan` selects.
     pub(super) fn of(summary: &'a RunSummary, plan: Option<&CheckedPlan>) -> Self {
         let mut attached = Self {
             summary,

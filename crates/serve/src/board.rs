@@ -1,4 +1,4 @@
-//! What a run wants to know of people, for whoever asks how it stands.
+//! Pending questions of a run to people, for clients that poll its state.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -6,7 +6,7 @@ use planwright_core::{Object, Value};
 
 use planwright::format::{TRIMMED, Trim};
 
-/// How many times as large as one value an answer as a whole may be.
+/// The largest size of an answer, as a multiple of that of one value.
 const VALUES: u64 = 4;
 
 /// A value with less room than this is not shown in part.
@@ -121,7 +121,7 @@ fn shares(values: &Value, room: u64) -> Option<u64> {
     Some(u64::MAX)
 }
 
-/// A value of which the beginning is shown.
+/// Returns the beginning of a value as a note.
 fn cut(values: &Value, most: u64) -> Value {
     let mut whole = Value::object([("value", values.clone())]);
     Trim::to(most).fields(&mut whole);

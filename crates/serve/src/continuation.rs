@@ -24,13 +24,13 @@ use super::{approver, board};
 use planwright::service::random_id;
 use planwright::stored::StoredRun;
 
-/// How long a client may take to come back, as for states that this process holds.
+/// The time for which a client may continue, as for states that this process holds.
 const VALIDITY: Duration = Duration::from_mins(30);
 
-/// How every state begins.
+/// The prefix of every state.
 const PREFIX: &str = "planwright.request-state/1";
 
-/// What a state says. It is authenticated by the key of the store.
+/// The content of a state. It is authenticated by the key of the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct RequestStateV1 {
     run: String,
@@ -158,7 +158,7 @@ impl PlanHost {
         }
     }
 
-    /// What a state says, if it is for this request of this client.
+    /// Returns the content of a state, if it is for this request of this client.
     fn opened(&self, call: &HostCall, state: &str) -> Option<RequestStateV1> {
         let key = self.seal_key().ok()??;
         let state = RequestStateV1::open(state, &key)?;
@@ -257,7 +257,7 @@ impl PlanHost {
         stored.map_err(|error| BadRequest(format!("the decision cannot be stored: {error}")))
     }
 
-    /// What is said of a run of this process that another request waits for, or has waited for: what it came to, if that is known soon.
+    /// Returns the state of a run of this process that another request waits for, or has waited for: its result, if that is known soon.
     async fn soon(&self, running: &Running) -> Value {
         let ended = tokio::time::timeout(self.settings.task_after, running.ended());
         let stand = match ended.await {
@@ -267,7 +267,7 @@ impl PlanHost {
         self.standing(running, &stand)
     }
 
-    /// What is said of a stored run that does not go on now.
+    /// Returns the state of a stored run that is not in progress.
     async fn kept_standing(&self, (info, kept): (RunInfo, StoredRun)) -> Value {
         if kept.status().is_none() {
             return self.interrupted(&info.id);

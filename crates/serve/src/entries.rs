@@ -48,7 +48,7 @@ pub(super) fn names(mode: Mode) -> &'static [&'static str] {
     }
 }
 
-/// What clients are told when they connect.
+/// Returns the instructions for clients that connect.
 pub(super) fn instructions(mode: Mode) -> Option<String> {
     let text = match mode {
         Mode::Plan | Mode::PlainWithPlans => {
@@ -122,7 +122,7 @@ fn plan() -> serde_json::Value {
     }, "additionalProperties": true})
 }
 
-/// What comes back of a run.
+/// Returns the output schema of a run.
 fn outcome() -> serde_json::Value {
     let list = json!({"type": "array", "items": {"type": "object"}});
     json!({"type": "object", "properties": {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why the server cannot start, or a token cannot be read or written: one clause, and hints apart from it.
+/// The reason why the server cannot start, or a token cannot be read or written: one clause, and hints apart from it.
 #[derive(Debug)]
 pub struct ServeError {
     message: String,

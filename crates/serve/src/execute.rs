@@ -40,11 +40,11 @@ pub(super) struct Sound {
     pub(super) plan: CheckedPlan,
 }
 
-/// Why there is no sound plan.
+/// The reason why there is no valid plan.
 pub(super) enum Unsound {
-    /// What was found about it.
+    /// The plan has errors.
     Findings(Box<LoadedPlan>),
-    /// It could not even be looked at.
+    /// The plan could not be read at all.
     Refused(BadRequest),
 }
 
@@ -170,8 +170,8 @@ impl PlanHost {
         sound: Sound,
     ) -> Result<Value, BadRequest> {
         let (host, of) = (Arc::clone(self), call.clone());
-        // Where the call is given up while the run is being written, the run begins all the same, and is cancelled: else it would
-        // look as if somebody had to go on with it.
+        // If the call is cancelled while the run is being written, the run starts all the same, and is cancelled: otherwise it would look
+        // like an interrupted run.
         let begun = tokio::spawn(async move {
             let running = host.begin(&of, sound).await?;
             let guard = CancelOnDrop::new(&running);
@@ -205,7 +205,7 @@ impl PlanHost {
         self.launch(call, &sound.offered, spec, now).await
     }
 
-    /// How a run goes about its work.
+    /// Returns the options of a run.
     pub(super) fn options(&self, plan: &CheckedPlan) -> Result<RunOptions, BadRequest> {
         let secret_values = (self.settings.outside)(plan).map_err(BadRequest)?;
         Ok(RunOptions {
@@ -284,7 +284,7 @@ impl PlanHost {
         Ok(())
     }
 
-    /// What calls tools for a caller.
+    /// Returns the backend for the calls of a client.
     pub(super) fn backends(&self, caller: Option<Arc<dyn Caller>>) -> GuardedBackends {
         let mut backends = self.settings.own.1.clone();
         backends.join(self.upstreams.backends(caller));
@@ -331,7 +331,7 @@ fn not_started(error: &planwright::Error) -> String {
     }
 }
 
-/// Reads a plan in whichever dialect it is. One that may be of several is of ours: that is the one which clients are told of.
+/// Reads a plan in any dialect. An ambiguous plan is read as native: that is the dialect which clients know.
 fn parsed(text: &str, dialect: Option<&str>) -> ParseResult {
     let read = |dialect| {
         let options = ReadOptions {

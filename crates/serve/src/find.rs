@@ -21,7 +21,7 @@ use super::signatures::{look_up_tools, signature};
 use planwright::loaded_plan::{LoadedPlan, single_call};
 use planwright::service::random_id;
 
-/// How many tools a search gives where nothing is said.
+/// The default number of results of a search.
 const FOUND: u64 = 10;
 
 /// The most that it gives.
@@ -140,7 +140,7 @@ impl PlanHost {
         self.call_one(call, tool, arguments).await
     }
 
-    /// Stores a call that nobody at the client can decide about, as a run that waits.
+    /// Stores a call, for a client without forms, as a run that waits for a decision.
     async fn wait_for_decision(
         self: &Arc<Self>,
         call: &HostCall,
@@ -172,7 +172,7 @@ impl PlanHost {
         }
     }
 
-    /// Sees to it that whoever decides at a client agrees to a call of a tool that is passed on.
+    /// Requires the agreement of the person at a client to a call of a tool that is passed through.
     pub(super) async fn agreed(
         &self,
         client: &Client,

@@ -17,7 +17,7 @@ use planwright::pins::{Changes, PinPolicy};
 pub(super) struct GuardedBackends {
     pub(super) backends: Backends,
     pub(super) upstreams: Upstreams,
-    /// What holds of tools that changed.
+    /// The policy for tools that changed.
     pub(super) policy: PinPolicy,
 }
 
@@ -65,7 +65,7 @@ impl PlanHost {
     }
 }
 
-/// How the definition of a tool differs from the one that its server lists now, if it does.
+/// Returns the difference between the definition of a tool and the one that its server lists now, if there is one.
 fn changed(upstreams: &Upstreams, tool: &Tool) -> Option<Changes> {
     if tool.origin.is_empty() {
         return None;

@@ -94,7 +94,7 @@ impl PlanHost {
         self.upstreams.view().missing().collect()
     }
 
-    /// What `with` does with the stage of a client; nothing where there are no stages.
+    /// Applies `with` to the stage of a client; `None` if there are no stages.
     pub(super) fn stage<T>(
         &self,
         client: &ClientId,
@@ -296,7 +296,7 @@ impl Host for PlanHost {
     }
 
     fn resources(self: Arc<Self>, _: Client) -> BoxFuture<'static, Vec<Value>> {
-        // Those of runs are linked to where they are of interest; a list of them all would help nobody.
+        // Resources of runs are linked in answers; a list of all of them would help no client.
         Box::pin(std::future::ready(Vec::new()))
     }
 

@@ -16,7 +16,7 @@ use super::request::BadRequest;
 use super::running::{Running, Stand};
 use planwright::stored::StoredRun;
 
-/// Who a client's runs belong to, as they are kept. What the user does on this machine belongs to nobody in particular.
+/// Returns the owner of a client's runs as it is stored. Runs of the local user have none.
 pub(super) fn owner(client: &ClientId) -> Option<String> {
     (*client != ClientId::local()).then(|| client.as_str().to_owned())
 }
@@ -25,7 +25,7 @@ pub(super) fn owner(client: &ClientId) -> Option<String> {
 pub(super) enum Known {
     /// This process drives it, or has driven it.
     Here(Arc<Running>),
-    /// It is kept.
+    /// The run is stored.
     Kept(Box<(RunInfo, StoredRun)>),
 }
 
@@ -58,7 +58,7 @@ impl PlanHost {
             .map_err(BadRequest)
     }
 
-    /// What a kept run came to.
+    /// Returns the summary of a stored run.
     pub(super) async fn replayed(
         &self,
         id: &str,
@@ -73,7 +73,7 @@ impl PlanHost {
         Ok(summary)
     }
 
-    /// What the run `id` came to, where it has ended.
+    /// Returns the summary of the run `id`, if it has ended.
     pub(super) async fn summary(
         &self,
         client: &Client,
@@ -83,7 +83,7 @@ impl PlanHost {
         Ok(outcome.map(|(_, summary)| summary))
     }
 
-    /// When the run `id` began and what it came to, where it has ended.
+    /// Returns the start and the summary of the run `id`, if it has ended.
     async fn outcome(
         &self,
         client: &Client,
@@ -182,7 +182,7 @@ fn read_kept(
         }
         Err(error) => return Err(error.to_string()),
     };
-    // A file says whose run it is, and what was consented to; whoever wrote it may not be the one who says so.
+    // The owner in an imported file is a claim of its author, which counts for nothing.
     if info.imported.is_some() {
         return match owner {
             None => Err(format!(

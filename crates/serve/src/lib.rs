@@ -2,22 +2,22 @@
 //!
 //! [`PlanHost`](crate::PlanHost) says what the tools of the gateway do; [`Gateway`](planwright_mcp::gateway::Gateway) speaks the protocol for it.
 
-/// How a gateway works.
+/// Settings of the gateway.
 mod settings;
 
 /// The tools that plans may call, as they are at one moment.
 mod offered;
 
-/// Which tools there are now, and where one can go from here.
+/// Stages: the tools of each, and the moves between them.
 pub mod stages;
 
 /// The gateway's own tools, as a model reads of them.
 mod entries;
 
-/// What a model wrote as arguments.
+/// Arguments that a model wrote.
 mod request;
 
-/// Which of the gateway's tools does what.
+/// The host: the handler of each of the gateway's tools.
 mod host;
 
 /// Tools for those who look for tools, and for calls without a plan.
@@ -38,13 +38,13 @@ mod execute;
 /// Calls of plans, held against the tools as their servers list them now.
 mod guarded;
 
-/// How far a run is.
+/// Progress of a run.
 mod progress;
 
-/// Who decides about calls.
+/// Approvers of calls.
 mod approver;
 
-/// What a run wants to know of people.
+/// Pending questions of runs to people.
 mod board;
 
 /// Work that waits for the disk.
@@ -71,16 +71,16 @@ mod bounds;
 /// Images, audio and resources in answers.
 mod attached;
 
-/// What a model is told.
+/// Results for the model.
 mod answer;
 
-/// In which form it is told.
+/// Forms of responses.
 mod told;
 
 /// The tools of other systems in the place of ours.
 mod faces;
 
-/// Why the server cannot start.
+/// Errors of the server.
 mod error;
 
 /// The HTTP server in front of the gateway.

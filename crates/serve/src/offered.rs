@@ -19,7 +19,7 @@ const MOST_LOGGED: usize = 1000;
 #[derive(Debug)]
 pub(super) struct Offered {
     pub(super) catalog: Arc<Catalog>,
-    /// What holds of tools that are not what was pinned.
+    /// The results of the comparison with the pins.
     pub(super) verdicts: Verdicts,
     index: OnceLock<SearchIndex>,
     marks_sharing: OnceLock<bool>,
@@ -49,14 +49,14 @@ impl Offered {
     }
 }
 
-/// What servers offered last, so that it is put together once for each change.
+/// The latest tools of all servers, so that they are put together once for each change.
 #[derive(Debug, Default)]
 pub(super) struct Latest(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
     last: Option<Snapshot>,
-    /// What was logged, so that a change is logged once.
+    /// The logged changes, so that each is logged once.
     logged: HashSet<String>,
 }
 
@@ -89,7 +89,7 @@ impl Latest {
         for tool in view.tools() {
             all.add(tool.clone());
         }
-        // Whoever hands over a plan, or calls by `call_tool`, does not see the single calls.
+        // A client that hands over a plan, or calls by `call_tool`, does not see the single calls.
         let catalog = verdicts.catalog(&all, |all| settings.config.catalog_asking(all, |_| true));
         if settings.mode != Mode::Plain {
             known.warn(names::collisions(&catalog));

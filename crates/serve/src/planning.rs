@@ -27,7 +27,7 @@ use planwright::service::random_id;
 /// The most plans that are remembered of one client.
 const REMEMBERED: usize = 64;
 
-/// Who writes plans.
+/// The author of plans.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum PlanWriter {
@@ -79,7 +79,7 @@ impl Written {
 
 /// A plan that was written, sound and ready to run.
 pub(super) struct Ready {
-    /// What it is asked for by.
+    /// The id by which it is requested.
     pub(super) id: Arc<str>,
     pub(super) text: String,
     pub(super) sound: Sound,
@@ -87,7 +87,7 @@ pub(super) struct Ready {
 }
 
 impl PlanHost {
-    /// Whether somebody writes plans for this client.
+    /// Returns whether a model writes plans for this client.
     pub(super) fn writes_plans(&self, client: &Client) -> bool {
         match &self.settings.writer {
             Some(PlanWriter::Model(_)) => true,
@@ -246,7 +246,7 @@ impl PlanHost {
     }
 }
 
-/// What was counted.
+/// Returns the counts of tokens.
 fn tokens(usage: UsageV1) -> Option<Value> {
     (usage.input_tokens + usage.output_tokens > 0).then(|| {
         let cost = usage.cost.map(|cost| ("cost", Value::from(cost)));

@@ -1,4 +1,4 @@
-//! How far a run is, told to who waits for it.
+//! Progress of a run, reported to its caller.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a model wrote as arguments, read leniently where nothing can be mistaken.
+//! Arguments that a model wrote, read leniently if nothing can be mistaken.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ pub(super) struct Request<'a> {
     fields: Option<&'a Object>,
 }
 
-/// Why arguments cannot be used: one clause, and the way out.
+/// The reason why arguments cannot be used: one clause, and the way out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BadRequest(pub(super) String);
 

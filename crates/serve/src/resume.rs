@@ -20,7 +20,7 @@ use planwright::loaded_plan::LoadedPlan;
 use planwright::service::{RunSpec, RunStorage};
 use planwright::stored::{ResumeRequest, StoredRun, StoredRunError, resolve_choices, tools_of};
 
-/// What a model wants of a run that goes on.
+/// The changes that a model requests for a run that is resumed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wishes {
     /// A plan in the place of the one so far.
@@ -30,7 +30,7 @@ pub(super) struct Wishes {
     /// The steps whose results stay though the plan changes what they were computed from.
     pub(super) keep: Vec<Arc<str>>,
     pub(super) choices: Vec<(Arc<str>, Choice)>,
-    /// That it ends as cancelled, without a further call.
+    /// True if the run ends as cancelled, without a further call.
     pub(super) cancel: bool,
 }
 
@@ -73,7 +73,7 @@ impl PlanHost {
         }
     }
 
-    /// What is kept of a run that this process has driven.
+    /// Returns the stored form of a run that this process has driven.
     async fn kept_of(
         &self,
         client: &Client,
@@ -260,7 +260,7 @@ fn in_doubt(step: &str, history: &History, kept: &StoredRun) -> Result<(), BadRe
     Ok(())
 }
 
-/// Why a run cannot go on, with the way out for a model.
+/// Returns the reason why a run cannot be resumed, with the way out for a model.
 fn explained(error: &StoredRunError) -> BadRequest {
     let way_out = match error {
         StoredRunError::Hidden(name) => {

@@ -39,26 +39,26 @@ pub(super) struct Running {
     ended: Mutex<Option<Ended>>,
 }
 
-/// When a run ended, and the bytes that its values come to as written.
+/// The end of a run, and the size of its values as JSON.
 #[derive(Clone, Copy, Debug)]
 struct Ended {
     at: Instant,
     bytes: u64,
 }
 
-/// How a run stands.
+/// The state of a run.
 #[derive(Clone, Debug)]
 pub(super) enum Stand {
-    /// It goes on.
+    /// In progress.
     Going {
-        /// How many steps have ended.
+        /// The number of steps that have ended.
         done: usize,
-        /// How many there are.
+        /// The number of steps.
         of: usize,
     },
-    /// It has come to an end.
+    /// Ended.
     Ended(Arc<RunSummary>),
-    /// It was left as it is, for another process to go on with.
+    /// Suspended, for another process to resume.
     Suspended,
 }
 
@@ -87,7 +87,7 @@ impl Running {
         let mut idle = self.idle.clone();
         tokio::select! {
             _ = self.ended() => {}
-            // Once there is nobody who would say so, it has ended.
+            // Without a sender the run has ended.
             _ = idle.wait_for(|idle| *idle) => {}
         }
     }
@@ -134,7 +134,7 @@ impl Registry {
         }
     }
 
-    /// How many runs of this client are under way, and the bytes that they have written so far.
+    /// Returns the number of runs of this client in progress, and the bytes that they have written so far.
     pub(super) fn under_way(&self, client: &ClientId) -> (usize, u64) {
         let runs = self.lock();
         let going = |run: &&Arc<Running>| {

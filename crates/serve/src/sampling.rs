@@ -20,7 +20,7 @@ pub(super) struct Sampling {
 }
 
 impl Sampling {
-    /// Whoever `caller` leads back to.
+    /// A model behind `caller`: the client that samples.
     pub(super) fn new(caller: Arc<dyn Caller>) -> Self {
         Self { caller }
     }

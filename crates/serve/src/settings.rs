@@ -1,4 +1,4 @@
-//! How a gateway works.
+//! Settings of the gateway.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -20,10 +20,10 @@ use planwright::format::ToolSourcesV1;
 use planwright::pins::PinPolicy;
 use planwright::service::RunObserver;
 
-/// How many calls of one plan may be under way together. A model waits for the slowest of them, not for a place.
+/// The largest number of calls of one plan in flight. A model waits for the slowest of them, not for a place.
 const TOGETHER: NonZeroUsize = NonZeroUsize::new(32).unwrap();
 
-/// What clients see.
+/// The tools that clients see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mode {
@@ -50,27 +50,27 @@ impl Mode {
     }
 }
 
-/// How a gateway works.
+/// The settings of a gateway.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct GatewaySettings {
-    /// What clients see.
+    /// The tools that clients see.
     pub mode: Mode,
     /// The system whose tools stand in the place of the host's own.
     pub face: Option<FaceName>,
-    /// What plans may call, how much, how fast.
+    /// The configuration: allowed tools, budgets, rates.
     pub config: Config,
-    /// Where runs are kept. Without it they are forgotten with the process.
+    /// The store of runs. Without it they end with the process.
     pub store: Option<Store>,
-    /// What holds of tools of servers that changed since they were pinned in the store.
+    /// The policy for tools of servers that changed since they were pinned in the store.
     pub pin: PinPolicy,
     /// True if a person has looked at how the servers are reached: then one may be reached in another way than before.
     pub accepts_servers: bool,
     /// This process, as the store knows it.
     pub holder: LeaseHolder,
-    /// Where tools come from, for whoever resumes a run elsewhere.
+    /// The sources of tools, for a process that resumes a run elsewhere.
     pub sources: ToolSourcesV1,
-    /// How runs go about their work.
+    /// The options of runs.
     pub options: RunOptions,
     /// Tools that are here beside those of servers.
     pub own: (Catalog, Backends),
@@ -78,23 +78,23 @@ pub struct GatewaySettings {
     pub answer_bytes: u64,
     /// The most tokens that the list of tools may take within a description.
     pub listing_tokens: usize,
-    /// How long a plan may take before it becomes a task, where the client knows what that is.
+    /// The time after which a plan becomes a task, if the client supports tasks.
     pub task_after: Duration,
-    /// How long after its end later plans can refer to the results of a run.
+    /// The time after its end for which later plans can refer to the results of a run.
     pub recall_for: Duration,
     /// The most bytes of earlier results that one plan may refer to.
     pub recall_bytes: usize,
     /// The most plans of one client that may be under way.
     pub plans_at_once: usize,
-    /// Who writes plans for clients that say what they want; without it they write their own.
+    /// The author of plans for clients that state a goal; without it clients write their own plans.
     pub writer: Option<PlanWriter>,
     /// The zone whose days are meant where clients speak of time.
     pub zone: Zone,
-    /// What a plan is given from outside.
+    /// The source of external values of a plan.
     pub outside: Arc<GetOutside>,
-    /// Who hears of what happens in runs.
+    /// The observers of runs.
     pub observers: Vec<Arc<dyn RunObserver>>,
-    /// What time it is.
+    /// The clock.
     pub now: fn() -> SystemTime,
 }
 
@@ -102,7 +102,7 @@ pub struct GatewaySettings {
 pub type GetOutside = dyn Fn(&CheckedPlan) -> Result<SecretValues, String> + Send + Sync;
 
 impl GatewaySettings {
-    /// What the configuration says, else the usual, for plans that get nothing from outside.
+    /// The settings of the configuration, or defaults, for plans without external values.
     pub fn new(config: Config, holder: LeaseHolder, now: fn() -> SystemTime) -> Self {
         let guards = config.guards().clone();
         let serve = config.serve();

@@ -21,7 +21,7 @@ use super::running::{Running, Stand};
 use planwright::format::timestamp;
 use planwright::stored::StoredRun;
 
-/// How often a client should ask how a task stands, in milliseconds.
+/// The interval at which a client should poll a task, in milliseconds.
 const POLL: u64 = 500;
 
 impl PlanHost {
@@ -84,7 +84,7 @@ impl PlanHost {
         Ok(())
     }
 
-    /// How a task stands. One that was left when an earlier process ended goes on now.
+    /// Returns the state of a task. A task of an earlier process is resumed.
     async fn task_state(&self, client: &Client, id: &str) -> Result<Value, UpstreamError> {
         let invalid = |error: BadRequest| UpstreamError::new(UpstreamError::INVALID, error.0);
         match self.find(client, id).await.map_err(invalid)? {
@@ -141,7 +141,7 @@ impl PlanHost {
         }
     }
 
-    /// What is said of a run that cannot go on.
+    /// Returns the answer about a run that cannot be resumed.
     fn cannot_go_on(&self, unsound: &Unsound, id: &str) -> Value {
         match unsound {
             Unsound::Findings(_) => self.rejected(unsound),
@@ -181,14 +181,14 @@ impl PlanHost {
     }
 }
 
-/// What a client gets in place of a result that takes long.
+/// Returns the handle that a client gets in place of a result that takes long.
 pub(super) fn task_handle(running: &Running) -> Value {
     let mut fields = state(&running.id, "working", running.began);
     fields.insert("resultType".into(), Value::from("task"));
     Value::from(fields)
 }
 
-/// The code of a resource that is not there, until 2026-07-28; later clients are told in their own way.
+/// The error code of a missing resource, until 2026-07-28; later clients get another one.
 const RESOURCE_NOT_FOUND: i64 = -32002;
 
 /// A task with what its status brings.
@@ -221,12 +221,12 @@ fn state(id: &str, status: &str, time: SystemTime) -> Object {
         .collect()
 }
 
-/// A call that nobody waits for.
+/// Returns a call without a waiting client.
 fn silent(client: &Client) -> HostCall {
     HostCall {
         name: "resume_plan".to_owned(),
         arguments: Value::empty_object(),
-        // Nobody is there who could fill a form now; the task asks.
+        // No client can fill a form now, so the task asks.
         client: client.clone(),
         caller: Arc::new(Silent),
         progress_token: None,

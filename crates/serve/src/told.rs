@@ -1,4 +1,4 @@
-//! What clients are told: in our own form, or in that of the face which they see.
+//! Responses to clients: in our own form, or in that of their compatibility profile.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::{answer, faces};
 use planwright::stored::StaleStep;
 
 impl PlanHost {
-    /// What is said of a run of this process.
+    /// Returns the answer about a run of this process.
     pub(super) fn standing(&self, running: &Running, stand: &Stand) -> Value {
         match stand {
             Stand::Ended(summary) => self.came_to(summary, Some(&running.plan), &running.rerun),
@@ -29,7 +29,7 @@ impl PlanHost {
         }
     }
 
-    /// What is said of a run that another process drives.
+    /// Returns the answer about a run that another process drives.
     pub(super) fn driven_elsewhere(&self, run: &str) -> Value {
         if let Some(face) = self.settings.face {
             return faces::refused(face, &format!("another process drives the run `{run}`"));
@@ -40,7 +40,7 @@ impl PlanHost {
         answer::answer(fields, false)
     }
 
-    /// What a run came to, as a model is told.
+    /// Returns the result of a run, for a model.
     pub(super) fn came_to(
         &self,
         summary: &RunSummary,
@@ -54,7 +54,7 @@ impl PlanHost {
         answer::run(summary, plan, rerun, self.settings.answer_bytes, can_resume)
     }
 
-    /// What is said of a run that is not under way and has not ended.
+    /// Returns the answer about a run that is not in progress and has not ended.
     pub(super) fn interrupted(&self, run: &str) -> Value {
         match self.settings.face {
             Some(face) => faces::interrupted(face, run),
@@ -62,7 +62,7 @@ impl PlanHost {
         }
     }
 
-    /// What is said of a plan that is not sound.
+    /// Returns the answer about a plan that is not valid.
     pub(super) fn rejected(&self, unsound: &Unsound) -> Value {
         match (self.settings.face, unsound) {
             (Some(face), Unsound::Findings(loaded)) => {
@@ -73,7 +73,7 @@ impl PlanHost {
         }
     }
 
-    /// What is said of a request that cannot be met.
+    /// Returns the answer about a request that cannot be met.
     pub(super) fn refused(&self, message: &str) -> Value {
         match self.settings.face {
             Some(face) => faces::refused(face, message),

@@ -63,8 +63,7 @@ impl Face for Agentle {
         super::serve::plan_of_steps(arguments, "agentle", EXECUTE_TOOL_PLAN)
     }
 
-    /// The results of the selected steps, in the order in which they were asked for; then the failures of others, of which
-    /// nobody would hear else.
+    /// The results of the selected steps, in the order of the selection; then the failures of other steps, which would be lost otherwise.
     fn answer(&self, outcome: &mut Outcome<'_>) -> Value {
         let mut results = Object::default();
         for step in selected(outcome) {

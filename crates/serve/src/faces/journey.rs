@@ -1,4 +1,4 @@
-//! How clients of Concierge go from stage to stage: `proceed_to_next_stage` and `terminate_session`.
+//! The stages of clients of Concierge: `proceed_to_next_stage` and `terminate_session`.
 
 use planwright_core::Value;
 use planwright_mcp::gateway::{Client, HostCall};

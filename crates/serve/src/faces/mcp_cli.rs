@@ -1,4 +1,4 @@
-//! The face of mcp-cli: `plan_execute`, and where somebody writes plans `plan_create` and `plan_create_and_execute`.
+//! The compatibility profile of mcp-cli: `plan_execute`, and with a model that writes plans `plan_create` and `plan_create_and_execute`.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(super) const PLAN_EXECUTE: &str = "plan_execute";
 pub(super) const PLAN_CREATE: &str = "plan_create";
 pub(super) const PLAN_CREATE_AND_EXECUTE: &str = "plan_create_and_execute";
 
-/// The tools that are there where somebody writes plans.
+/// The tools that exist only with a model that writes plans.
 pub(super) const CREATING: &[&str] = &[PLAN_CREATE_AND_EXECUTE, PLAN_CREATE];
 
 /// The most plans that a description lists.
@@ -112,7 +112,7 @@ fn creating(name: &str, description: &str) -> serde_json::Value {
     })
 }
 
-/// What is said of a plan that was written: its id, and its steps.
+/// Returns the answer about a plan that was written: its id, and its steps.
 pub(super) fn created(id: &Arc<str>, goal: &str, plan: &Plan) -> Value {
     let steps = plan.steps.iter().map(|step| {
         let tool = step
@@ -144,7 +144,7 @@ fn has_variables(plan: &Plan) -> bool {
         || plan.steps.iter().any(|step| step.writes.is_some())
 }
 
-/// Why the plan has not succeeded.
+/// Returns the reason why the plan has not succeeded.
 fn error(outcome: &Outcome<'_>) -> Option<String> {
     if outcome.is_success() {
         return None;
@@ -210,7 +210,7 @@ fn description(saved: &[StoredPlan]) -> String {
     text
 }
 
-/// What a plan has to be given.
+/// Returns the inputs that a plan requires.
 fn needed(inputs: &Value) -> Vec<&str> {
     let inputs = inputs.as_list().unwrap_or_default().iter();
     inputs

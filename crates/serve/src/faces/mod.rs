@@ -39,14 +39,14 @@ trait Face: Sync {
     /// The tools, as `tools/list` writes them.
     fn entries(&self, seen: &Seen<'_>) -> Vec<serde_json::Value>;
 
-    /// What a call hands over.
+    /// Returns the plan of a call.
     ///
     /// # Errors
     ///
     /// The arguments are none of these.
     fn plan(&self, arguments: &Value) -> Result<Handed, BadRequest>;
 
-    /// What a run came to, in the form of the system's answers.
+    /// Returns the result of a run in the form of the system.
     fn answer(&self, outcome: &mut Outcome<'_>) -> Value;
 
     /// An answer as text.
@@ -55,7 +55,7 @@ trait Face: Sync {
     }
 }
 
-/// What there is to tell of in a description.
+/// The facts that a description can use.
 struct Seen<'a> {
     /// The tools that plans may call, where the client does not see them anyway.
     tools: Vec<&'a Arc<Tool>>,
@@ -63,11 +63,11 @@ struct Seen<'a> {
     marks_sharing: bool,
     /// Plans that were saved.
     saved: Vec<StoredPlan>,
-    /// Whether somebody writes plans.
+    /// True if a model writes plans.
     creates: bool,
 }
 
-/// What a call hands over.
+/// The plan of a call.
 #[derive(Clone, Debug, PartialEq)]
 enum Handed {
     /// A plan.
@@ -90,7 +90,7 @@ impl FaceName {
     }
 }
 
-/// What a run came to, as the system says it. No value is longer than `most` bytes.
+/// Returns the result of a run in the form of the system. No value is longer than `most` bytes.
 pub(super) fn came_to(
     name: FaceName,
     summary: &RunSummary,
@@ -106,14 +106,14 @@ pub(super) fn came_to(
     answer::foreign(answered, text, attached, is_error)
 }
 
-/// What is said of a request that cannot be met, which all these systems say in the same form.
+/// Returns a refusal, which all these systems write in the same form.
 pub(super) fn refused(name: FaceName, message: &str) -> Value {
     let answered = Value::object([("error", Value::from(message))]);
     let text = name.face().text(&answered);
     answer::foreign(answered, text, (Vec::new(), None), true)
 }
 
-/// What is said of a run that was left before its end.
+/// Returns the answer about a run that was interrupted.
 pub(super) fn interrupted(name: FaceName, run: &str) -> Value {
     let message =
         format!("the gateway ended before the plan did; `planwright resume {run}` goes on with it");
@@ -131,7 +131,7 @@ pub(super) fn marks_sharing(schema: &Value) -> bool {
     }
 }
 
-/// What a schema says about a parameter that takes references.
+/// The schema keyword of a parameter that accepts references.
 const MARK: &str = "x-sharable";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a run came to, as faces look at it.
+//! The result of a run, as compatibility profiles read it.
 
 use planwright_core::check::CheckedPlan;
 use planwright_core::{Plan, Value};
@@ -9,10 +9,10 @@ use crate::answer::because;
 use crate::attached::Attached;
 use crate::bounds::Bounds;
 
-/// What a run came to.
+/// The result of a run.
 pub(super) struct Outcome<'a> {
     pub(super) summary: &'a RunSummary,
-    /// What ran, where that is known.
+    /// The plan, if it is known.
     pub(super) plan: Option<&'a Plan>,
     bounds: Bounds,
     attached: Attached<'a>,
@@ -56,7 +56,7 @@ impl<'a> Outcome<'a> {
         self.bounds.fields(&self.attached.detach(values))
     }
 
-    /// Why a step has given nothing.
+    /// Returns the reason why a step has no output.
     pub(super) fn trouble(&self, step: &StepSummary) -> String {
         let (run, at) = (&self.summary.run, &step.at);
         match step.status {
@@ -78,7 +78,7 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// What went wrong, in the step or in one of its parts.
+/// Returns the error of the step or of one of its parts.
 fn failure(step: &StepSummary) -> String {
     if let Some(error) = &step.error {
         return error.message.clone();

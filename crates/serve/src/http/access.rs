@@ -1,4 +1,4 @@
-//! Who a request is from.
+//! Identification of clients.
 
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
@@ -13,10 +13,10 @@ use super::refusal::Refusal;
 use crate::error::ServeError;
 use crate::tokens::{Known, KnownTokens};
 
-/// How often it is looked whether tokens were taken back.
+/// The interval at which revoked tokens are looked for.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Who is let in, and how one tells.
+/// The access rules of the server.
 #[derive(Debug)]
 pub(super) struct Access {
     /// Nothing where everybody on this machine is let in.
@@ -26,7 +26,7 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// Without tokens, whoever is on this machine is let in; so then nobody else may reach it.
+    /// Creates the rules. Without tokens every local process has access, so the server must not listen for other machines.
     pub(super) fn new(listen: SocketAddr, tokens: KnownTokens) -> Result<Self, ServeError> {
         let is_open = tokens.is_empty();
         if is_open && !listen.ip().is_loopback() {
@@ -67,7 +67,7 @@ impl Access {
         }
     }
 
-    /// Who sends a request.
+    /// Returns the client of a request.
     pub(super) fn identify(&self, headers: &HeaderMap, from: IpAddr) -> Result<ClientId, Refusal> {
         let Some(tokens) = &self.tokens else {
             return Ok(ClientId::local());

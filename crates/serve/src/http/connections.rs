@@ -25,10 +25,10 @@ use super::newcomers::{Newcomer, Newcomers};
 /// The longest head of a request. No client of ours comes near it.
 const HEAD: usize = 64 * 1024;
 
-/// How long to wait where the system has no more room for connections.
+/// The pause if the system has no more room for connections.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What is said to one connection too many.
+/// The response to a connection beyond the limit.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
 /// A port, and what is behind it.
@@ -38,7 +38,7 @@ pub(super) struct ConnectionServer {
     pub(super) routes: Router,
     pub(super) most: u32,
     pub(super) metrics: Metrics,
-    /// How long a client may take to send the head of a request, the first one or the next.
+    /// The time limit for the head of a request, the first one or the next.
     pub(super) head_time: Duration,
 }
 
@@ -91,7 +91,7 @@ impl ConnectionServer {
             }
         }
         drop(self.listener);
-        // Whoever has not been let in by now is not waited for.
+        // Clients that have not been authorised by now are not waited for.
         while newcomers.make_room() {}
         let all_done = async { tokio::join!(put_away, graceful.shutdown()) };
         if tokio::time::timeout(patience, all_done).await.is_err() {
@@ -127,7 +127,7 @@ impl ConnectionServer {
     }
 }
 
-/// A place for one more connection. If there is none, one on which nobody was let in gives way.
+/// Returns a place for one more connection. If there is none, an unauthorised connection is closed.
 async fn place(places: &Arc<Semaphore>, newcomers: &Newcomers) -> Option<OwnedSemaphorePermit> {
     let free = Arc::clone(places).try_acquire_owned();
     if free.is_err() && newcomers.make_room() {

@@ -1,4 +1,4 @@
-//! What browsers want to know before pages of other origins may send requests and read answers (CORS).
+//! CORS: the headers that let pages of other origins send requests and read responses.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -8,14 +8,14 @@ const ALLOW_PRIVATE_NETWORK: HeaderName =
 const REQUEST_PRIVATE_NETWORK: HeaderName =
     HeaderName::from_static("access-control-request-private-network");
 
-/// What pages may send.
+/// The methods that pages may use.
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
 
-/// What of an answer pages may read, beside what every page may.
+/// The response headers that pages may read, beside those that every page may.
 const EXPOSED: HeaderValue =
     HeaderValue::from_static("Mcp-Session-Id, Mcp-Protocol-Version, WWW-Authenticate, Retry-After");
 
-/// How long a browser need not ask again.
+/// The time for which a browser need not ask again.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
 /// The answer to a browser that asks whether a page of an origin that is let in may send a request. `None` if this asks no such

@@ -20,11 +20,11 @@ use super::origin::Names;
 use super::refusal::{Refusal, Refused};
 use super::request::{Kept, read_body};
 
-/// Where a request comes from.
+/// The address of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Peer(pub(super) IpAddr);
 
-/// What all requests pass.
+/// The checks that all requests pass.
 #[derive(Debug)]
 pub(super) struct Gate {
     pub(super) access: Access,
@@ -118,7 +118,7 @@ pub(super) async fn names(
     response
 }
 
-/// Lets those in to whom figures about all clients may be shown: whoever is on this machine, else whoever has a token.
+/// Lets clients pass that may see figures about all clients: local ones, else those with a token.
 pub(super) async fn figures(
     State(gate): State<Arc<Gate>>,
     request: Request<Body>,

@@ -1,4 +1,4 @@
-//! How much is taken: of one client, of all together, in which time.
+//! Limits: of one client, of all together, over time.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -12,16 +12,16 @@ use planwright::config::Serve;
 use planwright::engine::Rate;
 use planwright_mcp::gateway::ClientId;
 
-/// How many wrong tokens one address may show.
+/// The rate limit of wrong tokens of one address.
 const WRONG_TOKENS: Rate = Rate {
     calls: NonZeroU32::new(10).unwrap(),
     per: Duration::from_mins(1),
 };
 
-/// How many addresses or clients are remembered before those are forgotten that have been quiet.
+/// The number of addresses or clients above which quiet ones are forgotten.
 const REMEMBERED: usize = 10_000;
 
-/// What holds.
+/// The effective limits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub(super) body: usize,
@@ -33,7 +33,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Where it is `open`, all come from this machine, which has other ways to be busy: no rate holds unless one is set.
+    /// Returns the limits. An `open` server is for this machine alone, which has other ways to be busy: no rate applies unless one is set.
     pub(super) fn of(serve: &Serve, open: bool) -> Self {
         let count = |bound: &Option<planwright::engine::Bound<NonZeroU32>>, usual: NonZeroU32| {
             bound.as_ref().map_or(usual, |bound| bound.most).get()
@@ -58,7 +58,7 @@ impl Limits {
     }
 }
 
-/// How fast something may be done by each of many.
+/// A rate limit for each of many keys.
 #[derive(Debug)]
 pub(super) struct Pace<K: std::hash::Hash + Eq + Clone> {
     limiter: DefaultKeyedRateLimiter<K>,
@@ -99,7 +99,7 @@ impl WrongTokens {
     }
 }
 
-/// Whoever has one IPv6 address has the 2⁶⁴ beside it.
+/// Returns the /64 network of an IPv6 address: its owner has all of it.
 pub(super) fn neighbourhood(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -109,14 +109,14 @@ pub(super) fn neighbourhood(address: IpAddr) -> IpAddr {
     }
 }
 
-/// How many of something each client has under way. Clones share their counts.
+/// The number of requests in progress of each client. Clones share the counts.
 #[derive(Clone, Debug)]
 pub(crate) struct UnderWay {
     most: u32,
     counts: Arc<Mutex<HashMap<ClientId, u32>>>,
 }
 
-/// One that is under way, until it is dropped.
+/// A request in progress, until it is dropped.
 #[derive(Debug)]
 #[must_use = "it counts as long as this is kept"]
 pub(crate) struct Place {

@@ -1,4 +1,4 @@
-//! Figures for whoever watches the server, in the text form of Prometheus.
+//! Metrics of the server, in the text format of Prometheus.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use tokio::time::Instant;
 
-/// One label and what it says: all that our figures need.
+/// A label and its value: all that our metrics need.
 type Label = [(&'static str, String); 1];
 
 /// Seconds, from a call that is answered at once to a plan that takes an hour.

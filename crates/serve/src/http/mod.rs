@@ -39,7 +39,7 @@ use limits::Limits;
 pub use metrics::Metrics;
 pub use origin::listen_address;
 
-/// Where a server listens, and to whom.
+/// The address of a server, and its clients.
 #[derive(Debug)]
 pub struct HttpSettings {
     pub listen: SocketAddr,
@@ -79,14 +79,14 @@ impl HttpServer {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address.
     pub fn address(&self) -> Result<SocketAddr, ServeError> {
         self.listener
             .local_addr()
             .map_err(|error| ServeError::new(format!("the port is gone: {}", io_reason(&error))))
     }
 
-    /// Counts what happens, for whoever looks at `/metrics`.
+    /// Returns the metrics, for `/metrics`.
     pub fn metrics(&self) -> Metrics {
         self.gate.metrics.clone()
     }

@@ -1,4 +1,4 @@
-//! Connections on which nobody has been let in yet. They take few of the places, and give way to later ones.
+//! Connections without an authorised request. They take few of the places, and give way to later ones.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
@@ -8,20 +8,20 @@ use tokio_util::sync::CancellationToken;
 
 use super::limits::neighbourhood;
 
-/// What part of all connections those of one address may take before somebody is let in on them.
+/// The share of all connections that one address may have without an authorised request.
 const PART: u32 = 8;
 
-/// How many they may be at least: a client may open several at once.
+/// The smallest such number: a client may open several connections at once.
 const LEAST: usize = 4;
 
-/// The connections on which nobody has been let in, by address, the oldest first.
+/// The connections without an authorised request, by address, the oldest first.
 #[derive(Clone, Debug)]
 pub(super) struct Newcomers {
     most: usize,
     waiting: Arc<Mutex<HashMap<IpAddr, VecDeque<CancellationToken>>>>,
 }
 
-/// A connection on which nobody has been let in, until somebody is, or it is dropped.
+/// A connection without an authorised request, until it has one or is dropped.
 #[derive(Clone, Debug)]
 pub(super) struct Newcomer(Arc<Place>);
 
@@ -41,7 +41,7 @@ impl Newcomers {
         }
     }
 
-    /// One more. If its address has too many already, the oldest of them ends.
+    /// Adds a connection. If its address has too many, the oldest of them is closed.
     pub(super) fn enter(&self, address: IpAddr) -> Newcomer {
         let address = neighbourhood(address);
         let end = CancellationToken::new();
@@ -78,7 +78,7 @@ impl Newcomers {
 }
 
 impl Newcomer {
-    /// Somebody was let in: the connection does not give way any more.
+    /// Marks the connection as authorised: it does not give way any more.
     pub(super) fn let_in(&self) {
         self.0.leave();
     }

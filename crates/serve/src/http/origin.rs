@@ -1,7 +1,7 @@
 //! By which names the server may be called, and from which web pages.
 //!
-//! A page of a stranger can have its name point at this machine, and so talk to servers that take whoever is on it. Its
-//! requests carry its name in `Host`, and where it comes from in `Origin`.
+//! DNS rebinding: a foreign page can let its name point at this machine, and so reach servers that trust local processes. Its requests
+//! carry its name in `Host`, and its origin in `Origin`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
     Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
 }
 
-/// What is let in by name.
+/// The allowed host names and origins.
 #[derive(Debug)]
 pub(super) struct Names {
     is_loopback: bool,

@@ -7,33 +7,33 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-/// Why a request is not taken. None of it tells more than the one who asks knows already.
+/// The reason why a request is refused. It reveals nothing that the client does not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// It calls the server by a name that is not its own.
+    /// The host name is not the server's own.
     Host,
-    /// It comes from a web page that may not send any.
+    /// The origin is a web page that is not allowed.
     Origin,
     /// Nothing says who sends it; what may follow the scheme in `WWW-Authenticate`.
     Stranger { challenge: Arc<str> },
-    /// What it says about who sends it does not hold.
+    /// The token is wrong.
     WrongToken { challenge: Arc<str> },
-    /// Who sends it was wrong too often.
+    /// The address has shown too many wrong tokens.
     TooManyWrong { wait: Duration },
     /// The client's requests come too fast.
     TooFast { wait: Duration },
     /// The client has too many requests under way.
     TooMany,
-    /// It is too large.
+    /// The request is too large.
     TooLarge { most: usize },
-    /// It did not come in time.
+    /// The request did not arrive in time.
     TooSlow,
-    /// It broke off.
+    /// The request broke off.
     Broken,
 }
 
 impl Refusal {
-    /// A word for it, for whoever counts.
+    /// Returns a word for it, for metrics.
     pub(super) fn reason(&self) -> &'static str {
         match self {
             Self::Host => "host",
@@ -77,7 +77,7 @@ impl Refusal {
         }
     }
 
-    /// How long to wait until it is worth another try.
+    /// Returns the time after which another try is worthwhile.
     fn wait(&self) -> Option<Duration> {
         match self {
             Self::TooManyWrong { wait } | Self::TooFast { wait } => Some(*wait),
@@ -123,6 +123,6 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// Marks an answer as a refusal of ours, for whoever counts.
+/// Marks a response as a refusal of this server, for metrics.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Refused(pub(super) &'static str);

@@ -34,7 +34,7 @@ pub(super) async fn read_body(
     }
 }
 
-/// What is kept until a request is answered to the last byte, or its client is gone.
+/// The guards that are held until a request is answered to the last byte, or its client is gone.
 #[derive(Debug)]
 pub(super) struct Kept {
     _place: Option<Place>,

@@ -1,4 +1,4 @@
-//! Which path leads where.
+//! The routes of the server.
 
 use std::convert::Infallible;
 use std::sync::Arc;

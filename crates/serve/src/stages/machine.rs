@@ -80,7 +80,7 @@ impl Stages {
         })
     }
 
-    /// What the client has made known.
+    /// Returns the values that the client has set.
     pub fn known(&self) -> &Object {
         &self.known
     }

@@ -1,4 +1,4 @@
-//! What a stage does not let a client do.
+//! Refusals of stages.
 
 use std::sync::Arc;
 
@@ -24,18 +24,18 @@ impl NotInStage {
     }
 }
 
-/// Why a client cannot move to a stage.
+/// The reason why a client cannot move to a stage.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MoveError {
-    /// There is no such stage.
+    /// The stage does not exist.
     #[error("there is no stage `{to}`")]
     Unknown {
         /// The stage that was asked for.
         to: Arc<str>,
         /// The one that was probably meant.
         nearest: Option<Arc<str>>,
-        /// Those that one can move to.
+        /// The stages that can follow.
         next: Vec<Arc<str>>,
     },
     /// The current stage does not lead there.
@@ -45,7 +45,7 @@ pub enum MoveError {
         from: Arc<str>,
         /// The stage that was asked for.
         to: Arc<str>,
-        /// Those that one can move to.
+        /// The stages that can follow.
         next: Vec<Arc<str>>,
     },
     /// Something is not known that the stage needs.
@@ -53,7 +53,7 @@ pub enum MoveError {
     Missing {
         /// The stage that was asked for.
         to: Arc<str>,
-        /// What is missing.
+        /// The names without a value.
         missing: Vec<Arc<str>>,
     },
 }

@@ -15,10 +15,10 @@ use crate::error::ServeError;
 
 const SCHEMA: &str = "planwright.tokens/1";
 
-/// What tokens begin with, so that people and programs that look for leaked ones know them.
+/// The prefix of tokens, so that people and scanners recognise leaked ones.
 const PREFIX: &str = "pwt_";
 
-/// Random bytes in a token: nobody guesses 256 bits.
+/// The number of random bytes of a token: 256 bits cannot be guessed.
 const LENGTH: usize = 32;
 
 /// The longest name of a client.
@@ -165,7 +165,7 @@ impl TokenFile {
     }
 }
 
-/// What is kept of a token.
+/// Returns the stored form of a token.
 pub(super) fn hash(token: &str) -> [u8; 32] {
     Sha256::digest(token.as_bytes()).into()
 }

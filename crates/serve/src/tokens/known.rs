@@ -1,4 +1,4 @@
-//! Which token is whose, for a server that runs while tokens come and go.
+//! The owners of tokens, for a server that runs while tokens are created and revoked.
 
 use std::collections::HashSet;
 use std::fs;
@@ -26,7 +26,7 @@ struct Held {
 /// The hash of a token, and whose it is.
 pub(crate) type Known = ([u8; 32], Arc<str>);
 
-/// What tells one state of the file from another: it is never written in place.
+/// The mark of a version of the file: it is never written in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     modified: Option<SystemTime>,
@@ -58,14 +58,14 @@ impl KnownTokens {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = stamp(&self.file);
         if stamp != held.stamp {
-            // A file that cannot be read lets nobody in.
+            // A file that cannot be read authorises no client.
             held.tokens = read(&self.file).unwrap_or_default();
             held.stamp = stamp;
         }
         held
     }
 
-    /// Whose token it is. How long that takes depends on how many there are, and on nothing else.
+    /// Returns the owner of a token. The time depends on the number of tokens alone.
     pub(crate) fn owner(&self, token: &str) -> Option<Arc<str>> {
         let held = self.current();
         let wanted = hash(token);
