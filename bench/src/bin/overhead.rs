@@ -1,7 +1,7 @@
 //! Prints what the gateway adds to a call, and what a plan saves of twenty.
 //!
 //! ```console
-//! $ cargo build --release -p planwright && cargo run --release -p planwright-bench --bin overhead [PLANWRIGHT]
+//! $ cargo build --release -p planwright-cli && cargo run --release -p planwright-bench --bin overhead [PLANWRIGHT]
 //! ```
 //!
 //! All goes over stdio to a server of ours that answers at once, or after 50 ms. Direct and through the gateway take turns, so that
