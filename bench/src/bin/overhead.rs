@@ -1,7 +1,7 @@
 //! Prints the overhead of the gateway for a call, and the time that a plan of twenty calls saves.
 //!
 //! ```console
-//! $ cargo build --release -p planwright && cargo run --release -p planwright-bench --bin overhead [PLANWRIGHT]
+//! $ cargo build --release -p planwright-cli && cargo run --release -p planwright-bench --bin overhead [PLANWRIGHT]
 //! ```
 //!
 //! All calls go over stdio to a server of ours that answers at once, or after 50 ms. Direct calls and those through the gateway take

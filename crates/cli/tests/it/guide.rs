@@ -24,7 +24,7 @@ use planwright_testkit::pages::{Block, blocks};
 use session::Session;
 
 /// The folders whose pages show what the program does.
-const FOLDERS: &[&str] = &["docs/guide", "docs/notations", "docs/formats"];
+const FOLDERS: &[&str] = &["docs/guide", "docs/dialects", "docs/formats"];
 
 #[test]
 fn pages_show_what_happens() {

@@ -12,16 +12,16 @@ use crate::code_pages::Examples;
 const HEAD: &str = "\
 # Diagnostic codes
 
-<!-- `cargo xtask generate` makes this page of the table of codes, the examples and the golden cases. -->
+<!-- `cargo xtask generate` generates this page from the table of codes, the examples and the golden cases. -->
 
-Every finding has a code, and every code a page: what happened, why, and how to mend it. A page shows a plan that
-gets the finding and one that does not, and what both are checked against where that counts; a test of ours holds
-them to it.
+Every diagnostic has a code, and every code has a page that explains what happened, why it matters, and how to fix
+it. A page shows a plan that gets the diagnostic and a plan that does not, with the tools and the policy that both are
+checked against if they matter. A test checks every example.
 
-The examples are in the native dialect where nothing else is said: for such small ones, name it with
-`--dialect native`. Tools stand as they do in a file for `--simulate`.
+The examples are in the native dialect unless the page names another one. Very small plans may fit several dialects:
+pass `--dialect native` to check them. Tools are written as in a file for `--simulate`.
 
-A plan with an *error* does not run. A *warning* is about a plan that runs, but probably not as meant.
+A plan with an *error* does not run. A *warning* is about a plan that runs, but probably not as intended.
 
 | code | severity | title |
 | --- | --- | --- |

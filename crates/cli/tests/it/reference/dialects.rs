@@ -1,4 +1,4 @@
-//! The page about all notations, made of their registry.
+//! The page that lists all dialects, generated from their registry.
 
 use std::fmt::Write;
 
@@ -6,12 +6,12 @@ use planwright::dialects::dialects;
 use planwright_testkit::generated;
 
 const HEAD: &str = "\
-# Notations at a glance
+# Dialects at a glance
 
-<!-- `cargo xtask generate` makes this page of the table of dialects. -->
+<!-- `cargo xtask generate` generates this page from the table of dialects. -->
 
-A *dialect* is a notation that plans are written in. It is recognised by its shape; `--dialect NAME` says it. `planwright convert`
-writes a plan in all but those that are only read.
+A *dialect* is a format for plans. Planwright recognises the dialect of a plan by its form; `--dialect NAME` sets it.
+`planwright convert` writes a plan in every dialect that is not marked as read-only.
 
 ";
 
@@ -23,11 +23,11 @@ fn generated_page_of_dialects() {
         let mark = if dialect.is_writable() {
             ""
         } else {
-            ", only read"
+            ", read-only"
         };
         writeln!(
             text,
-            "- [`{name}`](../notations/{name}.md){mark}: {}.",
+            "- [`{name}`](../dialects/{name}.md){mark}: {}.",
             dialect.shape()
         )
         .unwrap();

@@ -9,9 +9,9 @@ use serde_json::Value;
 const HEAD: &str = "\
 # Fields of a plan
 
-<!-- `cargo xtask generate` makes this page of the JSON Schema of native plans. -->
+<!-- `cargo xtask generate` generates this page from the JSON Schema of native plans. -->
 
-The fields of the [native](../notations/native.md) notation. The same as a JSON Schema, for editors and models:
+The fields of the [native](../dialects/native.md) dialect. Editors and models can use the JSON Schema:
 [plan.schema.json](../schema/plan.schema.json).
 ";
 
