@@ -4,13 +4,14 @@
 //! `${'{{step.x}}'}`.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use planwright_core::expression::print_form;
 use planwright_core::plan::{Alternative, Form, Input, InputKind};
 use planwright_core::{Code, Diagnostic, Plan, Value};
 
-use crate::document::{DiagnosticSink, Item, ItemKind};
+use crate::document::{DiagnosticSink, Entry, Item, ItemKind};
 
 /// The words that other systems put before the id of a step, in any case.
 const PREFIXES: [&str; 10] = [
@@ -227,6 +228,9 @@ impl<'a> ReferenceNames<'a> {
                     report(&entry.item, text, &meaning, true, sink);
                     return;
                 }
+                if let Some((written, meaning)) = self.output_by_reference(entries) {
+                    report(item, &written, &meaning, false, sink);
+                }
                 for entry in entries {
                     self.item(&entry.item, sink);
                 }
@@ -239,6 +243,27 @@ impl<'a> ReferenceNames<'a> {
     fn keyed_reference(&self, key: &str, text: &str) -> Option<String> {
         let path = text.trim_start_matches("#/").replace('/', ".");
         REFERENCE_KEYS.contains(&key).then(|| self.path(&path))?
+    }
+
+    /// A reference of the form `{"output_by_reference": {"id": ["key"]}}`: its text, and the path in this dialect.
+    fn output_by_reference(&self, entries: &[Entry]) -> Option<(String, String)> {
+        let [entry] = entries else {
+            return None;
+        };
+        let [step] = entry.item.as_object()? else {
+            return None;
+        };
+        let names = &*entry.key == "output_by_reference" && self.steps.contains(&*step.key);
+        let path = step.item.as_list().filter(|_| names)?;
+        let mut meaning = step.key.to_string();
+        for key in path {
+            let _ = match key.as_text() {
+                Some(key) => write!(meaning, ".{key}"),
+                None => write!(meaning, "[{}]", key.to_value().to_json()),
+            };
+        }
+        let inner = entry.item.to_value().to_json();
+        Some((format!("{{\"output_by_reference\":{inner}}}"), meaning))
     }
 
     /// The first marker in `text` that names a step or an input.
@@ -267,9 +292,10 @@ impl<'a> ReferenceNames<'a> {
                 }
                 // `${{…}}` may be a reference of this dialect to an object.
                 let is_dollar_form = open == "{{" && dollars > 0;
-                let named = match is_dollar_form {
-                    true => self.path(content).map(|meaning| (meaning, true)),
-                    false => self.expression(content),
+                let named = if is_dollar_form {
+                    self.path(content).map(|meaning| (meaning, true))
+                } else {
+                    self.expression(content)
                 };
                 if let Some((meaning, is_certain)) = named {
                     let mut end = inside + length + close.len();
@@ -449,8 +475,10 @@ struct Marker {
 }
 
 fn report(item: &Item, written: &str, meaning: &str, is_certain: bool, sink: &mut DiagnosticSink) {
-    let message = format!("`{written}` is a reference in other systems, and only text here");
-    let text = literal(written);
+    let is_text = item.as_text().is_some();
+    let what = if is_text { "text" } else { "an object" };
+    let message = format!("`{written}` is a reference in other systems, and only {what} here");
+    let text = literal(written).filter(|_| is_text);
     let help = match &text {
         Some(text) => format!("write `${{{meaning}}}`; for the text itself, `{text}`"),
         None => format!("write `${{{meaning}}}`"),
@@ -529,6 +557,7 @@ fn split_name(path: &str) -> (&str, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ReadOptions, parse};
 
     fn shown(text: &str) -> Option<String> {
         let names = ReferenceNames {
@@ -600,6 +629,38 @@ mod tests {
         ] {
             assert_eq!(shown(text).as_deref(), Some(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn objects_that_are_references() {
+        let text = r##"{"steps": [
+            {"id": "o", "tool": "f"},
+            {"id": "p", "tool": "f", "positional": ["{{o.a}}"], "args": {
+                "a": [{"$ref": "#/steps/o/x"}], "b": {"output_by_reference": {"o": ["x", 0]}},
+                "c": {"$ref": "#/definitions/o"}, "d": {"$ref": "o", "x": 1}
+            }}
+        ]}"##;
+        let result = parse(
+            text.as_bytes(),
+            &ReadOptions::new("test").in_dialect("native"),
+        );
+        let found = result.diagnostics.iter();
+        let found: Vec<_> = found
+            .map(|one| (one.is_error(), one.help.clone().unwrap_or_default()))
+            .collect();
+        let wanted = [
+            (
+                true,
+                r#"write `${o.a}`; for the text itself, `${"{{o.a}}"}`"#,
+            ),
+            (
+                true,
+                r##"write `${o.x}`; for the text itself, `${"#/steps/o/x"}`"##,
+            ),
+            (false, "write `${o.x[0]}`"),
+        ]
+        .map(|(is_error, help)| (is_error, help.to_owned()));
+        assert_eq!(found, wanted, "{:#?}", result.diagnostics);
     }
 
     #[test]
