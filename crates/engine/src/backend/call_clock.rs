@@ -20,8 +20,8 @@ struct ClockState {
     questions: u32,
     /// The start of the current pause, set while at least one question is open.
     paused_at: Option<Instant>,
-    /// The total of the finished pauses.
-    paused: Duration,
+    /// The start and end of each finished pause.
+    pauses: Vec<(Instant, Instant)>,
     is_limited_by_backend: bool,
 }
 
@@ -70,11 +70,11 @@ impl CallClock {
         }
     }
 
-    /// The total time in which people were asked.
-    pub(crate) fn paused(&self) -> Duration {
+    /// The start and end of each pause. A current pause ends now.
+    pub(crate) fn pauses(&self) -> Vec<(Instant, Instant)> {
         let state = self.state();
-        let current = state.paused_at.map_or(Duration::ZERO, |at| at.elapsed());
-        state.paused + current
+        let current = state.paused_at.map(|at| (at, Instant::now()));
+        state.pauses.iter().copied().chain(current).collect()
     }
 
     // A blocking mutex is fine: it is held for a few assignments, never across an await.
@@ -101,8 +101,9 @@ impl Drop for ClockPause {
         if state.questions == 0
             && let Some(at) = state.paused_at.take()
         {
-            state.paused += at.elapsed();
-            state.since = Some(Instant::now());
+            let now = Instant::now();
+            state.pauses.push((at, now));
+            state.since = Some(now);
         }
     }
 }
@@ -119,6 +120,11 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
+    fn total_pause(clock: &CallClock) -> Duration {
+        let pauses = clock.pauses().into_iter();
+        pauses.map(|(start, end)| end - start).sum()
+    }
+
     #[tokio::test(start_paused = true)]
     async fn progress_restarts_and_questions_stop_the_clock() {
         let clock = CallClock::default();
@@ -133,11 +139,11 @@ mod tests {
         drop(one);
         tokio::time::advance(30 * SECOND).await;
         assert_eq!(clock.remaining(10 * SECOND), 10 * SECOND);
-        assert_eq!(clock.paused(), 60 * SECOND);
+        assert_eq!(total_pause(&clock), 60 * SECOND);
         drop(other);
         tokio::time::advance(3 * SECOND).await;
         assert_eq!(clock.remaining(10 * SECOND), 7 * SECOND);
-        assert_eq!(clock.paused(), 60 * SECOND);
+        assert_eq!(total_pause(&clock), 60 * SECOND);
     }
 
     #[tokio::test(start_paused = true)]

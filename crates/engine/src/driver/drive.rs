@@ -27,6 +27,9 @@ use crate::schedule::{TaskId, Timer};
 /// The time that a run may compute before other tasks get their turn and new input is read.
 const TIME_SLICE: Duration = Duration::from_millis(20);
 
+/// The interval at which a step limit is checked again while an open question keeps it from being exceeded.
+const RECHECK_INTERVAL: Duration = Duration::from_millis(50);
+
 /// Drives one run to its end.
 pub(crate) struct Driver {
     run: Run,
@@ -48,6 +51,8 @@ pub(crate) struct Driver {
     calls: InFlightCalls,
     questions: OpenQuestions,
     timers: Timers,
+    /// The time limits of whole steps: the time when the limit was set, and the limit.
+    step_limits: HashMap<TaskId, (Instant, Duration), Hashing>,
     /// True if calls have ended since the timers were last checked.
     calls_ended: bool,
     /// The start of the current uninterrupted computation.
@@ -80,6 +85,7 @@ impl Driver {
             calls: InFlightCalls::new(backend),
             questions: OpenQuestions::default(),
             timers: Timers::default(),
+            step_limits: HashMap::default(),
             calls_ended: false,
             computing_since: None,
             effects: Vec::new(),
@@ -250,6 +256,7 @@ impl Driver {
             rest
         };
         if rest.is_zero() {
+            self.remove_limit(task, timer);
             return Some(Input::TimerFired(task, timer));
         }
         self.timers.set(task, timer, rest);
@@ -258,14 +265,50 @@ impl Driver {
 
     /// The minimum time until a limit can be exceeded whose timer has expired: progress of a tool restarts the limit
     /// of its call, and time in which a person is asked does not count.
-    fn remaining(&mut self, task: TaskId, timer: Timer) -> Duration {
+    fn remaining(&self, task: TaskId, timer: Timer) -> Duration {
         match timer {
             Timer::Attempt(_) => {
                 let limit = self.run.attempt_timeout().unwrap_or_default();
                 self.calls.remaining(task, limit)
             }
-            Timer::Step => self.calls.take_paused(task),
+            Timer::Step => self.remaining_step(task),
             Timer::Pause(_) | Timer::Run => Duration::ZERO,
+        }
+    }
+
+    /// The minimum time until the limit of step `task` can be exceeded. The time in which a person is asked about any
+    /// part of the step does not count; overlapping questions are counted once.
+    fn remaining_step(&self, task: TaskId) -> Duration {
+        let Some((begun, limit)) = self.step_limits.get(&task).copied() else {
+            return Duration::ZERO;
+        };
+        let now = Instant::now();
+        let questions = self.calls.pauses().chain(self.questions.intervals());
+        let mut questions: Vec<_> = questions
+            .filter(|(part, _, end)| *end > begun && self.run.is_within(*part, task))
+            .map(|(_, start, end)| (start.max(begun), end))
+            .collect();
+        questions.sort_unstable();
+        let (mut paused, mut until) = (Duration::ZERO, begun);
+        for (start, end) in questions {
+            paused += end.saturating_duration_since(start.max(until));
+            until = until.max(end);
+        }
+        let counted = now.saturating_duration_since(begun).saturating_sub(paused);
+        let remaining = limit.saturating_sub(counted);
+        // The remaining time does not shrink while a question is open, so a very short one must not make the timer
+        // expire over and over.
+        let is_open = !paused.is_zero() && until >= now;
+        if is_open {
+            remaining.max(RECHECK_INTERVAL)
+        } else {
+            remaining
+        }
+    }
+
+    fn remove_limit(&mut self, task: TaskId, timer: Timer) {
+        if timer == Timer::Step {
+            self.step_limits.remove(&task);
         }
     }
 
@@ -380,8 +423,16 @@ impl Driver {
                     .journal
                     .as_mut()
                     .is_some_and(|journal| journal.delay_timer(task, after)) => {}
-                Effect::SetTimer { task, timer, after } => self.timers.set(task, timer, after),
-                Effect::ClearTimer(task, timer) => self.timers.clear(task, timer),
+                Effect::SetTimer { task, timer, after } => {
+                    if timer == Timer::Step {
+                        self.step_limits.insert(task, (Instant::now(), after));
+                    }
+                    self.timers.set(task, timer, after);
+                }
+                Effect::ClearTimer(task, timer) => {
+                    self.remove_limit(task, timer);
+                    self.timers.clear(task, timer);
+                }
             }
         }
         self.effects = effects;

@@ -40,15 +40,6 @@ impl From<CompletedCall> for Input {
     }
 }
 
-/// The time in which people were asked during the calls of one task.
-#[derive(Default)]
-struct PausedTime {
-    /// The time during finished calls.
-    ended: Duration,
-    /// The part that timers were already extended by.
-    taken: Duration,
-}
-
 /// The result of a spawned task.
 struct JoinedCall {
     ended: CompletedCall,
@@ -65,8 +56,8 @@ pub(crate) struct InFlightCalls {
     backend: Arc<dyn ToolBackend>,
     tasks: JoinSet<JoinedCall>,
     handles: HashMap<TaskId, (AbortHandle, CallClock), Hashing>,
-    /// The paused time of earlier attempts, by task.
-    pauses: HashMap<TaskId, PausedTime, Hashing>,
+    /// The pauses of finished calls, in which people were asked: the task, the start and the end.
+    pauses: Vec<(TaskId, Instant, Instant)>,
     /// The tools whose latest call was immediate, by address. The plan holds them for the whole run, so the addresses
     /// stay unique.
     immediate_tools: HashSet<usize, Hashing>,
@@ -79,7 +70,7 @@ impl InFlightCalls {
             backend,
             tasks: JoinSet::new(),
             handles: HashMap::default(),
-            pauses: HashMap::default(),
+            pauses: Vec::new(),
             immediate_tools: HashSet::default(),
             completed: VecDeque::new(),
         }
@@ -128,27 +119,21 @@ impl InFlightCalls {
         call.map_or(Duration::ZERO, |(_, clock)| clock.remaining(limit))
     }
 
-    /// The time in which people were asked during the calls of `task`, since this was last called.
-    pub(crate) fn take_paused(&mut self, task: TaskId) -> Duration {
-        let current = self.handles.get(&task);
-        let current = current.map_or(Duration::ZERO, |(_, clock)| clock.paused());
-        if current.is_zero() && !self.pauses.contains_key(&task) {
-            return Duration::ZERO;
-        }
-        let pauses = self.pauses.entry(task).or_default();
-        let all = pauses.ended + current;
-        let new = all.saturating_sub(pauses.taken);
-        pauses.taken = all;
-        new
+    /// The pauses of all calls so far, in which people were asked: the task, the start and the end.
+    pub(crate) fn pauses(&self) -> impl Iterator<Item = (TaskId, Instant, Instant)> {
+        let current = self.handles.iter().flat_map(|(task, (_, clock))| {
+            let pauses = clock.pauses().into_iter();
+            pauses.map(|(start, end)| (*task, start, end))
+        });
+        self.pauses.iter().copied().chain(current)
     }
 
     /// Removes the handle of a call that has ended or is aborted.
     fn remove(&mut self, task: TaskId) -> Option<AbortHandle> {
         let (handle, clock) = self.handles.remove(&task)?;
-        let paused = clock.paused();
-        if !paused.is_zero() {
-            self.pauses.entry(task).or_default().ended += paused;
-        }
+        let pauses = clock.pauses().into_iter();
+        self.pauses
+            .extend(pauses.map(|(start, end)| (task, start, end)));
         Some(handle)
     }
 

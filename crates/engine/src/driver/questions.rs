@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use futures::future::{AbortHandle, Abortable, Aborted, BoxFuture, FutureExt};
 use futures::stream::{FuturesUnordered, StreamExt};
 use planwright_core::Hashing;
+use tokio::time::Instant;
 
 use crate::approval::Decision;
 use crate::schedule::TaskId;
@@ -13,7 +14,10 @@ use crate::schedule::TaskId;
 #[derive(Default)]
 pub(crate) struct OpenQuestions {
     decisions: FuturesUnordered<BoxFuture<'static, (TaskId, Result<Decision, Aborted>)>>,
-    handles: HashMap<TaskId, AbortHandle, Hashing>,
+    /// The handle of each open question, and the time when it was asked.
+    handles: HashMap<TaskId, (AbortHandle, Instant), Hashing>,
+    /// The closed questions: the task, the start and the end.
+    closed: Vec<(TaskId, Instant, Instant)>,
 }
 
 impl OpenQuestions {
@@ -23,14 +27,28 @@ impl OpenQuestions {
         let decision = Abortable::new(decision, registration);
         self.decisions
             .push(decision.map(move |decided| (task, decided)).boxed());
-        self.handles.insert(task, handle);
+        self.handles.insert(task, (handle, Instant::now()));
     }
 
     /// Withdraws a question, if there is one. It is removed when the next decision is awaited.
     pub(crate) fn withdraw(&mut self, task: TaskId) {
-        if let Some(handle) = self.handles.remove(&task) {
+        if let Some(handle) = self.close(task) {
             handle.abort();
         }
+    }
+
+    fn close(&mut self, task: TaskId) -> Option<AbortHandle> {
+        let (handle, since) = self.handles.remove(&task)?;
+        self.closed.push((task, since, Instant::now()));
+        Some(handle)
+    }
+
+    /// The times in which questions were open so far: the task, the start and the end. Open questions end now.
+    pub(crate) fn intervals(&self) -> impl Iterator<Item = (TaskId, Instant, Instant)> {
+        let now = Instant::now();
+        let open = self.handles.iter();
+        let open = open.map(move |(task, (_, since))| (*task, *since, now));
+        self.closed.iter().copied().chain(open)
     }
 
     /// Returns true if a question is open.
@@ -48,7 +66,7 @@ impl OpenQuestions {
         while let Some((task, decided)) = self.decisions.next().await {
             // A withdrawn question ends as aborted and is skipped.
             if let Ok(decision) = decided {
-                self.handles.remove(&task);
+                self.close(task);
                 return Some((task, decision));
             }
         }

@@ -255,6 +255,11 @@ impl Run {
         self.now
     }
 
+    /// Returns true if `task` is `scope` or inside of it.
+    pub(crate) fn is_within(&self, task: TaskId, scope: TaskId) -> bool {
+        self.scheduler.is_within(task, scope)
+    }
+
     /// The time limit of one attempt.
     pub(crate) fn attempt_timeout(&self) -> Option<Duration> {
         self.options.attempt_timeout

@@ -1,5 +1,6 @@
 //! Questions about calls: a question whose answer has no effect any more is neither asked nor awaited.
 
+use std::num::NonZeroU32;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,7 +11,9 @@ use planwright_core::check::CheckedPlan;
 use planwright_core::plan::{Approval, ForEach, Node, OnFailure};
 use planwright_core::{Place, Plan, Step, Value};
 use planwright_engine::approval::{ApprovalRequest, Approver};
-use planwright_engine::backend::{Backends, Function, Functions, ToolOutput};
+use planwright_engine::backend::{
+    Backends, Function, Functions, ToolBackend, ToolCall, ToolError, ToolOutput,
+};
 use planwright_engine::journal::{Entry, Journal, JournalError};
 use planwright_engine::{Decision, Engine, RunStatus, SpawnRequest, StepStatus};
 
@@ -55,8 +58,9 @@ fn asking(id: &str) -> Step {
     step
 }
 
-/// An undecided step beside a loop that exceeds its time limit because its items are never decided.
-async fn check(journal: Option<Slow>, asked: &[&str]) {
+/// Cancels a run with an undecided step beside a loop whose items are never decided. Open questions do not count towards
+/// the time limit of the loop.
+async fn check(journal: Option<Slow>, asked: &[&str], (run, each_ends): (RunStatus, StepStatus)) {
     let mut each = asking("each");
     each.timeout = Some(Duration::from_secs(1));
     each.for_each = Some(ForEach {
@@ -75,25 +79,92 @@ async fn check(journal: Option<Slow>, asked: &[&str]) {
         start = start.with_journal(Arc::new(journal), Value::Null);
     }
     let (handle, _events) = engine.spawn(start);
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    handle.cancel();
     let summary = tokio::time::timeout(Duration::from_hours(24), handle).await;
     let summary = summary.expect("the run waits for an answer that nobody needs");
-    assert_eq!(summary.status, RunStatus::Waiting);
-    let statuses: Vec<StepStatus> = summary.steps.iter().map(|step| step.status).collect();
-    assert_eq!(statuses, [StepStatus::Waiting, StepStatus::Failed]);
+    assert_eq!(summary.status, run);
+    assert_eq!(summary.steps[1].status, each_ends);
     assert_eq!(*person.asked.lock().unwrap(), asked);
     assert_eq!(person.open.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_question_ends_with_its_step() {
-    check(None, &["later", "each[0]", "each[1]"]).await;
+    let cancelled = (RunStatus::Cancelled, StepStatus::Cancelled);
+    let all = ["later", "each[0]", "each[1]"];
+    check(None, &all, cancelled).await;
     let quick = Slow(Duration::from_millis(1));
-    check(Some(quick), &["later", "each[0]", "each[1]"]).await;
+    check(Some(quick), &all, cancelled).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_question_that_is_held_back_is_never_asked_where_its_step_has_ended() {
-    check(Some(Slow(Duration::from_secs(10))), &["later"]).await;
+    let slow = Slow(Duration::from_secs(10));
+    let failed = (RunStatus::Waiting, StepStatus::Failed);
+    check(Some(slow), &["later"], failed).await;
+}
+
+/// Approves after an hour.
+struct SlowApprover;
+
+impl Approver for SlowApprover {
+    fn decide(&self, _: ApprovalRequest) -> BoxFuture<'_, Decision> {
+        Box::pin(async {
+            tokio::time::sleep(Duration::from_hours(1)).await;
+            Decision::Approve { args: None }
+        })
+    }
+}
+
+/// A tool that waits two hours for the answer of a person, and then works for `work`.
+#[derive(Clone, Copy)]
+struct AskingBackend {
+    work: Duration,
+}
+
+impl ToolBackend for AskingBackend {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        let work = self.work;
+        Box::pin(async move {
+            let pause = call.clock.pause();
+            tokio::time::sleep(Duration::from_hours(2)).await;
+            drop(pause);
+            tokio::time::sleep(work).await;
+            Ok(ToolOutput::value(Value::Null))
+        })
+    }
+}
+
+/// Runs a loop over three items with a limit of ten seconds.
+async fn check_loop(work: Duration, max_parallel: Option<u32>, expected: StepStatus) {
+    let mut each = asking("each");
+    each.timeout = Some(Duration::from_secs(10));
+    let items = Value::list([1_u64, 2, 3].map(Value::from));
+    each.for_each = Some(ForEach {
+        over: Node::literal(items, Place::NOWHERE),
+        max_parallel: max_parallel.and_then(NonZeroU32::new),
+    });
+    let plan = Plan {
+        steps: vec![each],
+        ..Plan::default()
+    };
+    let engine = Engine::new(Backends::new().with("s", AskingBackend { work }))
+        .with_approver(Arc::new(SlowApprover));
+    let summary = engine.run("r", sound(plan)).await;
+    assert_eq!(
+        summary.steps[0].status, expected,
+        "{work:?} {max_parallel:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_limit_of_a_loop_does_not_count_open_questions() {
+    let second = Duration::from_secs(1);
+    check_loop(2 * second, Some(1), StepStatus::Succeeded).await;
+    check_loop(5 * second, Some(1), StepStatus::Failed).await;
+    check_loop(5 * second, None, StepStatus::Succeeded).await;
+    check_loop(20 * second, None, StepStatus::Failed).await;
 }
 
 /// Panics when it is asked, or as it is about to decide.

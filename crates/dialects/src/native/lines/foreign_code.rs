@@ -3,7 +3,7 @@
 //! Ignoring them would change what a plan means, so each is an error that suggests the form of a plan.
 
 /// The advice about a block: the fields that express the same for one step.
-const NO_BLOCKS: &str = "a plan has no blocks: give each step its own `{\"when\": ${…}}`, `{\"for_each\": ${…}}` or `{\"on_error\": …}`, without indentation";
+pub(super) const NO_BLOCKS: &str = "a plan has no blocks: give each step its own `{\"when\": ${…}}`, `{\"for_each\": ${…}}` or `{\"on_error\": …}`, without indentation";
 
 /// The advice about a statement that is nearly a step.
 const STEP: &str =

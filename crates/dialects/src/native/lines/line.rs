@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::foreign_code;
+use super::{foreign_code, prose};
 use crate::document::quoted_prefix;
 
 /// The start of a statement, in bytes of the line.
@@ -88,10 +88,10 @@ pub(super) fn fault(line: &str) -> Option<(String, &'static str)> {
     if let Some(fault) = foreign_code::fault(line) {
         return Some(fault);
     }
-    let length = name_length(rest, is_tool_char)?;
+    let length = name_length(rest, is_tool_char).unwrap_or_default();
     let (name, rest) = rest.split_at(length);
-    if !rest.starts_with('(') || !rest.ends_with([')', '}', ';']) {
-        return None;
+    if name.is_empty() || !rest.starts_with('(') || !rest.ends_with([')', '}', ';']) {
+        return prose::fault(line);
     }
     let help = if PRINT_FUNCTIONS.contains(&name) {
         "a plan prints nothing: write `return` and a value"
@@ -248,12 +248,12 @@ mod tests {
             ("return(a)", "the call of `return` has no id"),
             ("a = b", "`a` does nothing"),
             ("a = [1]", "`a` does nothing"),
-            ("a == f()", "words"),
+            ("a == f()", "the line is neither a step nor words"),
             ("f(x=1)", "the call of `f` has no id"),
             ("a note (in words)", "words"),
             ("note(s) to keep", "words"),
             ("{\"when\": true}", "an object stands alone"),
-            ("1. f(1)", "words"),
+            ("1. f(1)", "the line is neither a step nor words"),
             ("#E1 = f[x]", "words"),
             ("a.b = f()", "`a.b` is no id of a step"),
             ("const a = f()", "`const a` is no id of a step"),

@@ -21,13 +21,14 @@
 //! - A statement continues on the next line as long as a bracket, a text or a reference is open, unless that line
 //!   begins a step.
 //! - `#` outside of texts begins a comment, which has no meaning; text that should be preserved is a `note`. Other
-//!   lines are ignored, unless they look like a malformed step.
+//!   lines are prose for people and are ignored; a line that does not look like prose is an error.
 
 mod call;
 mod foreign_code;
 mod line;
 mod parse;
 mod print;
+mod prose;
 mod statement;
 mod stream;
 

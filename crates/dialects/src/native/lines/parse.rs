@@ -177,6 +177,13 @@ impl StatementReader<'_> {
 
     fn step(&mut self, head: &StepHead, statement: &Statement) {
         let base = statement.range.start;
+        if self.output.is_some() {
+            // In a program, the step would be unreachable.
+            let message = "the step follows `return`".to_owned();
+            let range = statement.range.clone();
+            self.context
+                .report_malformed(range, message, "move `return` to the last line");
+        }
         let place = self.context.step(self.steps.len(), statement.range.clone());
         let id = base + head.id.start..base + head.id.end;
         // Together with the values in its body, the step has at most as many values as in JSON.

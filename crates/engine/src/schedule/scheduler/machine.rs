@@ -167,6 +167,12 @@ impl Scheduler {
         self.latest_terms
     }
 
+    /// Returns true if `task` is `scope` or inside of it.
+    pub(crate) fn is_within(&self, task: TaskId, scope: TaskId) -> bool {
+        let parent = |id: &TaskId| self.tasks.tree().parent(*id);
+        std::iter::successors(Some(task), parent).any(|id| id == scope)
+    }
+
     /// Returns true if the task is in a scope that starts nothing new.
     pub fn is_stopped(&self, task: TaskId) -> bool {
         let mut at = Some(task);

@@ -1,6 +1,7 @@
 //! The gateway over a stream, such as standard input and output.
 
 use std::io;
+use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage, ServerJsonRpcMessage};
@@ -9,6 +10,7 @@ use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::io::stdio_pipes;
 use tokio::io::{AsyncRead, AsyncWrite, Empty};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::incoming::{self, Incoming, Unreadable};
@@ -20,6 +22,9 @@ use crate::transport::stdio::line::{BoundedLine, BoundedLineReader};
 
 /// The maximum length of a message in bytes.
 const MAX_MESSAGE_BYTES: usize = 16 << 20;
+
+/// The maximum time that the end of a stream waits for error responses that the client does not read.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The reason why serving a stream has failed.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +84,8 @@ struct LenientTransport<R: AsyncRead, W: AsyncWrite> {
     output: AsyncRwTransport<RoleServer, Empty, W>,
     has_begun: bool,
     end: SessionEnd,
+    /// The error responses to unreadable messages that are being sent.
+    error_responses: JoinSet<()>,
 }
 
 impl<R, W> LenientTransport<R, W>
@@ -93,6 +100,7 @@ where
             output: AsyncRwTransport::new(tokio::io::empty(), output),
             has_begun: false,
             end: SessionEnd::default(),
+            error_responses: JoinSet::new(),
         }
     }
 
@@ -115,12 +123,26 @@ where
                 Incoming::Ignored => {}
                 Incoming::Unreadable(Unreadable { reply, substitute }) => {
                     // The send runs in a task of its own, because this future may be dropped at any time.
-                    tokio::spawn(self.output.send(ServerJsonRpcMessage::Error(reply)));
+                    let sending = self.output.send(ServerJsonRpcMessage::Error(reply));
+                    while self.error_responses.try_join_next().is_some() {}
+                    self.error_responses.spawn(async {
+                        if let Err(error) = sending.await {
+                            tracing::debug!(%error, "an error response could not be sent");
+                        }
+                    });
                     if let Some(substitute) = substitute {
                         return Some(*substitute);
                     }
                 }
             }
+        }
+    }
+
+    /// Waits until the error responses are sent. `rmcp` does not know of them, so it would not wait for them.
+    async fn flush_error_responses(&mut self) {
+        let all = async { while self.error_responses.join_next().await.is_some() {} };
+        if tokio::time::timeout(FLUSH_TIMEOUT, all).await.is_err() {
+            tracing::debug!("the client does not read its responses");
         }
     }
 }
@@ -143,6 +165,7 @@ where
         loop {
             let Some(mut message) = self.read().await else {
                 self.end.signal();
+                self.flush_error_responses().await;
                 return None;
             };
             if let JsonRpcMessage::Request(request) = &mut message {
@@ -158,5 +181,37 @@ where
 
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.output.close().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use tokio::io::AsyncReadExt;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    const INPUT: &[u8] = b"no\nmore\n";
+
+    #[tokio::test]
+    async fn error_responses_are_sent_before_the_stream_ends() {
+        let (output, mut client) = tokio::io::duplex(4096);
+        let mut stream = LenientTransport::new((INPUT, output));
+        assert!(stream.receive().await.is_none());
+        let mut responses = [0; 4096];
+        let length = client.read(&mut responses).now_or_never();
+        let length = length.expect("nothing was sent").unwrap();
+        let responses = String::from_utf8_lossy(&responses[..length]);
+        assert_eq!(responses.matches("-32700").count(), 2, "{responses}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_does_not_read_cannot_keep_the_stream_open() {
+        let (output, _client) = tokio::io::duplex(1);
+        let mut stream = LenientTransport::new((INPUT, output));
+        let started = Instant::now();
+        assert!(stream.receive().await.is_none());
+        assert_eq!(started.elapsed().as_secs(), FLUSH_TIMEOUT.as_secs());
     }
 }
