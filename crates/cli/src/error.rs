@@ -1,26 +1,60 @@
-//! Errors of commands: one clause, and hints apart from it.
+//! The error of a command: its kind, one clause with the fact, its source, and hints.
 
 use std::fmt;
 
 pub(crate) use planwright::terminal_text::io_reason as reason;
 use planwright_serve::ServeError;
 
-/// The reason why a command failed.
+use crate::exit::Exit;
+
+/// The party that has to act on an error, which determines the exit status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ErrorKind {
+    /// Wrong usage, unreadable input files included.
+    Usage,
+    /// A failure of the program or its system, such as output that cannot be written.
+    Internal,
+}
+
+/// The error that ends a command.
 #[derive(Debug)]
 pub(crate) struct CommandError {
+    kind: ErrorKind,
     message: String,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
     hints: Vec<String>,
 }
 
 impl CommandError {
+    /// An error of wrong usage.
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self {
+            kind: ErrorKind::Usage,
             message: message.into(),
+            source: None,
             hints: Vec::new(),
         }
     }
 
-    /// Adds a way out.
+    /// Marks the error as a failure of the program or its system, caused by `source`.
+    pub(crate) fn internal(
+        mut self,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        self.kind = ErrorKind::Internal;
+        self.source = Some(source.into());
+        self
+    }
+
+    /// The exit status for the kind of the error.
+    pub(crate) fn exit(&self) -> Exit {
+        match self.kind {
+            ErrorKind::Usage => Exit::Usage,
+            ErrorKind::Internal => Exit::Internal,
+        }
+    }
+
+    /// Adds a hint.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
@@ -30,7 +64,7 @@ impl CommandError {
         &self.hints
     }
 
-    /// A file that cannot be read.
+    /// An error about an input file that cannot be read.
     pub(crate) fn unreadable(path: &std::path::Path, error: &std::io::Error) -> Self {
         Self::new(format!(
             "cannot read `{}`: {}",
@@ -42,10 +76,12 @@ impl CommandError {
 
 impl From<ServeError> for CommandError {
     fn from(error: ServeError) -> Self {
-        Self {
-            message: error.to_string(),
-            hints: error.hints().to_vec(),
-        }
+        error
+            .hints()
+            .iter()
+            .fold(Self::new(error.to_string()), |explained, hint| {
+                explained.hint(hint)
+            })
     }
 }
 
@@ -71,4 +107,9 @@ impl fmt::Display for CommandError {
     }
 }
 
-impl std::error::Error for CommandError {}
+impl std::error::Error for CommandError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        let source = self.source.as_deref()?;
+        Some(source)
+    }
+}

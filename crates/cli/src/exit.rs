@@ -1,22 +1,24 @@
-//! Exit statuses: what a script may rely on.
+//! Exit statuses, which scripts rely on.
 
 use planwright::engine::RunStatus;
 
-/// The exit status of a command.
+/// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// All went well.
+    /// Success.
     Success,
     /// A step failed.
     Failed,
-    /// The command was not understood, or something that it needs is not there.
+    /// Wrong usage: an invalid command line, or missing or unreadable input.
     Usage,
     /// The plan was rejected; nothing was called.
     Rejected,
-    /// The run waits for a person.
+    /// The run waits for approval.
     Waiting,
-    /// The command was interrupted.
+    /// A signal or a cancellation ended the command.
     Interrupted,
+    /// A failure of the program or its system, such as output that cannot be written.
+    Internal,
 }
 
 impl Exit {
@@ -27,6 +29,7 @@ impl Exit {
             Self::Usage => 2,
             Self::Rejected => 3,
             Self::Waiting => 4,
+            Self::Internal => 70,
             Self::Interrupted => 130,
         }
     }

@@ -95,11 +95,11 @@ fn main() -> ExitCode {
             for hint in error.hints() {
                 printer.quote(&format!("  hint: {hint}"));
             }
-            Exit::Usage
+            error.exit()
         }
     };
     let exit = match exit {
-        Exit::Success if Printer::has_lost_data() => Exit::Usage,
+        Exit::Success if Printer::has_lost_data() => Exit::Internal,
         exit => exit,
     };
     ExitCode::from(exit.code())
@@ -110,7 +110,9 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
         .worker_threads(2)
         .enable_all()
         .build()
-        .map_err(|error| CommandError::new(format!("cannot start: {}", error::reason(&error))))?;
+        .map_err(|error| {
+            CommandError::new(format!("cannot start: {}", error::reason(&error))).internal(error)
+        })?;
     let exit = runtime.block_on(async {
         signals::survive_file_size_limit();
         match command {

@@ -98,8 +98,9 @@ pub(crate) fn json(
 ) -> Result<(), CommandError> {
     let text = match format {
         RunFormat::Events => None,
-        RunFormat::Text | RunFormat::Json => written::indented(value)
-            .map_err(|error| CommandError::new(format!("the report cannot be written: {error}")))?,
+        RunFormat::Text | RunFormat::Json => written::indented(value).map_err(|error| {
+            CommandError::new(format!("the report cannot be written: {error}")).internal(error)
+        })?,
     };
     match text {
         Some(text) => printer.document(&text),

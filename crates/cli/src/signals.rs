@@ -23,6 +23,7 @@ impl Signals {
         let hear = |kind| {
             signal(kind).map_err(|error| {
                 CommandError::new(format!("cannot listen for signals: {}", reason(&error)))
+                    .internal(error)
             })
         };
         Ok(Self {

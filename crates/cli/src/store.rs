@@ -92,7 +92,21 @@ pub(crate) fn explain(error: StoreError) -> CommandError {
         },
         _ => None,
     };
+    let internal = matches!(
+        &error,
+        StoreError::File {
+            trouble: FileProblem::Full
+                | FileProblem::Damaged(_)
+                | FileProblem::Gone
+                | FileProblem::Busy
+                | FileProblem::Failed(_),
+            ..
+        }
+    );
     let mut explained = CommandError::new(error.to_string());
+    if internal {
+        explained = explained.internal(error);
+    }
     if let Some(hint) = hint {
         explained = explained.hint(hint);
     }
@@ -100,7 +114,7 @@ pub(crate) fn explain(error: StoreError) -> CommandError {
 }
 
 impl From<StoredRunError> for CommandError {
-    /// An error about a kept run, with the way out.
+    /// An error about a stored run, with a way to recover.
     fn from(error: StoredRunError) -> Self {
         let explained = Self::new(error.to_string());
         match error {

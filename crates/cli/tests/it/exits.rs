@@ -264,7 +264,7 @@ fn a_report_that_cannot_be_written_is_no_success() {
         .stdout(full)
         .output()
         .unwrap();
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(70));
     assert!(stderr(&output).contains("cannot write the output"));
 }
 
@@ -492,7 +492,7 @@ fn strict_checks_treat_warnings_as_errors() {
 #[test]
 fn a_reader_that_is_gone_is_reported_to_programs() {
     let folder = folder(&plan("ok"));
-    for (format, exit) in [("json", 2), ("events", 2), ("text", 0)] {
+    for (format, exit) in [("json", 70), ("events", 70), ("text", 0)] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let output = planwright(folder.path())
