@@ -343,12 +343,13 @@ fn what_cannot_be_kept_is_not_run() {
         "this is no database, and never was one: not by any means",
     )
     .unwrap();
-    for (store, message) in [
-        ("text.db", "text.db` is damaged: "),
-        (".", "the store `.` is not a regular file"),
+    for (store, message, status) in [
+        ("text.db", "text.db` is damaged: ", 70),
+        (".", "the store `.` is not a regular file", 2),
         (
             "/proc/nowhere/store.db",
             "the store `/proc/nowhere/store.db` cannot be used: ",
+            70,
         ),
     ] {
         let output = program(
@@ -365,7 +366,7 @@ fn what_cannot_be_kept_is_not_run() {
             ],
         );
         let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(2), "{store}: {said}");
+        assert_eq!(output.status.code(), Some(status), "{store}: {said}");
         assert_eq!(stdout(&output), "", "{store}");
         assert!(
             said.starts_with("error: the store `") && said.contains(message),
