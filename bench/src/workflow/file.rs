@@ -25,23 +25,23 @@ pub struct Workflow {
     pub tasks: Vec<Task>,
 }
 
-/// One task.
+/// A task of a workflow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Task {
     /// Its id.
     pub id: String,
-    /// How long it took, in microseconds.
+    /// The run time, in microseconds.
     pub micros: u64,
-    /// Those that it waits for, by position, each once.
+    /// The positions of the tasks that this one waits for, without duplicates.
     pub parents: Vec<u32>,
 }
 
 /// A fault in a workflow's file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct WorkflowFault {
-    /// Where, as a JSON pointer.
+    /// The place in the file, as a JSON pointer.
     pub pointer: String,
-    /// What is the matter.
+    /// The problem.
     pub message: String,
 }
 

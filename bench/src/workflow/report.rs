@@ -1,4 +1,4 @@
-//! What `bench` measured, `planwright.bench/1`.
+//! The results of `workflow`, as `planwright.bench/1`.
 
 use serde::Serialize;
 
@@ -12,17 +12,17 @@ pub struct BenchV1 {
     pub schema: &'static str,
     /// The workflow's name.
     pub workflow: String,
-    /// How many tasks it has.
+    /// The number of tasks.
     pub tasks: usize,
-    /// How often one task waits for another.
+    /// The number of dependencies.
     pub edges: usize,
     /// The sum of all tasks.
     pub work_s: f64,
     /// The longest path.
     pub path_s: f64,
-    /// How far off the durations are that the order goes by: 0.2 is a fifth up or down.
+    /// The relative error of the durations that the scheduler uses: 0.2 means up to a fifth more or less.
     pub noise: f64,
-    /// Where the noise starts from.
+    /// The seed of the noise.
     pub seed: u64,
     /// The measurements, one for each width.
     pub widths: Vec<BenchWidthV1>,
@@ -31,11 +31,11 @@ pub struct BenchV1 {
 /// A workflow in several orders where so many tasks may be under way together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BenchWidthV1 {
-    /// How many.
+    /// The number of parallel tasks.
     pub width: usize,
     /// The lower bound: the longest path, or the work spread over the width, whichever is more.
     pub bound_s: f64,
-    /// What can be proved that no order is quicker than.
+    /// A proven lower bound of the makespan of every order.
     pub provable_s: f64,
     /// Level by level.
     pub barrier: BenchOrderV1,
@@ -43,15 +43,15 @@ pub struct BenchWidthV1 {
     pub first_come: BenchOrderV1,
     /// Ours.
     pub ours: BenchOrderV1,
-    /// Where our order comes from: `longest_path`, `backwards`, `first_come` or `search`.
+    /// The origin of our order: `longest_path`, `backwards`, `first_come` or `search`.
     pub found: &'static str,
 }
 
-/// What came of an order.
+/// The result of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BenchOrderV1 {
-    /// When the last task ended.
+    /// The end of the last task.
     pub makespan_s: f64,
-    /// How many times the lower bound that is.
+    /// The makespan divided by the lower bound.
     pub ratio: f64,
 }

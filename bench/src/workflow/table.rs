@@ -1,4 +1,4 @@
-//! What `bench` measured, as a table.
+//! The results of `workflow`, as a table.
 
 use std::fmt::Write as _;
 

@@ -150,8 +150,8 @@ pub(crate) enum Command {
     Convert(ConvertArguments),
     /// Let a model write a plan for what you want.
     ///
-    /// It is told of the tools, of today's date and of what phrases of time mean. Its plan is checked, and everything that is wrong
-    /// goes back to it, until the plan is sound or the tries are used up. Nothing is called.
+    /// The model receives the tools, today's date and the meaning of phrases of time. Planwright checks its plan and returns every error to
+    /// it, until the plan is sound or the attempts are used up. Nothing is called.
     ///
     /// Exit status: 0 written, 1 the model did not answer, 2 usage, 3 no answer was a sound plan.
     Create(Box<CreateArguments>),

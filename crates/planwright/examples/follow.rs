@@ -17,9 +17,7 @@ const PLAN: &str = r#"{"steps": [
 /// The other process: it runs a plan whose payment waits for consent.
 async fn work(store: &Store) -> Result<(), Box<dyn Error>> {
     let price = Function::raw("price", async |_| Ok(ToolOutput::value(Value::from(3))));
-    let pay = Function::raw("pay", async |_| {
-        Ok(ToolOutput::value(Value::from("thanks")))
-    });
+    let pay = Function::raw("pay", async |_| Ok(ToolOutput::value("ok".into())));
     let functions = Functions::new().with(price).with(pay.needs_approval());
     let planwright = Planwright::builder().functions(functions).open().await?;
     let run = planwright.run(planwright.check(parse(PLAN))?);

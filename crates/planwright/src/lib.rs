@@ -312,12 +312,13 @@
 //! # }
 //! ```
 //!
-//! # Giving up
+//! # Cancellation
 //!
-//! [`Run::cancel`] ends a run, and its summary tells how far it came. Dropping a [`Run`], or a future of this crate, is safe at any time: calls
-//! under way are cancelled, and no process, thread or task stays behind. So `tokio::time::timeout(limit, planwright.run(plan))` bounds
-//! a run, though [bounds](#bounds) tell how far it came. Where a summary is there, nothing is under way any more, but for a function that blocks its thread: nobody can interrupt
-//! one, so it is waited for a second and then left to itself.
+//! [`Run::cancel`] ends a run, and its summary contains the results so far. Dropping a [`Run`], or a future of this crate, is safe
+//! at any time: in-flight calls are cancelled, and no process, thread or task is left behind. So
+//! `tokio::time::timeout(limit, planwright.run(plan))` limits a run, although [bounds](#bounds) also return the results so far. When
+//! a summary is returned, nothing is in flight any more, except for a function that blocks its thread: it cannot be interrupted, so
+//! the run waits for it for a second and then detaches it.
 //!
 //! # Durable runs
 //!

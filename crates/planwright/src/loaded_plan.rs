@@ -175,7 +175,7 @@ impl LoadedPlan {
         self
     }
 
-    /// The same plan beside a plan of this name that it may run, so that a misspelt name is told from a missing one.
+    /// Names another plan that this one may run, so that diagnostics distinguish a misspelt name from a missing plan.
     #[must_use]
     pub fn with_known_plan(mut self, name: &str) -> Self {
         if is_plan_name(name) {

@@ -20,7 +20,7 @@ pub(super) fn workflow(value: &Value) -> Result<Workflow, Vec<WorkflowFault>> {
     }
 }
 
-/// Where the parts of a task stand: in 1.4 all in one list, later in two.
+/// The lists that hold the parts of a task: one list in WfFormat 1.4, two in later versions.
 struct Layout {
     tasks: &'static str,
     times: &'static str,
@@ -28,10 +28,10 @@ struct Layout {
     by_name: bool,
 }
 
-/// Where tasks stand in their list.
+/// The position of a task in its list.
 struct OrderSource<'a> {
     ids: HashMap<&'a str, usize>,
-    /// Names need not be told apart.
+    /// Indices by name; names need not be unique.
     names: HashMap<&'a str, Vec<usize>>,
 }
 
@@ -143,7 +143,7 @@ impl Reader {
         &[]
     }
 
-    /// How long each task took.
+    /// Reads the run time of each task.
     fn times(
         &mut self,
         times: &[Value],
@@ -191,7 +191,7 @@ impl Reader {
         }
     }
 
-    /// Who waits for whom: parents and children say the same thing, and one of them is enough.
+    /// Reads the dependencies. `parents` and `children` state the same edges, and one of them is enough.
     fn relatives(
         &mut self,
         tasks: &[Value],
@@ -264,7 +264,7 @@ impl Reader {
     }
 }
 
-/// One circle among the tasks, if there is any: each waits for the one behind it, the last for the first.
+/// Returns one cycle among the tasks, if there is any: each task waits for the next one, the last for the first.
 fn circle(tasks: &[Task]) -> Option<Vec<usize>> {
     let mut open: Vec<usize> = tasks.iter().map(|task| task.parents.len()).collect();
     let mut children = vec![Vec::new(); tasks.len()];

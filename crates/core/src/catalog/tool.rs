@@ -103,7 +103,7 @@ impl Default for Annotations {
 }
 
 impl Tool {
-    /// Creates a tool of which only the name is known.
+    /// Creates a tool with a name and no other properties.
     pub fn new(server: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
         Self {
             server: server.into(),

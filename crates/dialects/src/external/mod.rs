@@ -1,4 +1,4 @@
-//! The dialects of other systems: one module each, none of which uses another one.
+//! The dialects of other systems: one module each, independent of one another.
 
 /// `execute_plan(steps)`: listed order, `output_by_reference`.
 pub mod concierge;

@@ -54,7 +54,7 @@ fn to_double(nanoseconds: u64) -> f64 {
     nanoseconds as f64
 }
 
-/// `duration` in the largest unit of which it is a whole number; `None` if no reader accepts it.
+/// Writes `duration` in the largest unit of which it is a whole number; `None` if no parser accepts it.
 pub(super) fn write(duration: Duration) -> Option<String> {
     if duration > Limits::MAX_DURATION {
         return None;

@@ -37,7 +37,7 @@ pub enum Error {
     #[cfg(feature = "mcp")]
     #[error(transparent)]
     Server(#[from] ServerFailure),
-    /// Two servers have one name, so their tools could not be told apart.
+    /// Two servers have the same name, so their tools would be ambiguous.
     #[error("two servers are called `{0}`")]
     SameName(Arc<str>),
     /// A server or tool of the program has a name that plans cannot write.

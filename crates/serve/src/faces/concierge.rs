@@ -91,7 +91,7 @@ impl Face for Concierge {
     }
 }
 
-/// What the tool does, and the tools that plans may call.
+/// Returns the description of the tool, with the tools that plans may call.
 fn description(seen: &Seen<'_>) -> String {
     let mut text = DESCRIPTION.to_owned();
     if !seen.marks_sharing {

@@ -190,7 +190,7 @@ fn described(outcome: &Outcome<'_>, step: &StepSummary) -> Value {
     ])
 }
 
-/// What the tool does, and the plans that there are.
+/// Returns the description of the tool, with the stored plans.
 fn description(saved: &[StoredPlan]) -> String {
     let mut text = "Run a plan that was saved, by its id or its name: its steps call tools, side by side where they do not need each other. What comes back is its variables at the end, and how each step went.".to_owned();
     if saved.is_empty() {

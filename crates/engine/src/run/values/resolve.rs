@@ -20,7 +20,7 @@ use crate::secret_values::SecretValues;
 pub(crate) enum ResolveError {
     /// These steps must settle first.
     Wait(Vec<u32>),
-    /// There will never be a value, so the reader is skipped.
+    /// The value will never exist, so the step is skipped.
     Skip(SkipReason),
     /// The path of the reference has no value. A later alternative may have one.
     Missing(ToolError),
