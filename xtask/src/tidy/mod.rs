@@ -3,11 +3,15 @@
 mod boundaries;
 mod captions;
 mod codes;
+mod folders;
 mod forbidden;
+mod language;
 mod links;
 mod rust_text;
 mod sizes;
+mod sources;
 mod summary;
+mod types;
 
 use crate::project::Project;
 
@@ -26,6 +30,7 @@ pub(crate) fn run(project: &Project) -> Result<(), String> {
         violations.extend(captions::check(file));
         violations.extend(boundaries::check(file));
         violations.extend(forbidden::check(file));
+        violations.extend(language::check(file));
     }
     violations.extend(codes::check(&files));
     violations.extend(links::check(&files));
@@ -34,6 +39,16 @@ pub(crate) fn run(project: &Project) -> Result<(), String> {
     let sizes = sizes::measure(&files);
     println!("{sizes}");
     violations.extend(sizes.violations());
+
+    let folders = folders::measure(&files);
+    println!("{folders}");
+    violations.extend(folders.violations());
+
+    let sources = sources::sources(&files);
+    violations.extend(types::check(&sources));
+    let openings = language::openings(&sources);
+    println!("{openings}");
+    violations.extend(openings.violations());
 
     if violations.is_empty() {
         return Ok(());
