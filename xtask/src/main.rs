@@ -36,7 +36,7 @@ const USAGE: &str = "\
 usage: cargo xtask CHORE
 
   test      run all checks that must pass before a change is merged
-  tidy      check the style rules: captions, sizes, codes, boundaries, links, language, names of types
+  tidy      check the style rules: captions, sizes, codes, boundaries, links, language
   deps      check the dependencies between the crates
   package   check and build the packages to publish
   semver    compare the crates with their last release

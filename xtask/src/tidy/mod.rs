@@ -3,7 +3,6 @@
 mod boundaries;
 mod captions;
 mod codes;
-mod folders;
 mod forbidden;
 mod language;
 mod links;
@@ -11,7 +10,6 @@ mod rust_text;
 mod sizes;
 mod sources;
 mod summary;
-mod types;
 
 use crate::project::Project;
 
@@ -40,12 +38,7 @@ pub(crate) fn run(project: &Project) -> Result<(), String> {
     println!("{sizes}");
     violations.extend(sizes.violations());
 
-    let folders = folders::measure(&files);
-    println!("{folders}");
-    violations.extend(folders.violations());
-
     let sources = sources::sources(&files);
-    violations.extend(types::check(&sources));
     let openings = language::openings(&sources);
     println!("{openings}");
     violations.extend(openings.violations());

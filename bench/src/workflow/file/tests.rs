@@ -4,7 +4,7 @@ use planwright_core::Value;
 
 use super::*;
 
-/// Reads a workflow of 1.5 from `id: parents` pairs, each of which takes a second, after `change`s of its text.
+/// Reads a WfFormat 1.5 workflow from `id: parents` pairs after applying `change`s to its text. Each task takes a second.
 fn read(tasks: &[(&str, &[&str])], changes: &[(&str, &str)]) -> Result<Workflow, Vec<String>> {
     let specification: Vec<String> = tasks
         .iter()

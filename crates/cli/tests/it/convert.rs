@@ -136,7 +136,7 @@ fn a_folder_is_no_file() {
     assert!(stderr(&output).contains("is a folder"));
 }
 
-/// Without tools nobody knows which parameters take references; with them, the ones that do not are found.
+/// Without tools, the parameters that take references are unknown; with them, those that do not are found.
 #[test]
 fn tools_tell_which_parameters_take_references() {
     let folder = folder(PLAN);

@@ -78,12 +78,12 @@ struct Ended {
     run: Option<String>,
     was_killed: bool,
     status: Option<i32>,
-    /// The steps of which nobody knows what became.
+    /// The steps with an unknown outcome.
     unknown: Vec<String>,
     talk: String,
 }
 
-/// Drives the run with `arguments`; the process is killed when it has told of so many events, if it gets that far.
+/// Drives the run with `arguments`, and kills the process after it has reported that many events.
 fn drive(folder: &Path, arguments: &[String], kill_at: Option<u64>) -> Ended {
     let mut child = planwright(folder)
         .args(arguments)

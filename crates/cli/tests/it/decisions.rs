@@ -87,7 +87,7 @@ fn decisions_of_another_process_count_when_the_run_goes_on() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         let id = waiting(folder.path(), &[]);
-        // Nobody has decided yet, so nothing changes.
+        // There is no decision yet, so nothing changes.
         assert_eq!(resumed(folder.path(), &[&id]).0, Some(4));
         let (command, more) = decision.split_first().unwrap();
         let decided = match *command {
@@ -96,7 +96,7 @@ fn decisions_of_another_process_count_when_the_run_goes_on() {
         };
         assert_eq!(decided.status.code(), Some(0), "{}", stderr(&decided));
         assert_eq!(resumed(folder.path(), &[&id]), expected, "{decision:?}");
-        // Once more: nothing is called, nobody is asked.
+        // Resuming again calls nothing and asks nothing.
         assert_eq!(resumed(folder.path(), &[&id]), expected, "{decision:?}");
     }
 }
@@ -285,7 +285,7 @@ fn wait_for(folder: &Path, arguments: &[&str]) -> (Child, String) {
         .unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let line = lines.next().unwrap().unwrap();
-    // Whoever writes to it must find somebody who reads.
+    // A FIFO blocks its writer until there is a reader.
     std::thread::spawn(move || lines.for_each(drop));
     (child, line)
 }

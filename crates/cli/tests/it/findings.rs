@@ -87,7 +87,7 @@ fn object(value: &Value) -> Object {
     value.as_object().unwrap().clone()
 }
 
-/// Blames a finding that is not told in our style, or points to a place that is not there.
+/// Fails for a diagnostic that violates our style or points to a place that does not exist.
 fn told_as_all_are(finding: &Diagnostic, inspection: &Inspection, blame: &mut impl FnMut(String)) {
     let texts = [Some(&finding.message), finding.help.as_ref()];
     for text in texts.into_iter().flatten() {

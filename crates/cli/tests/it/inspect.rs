@@ -117,7 +117,7 @@ impl Subject {
         simulated(tools).tools().cloned().collect()
     }
 
-    /// What is told of the plan while it runs.
+    /// The notifications about the plan while it runs.
     fn run(&self, plan: CheckedPlan) -> Diagnostics {
         let backend = simulated(self.tools.as_ref().unwrap());
         let engine = Engine::new(backend);

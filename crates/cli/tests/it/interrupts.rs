@@ -97,7 +97,7 @@ fn an_interrupt_keeps_what_there_is() {
         ]
     );
 
-    // `b` was under way, and nobody knows what became of it.
+    // `b` was in flight, so its outcome is unknown.
     let run = run.unwrap();
     let resume = |more: &[&str]| {
         let output = planwright(path)
@@ -125,7 +125,7 @@ fn an_interrupt_keeps_what_there_is() {
     assert_eq!(statuses, vec![json!("succeeded"); 3]);
 }
 
-/// What computes listens to nobody; it ends all the same.
+/// A computation cannot be interrupted; the program ends all the same.
 #[test]
 fn a_check_that_takes_very_long_can_be_interrupted() {
     let folder = tempfile::tempdir().unwrap();

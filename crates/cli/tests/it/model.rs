@@ -1,4 +1,4 @@
-//! Which model a command asks, what it is told, and where its key stays.
+//! The model that a command uses, its prompt, and the secrecy of its key.
 
 use std::fs;
 use std::path::Path;

@@ -41,7 +41,7 @@ fn set_up(folder: &Path, does: &Value) -> Recorder {
     recorder
 }
 
-/// Waits until something happens, of which there is no event.
+/// Waits for a condition that has no event.
 fn wait_until(what: &str, mut happens: impl FnMut() -> bool) {
     let happened = (0..LOOKS).any(|_| {
         if happens() {

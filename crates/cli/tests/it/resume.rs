@@ -120,14 +120,14 @@ fn a_patched_plan_keeps_what_it_does_not_change() {
     write(path, "patched.json", &patched);
     let (code, report, _) = resume(path, id, &["--plan", "patched.json"]);
     assert_eq!(code, Some(0));
-    // `b` is another step now; what was called for it before is told all the same.
+    // `b` is another step now; its earlier call is still reported.
     let mut called = calls(&report);
     called.sort_unstable();
     assert_eq!(called, ["a", "b", "b", "c", "d"]);
     let steps = report["steps"].as_array().unwrap();
     assert_eq!(steps[1]["attempts"], 1);
     assert_eq!(report["output"]["c"], json!({"of": 3}));
-    // The new plan is the run's own from then on.
+    // The run uses the new plan after this.
     let (code, again, _) = resume(path, id, &[]);
     assert_eq!((code, &again["output"]), (Some(0), &report["output"]));
     // And it can change what had succeeded.
@@ -327,7 +327,7 @@ fn a_tool_that_has_changed_is_reported() {
         said,
         "warning: the tool `simulated.two` is not what it was when the run went on last: the schema of its arguments changed\n"
     );
-    // Once it was told, it is known.
+    // After the decision, the outcome is known.
     let (_, _, said) = resume(path, id, &[]);
     assert_eq!(said, "");
 }
@@ -441,7 +441,7 @@ fn a_new_plan_buries_no_call_in_doubt() {
         let message = "error: the new plan changes `pay`, and nobody knows whether the call of `pay` happened\n";
         assert!(stderr(&output).starts_with(message), "{}", stderr(&output));
     }
-    // Whoever has looked may go on, and nothing is called a second time.
+    // After a check by a person the run can be resumed, and nothing is called a second time.
     let (code, report, _) = resume(path, &id, &["--plan", "changed.json", "--set", "pay=paid"]);
     assert_eq!(code, Some(0), "{report:#}");
     assert_eq!(report["output"]["pay"], "paid");

@@ -1,4 +1,4 @@
-//! Values from outside: a server gets them, and nobody else ever sees them.
+//! External values: a server receives them, and they appear nowhere else.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -136,7 +136,7 @@ impl Place {
             streamed = streaming => Some(streamed),
             () = sent.notified() => None,
         };
-        // Whoever goes on with it must not find it held.
+        // A process that resumes the run must not find it leased.
         while store.hold(RUN, &holder).is_err() {
             tokio::task::yield_now().await;
         }

@@ -1,4 +1,4 @@
-//! What a collector is told of a run.
+//! The spans and metrics that a collector receives for a run.
 
 mod collector;
 

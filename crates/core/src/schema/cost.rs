@@ -255,7 +255,7 @@ mod tests {
         );
     }
 
-    /// Returns a schema with `count` definitions, each of which refers to the previous one through `step`; the first one is `last`.
+    /// Returns a schema with `count` definitions; each refers to the previous one through `step`, and the first one is `last`.
     fn doubled(count: usize, step: &str, last: &str) -> String {
         let steps: Vec<String> = (1..count)
             .map(|n| {

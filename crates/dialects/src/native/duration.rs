@@ -54,7 +54,7 @@ fn to_double(nanoseconds: u64) -> f64 {
     nanoseconds as f64
 }
 
-/// Writes `duration` in the largest unit of which it is a whole number; `None` if no parser accepts it.
+/// Writes `duration` as a whole number of the largest unit that divides it; `None` if no parser accepts it.
 pub(super) fn write(duration: Duration) -> Option<String> {
     if duration > Limits::MAX_DURATION {
         return None;

@@ -104,7 +104,7 @@ fn items(together: u32) -> Step {
     step
 }
 
-/// A step of rounds, the last of which is the first if `until` says so.
+/// A step with rounds; the first round is the last one if `until` holds.
 fn rounds(until: bool) -> Step {
     let mut step = Step::call("part", "t", nothing());
     step.repeat = Some(Repeat {

@@ -1,4 +1,4 @@
-//! Incoming messages of all transports, most of which bypass `rmcp`.
+//! Incoming messages of all transports; most of them bypass `rmcp`.
 
 use rmcp::RoleClient;
 use rmcp::model::{

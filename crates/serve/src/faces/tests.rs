@@ -1,4 +1,4 @@
-//! What clients of other systems are shown and told.
+//! Descriptions and results for clients of other systems.
 
 use planwright_core::check::Policy;
 use planwright_core::{Catalog, Value};

@@ -58,7 +58,7 @@ fn kept(desk: &ChatContext) -> Value {
     serde_json::from_str(&fs::read_to_string(files.last().unwrap()).unwrap()).unwrap()
 }
 
-/// What the model was told of its calls, in order.
+/// The results that the model received for its calls, in order.
 fn told(desk: &ChatContext) -> Vec<String> {
     let chat = kept(desk);
     let messages = chat["messages"].as_array().unwrap().iter();

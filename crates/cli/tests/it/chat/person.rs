@@ -50,7 +50,7 @@ fn wants_a_plan() -> Value {
     calls(&[("plan_create_and_execute", json!({"goal": "greet Rex"}))])
 }
 
-/// What came of the plan, as the model is told.
+/// The result of the plan, as the model receives it.
 fn came_to(desk: &ChatContext) -> Value {
     serde_json::from_str(&told(desk)[0]).unwrap_or_else(|_| told(desk)[0].as_str().into())
 }

@@ -97,7 +97,7 @@ impl StdioClient {
 
 impl Drop for StdioClient {
     fn drop(&mut self) {
-        // It ends once nobody can say anything any more.
+        // It ends when all senders are dropped.
         self.input = None;
         let _ = self.server.wait();
     }

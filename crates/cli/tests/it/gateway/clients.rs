@@ -1,4 +1,4 @@
-//! Clients that others use, of which none knows anything of plans.
+//! Third-party MCP clients, without knowledge of plans.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -169,7 +169,7 @@ fn check_progress(progress: &Value, total: u64) {
     );
 }
 
-/// What the client is told to do.
+/// The commands for the client.
 fn steps() -> Value {
     let list = json!({"id": "list", "tool": "cities", "args": {}});
     let first = json!({"id": "first", "tool": "echo", "args": {"city": "${list.cities[0]}"}});

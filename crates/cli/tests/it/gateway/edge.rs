@@ -63,7 +63,7 @@ impl Scene {
         self.ask(client, "tools/call", params)["result"].take()
     }
 
-    /// It goes on serving whoever may come.
+    /// The gateway continues to serve later clients.
     #[track_caller]
     fn is_well(&self) {
         let listed = self.ask(0, "tools/list", json!({}));
@@ -337,8 +337,7 @@ fn a_session_is_of_the_client_that_opened_it() {
 #[cfg(unix)]
 #[test]
 fn what_is_under_way_at_the_end_goes_on_in_the_next_process() {
-    // A call that was under way is made again, since somebody said that this does no harm. Asking for its end again and again is no
-    // offence here.
+    // An in-flight call is made again because its tool is idempotent. Asking repeatedly for the end of the run is allowed here.
     let settings =
         "[serve]\ntask_after = '1ms'\nrate = '1000000/s'\n[tools]\nidempotent = ['fake.wait']\n";
     let mut scene = Scene::new(&["ada"], settings);

@@ -46,8 +46,8 @@ impl Scene {
         ]}}})
     }
 
-    /// Waits until the step under way is told that it is over, lets it go on all the same, and waits until the run has ended: with no
-    /// further call.
+    /// Waits until the in-flight step is cancelled, lets it continue nevertheless, and waits until the run has ended without a further
+    /// call.
     #[track_caller]
     fn is_cancelled(&self) {
         self.recorder.message("notifications/cancelled");

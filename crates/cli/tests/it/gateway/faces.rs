@@ -165,7 +165,7 @@ fn mcp_cli() {
     assert!(description.contains("\nweather ("), "{description}");
 }
 
-/// In the plain mode the tools stand beside those of servers, so that nothing is told twice.
+/// In the plain mode the tools are listed beside those of servers, so the description does not repeat them.
 #[test]
 fn faces_stand_beside_the_tools_of_servers() {
     let folder = folder();

@@ -64,7 +64,7 @@ impl Scene {
         }
     }
 
-    /// What `client` is told by a tool. That it fits what the tool says of it is seen to.
+    /// Returns the result of a tool for `client`, after checking it against the output schema of the tool.
     async fn call(
         &self,
         client: &str,
@@ -121,7 +121,7 @@ impl Scene {
     }
 }
 
-/// A clock that goes on by a second each time that somebody looks.
+/// A clock that advances by a second each time it is read.
 fn now() -> SystemTime {
     static SECONDS: AtomicU64 = AtomicU64::new(1);
     SystemTime::UNIX_EPOCH + Duration::from_secs(SECONDS.fetch_add(1, Ordering::Relaxed))

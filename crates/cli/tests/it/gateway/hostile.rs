@@ -246,7 +246,7 @@ fn meta() -> Value {
     })
 }
 
-/// Messages as they should be, one for each thing that can be asked or told.
+/// Valid messages, one for each request and notification.
 fn good() -> Vec<Value> {
     let steps = json!([{"id": "a", "tool": "echo", "args": {"x": 1}}]);
     let call = |tool: &str, arguments: Value| {
@@ -614,7 +614,7 @@ fn whatever_is_changed_in_a_message_it_goes_on() {
     }
 }
 
-/// Requests that cannot be read, the first of which has the id 1, and the code that each is answered with.
+/// Unreadable requests and the expected error codes; the first one has the id 1.
 fn unreadable() -> Vec<(Vec<u8>, i64)> {
     let call = |argument: &str| {
         format!(

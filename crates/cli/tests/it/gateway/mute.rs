@@ -1,4 +1,4 @@
-//! A server that never answers holds up nobody who wants something of the others.
+//! A server that never answers does not delay the clients of other servers.
 
 use planwright_testkit::fake_server;
 use planwright_testkit::wire_client::WireClient;
@@ -109,7 +109,7 @@ fn in_plan_mode() {
     check(&mut client, &requests, STARTING_LISTED);
 }
 
-/// What nobody has may still come; the refusal says so.
+/// A tool that no server has may still appear; the refusal says so.
 #[test]
 fn what_is_unknown_names_the_server() {
     let behind = behind();

@@ -8,7 +8,7 @@ use super::serve::Behind;
 
 const REVISION: &str = "2025-11-25";
 
-/// A server's tools, each of which says whose it is.
+/// The tools of a server; each result names the server.
 fn script(server: &str, names: &[&str]) -> String {
     let tools: Vec<Value> = names
         .iter()
@@ -38,7 +38,7 @@ fn call(client: &mut WireClient, tool: &str, arguments: Value) -> Value {
     client.request("tools/call", json!({"name": tool, "arguments": arguments}))
 }
 
-/// Who answers to `name`, in a mode; or why nobody does.
+/// Returns the server that answers to `name` in a mode, or the refusal.
 fn answered(client: &mut WireClient, mode: &[&str], name: &str) -> String {
     match mode {
         ["--mode", "plain"] => call(client, name, json!({})),

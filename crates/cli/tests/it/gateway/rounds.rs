@@ -18,7 +18,7 @@ enum End {
     Terminate,
 }
 
-/// A gateway that can be started again, and a client that fills in no form before it is told to.
+/// A gateway that can be restarted, and a client that answers no form until the test says so.
 struct Scene {
     behind: Behind,
     calls: PathBuf,

@@ -303,7 +303,7 @@ fn a_model_that_fails_leaves_the_run_as_it_is() {
     );
 }
 
-/// Runs `steps`, of which one fails, with a model that would have all be paid once more; gives the report and what was said.
+/// Runs `steps`, one of them failing, with a model that wants to pay again; returns the report and the messages.
 fn would_pay_again(steps: &Value, exit: i32) -> (Value, String) {
     let desk = ChatContext::new(&json!({
         "find": {"annotations": {"readOnlyHint": true}, "returns": {"ids": [1, 2]}},

@@ -28,7 +28,7 @@ fn interrupt(child: &Child) {
     assert!(sent.unwrap().success());
 }
 
-/// Does something to the program once it has told that this happened to the step.
+/// Acts on the program after it has reported this event of the step.
 fn when(child: &mut Child, event: &str, step: &str, act: impl Fn(&mut Child)) {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let happened = lines.by_ref().map_while(Result::ok).any(|line| {

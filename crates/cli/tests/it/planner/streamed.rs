@@ -42,7 +42,7 @@ pub(crate) fn paced(answer: &Value) -> Value {
     json!({"text": text, "tokens_per_second": PACE})
 }
 
-/// Something is looked up, then somebody is told, and there is more to be looked up.
+/// A lookup, a notification, and more lookups.
 pub(crate) fn plan() -> Value {
     json!({"steps": [
         {"id": "a", "tool": "look", "args": {"at": "alpha"}},
@@ -181,7 +181,7 @@ fn of_an_unsound_plan_only_what_reads_has_run() {
     assert_eq!(streamed["abandoned"]["status"], "cancelled");
     assert_eq!(called(&streamed["abandoned"]["calls"], "step"), early);
 
-    // It can be looked at, and not gone on with: nobody ever saw the whole of its plan.
+    // The run can be shown but not resumed: its plan was never complete.
     let run = streamed["abandoned"]["run"].as_str().unwrap();
     assert!(told(&desk, &["runs"], 0).0.contains("cancelled"));
     for command in ["show", "logs", "replay"] {

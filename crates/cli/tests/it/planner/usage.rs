@@ -1,4 +1,4 @@
-//! What answers cost, of everything that a command asks; and the time that models are told.
+//! The cost of all model calls of a command, and the time in prompts.
 
 use planwright_testkit::model_server::{ModelServer, ScriptedResponse};
 use serde_json::{Value, json};
@@ -114,7 +114,7 @@ fn everything_that_was_asked_counts() {
         "{talk}"
     );
     assert_eq!(talk.matches(COST).count(), 1, "{talk}");
-    // Each of them is told what day it is, and what the phrase means.
+    // Each prompt contains the day and the meaning of the phrase.
     for body in &asked {
         let words = words(body);
         let today = "Today is 2025-10-12 (Sunday), Europe/Vienna.";

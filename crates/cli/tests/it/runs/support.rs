@@ -93,7 +93,7 @@ impl Shop {
             .map_while(Result::ok)
             .any(|line| line.contains("attempt_started"));
         assert!(sent, "nothing was called");
-        // It is told of while it is being written down, and is not sent before it is.
+        // The event is reported while the call is being stored, and the call is sent after that.
         let is_kept = (0..1_000).any(|_| self.has_a_call_under_way());
         assert!(is_kept, "the call was never kept");
         child

@@ -1,4 +1,4 @@
-//! A collector of OpenTelemetry that remembers what it is told.
+//! An OpenTelemetry collector that records its requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -10,7 +10,7 @@ use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
 
-/// What was told.
+/// The recorded requests.
 #[derive(Default)]
 pub(crate) struct Heard {
     pub(crate) spans: Vec<Span>,
@@ -37,7 +37,7 @@ impl Collector {
         let hearing = Arc::downgrade(&heard);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // Once nobody wants to know, it is gone.
+                // The collector ends when its handle is dropped.
                 let Some(heard) = hearing.upgrade() else {
                     return;
                 };
@@ -51,7 +51,7 @@ impl Collector {
         format!("http://{}", self.address)
     }
 
-    /// What was told so far: a program has told all before it ends.
+    /// Returns the requests so far. A program exports everything before it ends.
     pub(crate) fn heard(&self) -> Heard {
         std::mem::take(&mut self.heard.lock().unwrap())
     }

@@ -147,7 +147,7 @@ fn listed_phrases_share_their_year() {
 
 #[test]
 fn a_year_that_may_be_another_one_is_left_out() {
-    // December of which year?
+    // The year of December is ambiguous.
     check(
         "December and January 2025",
         &[("January 2025", "2025-01-01 to 2025-01-31")],

@@ -172,7 +172,7 @@ async fn a_decision_is_about_one_call_of_one_run() {
         let summary = planwright.resume(&disk.open(), id).await.unwrap();
         assert_eq!(summary.status, RunStatus::Waiting);
     }
-    // A plan that pays somebody else asks anew.
+    // A plan that pays another person asks again.
     let plan = planwright.check(parse(&eve)).unwrap();
     let changed = planwright
         .resume(&disk.open(), "r1")

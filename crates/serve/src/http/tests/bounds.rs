@@ -71,7 +71,7 @@ async fn each_client_has_so_many_requests_under_way() {
         &["retry-after: 1", "too many requests under way"],
     );
     check(&server.post(&[&headers[1]], "hello").await, "200 OK", &[]);
-    // Whoever gives up makes room.
+    // A client that disconnects frees its slot.
     drop(hanging);
     figure(&server, "planwright_http_requests_under_way 0").await;
     check(&server.post(&[ada], "hello").await, "200 OK", &[]);

@@ -46,7 +46,7 @@ fn tokens(folder: &Path) -> TokenFile {
     TokenFile::at(folder.join("tokens.json"))
 }
 
-/// A server that goes on until it is told to end, or dropped.
+/// A server that runs until it is shut down or dropped.
 struct Server {
     address: SocketAddr,
     end: Option<oneshot::Sender<()>>,

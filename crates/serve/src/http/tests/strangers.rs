@@ -82,7 +82,7 @@ async fn a_token_that_is_taken_back_is_refused_at_once() {
         "401 Unauthorized",
         &["invalid_token"],
     );
-    // No token is left, and still nobody is let in.
+    // All tokens are revoked, and requests are still refused.
     check(&server.post(&[], "hello").await, "401 Unauthorized", &[]);
 }
 
