@@ -136,7 +136,7 @@ impl AskSession<'_> {
             self.print_document(&answer)?;
             return Ok(AskOutcome::Nothing(exit));
         };
-        let loaded = self.loaded(&written.text);
+        let loaded = Self::loaded(&written.text);
         // It was sound against the same tools a moment ago.
         let policy = self.config.restrict(Policy::new());
         let (plan, loaded) = loaded.check(&self.toolbox.catalog, &policy);
@@ -250,7 +250,7 @@ impl AskSession<'_> {
     }
 
     /// A created plan as it is read and kept.
-    fn loaded(&self, text: &str) -> LoadedPlan {
+    fn loaded(text: &str) -> LoadedPlan {
         created(SOURCE, text)
     }
 

@@ -83,7 +83,7 @@ impl AskSession<'_> {
             return Ok(AskOutcome::Nothing(create::exit(&created)));
         };
         progress::end(&created, self.model.name(), self.printer);
-        let loaded = self.loaded(&plan.text);
+        let loaded = Self::loaded(&plan.text);
         if let Some(store) = &store {
             keeping::learn(store, &options.durations, &summary, self.printer);
         }
@@ -141,7 +141,7 @@ impl AskSession<'_> {
             attempts: Vec::new(),
             stand: &stand,
         };
-        let mut listener = |told: StreamEvent<'_>| hearing.hear(told);
+        let mut listener = |event: StreamEvent<'_>| hearing.hear(event);
         let streaming = wanted.run(
             self.model.as_ref(),
             &self.arguments.planning,
@@ -200,12 +200,12 @@ struct AskStreamListener<'a> {
 }
 
 impl AskStreamListener<'_> {
-    fn hear(&mut self, told: StreamEvent<'_>) {
+    fn hear(&mut self, event: StreamEvent<'_>) {
         let (live, printer) = (&self.watch.live, self.watch.printer);
-        match told {
+        match event {
             StreamEvent::PlanAttempt(attempt) => self.attempts.push(attempt.clone()),
             StreamEvent::RunStarted(canceller) => {
-                lock(self.stand).canceller = Some(canceller.clone())
+                lock(self.stand).canceller = Some(canceller.clone());
             }
             StreamEvent::PlanGrew(plan) => live.grow(&plan.checked),
             StreamEvent::Planned(plan) => {

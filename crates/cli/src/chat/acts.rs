@@ -237,7 +237,7 @@ impl ChatSolutionRunner<'_> {
         let mut text: Arc<str> = Arc::clone(&run.text);
         let mut is_approved = false;
         let judge = |text: &str| {
-            let loaded = context.read("solution", text, Some(ACTS));
+            let loaded = ChatContext::read("solution", text, Some(ACTS));
             let (plan, loaded) = context.check(context.delegates.hand_to(loaded));
             (loaded, plan)
         };

@@ -89,7 +89,7 @@ impl CallHandler<'_> {
         else {
             return Ok(CallOutcome::bad("these arguments cannot be written down"));
         };
-        let loaded = context.read(&tool.name, &text, Some(Native.name()));
+        let loaded = ChatContext::read(&tool.name, &text, Some(Native.name()));
         let (plan, loaded) = context.check(loaded);
         let Some(plan) = plan else {
             context

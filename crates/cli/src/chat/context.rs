@@ -107,7 +107,7 @@ impl<'a> ChatContext<'a> {
     }
 
     /// Reads a plan that people call `name`.
-    pub(super) fn read(&self, name: &str, text: &str, dialect: Option<&str>) -> LoadedPlan {
+    pub(super) fn read(name: &str, text: &str, dialect: Option<&str>) -> LoadedPlan {
         let options = ReadOptions {
             dialect,
             ..ReadOptions::new(name)

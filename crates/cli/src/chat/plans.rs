@@ -13,6 +13,7 @@ use planwright::planner::create::PlanResponse;
 
 use super::calls::{CallHandler, CallOutcome, trimmed, wrong};
 use super::chat_file::ChatPlan;
+use super::context::ChatContext;
 use super::review::{Reviewed, review};
 use crate::args::Approve;
 use crate::create::{Wanted, progress};
@@ -51,7 +52,7 @@ impl CallHandler<'_> {
             let Some(kept) = self.plan(id) else {
                 return Ok(CallOutcome::bad(self.no_plan(id)));
             };
-            let loaded = self.context.read(id, &kept.text, Some(Native.name()));
+            let loaded = ChatContext::read(id, &kept.text, Some(Native.name()));
             let (plan, loaded) = self.context.check(loaded);
             let Some(plan) = plan else {
                 return Ok(CallOutcome::bad(wrong(&loaded.diagnostics)));
@@ -92,7 +93,7 @@ impl CallHandler<'_> {
 
     /// Reads and checks a text that a person wrote.
     fn judged(&self, id: &str, text: &str) -> (LoadedPlan, Option<CheckedPlan>) {
-        let (plan, loaded) = self.context.check(self.context.read(id, text, None));
+        let (plan, loaded) = self.context.check(ChatContext::read(id, text, None));
         (loaded, plan)
     }
 
@@ -185,7 +186,7 @@ impl CallHandler<'_> {
     /// A plan as the model is shown it.
     pub(super) fn described(&self, id: &str) -> CallOutcome {
         let text = self.plan(id).map(|kept| kept.text).unwrap_or_default();
-        let plan = self.context.read(id, &text, Some(Native.name())).plan;
+        let plan = ChatContext::read(id, &text, Some(Native.name())).plan;
         let plan = plan.unwrap_or_default();
         self.context
             .shown

@@ -104,7 +104,7 @@ impl AdaptationSettings<'_> {
         Day::of(goal, asked.as_ref().unwrap_or(&self.now), &self.now)
     }
 
-    fn read(&self, old: &PlanTextV1, text: &str, session: &RunSession<'_>) -> LoadedPlan {
+    fn read(old: &PlanTextV1, text: &str, session: &RunSession<'_>) -> LoadedPlan {
         let new = PlanTextV1 {
             source: "revision".to_owned(),
             text: text.to_owned(),
@@ -165,7 +165,7 @@ impl Adaptation<'_> {
         }
         let policy = adapting.config.restrict(Policy::new());
         let judge = |text: &str| {
-            let loaded = adapting.read(&old, text, session);
+            let loaded = AdaptationSettings::read(&old, text, session);
             let (plan, loaded) = loaded.check(&session.toolbox.catalog, &policy);
             (plan, loaded.diagnostics)
         };
@@ -187,7 +187,7 @@ impl Adaptation<'_> {
         let Some((text, kind, trouble)) = written else {
             return Ok(None);
         };
-        let loaded = adapting.read(&old, &text, session);
+        let loaded = AdaptationSettings::read(&old, &text, session);
         let (Some(plan), loaded) = loaded.check(&session.toolbox.catalog, &policy) else {
             return Ok(None);
         };
