@@ -17,11 +17,14 @@ use super::args::{RunArguments, RunFormat};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::printer::Printer;
-use super::session::{RunSession, approved};
 use super::settings::Settings;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
-use super::{durations, guards, limits, output, outside, plan_file, settings, store, telemetry};
+use super::{durations, guards, limits, settings, store, telemetry};
+use crate::run::external_values;
+use crate::run::plan_file;
+use crate::run::session::{RunSession, approved};
+use crate::view::output;
 
 /// `planwright run PLAN`
 pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Exit, CommandError> {
@@ -63,7 +66,7 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
                 secret_values: if is_dry {
                     SecretValues::masked()
                 } else {
-                    outside::get(&plan, &config)?
+                    external_values::get(&plan, &config)?
                 },
                 seal_key: store::seal_key(store.as_ref())?,
                 ..options

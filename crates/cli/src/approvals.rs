@@ -17,11 +17,11 @@ use planwright_store::Store;
 use super::args::{Approve, ConsentArguments};
 use super::consent::{Announced, WholePlan};
 use super::error::CommandError;
-use super::live::Live;
 use super::passphrase::PassphraseCheck;
 use super::printer::Printer;
 use super::text_file;
 use super::toolbox::Toolbox;
+use crate::view::live::Live;
 
 /// A run that decisions are about.
 pub(crate) struct Subject<'a> {

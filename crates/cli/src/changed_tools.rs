@@ -18,7 +18,8 @@ use super::passphrase::PassphraseCheck;
 use super::printer::Printer;
 use super::settings::{self, Settings};
 use super::toolbox::Toolbox;
-use super::{environment, keeping, output, store};
+use super::{environment, keeping, store};
+use crate::view::output;
 
 /// The output of `--format json`.
 const SCHEMA: &str = "planwright.tool-changes/1";

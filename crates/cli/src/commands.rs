@@ -20,9 +20,11 @@ use super::exit::Exit;
 use super::printer::Printer;
 use super::settings::{self, Settings};
 use super::toolbox::Toolbox;
-use super::{
-    changed_tools, durations, estimate, findings, output, plan_file, show_run, store, stored,
-};
+use super::{changed_tools, durations, estimate, findings, store};
+use crate::run::plan_file;
+use crate::runs::show;
+use crate::runs::stored_plans;
+use crate::view::output;
 
 #[derive(Serialize)]
 struct Checked<'a> {
@@ -81,10 +83,10 @@ pub(crate) async fn show(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     if !arguments.estimate
-        && stored::find(&arguments.plan.text)?.is_none()
-        && let Some((store, run)) = show_run::find(arguments)?
+        && stored_plans::find(&arguments.plan.text)?.is_none()
+        && let Some((store, run)) = show::find(arguments)?
     {
-        return show_run::show(&store, &run, arguments, printer);
+        return show::show(&store, &run, arguments, printer);
     }
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let mut loaded = plan_file::read(&arguments.plan).map_err(or_a_run(arguments))?;

@@ -11,9 +11,9 @@ use planwright::terminal_text;
 use super::args::{ConfigArguments, Format, RunFormat};
 use super::error::CommandError;
 use super::exit::Exit;
-use super::output;
 use super::printer::Printer;
 use super::settings::{self, Settings};
+use crate::view::output;
 
 /// `planwright config`
 pub(crate) fn command(arguments: &ConfigArguments, printer: Printer) -> Result<Exit, CommandError> {

@@ -16,10 +16,10 @@ use planwright::terminal_text;
 use super::approvals::terminal;
 use super::error::CommandError;
 use super::keeping;
-use super::live::Live;
 use super::passphrase::PassphraseCheck;
 use super::printer::Printer;
-use super::text_report;
+use crate::view::live::Live;
+use crate::view::text_report;
 
 /// Asks about a whole plan, unless `digest` names the one that is approved: whether it may be run. `own` is the digest that approves it.
 pub(crate) fn to_plan(

@@ -12,10 +12,11 @@ use planwright::loaded_plan::tool_names;
 use super::args::{ConvertArguments, Format, RunFormat};
 use super::error::{CommandError, reason};
 use super::exit::Exit;
-use super::plan_file::{self, PlanText};
+use super::findings;
 use super::printer::Printer;
 use super::toolbox::Toolbox;
-use super::{findings, output};
+use crate::run::plan_file::{self, PlanText};
+use crate::view::output;
 
 /// The help for what the dialect that was asked for cannot say.
 const WAY_OUT: &str = "take it out of the plan, or keep it with `--to native`";

@@ -7,7 +7,8 @@ use super::args::{DatesArguments, Format, MomentArguments, RunFormat};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::printer::Printer;
-use super::{environment, keeping, output};
+use super::{environment, keeping};
+use crate::view::output;
 
 /// The days, as programs read them.
 #[derive(Serialize)]

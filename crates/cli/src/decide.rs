@@ -11,10 +11,11 @@ use super::approvals::terminal;
 use super::args::{ApproveArguments, Format, RejectArguments, RunFormat};
 use super::error::CommandError;
 use super::exit::Exit;
+use super::keeping;
 use super::passphrase::PassphraseCheck;
 use super::printer::Printer;
 use super::question::{OpenCall, Question};
-use super::{keeping, output};
+use crate::view::output;
 
 /// `planwright approve RUN STEP`
 pub(crate) fn approve(

@@ -14,13 +14,13 @@ use planwright::telemetry::Telemetry;
 use super::args::{DemoArguments, RunFormat};
 use super::error::CommandError;
 use super::exit::Exit;
-use super::live::Live;
-use super::output;
 use super::printer::Printer;
-use super::session::Ended;
 use super::signals::Signals;
 use super::toolbox::Toolbox;
-use super::watch::{Watch, watch};
+use crate::run::session::Ended;
+use crate::run::watch::{Watch, watch};
+use crate::view::live::Live;
+use crate::view::output;
 use planwright::service::RunSpec;
 
 const PLAN: &str = include_str!("demo.plan.json");

@@ -18,8 +18,9 @@ use super::args::{DiffArguments, Format, RunFormat};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::printer::Printer;
-use super::runs::described;
-use super::{output, store};
+use super::store;
+use crate::runs::list::described;
+use crate::view::output;
 
 /// `planwright diff RUN RUN`
 pub(crate) fn diff(arguments: &DiffArguments, printer: Printer) -> Result<Exit, CommandError> {

@@ -12,8 +12,8 @@ use planwright::terminal_text;
 
 use super::args::{Format, RunFormat, ShowArguments};
 use super::error::CommandError;
-use super::output;
 use super::printer::Printer;
+use crate::view::output;
 
 /// Prints what a run of `plan` is expected to take.
 pub(crate) fn show(

@@ -12,9 +12,9 @@ use super::args::{ExportArguments, ImportArguments, PruneArguments};
 use super::convert::{may_write, write};
 use super::error::CommandError;
 use super::exit::Exit;
-use super::live::words::counted;
 use super::printer::Printer;
 use super::{keeping, store, text_file};
+use crate::view::live::words::counted;
 
 /// The default age, in days, at which runs are deleted.
 const USUAL_DAYS: u64 = 30;

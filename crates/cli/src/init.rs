@@ -9,8 +9,8 @@ use super::args::{Format, InitArguments, RunFormat};
 use super::convert::{may_write, write};
 use super::error::{CommandError, reason};
 use super::exit::Exit;
-use super::output;
 use super::printer::Printer;
+use crate::view::output;
 
 /// A configuration that says nothing, and shows all that may be said.
 const SETTINGS: &str = include_str!("init/planwright.toml");

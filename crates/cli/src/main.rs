@@ -1,6 +1,5 @@
 //! The program `planwright`: everything that knows clap, terminals, environment variables and exit statuses.
 
-mod adapting;
 mod app;
 mod approvals;
 mod args;
@@ -17,7 +16,6 @@ mod decide;
 mod demo;
 mod diff;
 mod durations;
-mod early_run;
 mod environment;
 mod error;
 mod estimate;
@@ -29,38 +27,23 @@ mod init;
 mod json;
 mod keeping;
 mod limits;
-mod live;
 mod logging;
-mod login;
-mod logs;
 mod model;
-mod output;
-mod outside;
 mod passphrase;
-mod plan_file;
 mod printer;
 mod question;
 #[cfg(test)]
 mod reference;
-mod replay;
-mod resume;
-mod retention;
+mod run;
 mod runs;
 mod serve;
-mod session;
 mod settings;
-mod show_run;
 mod signals;
 mod store;
-mod stored;
 mod telemetry;
 mod text_file;
-mod text_report;
-mod token;
-mod tokens;
 mod toolbox;
-mod trust;
-mod watch;
+mod view;
 mod wrap;
 
 use std::process::ExitCode;
@@ -117,17 +100,17 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
         signals::survive_file_size_limit();
         match command {
             Command::Run(arguments) => Box::pin(app::run(&arguments, printer)).await,
-            Command::Resume(arguments) => Box::pin(resume::resume(&arguments, printer)).await,
+            Command::Resume(arguments) => Box::pin(run::resume::resume(&arguments, printer)).await,
             Command::Approve(arguments) => decide::approve(&arguments, printer),
             Command::Reject(arguments) => decide::reject(&arguments, printer),
             Command::Passphrase(arguments) => passphrase::passphrase(&arguments, printer),
-            Command::Runs(arguments) => runs::runs(&arguments, printer),
-            Command::Logs(arguments) => logs::logs(&arguments, printer),
+            Command::Runs(arguments) => runs::list::runs(&arguments, printer),
+            Command::Logs(arguments) => runs::logs::logs(&arguments, printer),
             Command::Diff(arguments) => diff::diff(&arguments, printer),
             Command::Export(arguments) => exchange::export(&arguments, printer),
             Command::Import(arguments) => exchange::import(&arguments, printer),
             Command::Prune(arguments) => exchange::prune(&arguments, printer),
-            Command::Replay(arguments) => replay::replay(&arguments, printer),
+            Command::Replay(arguments) => run::replay::replay(&arguments, printer),
             Command::Check(arguments) => interruptible(commands::check(&arguments, printer)).await,
             Command::Show(arguments) => interruptible(commands::show(&arguments, printer)).await,
             Command::Convert(arguments) => {
@@ -136,17 +119,21 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Create(arguments) => interruptible(create::command(&arguments, printer)).await,
             Command::Ask(arguments) => Box::pin(ask::command(&arguments, printer)).await,
             Command::Chat(arguments) => Box::pin(chat::command(&arguments, printer)).await,
-            Command::Save(arguments) => stored::save(&arguments, printer),
-            Command::List(arguments) => stored::list(&arguments, printer),
-            Command::Delete(arguments) => stored::delete(&arguments, printer),
+            Command::Save(arguments) => runs::stored_plans::save(&arguments, printer),
+            Command::List(arguments) => runs::stored_plans::list(&arguments, printer),
+            Command::Delete(arguments) => runs::stored_plans::delete(&arguments, printer),
             Command::Tools(arguments) => interruptible(commands::tools(&arguments, printer)).await,
             Command::Config(arguments) => config::command(&arguments, printer),
             Command::Init(arguments) => init::init(&arguments, printer),
             Command::Wrap(arguments) => wrap::wrap(&arguments, printer),
-            Command::Trust(arguments) => interruptible(trust::command(&arguments, printer)).await,
-            Command::Serve(arguments) => Box::pin(serve::serve(&arguments, printer)).await,
-            Command::Login(arguments) => interruptible(login::command(&arguments, printer)).await,
-            Command::Token(arguments) => token::command(&arguments, printer),
+            Command::Trust(arguments) => {
+                interruptible(serve::trust::command(&arguments, printer)).await
+            }
+            Command::Serve(arguments) => Box::pin(serve::command::serve(&arguments, printer)).await,
+            Command::Login(arguments) => {
+                interruptible(serve::login::command(&arguments, printer)).await
+            }
+            Command::Token(arguments) => serve::token::command(&arguments, printer),
             Command::Demo(arguments) => Box::pin(demo::demo(&arguments, printer)).await,
             Command::Dates(arguments) => dates::dates(&arguments, printer),
             Command::Completions { shell } => Ok(commands::completions(shell, printer)),

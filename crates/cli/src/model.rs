@@ -12,7 +12,8 @@ use planwright::planner::model::{Model, ModelError, RecordingModel, ScriptedMode
 use self::record::ScriptFile;
 use super::args::ModelArguments;
 use super::error::CommandError;
-use super::{environment, keeping, outside, text_file};
+use super::{environment, keeping, text_file};
+use crate::run::external_values;
 
 /// The variable that names the model, where no argument does.
 const VARIABLE: &str = "PLANWRIGHT_MODEL";
@@ -83,7 +84,7 @@ fn provider(
     wanted.base_url = base_url.map(str::to_owned);
     let place = settings.key.as_ref().filter(|_| is_known_provider);
     let key = match place {
-        Some(place) => Some(outside::read(place).map_err(|fault| {
+        Some(place) => Some(external_values::read(place).map_err(|fault| {
             CommandError::new(format!("there is no key for `{name}`: {fault}"))
                 .hint("look at `[model]` in your own planwright.toml")
         })?),

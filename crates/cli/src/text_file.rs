@@ -5,11 +5,11 @@ use std::io::{Error, ErrorKind, Read, Result};
 use std::path::Path;
 
 /// The most bytes that are read of a file beside the plan: it may be a device that never ends.
-const MOST: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
 
 /// The whole of a text file.
 pub(crate) fn read(path: &Path) -> Result<String> {
-    text(File::open(path)?, MOST)
+    text(File::open(path)?, MAX_BYTES)
 }
 
 /// All that comes, no more than `most` bytes, as text.

@@ -24,7 +24,9 @@ use super::args::ToolArguments;
 use super::environment;
 use super::error::{CommandError, reason};
 use super::printer::Printer;
-use super::{keeping, store, text_file, tokens, trust};
+use super::{keeping, store, text_file};
+use crate::serve::server_tokens;
+use crate::serve::trust;
 
 /// The tools of one command.
 #[derive(Debug)]
@@ -61,7 +63,7 @@ pub(crate) struct ServersFile {
 pub(crate) fn connect_options() -> ConnectOptions {
     let search_path = environment::variable("PATH").map(OsString::from);
     ConnectOptions {
-        tokens: tokens::of_user(),
+        tokens: server_tokens::of_user(),
         supervisor: Supervisor::this_program().map(|program| program.search_path(search_path)),
         processes: Some(Arc::new(RecordProcesses)),
         ..ConnectOptions::default()

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use planwright::format::day;
 
-use super::super::runs::Since;
+use crate::runs::list::Since;
 
 use super::{Format, OPTIONS, StoreArguments};
 

@@ -8,9 +8,9 @@ use planwright::planner::document;
 use planwright::planner::model::{ModelError, ModelErrorKind};
 use planwright::terminal_text;
 
-use super::{Asking, Ran};
+use super::{AskSession, CompletedRun};
 use crate::args::RunFormat;
-use crate::create::told;
+use crate::create::progress;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::keeping;
@@ -19,14 +19,14 @@ use crate::signals::Signals;
 /// The number of tokens for computed figures.
 const ANALYSIS_TOKENS: usize = 1500;
 
-impl Asking<'_> {
+impl AskSession<'_> {
     /// Computes what can be computed, and asks what it comes to.
     pub(super) async fn answer(
         &self,
-        ran: Ran,
+        ran: CompletedRun,
         mut signals: Signals,
     ) -> Result<Exit, CommandError> {
-        let Ran {
+        let CompletedRun {
             answer,
             ended,
             loaded,
@@ -49,7 +49,7 @@ impl Asking<'_> {
         if matches!(summary.status, RunStatus::Waiting | RunStatus::Cancelled) {
             answer.usage = UsageV1::from(usage);
             keeping::waiting(summary, ended.is_stored, self.printer);
-            told::usage(usage, self.printer);
+            progress::usage(usage, self.printer);
             self.print(&answer, None)?;
             return Ok(keeping::end(
                 summary,
@@ -74,10 +74,10 @@ impl Asking<'_> {
                 answer.rests_on.clone_from(&said.rests_on);
                 answer.answer = Some(said.text);
             }
-            Err(Unanswered { error, has_words }) => {
+            Err(FailedAnswer { error, has_words }) => {
                 usage += error.usage;
                 is_half = is_half_an_answer(error.kind);
-                told::failure(
+                progress::failure(
                     "the results were not summed up",
                     &error,
                     !has_words,
@@ -91,7 +91,7 @@ impl Asking<'_> {
         }
         answer.usage = UsageV1::from(usage);
         self.print(&answer, Some(&evidence))?;
-        told::usage(usage, self.printer);
+        progress::usage(usage, self.printer);
         let exit = keeping::end(
             summary,
             !self.arguments.no_store,
@@ -118,9 +118,9 @@ impl Asking<'_> {
     }
 
     /// The answer in words, shown as they come.
-    async fn summarise(&self, evidence: &Evidence) -> Result<Answer, Unanswered> {
+    async fn summarise(&self, evidence: &Evidence) -> Result<Answer, FailedAnswer> {
         let is_text = self.arguments.format == RunFormat::Text;
-        let waiting = told::Waiting::new(&format!("{} reads the results", self.model.name()));
+        let waiting = progress::Waiting::new(&format!("{} reads the results", self.model.name()));
         let mut waiting = Some(waiting);
         let printer = self.printer;
         let mut has_words = false;
@@ -150,7 +150,7 @@ impl Asking<'_> {
             printer.data(&terminal_text::lines(&said.text));
             printer.data("\n");
         }
-        said.map_err(|error| Unanswered { error, has_words })
+        said.map_err(|error| FailedAnswer { error, has_words })
     }
 
     /// Prints the document, or what the answer rests on and what is missing.
@@ -166,7 +166,7 @@ impl Asking<'_> {
 }
 
 /// A model that has not summed up the results.
-struct Unanswered {
+struct FailedAnswer {
     error: ModelError,
     /// True if words of it are on the screen.
     has_words: bool,

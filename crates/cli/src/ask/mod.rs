@@ -20,16 +20,18 @@ use planwright::telemetry::Telemetry;
 use planwright_store::Store;
 
 use super::args::{AdaptArguments, AskArguments, RunFormat};
-use super::create::{Day, Known, Wanted, told};
-use super::early_run::created;
+use super::create::{Day, Known, Wanted, progress};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::printer::Printer;
-use super::session::{Ended, RunSession, approved};
 use super::settings::{self, Settings};
 use super::signals::Signals;
 use super::toolbox::Toolbox;
-use super::{create, guards, model, output, outside, store, telemetry};
+use super::{create, guards, model, store, telemetry};
+use crate::run::early_run::created;
+use crate::run::external_values;
+use crate::run::session::{Ended, RunSession, approved};
+use crate::view::output;
 use planwright::service::random_id;
 
 /// The name of the plan in messages.
@@ -62,7 +64,7 @@ pub(crate) async fn command(
     known.mention_unclear_times(&arguments.question, printer);
     let day = known.day(&arguments.question);
     let wanted = Wanted::new(&arguments.question, &toolbox, &known, durations, &config);
-    let asking = Asking {
+    let asking = AskSession {
         arguments,
         config: &config,
         toolbox: &toolbox,
@@ -77,13 +79,13 @@ pub(crate) async fn command(
     };
     toolbox.close().await;
     match came? {
-        Came::Ran(ran) => asking.answer(*ran, signals).await,
-        Came::Nothing(exit) => Ok(exit),
+        AskOutcome::CompletedRun(ran) => asking.answer(*ran, signals).await,
+        AskOutcome::Nothing(exit) => Ok(exit),
     }
 }
 
 /// A question.
-struct Asking<'a> {
+struct AskSession<'a> {
     arguments: &'a AskArguments,
     config: &'a Config,
     toolbox: &'a Toolbox,
@@ -110,19 +112,19 @@ struct Ran {
     usage: Usage,
 }
 
-impl Asking<'_> {
+impl AskSession<'_> {
     /// Has the plan written, then runs it.
     async fn write(
         &self,
         wanted: &Wanted<'_>,
         signals: &mut Signals,
-    ) -> Result<Came, CommandError> {
+    ) -> Result<AskOutcome, CommandError> {
         let arguments = self.arguments;
         let created = tokio::select! {
             created = wanted.ask(self.model.as_ref(), &arguments.planning) => created,
-            () = signals.next() => return Ok(Came::Nothing(Exit::Interrupted)),
+            () = signals.next() => return Ok(AskOutcome::Nothing(Exit::Interrupted)),
         };
-        told::tell(&created, self.model.name(), self.printer);
+        progress::tell(&created, self.model.name(), self.printer);
         let exit = create::exit(&created);
         let usage = created.usage;
         let answer = AnswerV1::new(
@@ -130,20 +132,20 @@ impl Asking<'_> {
             document::created(&created, self.model.name()),
         );
         let Some(written) = created.plan.filter(|plan| self.is_to_run(plan)) else {
-            told::usage(usage, self.printer);
+            progress::usage(usage, self.printer);
             self.print_document(&answer)?;
-            return Ok(Came::Nothing(exit));
+            return Ok(AskOutcome::Nothing(exit));
         };
-        let loaded = self.loaded(&written.text);
+        let loaded = Self::loaded(&written.text);
         // It was sound against the same tools a moment ago.
         let policy = self.config.restrict(Policy::new());
         let (plan, loaded) = loaded.check(&self.toolbox.catalog, &policy);
         let Some(plan) = plan else {
             output::findings(&loaded, RunFormat::Text, self.printer);
-            return Ok(Came::Nothing(Exit::Rejected));
+            return Ok(AskOutcome::Nothing(Exit::Rejected));
         };
         let store = self.store()?;
-        let options = self.options(store.as_ref(), outside::get(&plan, self.config)?)?;
+        let options = self.options(store.as_ref(), external_values::get(&plan, self.config)?)?;
         let Some(approved) = approved(
             &arguments.consent,
             &plan,
@@ -152,7 +154,7 @@ impl Asking<'_> {
             self.printer,
         )?
         else {
-            return Ok(Came::Nothing(Exit::Rejected));
+            return Ok(AskOutcome::Nothing(Exit::Rejected));
         };
         let id = random_id();
         let session = self.session(
@@ -164,13 +166,13 @@ impl Asking<'_> {
         let leg = session.first_leg(&arguments.tools, options, approved)?;
         let ended = session.run(leg, signals).await?;
         Ok(match ended {
-            Some(ended) => Came::Ran(Box::new(Ran {
+            Some(ended) => AskOutcome::CompletedRun(Box::new(CompletedRun {
                 answer,
                 ended,
                 loaded,
                 usage,
             })),
-            None => Came::Nothing(Exit::Interrupted),
+            None => AskOutcome::Nothing(Exit::Interrupted),
         })
     }
 
@@ -248,7 +250,7 @@ impl Asking<'_> {
     }
 
     /// A created plan as it is read and kept.
-    fn loaded(&self, text: &str) -> LoadedPlan {
+    fn loaded(text: &str) -> LoadedPlan {
         created(SOURCE, text)
     }
 

@@ -10,28 +10,29 @@ use planwright::planner::stream::{StreamEvent, StreamOutcome};
 use planwright::service::{EventObserver, ObservedRun};
 use planwright::telemetry::Telemetry;
 
-use super::{Asking, Came, Ran, SOURCE};
+use super::{AskOutcome, AskSession, CompletedRun, SOURCE};
 use crate::approvals::{Subject, approver};
-use crate::create::{RunAhead, Wanted, told};
-use crate::early_run::{EarlyRunStore, in_vain};
+use crate::create::{RunAhead, Wanted, progress};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::live::Live;
+use crate::run::early_run::{EarlyRunStore, in_vain};
+use crate::run::external_values;
+use crate::run::watch::{INTERRUPTED, Watch};
 use crate::signals::Signals;
-use crate::watch::{INTERRUPTED, Watch};
-use crate::{create, keeping, outside, telemetry};
+use crate::view::live::Live;
+use crate::{create, keeping, telemetry};
 use planwright::service::random_id;
 
-impl Asking<'_> {
+impl AskSession<'_> {
     /// Has the plan written, and runs it meanwhile.
     pub(super) async fn stream(
         &self,
         wanted: &Wanted<'_>,
         signals: &mut Signals,
-    ) -> Result<Came, CommandError> {
+    ) -> Result<AskOutcome, CommandError> {
         let id = random_id();
         let store = self.store()?;
-        let options = self.options(store.as_ref(), outside::all(self.config))?;
+        let options = self.options(store.as_ref(), external_values::all(self.config))?;
         let telemetry = telemetry::open(self.config)?;
         let keeper = EarlyRunStore {
             id: &id,
@@ -50,7 +51,7 @@ impl Asking<'_> {
             .inspect_err(|_| live.finish())?;
         let Some(streamed) = streamed else {
             telemetry::close(telemetry).await;
-            return Ok(Came::Nothing(Exit::Interrupted));
+            return Ok(AskOutcome::Nothing(Exit::Interrupted));
         };
         let early = document::streamed(&streamed, self.max_output());
         let StreamOutcome {
@@ -72,17 +73,17 @@ impl Asking<'_> {
         let (Some(summary), Some(plan)) = (summary, &created.plan) else {
             live.finish();
             telemetry::close(telemetry).await;
-            told::tell(&created, self.model.name(), self.printer);
-            told::usage(created.usage, self.printer);
+            progress::tell(&created, self.model.name(), self.printer);
+            progress::usage(created.usage, self.printer);
             if let Some(plan) = &created.plan {
                 self.is_to_run(plan);
             }
             keeper.left(false, self.printer);
             self.print_document(&answer)?;
-            return Ok(Came::Nothing(create::exit(&created)));
+            return Ok(AskOutcome::Nothing(create::exit(&created)));
         };
-        told::end(&created, self.model.name(), self.printer);
-        let loaded = self.loaded(&plan.text);
+        progress::end(&created, self.model.name(), self.printer);
+        let loaded = Self::loaded(&plan.text);
         if let Some(store) = &store {
             keeping::learn(store, &options.durations, &summary, self.printer);
         }
@@ -95,13 +96,13 @@ impl Asking<'_> {
             .adapt(Some(summary), live, (options.clone(), journal), signals)
             .await?;
         Ok(match ended {
-            Some(ended) => Came::Ran(Box::new(Ran {
+            Some(ended) => AskOutcome::CompletedRun(Box::new(CompletedRun {
                 answer,
                 ended,
                 loaded,
                 usage: created.usage,
             })),
-            None => Came::Nothing(Exit::Interrupted),
+            None => AskOutcome::Nothing(Exit::Interrupted),
         })
     }
 
@@ -128,7 +129,7 @@ impl Asking<'_> {
         let stand = Mutex::new(Stand::default());
         let observed = ObservedRun::new(keeper.id.into(), telemetry::parent());
         let observe = || service.observe(&observed);
-        let mut hearing = Hearing {
+        let mut hearing = AskStreamListener {
             watch: Watch {
                 live: Arc::clone(live),
                 format: self.arguments.format,
@@ -140,7 +141,7 @@ impl Asking<'_> {
             attempts: Vec::new(),
             stand: &stand,
         };
-        let mut listener = |told: StreamEvent<'_>| hearing.hear(told);
+        let mut listener = |event: StreamEvent<'_>| hearing.hear(event);
         let streaming = wanted.run(
             self.model.as_ref(),
             &self.arguments.planning,
@@ -188,7 +189,7 @@ fn lock(stand: &Mutex<Stand>) -> MutexGuard<'_, Stand> {
 }
 
 /// Shows what the model and the run tell.
-struct Hearing<'a> {
+struct AskStreamListener<'a> {
     watch: Watch,
     observers: Vec<EventObserver>,
     /// Makes the observers of another run.
@@ -198,19 +199,19 @@ struct Hearing<'a> {
     stand: &'a Mutex<Stand>,
 }
 
-impl Hearing<'_> {
-    fn hear(&mut self, told: StreamEvent<'_>) {
+impl AskStreamListener<'_> {
+    fn hear(&mut self, event: StreamEvent<'_>) {
         let (live, printer) = (&self.watch.live, self.watch.printer);
-        match told {
+        match event {
             StreamEvent::PlanAttempt(attempt) => self.attempts.push(attempt.clone()),
             StreamEvent::RunStarted(canceller) => {
-                lock(self.stand).canceller = Some(canceller.clone())
+                lock(self.stand).canceller = Some(canceller.clone());
             }
             StreamEvent::PlanGrew(plan) => live.grow(&plan.checked),
             StreamEvent::Planned(plan) => {
                 live.grow(&plan.checked);
                 live.is_written();
-                live.suspend(|| told::attempts(&self.attempts, printer));
+                live.suspend(|| progress::attempts(&self.attempts, printer));
                 lock(self.stand).is_planned = true;
             }
             StreamEvent::Run(event) => {

@@ -13,10 +13,10 @@ use planwright::planner::agent::{
     AgentState, ResumeOutcome, SolutionOutcome, SolutionRunner,
 };
 
+use super::chat_file::{Chat, Talk};
 use super::context::ChatContext;
-use super::kept::{Chat, Talk};
+use super::output::Ended;
 use super::review::{Reviewed, review};
-use super::shown::Ended;
 use crate::args::Approve;
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -28,31 +28,31 @@ const ACTS: &str = "acts";
 
 /// Takes a turn that begins with `words`.
 pub(super) async fn take(
-    desk: &ChatContext<'_>,
+    context: &ChatContext<'_>,
     chat: &mut Chat,
     config: &Config,
     words: String,
     signals: &mut Signals,
 ) -> Result<Exit, CommandError> {
     chat.name(&words);
-    let mut state = begin(desk, chat)?;
+    let mut state = begin(context, chat)?;
     state.say(Value::object([
         ("type", Value::from("user")),
         ("text", Value::from(words)),
     ]));
-    let schema = output_schema(desk)?;
+    let schema = output_schema(context)?;
     let policy = config.restrict(Policy::new());
-    let bounds = bounds(desk, &state);
-    let kept = Keeping {
-        desk,
+    let bounds = bounds(context, &state);
+    let kept = StoringListener {
+        context,
         chat: std::sync::Mutex::new(chat.clone()),
     };
-    let running = Running { desk };
+    let running = ChatSolutionRunner { context };
     let agent = Agent {
-        model: desk.model.as_ref(),
+        model: context.model.as_ref(),
         runner: &running,
-        check: CheckContext::new(&desk.toolbox.catalog)
-            .with_library(&desk.delegates.library)
+        check: CheckContext::new(&context.toolbox.catalog)
+            .with_library(&context.delegates.library)
             .with_policy(&policy),
         output: schema.as_ref(),
         bounds: &bounds,
@@ -66,7 +66,7 @@ pub(super) async fn take(
         .chat
         .into_inner()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
-    chat.calls = desk.backend.made();
+    chat.calls = context.backend.made();
     let Some(AgentOutcome {
         end, output, state, ..
     }) = outcome
@@ -75,7 +75,7 @@ pub(super) async fn take(
     };
     chat.usage = state.usage();
     chat.talk = Talk::Acts(Some(state.to_json()));
-    if desk.keeps() {
+    if context.keeps() {
         chat.keep()?;
     }
     let exit = exit(&end);
@@ -84,7 +84,7 @@ pub(super) async fn take(
         AgentEnd::Model(error) => error.said.to_string(),
         _ => String::new(),
     };
-    desk.shown.ended(Ended {
+    context.shown.ended(Ended {
         end: end.as_str(),
         answer: output,
         message,
@@ -100,8 +100,8 @@ fn begin(desk: &ChatContext<'_>, chat: &Chat) -> Result<AgentState, CommandError
         return AgentState::read(json)
             .map_err(|error| CommandError::new(format!("the conversation cannot go on: {error}")));
     }
-    let mut context = Vec::new();
-    if let Some(input) = &desk.arguments.acts.input {
+    let mut entries = Vec::new();
+    if let Some(input) = &context.arguments.acts.input {
         let wrong = |why: String| {
             CommandError::new(format!("`--input` {why}")).hint("write it as a JSON object")
         };
@@ -110,25 +110,25 @@ fn begin(desk: &ChatContext<'_>, chat: &Chat) -> Result<AgentState, CommandError
         if input.as_object().is_none() {
             return Err(wrong(format!("is a {}, not an object", input.kind())));
         }
-        context.push(Value::object([
+        entries.push(Value::object([
             ("type", Value::from("input")),
             ("input", input),
         ]));
     }
-    if let Some(schema) = desk.known.state() {
-        context.push(Value::object([
+    if let Some(schema) = context.known.state() {
+        entries.push(Value::object([
             ("type", Value::from("state")),
             ("schema", schema.clone()),
         ]));
     }
-    let context = AgentContext::read(&context, &desk.toolbox.catalog)
+    let entries = AgentContext::read(&entries, &context.toolbox.catalog)
         .map_err(|error| CommandError::new(error.to_string()))?;
-    Ok(AgentState::new(chat.id.as_str(), context))
+    Ok(AgentState::new(chat.id.as_str(), entries))
 }
 
 /// The form of the output: a schema of it, or of a whole solution.
-fn output_schema(desk: &ChatContext<'_>) -> Result<Option<Schema>, CommandError> {
-    let Some(path) = &desk.arguments.acts.output_schema else {
+fn output_schema(context: &ChatContext<'_>) -> Result<Option<Schema>, CommandError> {
+    let Some(path) = &context.arguments.acts.output_schema else {
         return Ok(None);
     };
     let value = json(path)?;
@@ -156,14 +156,14 @@ fn json(path: &Path) -> Result<Value, CommandError> {
 }
 
 /// Rounds count for each turn, everything else for the whole conversation.
-fn bounds(desk: &ChatContext<'_>, state: &AgentState) -> AgentLimits {
-    let said = &desk.arguments.bounds;
+fn bounds(context: &ChatContext<'_>, state: &AgentState) -> AgentLimits {
+    let said = &context.arguments.bounds;
     let mut bounds = AgentLimits::default();
     bounds.rounds = said.rounds.saturating_add(state.rounds());
-    bounds.tries = desk.arguments.planning.tries;
+    bounds.tries = context.arguments.planning.tries;
     bounds.tokens = said.tokens;
     bounds.cost = said.cost;
-    bounds.tool_tokens = desk.arguments.planning.tool_tokens;
+    bounds.tool_tokens = context.arguments.planning.tool_tokens;
     bounds
 }
 
@@ -185,14 +185,14 @@ fn explained(end: &AgentEnd) -> String {
 }
 
 /// Keeps the conversation as the loop goes on, and shows it.
-struct Keeping<'a> {
-    desk: &'a ChatContext<'a>,
+struct StoringListener<'a> {
+    context: &'a ChatContext<'a>,
     chat: std::sync::Mutex<Chat>,
 }
 
-impl AgentListener for Keeping<'_> {
+impl AgentListener for StoringListener<'_> {
     fn hear(&self, event: AgentEvent<'_>) {
-        let shown = &self.desk.shown;
+        let shown = &self.context.shown;
         match event {
             AgentEvent::Asked { round } => shown.event("asked", [("round", Value::from(round))]),
             AgentEvent::Unsound { findings } => {
@@ -216,9 +216,9 @@ impl AgentListener for Keeping<'_> {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         chat.usage = state.usage();
-        chat.calls = self.desk.backend.made();
+        chat.calls = self.context.backend.made();
         chat.talk = Talk::Acts(Some(state.to_json()));
-        if self.desk.keeps() {
+        if self.context.keeps() {
             chat.keep().map_err(|error| error.to_string())
         } else {
             Ok(())
@@ -227,23 +227,23 @@ impl AgentListener for Keeping<'_> {
 }
 
 /// Runs solutions as all runs are run.
-struct Running<'a> {
-    desk: &'a ChatContext<'a>,
+struct ChatSolutionRunner<'a> {
+    context: &'a ChatContext<'a>,
 }
 
-impl Running<'_> {
+impl ChatSolutionRunner<'_> {
     async fn runs(&self, run: AgentRun) -> Result<SolutionOutcome, CommandError> {
-        let desk = self.desk;
+        let context = self.context;
         let mut text: Arc<str> = Arc::clone(&run.text);
         let mut is_approved = false;
         let judge = |text: &str| {
-            let loaded = desk.read("solution", text, Some(ACTS));
-            let (plan, loaded) = desk.check(desk.delegates.hand_to(loaded));
+            let loaded = ChatContext::read("solution", text, Some(ACTS));
+            let (plan, loaded) = context.check(context.delegates.hand_to(loaded));
             (loaded, plan)
         };
         let mut changed = None;
-        if matches!(desk.arguments.consent.approve, Approve::Plan(_)) {
-            match review(desk, &run.plan, &run.text, &judge).await {
+        if matches!(context.arguments.consent.approve, Approve::Plan(_)) {
+            match review(context, &run.plan, &run.text, &judge).await {
                 Reviewed::Run => {}
                 Reviewed::Edited(edited) => {
                     let value = Value::from_json(&edited).unwrap_or_default();
@@ -270,9 +270,9 @@ impl Running<'_> {
                 "the changed solution is not sound".to_owned(),
             ));
         };
-        let summary = desk.run(&run.id, &loaded, &plan, is_approved).await?;
+        let summary = context.run(&run.id, &loaded, &plan, is_approved).await?;
         let is_good = summary.status == RunStatus::Succeeded;
-        desk.shown.called(
+        context.shown.called(
             "solution",
             &Value::from(&*run.id),
             is_good,
@@ -286,13 +286,13 @@ impl Running<'_> {
     }
 }
 
-impl SolutionRunner for Running<'_> {
+impl SolutionRunner for ChatSolutionRunner<'_> {
     fn run(&self, run: AgentRun) -> BoxFuture<'_, SolutionOutcome> {
         Box::pin(async move {
             match self.runs(run).await {
                 Ok(ran) => ran,
                 Err(error) => {
-                    self.desk.printer.quote(&format!("error: {error}"));
+                    self.context.printer.quote(&format!("error: {error}"));
                     SolutionOutcome::Aborted
                 }
             }
@@ -301,16 +301,16 @@ impl SolutionRunner for Running<'_> {
 
     fn resume(&self, run: AgentRun) -> BoxFuture<'_, ResumeOutcome> {
         Box::pin(async move {
-            if !self.desk.keeps() {
+            if !self.context.keeps() {
                 return ResumeOutcome::Unknown;
             }
-            match self.desk.resume(&run.id).await {
+            match self.context.resume(&run.id).await {
                 Ok(Some(summary)) => {
                     ResumeOutcome::SolutionOutcome(SolutionOutcome::Ended(Box::new(summary)))
                 }
                 Ok(None) => ResumeOutcome::NotStarted,
                 Err(error) => {
-                    self.desk.printer.quote(&format!("error: {error}"));
+                    self.context.printer.quote(&format!("error: {error}"));
                     ResumeOutcome::SolutionOutcome(SolutionOutcome::Aborted)
                 }
             }

@@ -15,9 +15,9 @@ use planwright::planner::model::{ModelCall, Usage};
 use planwright::terminal_text;
 use tokio::time::Instant;
 
+use super::chat_file::ChatPlan;
 use super::context::ChatContext;
-use super::kept::KeptPlan;
-use super::offers::{BOTH, CREATE, EXECUTE};
+use super::tool_definitions::{BOTH, CREATE, EXECUTE};
 use crate::error::CommandError;
 use crate::keeping;
 use planwright::service::random_id;
@@ -26,8 +26,8 @@ use planwright::service::random_id;
 const MAX_ARGUMENTS: usize = 2000;
 
 /// Answers calls of the model.
-pub(super) struct Calling<'a> {
-    pub(super) desk: &'a ChatContext<'a>,
+pub(super) struct CallHandler<'a> {
+    pub(super) context: &'a ChatContext<'a>,
     /// The plans of the conversation.
     pub(super) plans: &'a Mutex<IndexMap<String, KeptPlan>>,
     /// The tokens and the cost of other questions to the model meanwhile.
@@ -54,7 +54,7 @@ impl Calling<'_> {
     pub(super) async fn answer(&self, call: &ModelCall) -> String {
         let begin = Instant::now();
         if let Some(fault) = unreadable(&call.arguments) {
-            let shown = &self.desk.shown;
+            let shown = &self.context.shown;
             shown.line(&format!("  ✗ {}  was refused: {fault}", call.name));
             shown.called(&call.name, &call.arguments, false, begin.elapsed());
             return CallOutcome::bad(fault).text;
@@ -69,7 +69,7 @@ impl Calling<'_> {
             (name, ..) => self.tool(name, &call.arguments).await,
         };
         let told = told.unwrap_or_else(CallOutcome::bad);
-        self.desk
+        self.context
             .shown
             .called(&call.name, &call.arguments, told.is_good, begin.elapsed());
         told.text
@@ -77,25 +77,27 @@ impl Calling<'_> {
 
     /// A tool that is called directly is a plan of one step.
     async fn tool(&self, name: &str, arguments: &Value) -> Result<CallOutcome, CommandError> {
-        let desk = self.desk;
-        let Some(tool) = desk.tools.get(name) else {
-            let near = nearest(name, desk.tools.keys().map(String::as_str));
+        let context = self.context;
+        let Some(tool) = context.tools.get(name) else {
+            let near = nearest(name, context.tools.keys().map(String::as_str));
             let near = near.map(|near| format!("; did you mean `{near}`?"));
             let message = format!("there is no tool `{name}`{}", near.unwrap_or_default());
-            desk.shown.line(&format!("  ✗ {message}"));
+            context.shown.line(&format!("  ✗ {message}"));
             return Ok(CallOutcome::bad(message));
         };
-        let (Some(text), _) = Native.print(&single_call(&desk.toolbox.catalog, tool, arguments))
+        let (Some(text), _) = Native.print(&single_call(&context.toolbox.catalog, tool, arguments))
         else {
             return Ok(CallOutcome::bad("these arguments cannot be written down"));
         };
-        let loaded = desk.read(&tool.name, &text, Some(Native.name()));
-        let (plan, loaded) = desk.check(loaded);
+        let loaded = ChatContext::read(&tool.name, &text, Some(Native.name()));
+        let (plan, loaded) = context.check(loaded);
         let Some(plan) = plan else {
-            desk.shown.line(&format!("  ✗ {}  was refused", tool.name));
+            context
+                .shown
+                .line(&format!("  ✗ {}  was refused", tool.name));
             return Ok(CallOutcome::bad(wrong(&loaded.diagnostics)));
         };
-        let summary = desk.run(&random_id(), &loaded, &plan, false).await?;
+        let summary = context.run(&random_id(), &loaded, &plan, false).await?;
         Ok(self.came_to(&summary))
     }
 
@@ -106,7 +108,7 @@ impl Calling<'_> {
             (summary.status, step.and_then(|step| step.output.as_ref()))
         {
             return CallOutcome {
-                text: trimmed(output, self.desk.arguments.bounds.result).to_inserted_text(),
+                text: trimmed(output, self.context.arguments.bounds.result).to_inserted_text(),
                 is_good: true,
             };
         }

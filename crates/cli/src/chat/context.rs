@@ -20,18 +20,19 @@ use planwright::stored::{NewStoredRun, ResumeRequest, StoredRun};
 use planwright::telemetry::Telemetry;
 use planwright_store::{LeasedRun, Store, StoreError};
 
-use super::counted::Counted;
+use super::call_counter::CallCounter;
 use super::delegates::Delegates;
-use super::offers;
-use super::shown::Shown;
+use super::output::ChatOutput;
+use super::tool_definitions;
 use crate::approvals::{Subject, approver};
 use crate::args::{Approve, ChatArguments, ConsentArguments, RunFormat};
 use crate::create::Known;
 use crate::error::CommandError;
-use crate::live::{Lines, Live};
 use crate::printer::Printer;
+use crate::run::external_values;
 use crate::toolbox::Toolbox;
-use crate::{keeping, outside, store, telemetry};
+use crate::view::live::{Lines, Live};
+use crate::{keeping, store, telemetry};
 
 /// The time limit of one attempt at a call.
 const ATTEMPT: Duration = Duration::from_mins(1);
@@ -42,13 +43,13 @@ pub(super) struct ChatContext<'a> {
     pub(super) config: &'a Config,
     pub(super) toolbox: Toolbox,
     pub(super) tools: IndexMap<String, Arc<Tool>>,
-    pub(super) backend: Counted,
+    pub(super) backend: CallCounter,
     pub(super) model: Arc<dyn Model>,
     pub(super) known: Known,
     /// Plans that the model may call.
     pub(super) delegates: Delegates,
     pub(super) store: Option<Store>,
-    pub(super) shown: Shown,
+    pub(super) shown: ChatOutput,
     pub(super) printer: Printer,
     pub(super) telemetry: Telemetry,
     /// True if plans run while they are written.
@@ -85,14 +86,14 @@ impl<'a> ChatContext<'a> {
         Ok(Self {
             arguments,
             config,
-            tools: offers::tools(&toolbox.catalog),
-            backend: Counted::new(toolbox.backends.clone(), arguments.bounds.calls, calls),
+            tools: tool_definitions::tools(&toolbox.catalog),
+            backend: CallCounter::new(toolbox.backends.clone(), arguments.bounds.calls, calls),
             toolbox,
             model,
             known,
             delegates,
             store,
-            shown: Shown::new(arguments.format, printer),
+            shown: ChatOutput::new(arguments.format, printer),
             printer,
             telemetry: telemetry::open(config)?,
             is_streamed: false,
@@ -106,7 +107,7 @@ impl<'a> ChatContext<'a> {
     }
 
     /// Reads a plan that people call `name`.
-    pub(super) fn read(&self, name: &str, text: &str, dialect: Option<&str>) -> LoadedPlan {
+    pub(super) fn read(name: &str, text: &str, dialect: Option<&str>) -> LoadedPlan {
         let options = ReadOptions {
             dialect,
             ..ReadOptions::new(name)
@@ -127,7 +128,7 @@ impl<'a> ChatContext<'a> {
         plan: &CheckedPlan,
         is_approved: bool,
     ) -> Result<RunSummary, CommandError> {
-        let options = self.options(outside::get(plan, self.config)?);
+        let options = self.options(external_values::get(plan, self.config)?);
         let storage = match self.store.as_ref().filter(|_| calls(plan)) {
             None => RunStorage::Nothing,
             Some(store) => RunStorage::New {
@@ -198,7 +199,7 @@ impl<'a> ChatContext<'a> {
         })?;
         let mut options = run.options();
         options.secrets = self.toolbox.secrets();
-        options.secret_values = outside::get(&plan, self.config)?;
+        options.secret_values = external_values::get(&plan, self.config)?;
         options.seal_key = store::seal_key(Some(store))?;
         let request = ResumeRequest {
             id,

@@ -24,20 +24,20 @@ impl Input {
     }
 
     /// The next words that are not blank.
-    pub(super) async fn next(&mut self, signals: &mut Signals) -> Heard {
+    pub(super) async fn next(&mut self, signals: &mut Signals) -> InputEvent {
         if let Some(first) = self.first.take().filter(|words| !words.trim().is_empty()) {
-            return Heard::Words(first);
+            return InputEvent::Words(first);
         }
         loop {
             let line = tokio::task::spawn_blocking(line);
             let line = tokio::select! {
                 line = line => line.ok().flatten(),
-                () = signals.next() => return Heard::Interrupted,
+                () = signals.next() => return InputEvent::Interrupted,
             };
             match line {
-                None => return Heard::End,
+                None => return InputEvent::End,
                 Some(line) if line.trim().is_empty() => {}
-                Some(line) => return Heard::Words(line.trim().to_owned()),
+                Some(line) => return InputEvent::Words(line.trim().to_owned()),
             }
         }
     }

@@ -1,28 +1,28 @@
 //! `planwright chat`: a conversation with a model that has the tools, and plans.
 
 mod acts;
+mod call_counter;
 mod calls;
+mod chat_file;
 mod context;
-mod counted;
 mod delegates;
 mod input;
-mod kept;
-mod offers;
+mod output;
 mod plans;
 mod review;
-mod shown;
 mod streamed;
+mod text;
+mod tool_definitions;
 mod turn;
-mod words;
 
 use std::io::IsTerminal;
 use std::path::Path;
 
 use planwright::config::Config;
 
+use self::chat_file::Chat;
 use self::context::ChatContext;
-use self::input::{Heard, Input};
-use self::kept::Chat;
+use self::input::{Input, InputEvent};
 use super::args::{Approve, ChatArguments, Protocol};
 use super::error::CommandError;
 use super::exit::Exit;
@@ -37,7 +37,7 @@ pub(crate) async fn command(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     if arguments.list {
-        return kept::list(arguments.format, printer);
+        return chat_file::list(arguments.format, printer);
     }
     if let (Protocol::Tools, Some(flag)) = (arguments.protocol, arguments.acts.named()) {
         return Err(CommandError::new(format!(
@@ -61,7 +61,7 @@ pub(crate) async fn command(
     }
     let model = model::open(&arguments.model, &config)?;
     let mut chat = match &arguments.resume {
-        Some(id) => kept::find(id)?,
+        Some(id) => chat_file::find(id)?,
         None => Chat::new(model.name(), arguments.protocol),
     };
     if arguments.resume.is_some() && chat.protocol() != arguments.protocol {
@@ -71,14 +71,14 @@ pub(crate) async fn command(
         );
     }
     let mut signals = Signals::new()?;
-    let desk = tokio::select! {
-        desk = ChatContext::open(arguments, &config, model, chat.calls, printer) => ChatContext { is_streamed, ..desk? },
+    let context = tokio::select! {
+        context = ChatContext::open(arguments, &config, model, chat.calls, printer) => ChatContext { is_streamed, ..context? },
         () = signals.next() => return Ok(Exit::Interrupted),
     };
-    let exit = talk(&desk, &mut chat, &config, &mut signals).await;
-    telemetry::close(desk.telemetry.clone()).await;
-    desk.toolbox.close().await;
-    if desk.keeps() && chat.is_begun() {
+    let exit = talk(&context, &mut chat, &config, &mut signals).await;
+    telemetry::close(context.telemetry.clone()).await;
+    context.toolbox.close().await;
+    if context.keeps() && chat.is_begun() {
         printer.quote(&format!(
             "go on with `planwright chat --resume {}`",
             chat.short()
@@ -89,22 +89,22 @@ pub(crate) async fn command(
 
 /// Takes turns until there is nothing more to be said.
 async fn talk(
-    desk: &ChatContext<'_>,
+    context: &ChatContext<'_>,
     chat: &mut Chat,
     config: &Config,
     signals: &mut Signals,
 ) -> Result<Exit, CommandError> {
-    let mut input = Input::new(desk.arguments.message.clone());
+    let mut input = Input::new(context.arguments.message.clone());
     let mut exit = Exit::Success;
     loop {
         let words = match input.next(signals).await {
-            Heard::Words(words) => words,
-            Heard::End => return Ok(exit),
-            Heard::Interrupted => return Ok(Exit::Interrupted),
+            InputEvent::Words(words) => words,
+            InputEvent::End => return Ok(exit),
+            InputEvent::Interrupted => return Ok(Exit::Interrupted),
         };
-        exit = match desk.arguments.protocol {
-            Protocol::Tools => turn::take(desk, chat, words, signals).await?,
-            Protocol::Acts => acts::take(desk, chat, config, words, signals).await?,
+        exit = match context.arguments.protocol {
+            Protocol::Tools => turn::take(context, chat, words, signals).await?,
+            Protocol::Acts => acts::take(context, chat, config, words, signals).await?,
         };
         if exit == Exit::Interrupted && !std::io::stdin().is_terminal() {
             return Ok(exit);

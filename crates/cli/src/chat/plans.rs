@@ -11,21 +11,22 @@ use planwright::engine::{RunStatus, RunSummary, StepStatus};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::create::PlanResponse;
 
-use super::calls::{CallOutcome, Calling, trimmed, wrong};
-use super::kept::KeptPlan;
+use super::calls::{CallHandler, CallOutcome, trimmed, wrong};
+use super::chat_file::ChatPlan;
+use super::context::ChatContext;
 use super::review::{Reviewed, review};
 use crate::args::Approve;
-use crate::create::{Wanted, told};
+use crate::create::{Wanted, progress};
 use crate::error::CommandError;
 use crate::keeping;
-use crate::live::words::counted;
 use crate::store;
+use crate::view::live::words::counted;
 use planwright::service::random_id;
 
 /// The largest number of changes that a person may ask for in one plan.
 const CHANGES: usize = 10;
 
-impl Calling<'_> {
+impl CallHandler<'_> {
     /// `plan_create`
     pub(super) async fn create(&self, goal: &str) -> Result<CallOutcome, CommandError> {
         Ok(match self.written(goal).await? {
@@ -36,7 +37,7 @@ impl Calling<'_> {
 
     /// `plan_create_and_execute`
     pub(super) async fn create_and_execute(&self, goal: &str) -> Result<CallOutcome, CommandError> {
-        if self.desk.is_streamed {
+        if self.context.is_streamed {
             return self.stream(goal).await;
         }
         match self.written(goal).await? {
@@ -51,20 +52,20 @@ impl Calling<'_> {
             let Some(kept) = self.plan(id) else {
                 return Ok(CallOutcome::bad(self.no_plan(id)));
             };
-            let loaded = self.desk.read(id, &kept.text, Some(Native.name()));
-            let (plan, loaded) = self.desk.check(loaded);
+            let loaded = ChatContext::read(id, &kept.text, Some(Native.name()));
+            let (plan, loaded) = self.context.check(loaded);
             let Some(plan) = plan else {
                 return Ok(CallOutcome::bad(wrong(&loaded.diagnostics)));
             };
-            if !matches!(self.desk.arguments.consent.approve, Approve::Plan(_)) {
+            if !matches!(self.context.arguments.consent.approve, Approve::Plan(_)) {
                 return self.run(id, &loaded, &plan, false).await;
             }
             let judge = |text: &str| self.judged(id, text);
-            match review(self.desk, &plan, &kept.text, &judge).await {
+            match review(self.context, &plan, &kept.text, &judge).await {
                 Reviewed::Run => return self.run(id, &loaded, &plan, true).await,
                 Reviewed::Edited(text) => {
                     let (loaded, plan) = self.judged(id, &text);
-                    self.put(id, KeptPlan { text, ..kept });
+                    self.put(id, ChatPlan { text, ..kept });
                     return match plan {
                         Some(plan) => self.run(id, &loaded, &plan, true).await,
                         None => Ok(CallOutcome::bad(wrong(&loaded.diagnostics))),
@@ -76,7 +77,7 @@ impl Calling<'_> {
                         kept.goal, kept.text
                     );
                     match self.asked(&goal).await? {
-                        Ok(text) => self.put(id, KeptPlan { text, ..kept }),
+                        Ok(text) => self.put(id, ChatPlan { text, ..kept }),
                         Err(told) => return Ok(told),
                     }
                 }
@@ -92,7 +93,7 @@ impl Calling<'_> {
 
     /// Reads and checks a text that a person wrote.
     fn judged(&self, id: &str, text: &str) -> (LoadedPlan, Option<CheckedPlan>) {
-        let (plan, loaded) = self.desk.check(self.desk.read(id, text, None));
+        let (plan, loaded) = self.context.check(ChatContext::read(id, text, None));
         (loaded, plan)
     }
 
@@ -110,19 +111,19 @@ impl Calling<'_> {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         let id = format!("plan-{}", plans.len() + 1);
         let goal = goal.to_owned();
-        plans.insert(id.clone(), KeptPlan { goal, text });
+        plans.insert(id.clone(), ChatPlan { goal, text });
         id
     }
 
     /// Has a plan written; its text.
     async fn asked(&self, goal: &str) -> Result<Result<String, CallOutcome>, CommandError> {
-        let desk = self.desk;
+        let context = self.context;
         let wanted = self.wanted(goal)?;
         let created = wanted
-            .ask(desk.model.as_ref(), &desk.arguments.planning)
+            .ask(context.model.as_ref(), &context.arguments.planning)
             .await;
         *self.usage.lock().unwrap_or_else(PoisonError::into_inner) += created.usage;
-        told::tell(&created, desk.model.name(), desk.printer);
+        progress::tell(&created, context.model.name(), context.printer);
         Ok(match created.plan {
             Some(plan) => Ok(plan.text),
             None => Err(without_plan(&created)),
@@ -130,17 +131,17 @@ impl Calling<'_> {
     }
 
     pub(super) fn wanted<'w>(&'w self, goal: &'w str) -> Result<Wanted<'w>, CommandError> {
-        let desk = self.desk;
-        let durations = match &desk.store {
+        let context = self.context;
+        let durations = match &context.store {
             Some(store) => store.durations().map_err(store::explain)?,
-            None => desk.toolbox.durations.clone(),
+            None => context.toolbox.durations.clone(),
         };
         Ok(Wanted::new(
             goal,
-            &desk.toolbox,
-            &desk.known,
+            &context.toolbox,
+            &context.known,
             durations,
-            desk.config,
+            context.config,
         ))
     }
 
@@ -152,26 +153,26 @@ impl Calling<'_> {
         is_approved: bool,
     ) -> Result<CallOutcome, CommandError> {
         let run = random_id();
-        self.desk.shown.line(&headline(id, plan, &run));
-        let summary = self.desk.run(&run, loaded, plan, is_approved).await?;
+        self.context.shown.line(&headline(id, plan, &run));
+        let summary = self.context.run(&run, loaded, plan, is_approved).await?;
         Ok(self.came_of(id, &summary))
     }
 
     /// Returns the outcome of a run, for the model.
     pub(super) fn came_of(&self, id: &str, summary: &RunSummary) -> CallOutcome {
-        let most = self.desk.arguments.bounds.result;
+        let most = self.context.arguments.bounds.result;
         CallOutcome {
-            text: outcome(id, summary, most, self.desk.keeps()).to_json(),
+            text: outcome(id, summary, most, self.context.keeps()).to_json(),
             is_good: summary.status == RunStatus::Succeeded,
         }
     }
 
-    fn plan(&self, id: &str) -> Option<KeptPlan> {
+    fn plan(&self, id: &str) -> Option<ChatPlan> {
         let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         plans.get(id).cloned()
     }
 
-    fn put(&self, id: &str, plan: KeptPlan) {
+    fn put(&self, id: &str, plan: ChatPlan) {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         plans.insert(id.to_owned(), plan);
     }
@@ -185,9 +186,9 @@ impl Calling<'_> {
     /// A plan as the model is shown it.
     pub(super) fn described(&self, id: &str) -> CallOutcome {
         let text = self.plan(id).map(|kept| kept.text).unwrap_or_default();
-        let plan = self.desk.read(id, &text, Some(Native.name())).plan;
+        let plan = ChatContext::read(id, &text, Some(Native.name())).plan;
         let plan = plan.unwrap_or_default();
-        self.desk
+        self.context
             .shown
             .line(&format!("  {id}: {} steps, not run", plan.steps.len()));
         CallOutcome {

@@ -30,13 +30,13 @@ pub(super) type Judge<'a> = dyn Fn(&str) -> (LoadedPlan, Option<CheckedPlan>) + 
 
 /// Shows `plan`, whose text is `text`, and asks what is to become of it.
 pub(super) async fn review(
-    desk: &ChatContext<'_>,
+    context: &ChatContext<'_>,
     plan: &CheckedPlan,
     text: &str,
     judge: &Judge<'_>,
 ) -> Reviewed {
-    let _turn = desk.turn.lock().await;
-    let printer = desk.printer;
+    let _turn = context.turn.lock().await;
+    let printer = context.printer;
     show(plan, printer);
     let mut text: Arc<str> = text.into();
     let mut is_edited = false;

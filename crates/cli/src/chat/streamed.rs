@@ -8,62 +8,63 @@ use planwright::planner::create::PlanAttempt;
 use planwright::planner::stream::{StreamEvent, StreamOutcome};
 use planwright::service::{EventObserver, ObservedRun};
 
-use super::calls::{CallOutcome, Calling};
+use super::calls::{CallHandler, CallOutcome};
 use super::plans::{headline, without_plan};
 use crate::approvals::Subject;
 use crate::args::RunFormat;
-use crate::create::{RunAhead, told};
-use crate::early_run::{EarlyRunStore, in_vain};
+use crate::create::{RunAhead, progress};
 use crate::error::CommandError;
-use crate::live::{Lines, Live};
-use crate::{keeping, outside, store, telemetry};
+use crate::run::early_run::{EarlyRunStore, in_vain};
+use crate::run::external_values;
+use crate::view::live::{Lines, Live};
+use crate::{keeping, store, telemetry};
 use planwright::service::random_id;
 
-impl Calling<'_> {
+impl CallHandler<'_> {
     /// Has a plan written for `goal`, and runs it meanwhile.
     pub(super) async fn stream(&self, goal: &str) -> Result<CallOutcome, CommandError> {
-        let desk = self.desk;
+        let context = self.context;
         let run = random_id();
-        let mut options = desk.options(outside::all(desk.config));
-        if let Some(store) = &desk.store {
+        let mut options = context.options(external_values::all(context.config));
+        if let Some(store) = &context.store {
             options.durations = store.durations().map_err(store::explain)?;
             options.seal_key = store::seal_key(Some(store))?;
         }
         let keeper = EarlyRunStore {
             id: &run,
             source: "plan",
-            store: desk.store.as_ref(),
-            sources: keeping::sources(&desk.arguments.tools)?,
+            store: context.store.as_ref(),
+            sources: keeping::sources(&context.arguments.tools)?,
             options: &options,
-            config: desk.config,
+            config: context.config,
             memory: MemoryJournal::new(),
             standing: Mutex::default(),
         };
         // Several runs may go on at once: lines are printed as steps end, and nothing is drawn.
-        let live = Live::written_by(desk.model.name(), RunFormat::Events, desk.printer);
+        let live = Live::written_by(context.model.name(), RunFormat::Events, context.printer);
         let subject = Subject {
-            toolbox: &desk.toolbox,
-            kept: desk.store.clone().map(|store| (store, &*run)),
+            toolbox: &context.toolbox,
+            kept: context.store.clone().map(|store| (store, &*run)),
             is_approved: false,
             live: &live,
         };
-        let service = desk.service();
+        let service = context.service();
         let engine = service
             .engine()
             .with_options(options.clone())
-            .with_approver(desk.approver(subject)?);
+            .with_approver(context.approver(subject)?);
         let observed = ObservedRun::new(Arc::clone(&run), telemetry::parent());
         let observe = || service.observe(&observed);
-        let mut hearing = Hearing {
+        let mut hearing = ChatStreamListener {
             calling: self,
             goal,
             run: &run,
-            lines: Lines::of_nothing(desk.printer),
+            lines: Lines::of_nothing(context.printer),
             observers: observe(),
             observe: &observe,
-            waiting: Some(told::Waiting::new(&format!(
+            waiting: Some(progress::Waiting::new(&format!(
                 "{} writes a plan",
-                desk.model.name()
+                context.model.name()
             ))),
             attempts: Vec::new(),
             is_announced: false,
@@ -78,7 +79,7 @@ impl Calling<'_> {
         };
         let streamed = self
             .wanted(goal)?
-            .run(desk.model.as_ref(), &desk.arguments.planning, ahead)
+            .run(context.model.as_ref(), &context.arguments.planning, ahead)
             .await;
         let id = hearing.end();
         let StreamOutcome {
@@ -89,23 +90,23 @@ impl Calling<'_> {
         } = streamed;
         *self.usage.lock().unwrap_or_else(PoisonError::into_inner) += created.usage;
         match &id {
-            Some(_) => told::end(&created, desk.model.name(), desk.printer),
-            None => told::tell(&created, desk.model.name(), desk.printer),
+            Some(_) => progress::end(&created, context.model.name(), context.printer),
+            None => progress::tell(&created, context.model.name(), context.printer),
         }
         if let Some(error) = journal_error {
             return Err(keeper.fault(&error));
         }
         Ok(match (id, summary, &created.plan) {
             (Some(id), Some(summary), _) => {
-                if let Some(store) = &desk.store {
-                    keeping::learn(store, &options.durations, &summary, desk.printer);
+                if let Some(store) = &context.store {
+                    keeping::learn(store, &options.durations, &summary, context.printer);
                 }
                 self.came_of(&id, &summary)
             }
             // It says that it is only to be shown.
             (_, _, Some(plan)) => self.described(&self.add(goal, plan.text.clone())),
             (_, _, None) => {
-                keeper.left(false, desk.printer);
+                keeper.left(false, context.printer);
                 without_plan(&created)
             }
         })
@@ -113,8 +114,8 @@ impl Calling<'_> {
 }
 
 /// Shows what the model and the run tell.
-struct Hearing<'a> {
-    calling: &'a Calling<'a>,
+struct ChatStreamListener<'a> {
+    calling: &'a CallHandler<'a>,
     goal: &'a str,
     run: &'a str,
     lines: Lines,
@@ -122,7 +123,7 @@ struct Hearing<'a> {
     /// Makes the observers of another run.
     observe: &'a (dyn Fn() -> Vec<EventObserver> + Sync),
     /// Until the plan is there.
-    waiting: Option<told::Waiting>,
+    waiting: Option<progress::Waiting>,
     /// The model's answers so far.
     attempts: Vec<PlanAttempt>,
     is_announced: bool,
@@ -130,16 +131,17 @@ struct Hearing<'a> {
     id: Option<String>,
 }
 
-impl Hearing<'_> {
+impl ChatStreamListener<'_> {
     fn hear(&mut self, event: StreamEvent<'_>) {
-        let desk = self.calling.desk;
+        let context = self.calling.context;
         match event {
             StreamEvent::PlanAttempt(attempt) => self.attempts.push(attempt.clone()),
             StreamEvent::RunStarted(_) if !self.is_announced => {
                 self.is_announced = true;
                 let run = keeping::short(self.run);
                 self.talk(|| {
-                    desk.shown
+                    context
+                        .shown
                         .line(&format!("  a plan that is still being written, run {run}"));
                 });
             }
@@ -149,12 +151,12 @@ impl Hearing<'_> {
                 if let Some(waiting) = self.waiting.take() {
                     waiting.end();
                 }
-                told::attempts(&self.attempts, desk.printer);
+                progress::attempts(&self.attempts, context.printer);
                 let id = self.calling.add(self.goal, plan.text.clone());
                 if !self.is_announced {
                     self.is_announced = true;
                     let line = headline(&id, &plan.checked, self.run);
-                    desk.shown.line(&line);
+                    context.shown.line(&line);
                 }
                 self.id = Some(id);
             }
@@ -162,14 +164,14 @@ impl Hearing<'_> {
                 for observer in &mut self.observers {
                     observer(event);
                 }
-                desk.shown.run(self.run, event);
+                context.shown.run(self.run, event);
                 self.talk(|| self.lines.event(event));
             }
             StreamEvent::Abandoned(summary) => {
                 self.lines.begin_again();
                 self.observers = (self.observe)();
                 if let Some(line) = in_vain(summary) {
-                    self.talk(|| desk.shown.line(&format!("  {line}")));
+                    self.talk(|| context.shown.line(&format!("  {line}")));
                 }
             }
             _ => {}

@@ -7,12 +7,12 @@ use indexmap::IndexMap;
 use planwright::core::Value;
 use planwright::planner::model::{Message, ModelCall, ModelError, ModelRequest};
 
-use super::calls::Calling;
+use super::calls::CallHandler;
+use super::chat_file::{Chat, ChatPlan, Talk};
 use super::context::ChatContext;
-use super::kept::{Chat, KeptPlan, Talk};
-use super::offers::{SYSTEM, offers};
-use super::shown::Ended;
-use super::words::{self, Said};
+use super::output::Ended;
+use super::text::{self, ModelAnswer};
+use super::tool_definitions::{SYSTEM, offers};
 use crate::create::Day;
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -31,16 +31,16 @@ enum End {
 
 /// Takes a turn that begins with `words`.
 pub(super) async fn take(
-    desk: &ChatContext<'_>,
+    context: &ChatContext<'_>,
     chat: &mut Chat,
     words: String,
     signals: &mut Signals,
 ) -> Result<Exit, CommandError> {
     chat.name(&words);
-    let day = desk.known.day(&words);
+    let day = context.known.day(&words);
     say(chat, Message::User(words));
-    keep(desk, chat)?;
-    let end = rounds(desk, chat, &day, signals).await?;
+    keep(context, chat)?;
+    let end = rounds(context, chat, &day, signals).await?;
     let ended = Ended::of(&chat.id, chat.usage);
     let (ended, exit) = match end {
         End::Answer { text, is_shown } => {
@@ -88,19 +88,19 @@ pub(super) async fn take(
             Exit::Interrupted,
         ),
     };
-    desk.shown.ended(ended)?;
+    context.shown.ended(ended)?;
     Ok(exit)
 }
 
 /// Asks, lets calls run, and asks again, until there is an answer.
 async fn rounds(
-    desk: &ChatContext<'_>,
+    context: &ChatContext<'_>,
     chat: &mut Chat,
     day: &Day,
     signals: &mut Signals,
 ) -> Result<End, CommandError> {
     let system: Arc<str> = format!("{SYSTEM}\n\n{}", day.moment().text()).into();
-    let bounds = &desk.arguments.bounds;
+    let bounds = &context.arguments.bounds;
     for round in 1..=bounds.rounds.get() {
         let tokens = chat.usage.input_tokens + chat.usage.output_tokens;
         if bounds.tokens.is_some_and(|most| tokens >= most) {
@@ -110,14 +110,16 @@ async fn rounds(
         if cost.is_some_and(|(most, cost)| cost >= most) {
             return Ok(End::Bound("money"));
         }
-        desk.shown.event("asked", [("round", Value::from(round))]);
+        context
+            .shown
+            .event("asked", [("round", Value::from(round))]);
         let mut request = ModelRequest::new(Arc::clone(&system), messages(chat));
-        request.tools = offers(&desk.tools);
-        let Said { reply, is_shown } = tokio::select! {
-            said = words::ask(desk, request) => said,
+        request.tools = offers(&context.tools);
+        let ModelAnswer { reply, is_shown } = tokio::select! {
+            said = text::ask(context, request) => said,
             () = signals.next() => return Ok(End::Interrupted),
         };
-        let reply = reply.and_then(|reply| reply.completed(desk.model.name()));
+        let reply = reply.and_then(|reply| reply.completed(context.model.name()));
         let reply = match reply {
             Ok(reply) => reply,
             Err(error) => {
@@ -128,14 +130,14 @@ async fn rounds(
         chat.usage += reply.usage;
         say(chat, reply.message());
         if reply.calls.is_empty() {
-            keep(desk, chat)?;
+            keep(context, chat)?;
             return Ok(End::Answer {
                 text: reply.text,
                 is_shown,
             });
         }
         if !is_shown && !reply.text.trim().is_empty() {
-            desk.shown.aside(&reply.text);
+            context.shown.aside(&reply.text);
         }
         // Calls in flight are stored, so that a resumed conversation knows them after a crash.
         keep(desk, chat)?;
@@ -151,7 +153,7 @@ async fn rounds(
 
 /// Makes the calls of one answer side by side. Whether the person gave them up.
 async fn call(
-    desk: &ChatContext<'_>,
+    context: &ChatContext<'_>,
     chat: &mut Chat,
     calls: &[ModelCall],
     signals: &mut Signals,
@@ -159,10 +161,10 @@ async fn call(
     let Talk::Tools { plans, .. } = &mut chat.talk else {
         return false;
     };
-    let plans: Mutex<IndexMap<String, KeptPlan>> = Mutex::new(std::mem::take(plans));
+    let plans: Mutex<IndexMap<String, ChatPlan>> = Mutex::new(std::mem::take(plans));
     let results: Mutex<Vec<Option<String>>> = Mutex::new(vec![None; calls.len()]);
-    let calling = Calling {
-        desk,
+    let calling = CallHandler {
+        context,
         plans: &plans,
         usage: Mutex::default(),
     };
@@ -214,6 +216,6 @@ fn say(chat: &mut Chat, message: Message) {
     }
 }
 
-fn keep(desk: &ChatContext<'_>, chat: &Chat) -> Result<(), CommandError> {
-    if desk.keeps() { chat.keep() } else { Ok(()) }
+fn keep(context: &ChatContext<'_>, chat: &Chat) -> Result<(), CommandError> {
+    if context.keeps() { chat.keep() } else { Ok(()) }
 }

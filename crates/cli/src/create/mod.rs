@@ -1,7 +1,7 @@
 //! `planwright create`: a model writes a plan.
 
 mod cache;
-pub(crate) mod told;
+pub(crate) mod progress;
 
 use std::path::Path;
 use std::time::Duration;
@@ -30,7 +30,9 @@ use super::exit::Exit;
 use super::printer::Printer;
 use super::settings::{self, Settings};
 use super::toolbox::Toolbox;
-use super::{convert, dates, model, output, store, stored, text_file};
+use super::{convert, dates, model, store, text_file};
+use crate::runs::stored_plans;
+use crate::view::output;
 
 /// `planwright create GOAL`
 pub(crate) async fn command(
@@ -79,8 +81,8 @@ pub(crate) async fn command(
         }
         None => {
             let created = wanted.ask(model.as_ref(), &arguments.planning).await;
-            told::tell(&created, model.name(), printer);
-            told::usage(created.usage, printer);
+            progress::tell(&created, model.name(), printer);
+            progress::usage(created.usage, printer);
             let report = document::created(&created, model.name());
             let exit = exit(&created);
             let text = created.plan.map(|plan| plan.text);
@@ -111,7 +113,7 @@ fn deliver(text: &str, arguments: &CreateArguments, printer: Printer) -> Result<
         let store = store::open(&arguments.store, printer)?;
         let plan = parse_as(&Native, text.as_bytes(), &ReadOptions::new(name)).plan;
         let plan = plan.unwrap_or_default();
-        stored::keep(
+        stored_plans::keep(
             &store,
             name.clone(),
             text.to_owned(),
@@ -308,7 +310,7 @@ impl<'a> Wanted<'a> {
         model: &dyn Model,
         arguments: &PlanningArguments,
     ) -> PlanResponse {
-        let waiting = told::Waiting::new(&format!("{} writes a plan", model.name()));
+        let waiting = progress::Waiting::new(&format!("{} writes a plan", model.name()));
         let estimate = |plan: &CheckedPlan| Some(self.estimate(plan));
         let settings = self.settings(arguments);
         let created = create(&self.creation(model, &settings, &estimate)).await;

@@ -7,8 +7,8 @@ use planwright::format::{ChangeV1, DiffV1, StepDiffV1, StepSideV1};
 use planwright::terminal_text;
 
 use super::super::keeping;
-use super::super::live::words::{BOLD, DIM, counted, styled, time};
-use super::super::runs::{span, status_style};
+use crate::runs::list::{span, status_style};
+use crate::view::live::words::{BOLD, DIM, counted, styled, time};
 
 /// The most places that are shown of one value.
 const MOST: usize = 10;

@@ -3,8 +3,8 @@
 use planwright::format::{CarriedRulesV1, WrapV1, WrappedFileV1};
 use planwright::terminal_text;
 
-use super::super::live::words::counted;
 use super::super::printer::Printer;
+use crate::view::live::words::counted;
 
 /// Prints what was done, or would be.
 pub(super) fn print(report: &WrapV1, printer: Printer) {

@@ -1,0 +1,395 @@
+//! Conversations, and the files that they are kept in: one for each, in the folder of data.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use indexmap::IndexMap;
+use planwright::core::Value;
+use planwright::format::timestamp;
+use planwright::planner::model::{Message, ModelCall, Usage};
+use serde::{Deserialize, Serialize};
+
+use crate::args::{Protocol, RunFormat};
+use crate::error::{CommandError, reason};
+use crate::exit::Exit;
+use crate::printer::Printer;
+use crate::view::output;
+use crate::{convert, environment, keeping, text_file};
+use planwright::service::random_id;
+use planwright::terminal_text;
+
+/// The form in which conversations are written down.
+const VERSION: &str = "planwright.chat/1";
+
+/// The result of a call whose outcome is lost.
+const LOST: &str =
+    "error: the conversation was interrupted; it is not known whether this call was made";
+
+/// A conversation.
+#[derive(Clone, Debug)]
+pub(super) struct Chat {
+    pub(super) id: String,
+    pub(super) began: String,
+    pub(super) model: String,
+    /// Its first words.
+    pub(super) title: String,
+    pub(super) usage: Usage,
+    /// The number of calls of tools.
+    pub(super) calls: u64,
+    pub(super) talk: Talk,
+}
+
+/// The messages of the conversation.
+#[derive(Clone, Debug)]
+pub(super) enum Talk {
+    Tools {
+        messages: Vec<Message>,
+        /// The plans that were written, by id.
+        plans: IndexMap<String, ChatPlan>,
+    },
+    /// The stored state of the loop; `None` before it has begun.
+    Acts(Option<String>),
+}
+
+/// A plan that was written in a conversation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ChatPlan {
+    pub(super) goal: String,
+    pub(super) text: String,
+}
+
+impl Chat {
+    pub(super) fn new(model: &str, protocol: Protocol) -> Self {
+        Self {
+            id: random_id().to_string(),
+            began: timestamp(keeping::now()),
+            model: model.to_owned(),
+            title: String::new(),
+            usage: Usage::default(),
+            calls: 0,
+            talk: match protocol {
+                Protocol::Tools => Talk::Tools {
+                    messages: Vec::new(),
+                    plans: IndexMap::new(),
+                },
+                Protocol::Acts => Talk::Acts(None),
+            },
+        }
+    }
+
+    pub(super) fn protocol(&self) -> Protocol {
+        match self.talk {
+            Talk::Tools { .. } => Protocol::Tools,
+            Talk::Acts(_) => Protocol::Acts,
+        }
+    }
+
+    pub(super) fn short(&self) -> &str {
+        keeping::short(&self.id)
+    }
+
+    /// Returns whether anything was said.
+    pub(super) fn is_begun(&self) -> bool {
+        !self.title.is_empty()
+    }
+
+    /// Takes note of what it is about.
+    pub(super) fn name(&mut self, words: &str) {
+        if self.title.is_empty() {
+            words.trim().clone_into(&mut self.title);
+        }
+    }
+
+    /// Writes it down.
+    pub(super) fn keep(&self) -> Result<(), CommandError> {
+        let folder = folder()?;
+        std::fs::create_dir_all(&folder).map_err(|error| {
+            CommandError::new(format!(
+                "cannot make the folder `{}`: {}",
+                folder.display(),
+                reason(&error)
+            ))
+        })?;
+        let text = serde_json::to_string(&ChatV1::of(self)).map_err(|error| {
+            CommandError::new(format!("the conversation cannot be kept: {error}"))
+        })?;
+        convert::write(&text, &folder.join(format!("{}.json", self.id)), true)
+    }
+}
+
+/// The conversation whose id begins with `id`.
+pub(super) fn find(id: &str) -> Result<Chat, CommandError> {
+    let mut found = files()?;
+    found.retain(|(name, _)| name.starts_with(id));
+    match found.as_slice() {
+        [(_, path)] => read(path),
+        [] => Err(
+            CommandError::new(format!("there is no conversation `{id}`"))
+                .hint("`planwright chat --list` lists those there are"),
+        ),
+        _ => Err(
+            CommandError::new(format!("several conversations begin with `{id}`"))
+                .hint("write more of it"),
+        ),
+    }
+}
+
+/// Lists all conversations, the newest first.
+pub(super) fn list(format: RunFormat, printer: Printer) -> Result<Exit, CommandError> {
+    let mut chats = Vec::new();
+    for (_, path) in files()? {
+        match read(&path) {
+            Ok(chat) => chats.push(chat),
+            Err(error) => printer.quote(&format!("warning: {error}")),
+        }
+    }
+    chats.sort_by(|one, other| other.began.cmp(&one.began));
+    if chats.is_empty() && format == RunFormat::Text {
+        printer.talk("no conversation is kept");
+    }
+    for chat in &chats {
+        match format {
+            RunFormat::Text => printer.data_line(&terminal_text::lines(&format!(
+                "{}  {}  {}  {}",
+                chat.short(),
+                chat.began
+                    .get(..16)
+                    .unwrap_or(&chat.began)
+                    .replace('T', " "),
+                terminal_text::one_line(&chat.model),
+                terminal_text::shortened(&terminal_text::one_line(&chat.title), 60, "…")
+            ))),
+            RunFormat::Json | RunFormat::Events => {
+                let line = Value::object([
+                    ("id", Value::from(chat.id.as_str())),
+                    ("began", Value::from(chat.began.as_str())),
+                    ("model", Value::from(chat.model.as_str())),
+                    ("title", Value::from(chat.title.as_str())),
+                ]);
+                output::json(&line, RunFormat::Events, printer)?;
+            }
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn folder() -> Result<PathBuf, CommandError> {
+    let folder = environment::data_folder().ok_or_else(|| {
+        CommandError::new("there is no folder to keep conversations in: neither `XDG_DATA_HOME` nor `HOME` is set")
+            .hint("keep nothing with `--no-store`")
+    })?;
+    Ok(folder.join("chats"))
+}
+
+/// The files of conversations, by id.
+fn files() -> Result<Vec<(String, PathBuf)>, CommandError> {
+    let folder = folder()?;
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(CommandError::unreadable(&folder, &error)),
+    };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    Ok(paths
+        .filter_map(|path| {
+            let name = path
+                .file_name()?
+                .to_str()?
+                .strip_suffix(".json")?
+                .to_owned();
+            Some((name, path))
+        })
+        .collect())
+}
+
+fn read(path: &std::path::Path) -> Result<Chat, CommandError> {
+    let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
+    let wrong =
+        |why: String| CommandError::new(format!("`{}` is no conversation: {why}", path.display()));
+    let value: serde_json::Value =
+        serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    match value.get("version").and_then(serde_json::Value::as_str) {
+        Some(VERSION) => {}
+        other => {
+            let other = other.unwrap_or_default();
+            return Err(wrong(format!("the version `{other}` is not known")));
+        }
+    }
+    let twin: ChatV1 = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
+    Ok(twin.chat())
+}
+
+/// `planwright.chat/1`
+#[derive(Debug, Serialize, Deserialize)]
+struct ChatV1 {
+    version: String,
+    id: String,
+    began: String,
+    model: String,
+    title: String,
+    calls: u64,
+    requests: u32,
+    input_tokens: u64,
+    cached_tokens: u64,
+    output_tokens: u64,
+    cost: Option<f64>,
+    protocol: ProtocolV1,
+    #[serde(default)]
+    messages: Vec<MessageV1>,
+    #[serde(default)]
+    plans: IndexMap<String, ChatPlan>,
+    #[serde(default)]
+    agent: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ProtocolV1 {
+    Tools,
+    Acts,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+enum MessageV1 {
+    User {
+        text: String,
+    },
+    Assistant {
+        text: String,
+        #[serde(default)]
+        calls: Vec<CallV1>,
+    },
+    Tool {
+        call: String,
+        text: String,
+    },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct CallV1 {
+    id: String,
+    name: String,
+    arguments: Value,
+}
+
+impl ChatV1 {
+    fn of(chat: &Chat) -> Self {
+        let (protocol, messages, plans, agent) = match &chat.talk {
+            Talk::Tools { messages, plans } => {
+                let messages = messages.iter().filter_map(MessageV1::of).collect();
+                (ProtocolV1::Tools, messages, plans.clone(), None)
+            }
+            Talk::Acts(agent) => (ProtocolV1::Acts, Vec::new(), IndexMap::new(), agent.clone()),
+        };
+        Self {
+            version: VERSION.to_owned(),
+            id: chat.id.clone(),
+            began: chat.began.clone(),
+            model: chat.model.clone(),
+            title: chat.title.clone(),
+            calls: chat.calls,
+            requests: chat.usage.requests,
+            input_tokens: chat.usage.input_tokens,
+            cached_tokens: chat.usage.cached_tokens,
+            output_tokens: chat.usage.output_tokens,
+            cost: chat.usage.cost,
+            protocol,
+            messages,
+            plans,
+            agent,
+        }
+    }
+
+    fn chat(self) -> Chat {
+        let mut usage = Usage::default();
+        usage.requests = self.requests;
+        usage.input_tokens = self.input_tokens;
+        usage.cached_tokens = self.cached_tokens;
+        usage.output_tokens = self.output_tokens;
+        usage.cost = self.cost;
+        Chat {
+            id: self.id,
+            began: self.began,
+            model: self.model,
+            title: self.title,
+            usage,
+            calls: self.calls,
+            talk: match self.protocol {
+                ProtocolV1::Tools => Talk::Tools {
+                    messages: answered(self.messages.into_iter().map(MessageV1::message).collect()),
+                    plans: self.plans,
+                },
+                ProtocolV1::Acts => Talk::Acts(self.agent),
+            },
+        }
+    }
+}
+
+impl MessageV1 {
+    fn of(message: &Message) -> Option<Self> {
+        Some(match message {
+            Message::User(text) => Self::User { text: text.clone() },
+            Message::Assistant { text, calls } => Self::Assistant {
+                text: text.clone(),
+                calls: calls
+                    .iter()
+                    .map(|call| CallV1 {
+                        id: call.id.clone(),
+                        name: call.name.clone(),
+                        arguments: call.arguments.clone(),
+                    })
+                    .collect(),
+            },
+            Message::ToolResult { call, text } => Self::Tool {
+                call: call.clone(),
+                text: text.clone(),
+            },
+            _ => return None,
+        })
+    }
+
+    fn message(self) -> Message {
+        match self {
+            Self::User { text } => Message::User(text),
+            Self::Assistant { text, calls } => Message::Assistant {
+                text,
+                calls: calls
+                    .into_iter()
+                    .map(|call| ModelCall {
+                        id: call.id,
+                        name: call.name,
+                        arguments: call.arguments,
+                    })
+                    .collect(),
+            },
+            Self::Tool { call, text } => Message::ToolResult { call, text },
+        }
+    }
+}
+
+/// Providers take no conversation in which a call has no result.
+fn answered(messages: Vec<Message>) -> Vec<Message> {
+    let mut all: Vec<Message> = Vec::new();
+    let mut open: Vec<String> = Vec::new();
+    for message in messages {
+        match &message {
+            Message::ToolResult { call, .. } => open.retain(|id| id != call),
+            Message::Assistant { calls, .. } => {
+                close(&mut all, &mut open);
+                open = calls.iter().map(|call| call.id.clone()).collect();
+            }
+            _ => close(&mut all, &mut open),
+        }
+        all.push(message);
+    }
+    close(&mut all, &mut open);
+    all
+}
+
+fn close(messages: &mut Vec<Message>, open: &mut Vec<String>) {
+    messages.extend(open.drain(..).map(|call| Message::ToolResult {
+        call,
+        text: LOST.to_owned(),
+    }));
+}

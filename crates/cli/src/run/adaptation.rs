@@ -1,0 +1,380 @@
+//! A run that failed goes on with another plan, which a model writes: `run --replan`, `run --repair`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use planwright::config::Config;
+use planwright::core::check::{CheckedPlan, Policy};
+use planwright::core::{Diagnostics, Value};
+use planwright::engine::RunSummary;
+use planwright::engine::journal::{Journal, MemoryJournal};
+use planwright::engine::options::RunOptions;
+use planwright::engine::run::History;
+use planwright::format::{PlanTextV1, RevisionV1};
+use planwright::loaded_plan::LoadedPlan;
+use planwright::planner::adapt::{
+    CorrectionFailure, FailedRun, FailedStep, ReplanRequest, correct, replan,
+};
+use planwright::planner::create::CreateSettings;
+use planwright::planner::dates::{Now, Zone};
+use planwright::planner::model::{Model, ModelError, Usage};
+use planwright::service::RunStorage;
+use planwright::stored::{self, CalledStep, StoredRun};
+
+use crate::args::{AdaptArguments, MomentArguments};
+use crate::create::{Day, progress};
+use crate::error::CommandError;
+use crate::run::session::{Leg, RunSession, approved};
+use crate::{dates, keeping, model};
+
+/// The model that may revise the plan of a failed run, and the number of revisions.
+pub(crate) struct Adapting<'a> {
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) config: &'a Config,
+    /// The moment of the run, whose zone is that of the phrases of time in its goal.
+    pub(crate) now: Now,
+    pub(crate) zone: Zone,
+    /// The number of times that it may write the next steps.
+    pub(crate) replans: u32,
+    /// True if it may correct arguments that a tool refused.
+    pub(crate) repairs: bool,
+    /// The journal of a run that is not stored.
+    pub(crate) memory: MemoryJournal,
+}
+
+impl AdaptArguments {
+    /// Opens the model that may revise plans, if the arguments ask for one.
+    pub(crate) fn open<'c>(
+        &self,
+        config: &'c Config,
+    ) -> Result<Option<AdaptationSettings<'c>>, CommandError> {
+        if self.replan == 0 && !self.repair {
+            return Ok(None);
+        }
+        let model = model::open(&self.model, config)?;
+        let moment = MomentArguments::default();
+        self.with(&model, config, &moment)
+    }
+
+    /// The same, by a model that is at hand.
+    pub(crate) fn with<'c>(
+        &self,
+        model: &Arc<dyn Model>,
+        config: &'c Config,
+        moment: &MomentArguments,
+    ) -> Result<Option<AdaptationSettings<'c>>, CommandError> {
+        if self.replan == 0 && !self.repair {
+            return Ok(None);
+        }
+        Ok(Some(AdaptationSettings {
+            model: Arc::clone(model),
+            config,
+            now: dates::now(moment)?,
+            zone: dates::zone(moment)?,
+            replans: self.replan,
+            repairs: self.repair,
+            memory: MemoryJournal::new(),
+        }))
+    }
+}
+
+/// A plan that a model wrote for a run that failed.
+pub(crate) struct RevisedPlan {
+    pub(crate) plan: CheckedPlan,
+    pub(crate) loaded: LoadedPlan,
+    pub(crate) revision: RevisionV1,
+}
+
+impl AdaptationSettings<'_> {
+    /// Nothing was revised so far.
+    pub(crate) fn begin(&self) -> Adaptation<'_> {
+        Adaptation {
+            adapting: self,
+            replans_left: self.replans,
+            corrected: BTreeSet::new(),
+            usage: Usage::default(),
+        }
+    }
+
+    /// The day, and what the phrases of time in the goal of `plan` meant when it was asked for.
+    fn day(&self, goal: &str, plan: &CheckedPlan) -> Day {
+        let asked = plan.plan().metadata.get("timestamp");
+        let asked = asked.and_then(Value::as_text);
+        let asked = asked.and_then(|text| Now::parse(text, &self.zone).ok());
+        Day::of(goal, asked.as_ref().unwrap_or(&self.now), &self.now)
+    }
+
+    fn read(old: &PlanTextV1, text: &str, session: &RunSession<'_>) -> LoadedPlan {
+        let new = PlanTextV1 {
+            source: "revision".to_owned(),
+            text: text.to_owned(),
+            dialect: "native".to_owned(),
+            ..old.clone()
+        };
+        LoadedPlan::kept(&new, session.loaded.given.clone())
+    }
+
+    /// Returns the history of the run so far.
+    fn history(&self, session: &RunSession<'_>) -> Result<History, CommandError> {
+        match session.store {
+            None => Ok(stored::history(&self.memory.entries())?),
+            Some(store) => Ok(StoredRun::read(store, session.id)?.history()?),
+        }
+    }
+}
+
+/// The revisions of a run so far.
+pub(crate) struct Adaptation<'a> {
+    adapting: &'a AdaptationSettings<'a>,
+    replans_left: u32,
+    /// The steps whose arguments were looked at.
+    corrected: BTreeSet<Arc<str>>,
+    /// The tokens and the cost of the model's answers.
+    pub(crate) usage: Usage,
+}
+
+impl Adaptation<'_> {
+    /// With which plan the run goes on that failed; nothing where it does not.
+    pub(crate) async fn next(
+        &mut self,
+        session: &RunSession<'_>,
+        before: &CheckedPlan,
+        summary: &RunSummary,
+        (options, journal): (&RunOptions, Option<&Arc<dyn Journal>>),
+    ) -> Result<Option<(RevisedPlan, Leg)>, CommandError> {
+        let Some(journal) = journal else {
+            return Ok(None);
+        };
+        let Some(old) = session.loaded.to_kept() else {
+            return Ok(None);
+        };
+        let Some(situation) = FailedRun::of(before, summary) else {
+            session.printer.talk("the plan cannot be revised: it runs for several instances, or cannot be written down in one piece");
+            return Ok(None);
+        };
+        let adapting = self.adapting;
+        let mut history = adapting.history(session)?;
+        let pinned = stored::called_steps(&history, before);
+        let is_failed = |pinned: &&CalledStep| {
+            let mut failed = situation.failed.iter();
+            failed.any(|trouble| *trouble.step == *pinned.step.as_str())
+        };
+        if let Some(pinned) = pinned.iter().find(is_failed) {
+            keep_to(pinned, "no other plan was asked for", session);
+            return Ok(None);
+        }
+        let policy = adapting.config.restrict(Policy::new());
+        let judge = |text: &str| {
+            let loaded = AdaptationSettings::read(&old, text, session);
+            let (plan, loaded) = loaded.check(&session.toolbox.catalog, &policy);
+            (plan, loaded.diagnostics)
+        };
+        let goal = situation.goal.as_deref().unwrap_or_default();
+        let day = adapting.day(goal, before);
+        let revision = ReplanRequest {
+            model: self.adapting.model.as_ref(),
+            situation: &situation,
+            before,
+            moment: day.moment(),
+            catalog: &session.toolbox.catalog,
+            judge: &judge,
+            settings: &CreateSettings::default(),
+        };
+        let written = match self.corrected(&revision, session).await {
+            Some(written) => Some(written),
+            None => self.replanned(&revision, session).await,
+        };
+        let Some((text, kind, trouble)) = written else {
+            return Ok(None);
+        };
+        let loaded = AdaptationSettings::read(&old, &text, session);
+        let (Some(plan), loaded) = loaded.check(&session.toolbox.catalog, &policy) else {
+            return Ok(None);
+        };
+        let changed = stored::changed(before, &plan);
+        if let Some(pinned) = pinned.iter().find(|pinned| changed.contains(&pinned.step)) {
+            keep_to(
+                pinned,
+                "the new plan, which would forget that, does not run",
+                session,
+            );
+            return Ok(None);
+        }
+        let stale = stored::stale_steps(&plan, &changed, &[], &history);
+        if let Some(stale) = stale.iter().find(|stale| stale.has_effects) {
+            session.printer.quote(&format!(
+                "`{}` is done and is not called again, so the new plan, which changes `{}` before it, does not run",
+                stale.step, stale.from
+            ));
+            return Ok(None);
+        }
+        let Some(approved) = approved(
+            session.consent,
+            &plan,
+            options,
+            session.store,
+            session.printer,
+        )?
+        else {
+            return Ok(None);
+        };
+        let revision = RevisionV1 {
+            kind: kind.to_owned(),
+            step: trouble.step.to_string(),
+            error: trouble.message.clone(),
+            model: self.adapting.model.name().to_owned(),
+        };
+        let mut process = stored::process(&plan, options, keeping::now());
+        let forgotten: Vec<_> = stale.into_iter().map(|stale| stale.step).collect();
+        let forgotten = [changed, forgotten].concat();
+        process.forgotten = forgotten
+            .iter()
+            .map(|step| step.as_str().to_owned())
+            .collect();
+        process.plan = loaded.to_kept();
+        process.revision = Some(revision.clone());
+        process.approved_plan.clone_from(&approved);
+        for step in &forgotten {
+            history.forget(step);
+        }
+        let leg = Leg {
+            plan: plan.clone(),
+            options: options.clone(),
+            storage: RunStorage::Journal {
+                journal: Arc::clone(journal),
+                header: process.to_value(),
+                history: Some(history),
+            },
+            is_approved: approved.is_some(),
+        };
+        let revised = RevisedPlan {
+            plan,
+            loaded,
+            revision,
+        };
+        Ok(Some((revised, leg)))
+    }
+
+    /// A plan with corrected arguments of the first step that was not looked at yet.
+    async fn corrected<'t>(
+        &mut self,
+        revision: &ReplanRequest<'t>,
+        session: &RunSession<'_>,
+    ) -> Option<(String, &'static str, &'t FailedStep)> {
+        if !self.adapting.repairs {
+            return None;
+        }
+        for trouble in revision.situation.correctable(revision.before) {
+            if !self.corrected.insert(Arc::clone(&trouble.step)) {
+                continue;
+            }
+            let waiting = progress::Waiting::new(&format!(
+                "{} looks at the arguments of `{}`",
+                self.adapting.model.name(),
+                trouble.step
+            ));
+            let correction = correct(revision, trouble).await;
+            waiting.end();
+            self.usage += correction.usage;
+            if let Some(error) = &correction.failure {
+                fail(error, session);
+                return None;
+            }
+            if let Some(fruitless) = &correction.fruitless {
+                session.printer.quote(&format!(
+                    "the arguments of `{}` stay as they are: {} {fruitless}",
+                    trouble.step,
+                    self.adapting.model.name()
+                ));
+                if let CorrectionFailure::Unsound(findings) = fruitless {
+                    tell(findings, session);
+                }
+            }
+            if let Some((text, _)) = correction.plan {
+                session.printer.quote(&format!(
+                    "`{}` was refused ({}); {} corrected its arguments",
+                    trouble.step,
+                    trouble.message,
+                    self.adapting.model.name()
+                ));
+                return Some((text, "repaired", trouble));
+            }
+        }
+        None
+    }
+
+    /// A plan that goes another way.
+    async fn replanned<'t>(
+        &mut self,
+        revision: &ReplanRequest<'t>,
+        session: &RunSession<'_>,
+    ) -> Option<(String, &'static str, &'t FailedStep)> {
+        let trouble = revision.situation.failed.first()?;
+        self.replans_left = self.replans_left.checked_sub(1)?;
+        let (model, number) = (
+            self.adapting.model.name(),
+            self.adapting.replans - self.replans_left,
+        );
+        let waiting = progress::Waiting::new(&format!("{model} writes what comes now"));
+        let revised = replan(revision).await;
+        waiting.end();
+        self.usage += revised.usage;
+        let Some((text, _)) = revised.plan else {
+            if let Some(declined) = &revised.declined {
+                session.printer.quote(&format!("{model} {declined}"));
+                return None;
+            }
+            if let Some(last) = revised.attempts.last() {
+                tell(&last.diagnostics, session);
+            }
+            match &revised.failure {
+                Some(error) => fail(error, session),
+                None => session
+                    .printer
+                    .quote(&format!("{model} found no sound plan to go on with")),
+            }
+            return None;
+        };
+        session.printer.quote(&format!(
+            "`{}` failed ({}); the run goes on with a new plan of {model} ({number} of {})",
+            trouble.step, trouble.message, self.adapting.replans
+        ));
+        Some((text, "replanned", trouble))
+    }
+}
+
+/// Says that a call is not to be made a second time by another plan.
+fn keep_to(pinned: &CalledStep, therefore: &str, session: &RunSession<'_>) {
+    let happened = if pinned.happened {
+        "was made"
+    } else {
+        "may have been made: no answer came"
+    };
+    session.printer.quote(&format!(
+        "`{}` is not done, and its call of `{}` {happened}; {therefore}",
+        pinned.at, pinned.tool
+    ));
+    let advice = match (session.store, pinned.happened) {
+        (None, _) => "see what became of it before you go on".to_owned(),
+        (Some(_), true) => format!(
+            "`planwright resume {}` goes on with the plan as it is; what is done stays done",
+            session.id
+        ),
+        (Some(_), false) => format!(
+            "see what became of it, then say it: `planwright resume {}` with `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`",
+            session.id,
+            at = keeping::shell_word(&pinned.at)
+        ),
+    };
+    session.printer.quote(&format!("  hint: {advice}"));
+}
+
+fn fail(error: &ModelError, session: &RunSession<'_>) {
+    progress::failure("the plan was not revised", error, true, session.printer);
+}
+
+fn tell(findings: &Diagnostics, session: &RunSession<'_>) {
+    for finding in findings {
+        session.printer.quote(&format!("  {finding}"));
+    }
+}

@@ -1,0 +1,201 @@
+//! A run that begins while its plan is still being written: where it is kept, once the plan is known.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use planwright::config::Config;
+use planwright::core::{StepId, Value};
+use planwright::dialects::{ReadOptions, parse};
+use planwright::engine::options::RunOptions;
+use planwright::engine::{Journal, JournalError, MemoryJournal, RunSummary};
+use planwright::format::{ProcessV1, ToolSourcesV1};
+use planwright::loaded_plan::LoadedPlan;
+use planwright::planner::create::CreatedPlan;
+use planwright::planner::stream::{EarlyRunStorage, RunJournal};
+use planwright::stored::{self, StreamedRunStore};
+use planwright_store::Store;
+
+use crate::error::CommandError;
+use crate::printer::Printer;
+use crate::run::external_values;
+use crate::{keeping, store};
+
+/// Keeps such a run: in the store, or as long as the process lives.
+pub(crate) struct EarlyRunStore<'a> {
+    /// The run's id.
+    pub(crate) id: &'a str,
+    /// The name of the plan in messages.
+    pub(crate) source: &'a str,
+    pub(crate) store: Option<&'a Store>,
+    pub(crate) sources: ToolSourcesV1,
+    pub(crate) options: &'a RunOptions,
+    pub(crate) config: &'a Config,
+    /// The journal of a run that is not stored.
+    pub(crate) memory: MemoryJournal,
+    pub(crate) standing: Mutex<EarlyRunState>,
+}
+
+/// The progress of an early run.
+#[derive(Default)]
+pub(crate) struct EarlyRunState {
+    /// The journal of the run, once its plan is complete.
+    journal: Option<Arc<dyn Journal>>,
+    is_unfinished: bool,
+    /// The reason why a valid plan cannot run.
+    fault: Option<CommandError>,
+}
+
+impl EarlyRunStore<'_> {
+    /// The journal of the run once its plan is complete, for revised plans.
+    pub(crate) fn journal(&self) -> Option<Arc<dyn Journal>> {
+        self.standing().journal.clone()
+    }
+
+    /// Returns the reason why a valid plan did not run.
+    pub(crate) fn fault(&self, error: &JournalError) -> CommandError {
+        let fault = self.standing().fault.take();
+        fault.unwrap_or_else(|| {
+            CommandError::new(format!(
+                "the run was ended, since it cannot be kept: {error}"
+            ))
+        })
+    }
+
+    /// Says what there is of a run that was left in the middle, in which something was called or not.
+    pub(crate) fn left(&self, has_called: bool, printer: Printer) {
+        let standing = self.standing();
+        if standing.is_unfinished {
+            self.unfinished(printer);
+        } else if standing.journal.is_some() {
+            keeping::left(self.id, self.store.is_some(), printer);
+        } else if has_called {
+            printer.talk(
+                "the plan was not whole yet: what was called merely reads, and nothing is kept of it",
+            );
+        }
+    }
+
+    /// Says what can be done with a run whose plan was never whole.
+    pub(crate) fn unfinished(&self, printer: Printer) {
+        if self.store.is_some() {
+            let id = keeping::short(self.id);
+            printer.quote(&format!(
+                "`planwright show {id}` shows what was called; the run cannot go on, since its plan was never whole"
+            ));
+        }
+    }
+
+    fn standing(&self) -> MutexGuard<'_, EarlyRunState> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps it as every run in the store is kept.
+    fn in_store<T>(&self, store: &Store, keep: impl FnOnce(&StreamedRunStore<'_>) -> T) -> T {
+        keep(&StreamedRunStore {
+            store,
+            holder: &store::this_process(),
+            id: self.id,
+            sources: self.sources.clone(),
+            client: None,
+            options: self.options,
+            loaded: &|text| created(self.source, text),
+            now: &keeping::now,
+        })
+    }
+
+    fn in_memory(&self, process: &ProcessV1) -> RunJournal {
+        RunJournal {
+            journal: Arc::new(self.memory.clone()),
+            header: process.to_value(),
+        }
+    }
+
+    fn process(&self, plan: &CreatedPlan) -> ProcessV1 {
+        stored::process(&plan.checked, self.options, keeping::now())
+    }
+
+    fn begun(&self, kept: RunJournal, is_unfinished: bool) -> RunJournal {
+        let mut standing = self.standing();
+        standing.journal = Some(Arc::clone(&kept.journal));
+        standing.is_unfinished = is_unfinished;
+        kept
+    }
+
+    /// Sees to it that the plan can be given what it needs from outside.
+    fn can_be_given(&self, plan: &CreatedPlan) -> Result<(), JournalError> {
+        let Err(fault) = external_values::get(&plan.checked, self.config) else {
+            return Ok(());
+        };
+        let error = JournalError::new(fault.to_string());
+        self.standing().fault = Some(fault);
+        Err(error)
+    }
+}
+
+/// Returns a line about the calls of an early run that the final plan did not continue; `None` if there were none.
+pub(crate) fn in_vain(abandoned: &RunSummary) -> Option<String> {
+    let mut steps: Vec<String> = Vec::new();
+    for call in &abandoned.calls {
+        let step = format!("`{}`", call.at);
+        if !steps.contains(&step) {
+            steps.push(step);
+        }
+    }
+    (!steps.is_empty()).then(|| {
+        format!(
+            "the plan turned out otherwise than it began; what was called by then merely reads: {}",
+            steps.join(", ")
+        )
+    })
+}
+
+/// A created plan as it is loaded and stored; `source` is the name that messages use.
+pub(crate) fn created(source: &str, text: &str) -> LoadedPlan {
+    let options = ReadOptions::new(source).in_dialect("native");
+    LoadedPlan::new(source, parse(text.as_bytes(), &options))
+}
+
+impl EarlyRunStorage for EarlyRunStore<'_> {
+    fn begin(
+        &self,
+        plan: &CreatedPlan,
+        beginning: Option<usize>,
+    ) -> Result<RunJournal, JournalError> {
+        self.can_be_given(plan)?;
+        let kept = match self.store {
+            Some(store) => self.in_store(store, |keeper| keeper.begin(plan, beginning))?,
+            None => self.in_memory(&ProcessV1 {
+                beginning,
+                ..self.process(plan)
+            }),
+        };
+        Ok(self.begun(kept, false))
+    }
+
+    fn abandon(&self, plan: &CreatedPlan, beginning: usize) -> Result<RunJournal, JournalError> {
+        let kept = match self.store {
+            Some(store) => self.in_store(store, |keeper| keeper.abandon(plan, beginning))?,
+            None => self.in_memory(&ProcessV1 {
+                beginning: Some(beginning),
+                ..self.process(plan)
+            }),
+        };
+        Ok(self.begun(kept, true))
+    }
+
+    fn go_on(&self, plan: &CreatedPlan, forgotten: &[StepId]) -> Result<Value, JournalError> {
+        self.can_be_given(plan)?;
+        let header = match self.store {
+            Some(store) => self.in_store(store, |keeper| keeper.go_on(plan, forgotten))?,
+            None => {
+                let forgotten = forgotten.iter().map(|step| step.as_str().to_owned());
+                let process = ProcessV1 {
+                    forgotten: forgotten.collect(),
+                    ..self.process(plan)
+                };
+                process.to_value()
+            }
+        };
+        self.standing().is_unfinished = false;
+        Ok(header)
+    }
+}

@@ -1,0 +1,176 @@
+//! Reads the plan, the plans that it runs by name, and what it is given.
+
+use std::path::{Path, PathBuf};
+
+use planwright::core::check::{CheckContext, check};
+use planwright::core::{Catalog, Code, Diagnostic, Diagnostics, Object, Plan, Value};
+use planwright::dialects::{ParseResult, ReadOptions, document};
+use planwright::loaded_plan::LoadedPlan;
+
+use crate::args::{PlanArguments, TextArguments};
+use crate::error::CommandError;
+use crate::runs::stored_plans;
+use crate::text_file;
+
+/// A plan's text, read.
+#[derive(Debug)]
+pub(crate) struct PlanText {
+    /// The name of the text in diagnostics.
+    pub(crate) name: String,
+    pub(crate) result: ParseResult,
+}
+
+/// Reads the plan alone, and reports the faults that it has whatever tools there are.
+pub(crate) fn parse_without_tools(arguments: &TextArguments) -> Result<PlanText, CommandError> {
+    let mut text = parse(arguments)?;
+    if let Some(plan) = &text.result.plan {
+        text.result.diagnostics.extend(faults(plan));
+    }
+    Ok(text)
+}
+
+/// Reads the plan alone.
+fn parse(arguments: &TextArguments) -> Result<PlanText, CommandError> {
+    let saved = stored_plans::find(arguments)?;
+    let dialect = saved.as_ref().and_then(|plan| plan.dialect.clone());
+    let (name, text) = match saved {
+        Some(plan) => (stored_plans::called(&plan), plan.text.into_bytes()),
+        None => read_text(&arguments.plan, arguments.max_size)?,
+    };
+    let options = ReadOptions {
+        dialect: arguments.dialect.as_deref().or(dialect.as_deref()),
+        limits: limits(arguments),
+        ..ReadOptions::new(&name)
+    };
+    let result = planwright::dialects::parse(&text, &options);
+    Ok(PlanText { name, result })
+}
+
+fn limits(arguments: &TextArguments) -> document::Limits {
+    document::Limits {
+        bytes: arguments.max_size,
+        depth: arguments.max_depth,
+        ..document::Limits::default()
+    }
+}
+
+/// Reads everything that the arguments name.
+pub(crate) fn read(arguments: &PlanArguments) -> Result<LoadedPlan, CommandError> {
+    let PlanText { name, result } = parse(&arguments.text)?;
+    let mut loaded = LoadedPlan::new(name, result)
+        .with_given(given(arguments)?)
+        .with_max_steps(arguments.max_steps);
+    if arguments.reorder {
+        loaded = loaded.reordered();
+    }
+    if let Some(folder) = &arguments.library {
+        loaded =
+            with_known_plans(loaded, folder)?.with_library(limits(&arguments.text), |name| {
+                let path = folder.join(format!("{name}.json"));
+                match read_file(&path, arguments.text.max_size) {
+                    Ok(text) => Ok(Some(text)),
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+                    Err(error) => Err(CommandError::unreadable(&path, &error)),
+                }
+            })?;
+    }
+    Ok(loaded)
+}
+
+/// The plan beside the names of the plans in a folder.
+fn with_known_plans(mut loaded: LoadedPlan, folder: &Path) -> Result<LoadedPlan, CommandError> {
+    let unreadable = |error| CommandError::unreadable(folder, &error);
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let file = PathBuf::from(entry.map_err(unreadable)?.file_name());
+        let name = file.file_stem().and_then(|name| name.to_str());
+        if let (Some(name), Some("json")) = (name, file.extension().and_then(|all| all.to_str())) {
+            loaded = loaded.with_known_plan(name);
+        }
+    }
+    Ok(loaded)
+}
+
+/// Reads a plan's text: a file, or standard input for `-`.
+fn read_text(path: &Path, most: usize) -> Result<(String, Vec<u8>), CommandError> {
+    if path == Path::new("-") {
+        let text = text_file::at_most(std::io::stdin(), most as u64)
+            .map_err(|error| CommandError::unreadable(Path::new("standard input"), &error))?;
+        return Ok(("stdin".to_owned(), text));
+    }
+    let text = read_file(path, most).map_err(|error| {
+        CommandError::unreadable(path, &error).hint(
+            "a plan is a JSON file, `-` for standard input, or one that `planwright list` lists",
+        )
+    })?;
+    Ok((path.display().to_string(), text))
+}
+
+fn read_file(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
+    text_file::at_most(std::fs::File::open(path)?, most as u64)
+}
+
+/// Returns the inputs of the plan: the file first, then the single values over it.
+fn given(arguments: &PlanArguments) -> Result<Object, CommandError> {
+    let mut given = Object::default();
+    if let Some(path) = &arguments.vars_file {
+        let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
+        let value = Value::from_json(&text).map_err(|error| {
+            CommandError::new(format!("`{}` is not JSON: {error}", path.display()))
+        })?;
+        let Value::Object(fields) = value else {
+            return Err(CommandError::new(format!(
+                "`{}` holds a {}, not an object",
+                path.display(),
+                value.kind()
+            ))
+            .hint("write it as {\"NAME\": VALUE, …}"));
+        };
+        given.extend(
+            fields
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone())),
+        );
+    }
+    add_vars(&mut given, &arguments.vars)?;
+    Ok(given)
+}
+
+/// Adds what `--var` says.
+pub(crate) fn add_vars(given: &mut Object, vars: &[String]) -> Result<(), CommandError> {
+    for pair in vars {
+        let Some((name, value)) = pair.split_once('=') else {
+            return Err(CommandError::new(format!("`--var {pair}` has no `=`"))
+                .hint("write it as --var NAME=VALUE"));
+        };
+        let name = name.trim();
+        if name.is_empty() {
+            return Err(CommandError::new("a `--var` has no name before its `=`")
+                .hint("write it as --var NAME=VALUE"));
+        }
+        let value = Value::from_json(value).unwrap_or_else(|_| Value::from(value));
+        given.insert(name.into(), value);
+    }
+    Ok(())
+}
+
+/// The faults that a plan has whatever tools there are and whatever it is given: references to steps that it does not have, cycles, names that
+/// are used twice or where they do not hold.
+fn faults(plan: &Plan) -> Diagnostics {
+    let tools = Catalog::new();
+    let (_, found) = check(plan.clone(), &CheckContext::new(&tools));
+    let of_the_plan_alone = |finding: &Diagnostic| {
+        matches!(
+            finding.code,
+            Code::DuplicateStep
+                | Code::UnknownStep
+                | Code::Cycle
+                | Code::LaterStep
+                | Code::OutOfScope
+                | Code::RecursivePlan
+        )
+    };
+    found
+        .into_iter()
+        .filter(|finding| finding.is_error() && of_the_plan_alone(finding))
+        .collect()
+}

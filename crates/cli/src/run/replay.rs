@@ -1,0 +1,129 @@
+//! `planwright replay RUN`: drives a run again from its journal, and says whether it decides the same.
+
+use std::fmt::Write as _;
+
+use planwright::engine::run::{ReplayError, ReplayReport};
+use planwright::format::{RecordV1, ReplayV1};
+use planwright::stored::{StoredRun, StoredRunError};
+use planwright::terminal_text;
+
+use crate::args::{Format, ReplayArguments, RunFormat};
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::printer::Printer;
+use crate::view::live::words::{BAD, GOOD, counted, styled};
+use crate::view::output;
+use crate::{keeping, store};
+
+/// The longest that a decision may be that is shown to a person, in columns.
+const LONGEST: usize = 400;
+
+/// `planwright replay RUN`
+pub(crate) fn replay(arguments: &ReplayArguments, printer: Printer) -> Result<Exit, CommandError> {
+    let store = store::open(&arguments.store, printer)?;
+    let id = store.run(&arguments.run).map_err(store::explain)?.id;
+    let kept = StoredRun::read(&store, &id)?;
+    let result = kept.replayed(&id);
+    let replay = ReplayV1::new(&id, &result);
+    match arguments.format {
+        Format::Json => output::json(&replay, RunFormat::Json, printer)?,
+        Format::Text => printer.data(&text(&id, &replay, &result)),
+    }
+    Ok(if replay.same {
+        Exit::Success
+    } else {
+        Exit::Failed
+    })
+}
+
+fn text(
+    id: &str,
+    replay: &ReplayV1,
+    result: &Result<ReplayReport, ReplayError<StoredRunError>>,
+) -> String {
+    let run = keeping::short(id);
+    let error = match result {
+        Ok(replayed) => {
+            return format!(
+                "{} run {run} decides the same again: {} of {} compared\n",
+                styled(GOOD, "✓"),
+                counted(replayed.decisions, "decision"),
+                processes(replayed.processes)
+            );
+        }
+        Err(error) => error.to_string(),
+    };
+    let error = terminal_text::one_line(&error);
+    let mut text = format!("{} run {run}: {error}\n", styled(BAD, "✗"));
+    if let Some(divergence) = &replay.divergence {
+        let now = divergence.now.as_ref();
+        let now = now.map_or_else(|| "nothing".to_owned(), decision);
+        let _ = writeln!(
+            text,
+            "  kept: {}\n  now:  {now}",
+            decision(&divergence.written)
+        );
+    }
+    text
+}
+
+fn processes(count: usize) -> String {
+    if count == 1 {
+        "1 process".to_owned()
+    } else {
+        format!("{count} processes")
+    }
+}
+
+fn decision(record: &RecordV1) -> String {
+    let json = serde_json::to_string(record).unwrap_or_default();
+    terminal_text::shortened(&terminal_text::one_line(&json), LONGEST, "…").into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use planwright::core::{StepId, Value};
+    use planwright::engine::RunStatus;
+    use planwright::engine::event::Address;
+    use planwright::engine::journal::Record;
+
+    use super::*;
+
+    #[test]
+    fn both_decisions_are_named() {
+        let at = Address {
+            inside: None,
+            instance: None,
+            step: StepId::new("pay"),
+            item: None,
+            round: None,
+        };
+        let written = Record::Sent {
+            at: Arc::new(at),
+            server: Arc::from("bank"),
+            tool: Arc::from("pay"),
+            attempt: 1,
+            args: Value::from("\u{1b}"),
+            consent: None,
+        };
+        let now = Record::Ended {
+            status: RunStatus::Failed,
+        };
+        let result = Err(ReplayError::Diverged {
+            turn: 7,
+            written: Box::new(written),
+            now: Some(Box::new(now)),
+        });
+        let replay = ReplayV1::new("0123456789abcdef", &result);
+        let text = text(&replay.run, &replay, &result);
+        let text = anstream::adapter::strip_str(&text).to_string();
+        insta::assert_snapshot!(text, @r#"
+        ✗ run 01234567: the run decides otherwise at turn 7
+          kept: {"what":"sent","address":"pay","server":"bank","tool":"pay","attempt":1,"args":"\u001b"}
+          now:  {"what":"ended","status":"failed"}
+        "#);
+        assert!(!replay.same);
+    }
+}

@@ -1,0 +1,279 @@
+//! `planwright resume RUN`: goes on with a run that is kept.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright::core::check::Policy;
+use planwright::core::{Object, Value};
+use planwright::engine::run::{Choice, ReplayReport};
+use planwright::engine::{RunOptions, RunStatus};
+use planwright::format::PlanTextV1;
+use planwright::loaded_plan::LoadedPlan;
+use planwright::service::RunStorage;
+use planwright::stored::{self, OrphanedServers, ResumeRequest, StaleStep, StoredRun};
+use planwright_store::LeasedRun;
+
+use crate::app::rejected;
+use crate::args::{PlanArguments, ResumeArguments, TextArguments, ToolArguments};
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::passphrase::PassphraseCheck;
+use crate::printer::Printer;
+use crate::run::external_values;
+use crate::run::plan_file;
+use crate::run::session::{Ended, Leg, RunSession, approved};
+use crate::settings::Settings;
+use crate::signals::Signals;
+use crate::toolbox::Toolbox;
+use crate::view::live::Live;
+use crate::view::output;
+use crate::{guards, keeping, settings, store, telemetry};
+
+/// The time that the servers of a killed process may take to end before they are reported.
+const ORPHANS_END: Duration = Duration::from_secs(1);
+
+/// The further time that they may take before a call is made again.
+const ORPHANS_END_BEFORE_RETRY: Duration = Duration::from_secs(5);
+
+/// `planwright resume RUN`
+pub(crate) async fn resume(
+    arguments: &ResumeArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let store = store::open(&arguments.store, printer)?;
+    let leased = store
+        .hold(&arguments.run, &store::this_process())
+        .map_err(store::explain)?;
+    let id: Arc<str> = leased.id().into();
+    let kept = StoredRun::read(&store, &id)?;
+    if kept.status() == Some(RunStatus::Succeeded) && arguments.changes_nothing() {
+        return show_once_more(&id, &kept, arguments, printer);
+    }
+    if !arguments.retry.is_empty() {
+        // To repeat a call whose outcome is unknown is a decision like any other.
+        PassphraseCheck::open(Some(&store))?.confirm()?;
+    }
+    let sources = sources(&id, &kept, arguments)?;
+    settle_orphans(&leased, arguments, printer).await;
+    let old = kept.loaded(vars(arguments)?)?;
+    let loaded = match &arguments.plan {
+        Some(_) => plan_file::read(&new_plan(arguments, &old, &kept.plan))?,
+        None => old,
+    };
+    let Settings { config, .. } = settings::load(folder(&kept))?;
+    let telemetry = telemetry::open(&config)?;
+    let max_output = guards::max_output(&arguments.guards, &config);
+    let mut signals = Signals::new()?;
+    let needed = loaded.tool_names();
+    let mut toolbox = tokio::select! {
+        toolbox = Toolbox::open(&sources, Some(&needed), printer) => toolbox?,
+        () = signals.next() => return Ok(Exit::Interrupted),
+    };
+    // What the gateway asked about is asked about here as well.
+    toolbox.govern_asking(&config, Some(&store), |tool| kept.asks(tool), printer)?;
+    let (plan, loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));
+    let Some(plan) = plan else {
+        let exit = rejected(&loaded, &toolbox, arguments.format, printer);
+        toolbox.close().await;
+        return exit;
+    };
+    output::findings(&loaded, arguments.format, printer);
+    for (tool, changes) in kept.changed_tools(&plan) {
+        printer.quote(&format!(
+            "warning: the tool `{tool}` is not what it was when the run went on last: {changes} changed"
+        ));
+    }
+    let overrides = guards::overrides(&arguments.guards, RunOptions::default());
+    let options = RunOptions {
+        secrets: toolbox.secrets(),
+        secret_values: external_values::get(&plan, &config)?,
+        seal_key: store::seal_key(Some(&store))?,
+        ..overrides.resumed(&config, kept.options())
+    };
+    let request = ResumeRequest {
+        id: &id,
+        plan: &plan,
+        new_plan: arguments.plan.as_ref().and_then(|_| loaded.to_kept()),
+        options: &options,
+        keep: arguments
+            .keep
+            .iter()
+            .map(|step| step.as_str().into())
+            .collect(),
+        choices: choices(arguments)?,
+        now: keeping::now(),
+    };
+    let mut prepared = request.prepare(&kept, &store)?;
+    for StaleStep { step, from, .. } in &prepared.rerun {
+        printer.quote(&format!(
+            "`{step}` is run again: its result was computed from `{from}`, which the new plan changes (`--keep {word}` keeps it)",
+            word = keeping::shell_word(step)
+        ));
+    }
+    let Some(approved) = approved(&arguments.consent, &plan, &options, Some(&store), printer)?
+    else {
+        toolbox.close().await;
+        return Ok(Exit::Rejected);
+    };
+    // Consent to the plan stands as long as the plan, what it is given and its tools are what was shown.
+    let approved = approved.or_else(|| {
+        let before = kept.process.as_ref()?.approved_plan.clone();
+        before.filter(|digest| *digest == stored::plan_consent(&plan, &options))
+    });
+    prepared.process.approved_plan.clone_from(&approved);
+    let leg = Leg {
+        plan: plan.clone(),
+        options,
+        storage: RunStorage::Resumed {
+            store: store.clone(),
+            leased,
+            prepared: Box::new(prepared),
+        },
+        is_approved: approved.is_some(),
+    };
+    let session = RunSession {
+        id: &id,
+        plan: &plan,
+        loaded: &loaded,
+        toolbox: &toolbox,
+        service: toolbox.service(&config, &telemetry),
+        store: Some(&store),
+        durations: None,
+        consent: &arguments.consent,
+        format: arguments.format,
+        max_output,
+        printer,
+        telemetry,
+        adapting: arguments.adapt.open(&config)?,
+        revisions: kept.revisions(),
+    };
+    session.drive(leg, signals).await
+}
+
+/// The sources of the run's tools: those that are named, else those that it began with. A run that was imported began with those
+/// of a stranger: programs to start, folders to read.
+fn sources(
+    id: &str,
+    kept: &StoredRun,
+    arguments: &ResumeArguments,
+) -> Result<ToolArguments, CommandError> {
+    if arguments.tools.are_named() {
+        return Ok(arguments.tools.clone());
+    }
+    if kept.imported.is_none() {
+        return Ok(keeping::tool_arguments(&kept.run.tools));
+    }
+    let run = keeping::short(id);
+    Err(CommandError::new(format!(
+        "the run {run} was imported, and the tool sources that it began with do not count here"
+    ))
+    .hint(format!(
+        "name its tools: `planwright resume {run} --servers FILE`, `--simulate FILE` or `--workspace DIR`"
+    )))
+}
+
+/// The folder whose configuration the run obeys: the one that it began in, unless it was imported.
+fn folder(kept: &StoredRun) -> &Path {
+    Path::new(match kept.imported {
+        None => kept.run.tools.folder.as_str(),
+        Some(_) => ".",
+    })
+}
+
+/// Gives servers that an earlier process has left behind the time to end, and says which have not.
+async fn settle_orphans(held: &LeasedRun, arguments: &ResumeArguments, printer: Printer) {
+    let orphans = OrphanedServers::of(held);
+    if arguments.kill_servers {
+        orphans.kill();
+    }
+    let orphans = orphans.wait(held, ORPHANS_END).await;
+    for process in orphans.processes() {
+        printer.quote(&format!(
+            "warning: the server `{}` of the earlier process (pid {}) is still running",
+            process.server, process.pid
+        ));
+    }
+    // Only a call that is made again depends on it.
+    if !arguments.retry.is_empty() {
+        orphans.wait(held, ORPHANS_END_BEFORE_RETRY).await;
+    }
+}
+
+/// Shows what a run came to that is done. No server is started, and nothing can be called.
+fn show_once_more(
+    id: &str,
+    kept: &StoredRun,
+    arguments: &ResumeArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let ReplayReport { summary, .. } = kept.replayed(id).map_err(|error| {
+        CommandError::new(format!(
+            "the run has succeeded, but what it came to cannot be told: {error}"
+        ))
+        .hint(format!(
+            "`planwright logs {}` lists its calls",
+            keeping::short(id)
+        ))
+    })?;
+    let loaded = LoadedPlan::kept(&kept.plan, kept.vars.clone());
+    let live = Live::new(&kept.latest_plan()?, arguments.format, printer);
+    let Settings { config, .. } = settings::load(folder(kept))?;
+    let max_output = guards::max_output(&arguments.guards, &config);
+    let ended = Ended {
+        revisions: kept.revisions(),
+        is_stored: true,
+        ..Ended::of(summary, live)
+    };
+    output::report(&ended, &loaded, arguments.format, max_output, printer)?;
+    Ok(Exit::of_run(ended.summary.status))
+}
+
+/// The arguments by which the plan is read that takes the place of the one so far.
+fn new_plan(arguments: &ResumeArguments, old: &LoadedPlan, kept: &PlanTextV1) -> PlanArguments {
+    let vars = old
+        .given
+        .iter()
+        .map(|(name, value)| format!("{name}={}", value.to_json()));
+    PlanArguments {
+        text: TextArguments {
+            plan: arguments.plan.clone().unwrap_or_default(),
+            dialect: arguments.dialect.clone(),
+            max_depth: 128,
+            max_size: 16 * 1024 * 1024,
+            store: arguments.store.clone(),
+        },
+        vars: vars.collect(),
+        vars_file: None,
+        library: arguments.library.clone(),
+        reorder: kept.reorder,
+        max_steps: kept.max_steps,
+    }
+}
+
+/// Returns the choices about steps.
+fn choices(arguments: &ResumeArguments) -> Result<Vec<(Arc<str>, Choice)>, CommandError> {
+    let mut chosen: Vec<(Arc<str>, Choice)> = Vec::new();
+    for step in &arguments.retry {
+        chosen.push((step.as_str().into(), Choice::Retry));
+    }
+    for step in &arguments.skip {
+        chosen.push((step.as_str().into(), Choice::Skip));
+    }
+    for pair in &arguments.set {
+        let Some((step, value)) = pair.split_once('=') else {
+            return Err(CommandError::new(format!("`--set {pair}` has no `=`"))
+                .hint("write it as --set STEP=VALUE"));
+        };
+        let value = Value::from_json(value).unwrap_or_else(|_| Value::from(value));
+        chosen.push((step.trim().into(), Choice::Set(value)));
+    }
+    Ok(chosen)
+}
+
+/// Returns the inputs of `--var`.
+fn vars(arguments: &ResumeArguments) -> Result<Object, CommandError> {
+    let mut vars = Object::default();
+    plan_file::add_vars(&mut vars, &arguments.vars)?;
+    Ok(vars)
+}

@@ -1,0 +1,152 @@
+//! `planwright show RUN`: the graph of a run's plan, with how each step stands.
+
+use std::path::Path;
+
+use planwright::core::check::CheckedPlan;
+use planwright::drawing::{Drawing, DrawnRunV1, StepState};
+use planwright::engine::event::Address;
+use planwright::engine::run::History;
+use planwright::format::{RevisionV1, RunListingV1};
+use planwright::stored::{PlanChange, StoredRun};
+use planwright::terminal_text;
+use planwright_store::{Store, StoreError};
+
+use crate::args::{Picture, ShowArguments};
+use crate::commands::draw;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::printer::Printer;
+use crate::question::OpenCall;
+use crate::runs::list::{described, span, status_style};
+use crate::view::live::words::{BOLD, counted, styled, time};
+use crate::{keeping, store};
+
+/// The run that stands in the place of a plan; nothing where there is a file of that name, or no such run.
+pub(crate) fn find(arguments: &ShowArguments) -> Result<Option<(Store, String)>, CommandError> {
+    let text = &arguments.plan.text;
+    let path: &Path = &text.plan;
+    let Some(selector) = path.to_str().filter(|_| !path.exists()) else {
+        return Ok(None);
+    };
+    let Some(store) = store::open_if_there(&text.store)? else {
+        return Ok(None);
+    };
+    match store.run(selector) {
+        Ok(run) => Ok(Some((store, run.id))),
+        Err(StoreError::Missing { .. }) => Ok(None),
+        Err(error) => Err(store::explain(error)),
+    }
+}
+
+/// Draws a run.
+pub(crate) fn show(
+    store: &Store,
+    id: &str,
+    arguments: &ShowArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let kept = revision(StoredRun::read(store, id)?, arguments)?;
+    let run = described(&store.run(id).map_err(store::explain)?);
+    if arguments.picture == Picture::Source {
+        printer.data(&kept.plan.text);
+        return Ok(Exit::Success);
+    }
+    let drawing = drawing(id, &kept, &run)?;
+    if let Picture::Text | Picture::Ascii = arguments.picture {
+        printer.data_line(&headline(&run));
+        for line in revised(&kept) {
+            printer.data_line(&terminal_text::lines(&line));
+        }
+    }
+    let drawn = DrawnRunV1 {
+        id: run.id.clone(),
+        status: run.status.to_owned(),
+        duration_ms: run.duration_ms,
+    };
+    draw(&drawing, arguments.picture, Some(drawn), printer)?;
+    if let Picture::Text | Picture::Ascii = arguments.picture {
+        for call in OpenCall::of(id, &kept.history()?) {
+            printer.data_line(&format!("\n{}", call.text()));
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// The run as it stood with the plan that the arguments name.
+fn revision(kept: StoredRun, arguments: &ShowArguments) -> Result<StoredRun, CommandError> {
+    let Some(number) = arguments.revision else {
+        return Ok(kept);
+    };
+    let count = kept.changes().len() + 1;
+    kept.with_plan(number.get() - 1)?.ok_or_else(|| {
+        CommandError::new(format!("the run has no plan number {number}"))
+            .hint(format!("it had {}", counted(count, "plan")))
+    })
+}
+
+/// Returns the lines about revised plans of the run.
+fn revised(kept: &StoredRun) -> Vec<String> {
+    let changes = kept.changes();
+    let count = changes.len() + 1;
+    let line = |(index, change): (usize, &PlanChange)| {
+        let why = match &change.revision {
+            Some(RevisionV1 {
+                kind,
+                step,
+                error,
+                model,
+            }) => format!("{kind} by {model}, since `{step}` failed ({error})"),
+            None if change.ends_beginning => {
+                "the one before ran while it was written, and turned out otherwise".to_owned()
+            }
+            None => "given when the run was resumed".to_owned(),
+        };
+        format!("plan {} of {count}: {why}", index + 2)
+    };
+    changes.iter().enumerate().map(line).collect()
+}
+
+fn drawing(id: &str, kept: &StoredRun, run: &RunListingV1) -> Result<Drawing, CommandError> {
+    let is_running = run.status == "running";
+    let plan = kept.latest_plan()?;
+    let mut drawing = Drawing::of(&plan);
+    match kept.replayed(id) {
+        Ok(replayed) => drawing.set_states(&replayed.summary.steps, is_running),
+        // What the run would decide now is of no interest here: what it did stands in its journal.
+        Err(_) => by_history(
+            &plan,
+            &History::new(&kept.entries),
+            is_running,
+            &mut drawing,
+        ),
+    }
+    Ok(drawing)
+}
+
+fn by_history(plan: &CheckedPlan, history: &History, is_running: bool, drawing: &mut Drawing) {
+    for step in &plan.plan().steps {
+        let at = Address {
+            inside: None,
+            instance: None,
+            step: step.id.clone(),
+            item: None,
+            round: None,
+        };
+        if let Some(past) = history.past(&at) {
+            drawing.set_state(step.id.as_str(), &StepState::of_past(past, is_running));
+        }
+    }
+}
+
+fn headline(run: &RunListingV1) -> String {
+    let imported = if run.imported { ", imported" } else { "" };
+    format!(
+        "run {}: {}{imported} after {}, {} of {} done, {}",
+        styled(BOLD, keeping::short(&run.id)),
+        styled(status_style(run.status), run.status),
+        time(span(run.duration_ms)),
+        run.done,
+        counted(run.steps, "step"),
+        counted(run.calls, "call")
+    )
+}

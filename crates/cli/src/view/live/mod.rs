@@ -1,0 +1,278 @@
+//! The live view of a run: on a terminal, a line for each step under way, and above it one for each that has ended.
+
+mod step_lines;
+mod summary;
+pub(crate) mod words;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use planwright::core::check::CheckedPlan;
+use planwright::engine::{RunEvent, RunSummary, StampedEvent};
+
+use crate::args::RunFormat;
+use crate::printer::Printer;
+use step_lines::StepLines;
+
+/// The interval at which the lines are drawn.
+const REDRAW: Duration = Duration::from_millis(100);
+
+/// The interval at which finished lines are printed, and the largest number that wait for it.
+const PRINT: Duration = Duration::from_millis(50);
+const MAX_BUFFERED_LINES: usize = 8;
+
+/// The live view of a run. It shows nothing without a terminal, or if events are printed anyway.
+pub(crate) struct Live {
+    view: Option<View>,
+    printer: Printer,
+}
+
+struct View {
+    bar: ProgressBar,
+    stage: Arc<Mutex<Stage>>,
+    /// Prints what stays on the screen.
+    print: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+/// The content of the screen.
+struct Stage {
+    board: Board,
+    /// The number of open suspensions of the view.
+    suspended: usize,
+    /// Lines about ended steps that are drawn, but not printed yet: many steps may end within one blink.
+    held: Vec<String>,
+    /// The time of the last printing, by the view's clock.
+    printed: Duration,
+    /// The time between the start of the view and that of the run.
+    offset: Duration,
+    is_over: bool,
+}
+
+impl Live {
+    /// The view of a run of `plan`.
+    pub(crate) fn new(plan: &CheckedPlan, format: RunFormat, printer: Printer) -> Arc<Self> {
+        Self::with(StepLines::new(plan), format, printer)
+    }
+
+    /// The view of a run whose plan `writer` is still writing.
+    pub(crate) fn written_by(writer: &str, format: RunFormat, printer: Printer) -> Arc<Self> {
+        Self::with(StepLines::written_by(writer), format, printer)
+    }
+
+    fn with(board: StepLines, format: RunFormat, printer: Printer) -> Arc<Self> {
+        let is_shown = format != RunFormat::Events && Printer::is_watched();
+        let view = is_shown.then(|| {
+            let print = Box::new(move |line: &str| printer.talk(line));
+            View::new(ProgressDrawTarget::stderr(), print, board, printer)
+        });
+        Arc::new(Self { view, printer })
+    }
+
+    /// Adds steps to the plan.
+    pub(crate) fn grow(&self, plan: &CheckedPlan) {
+        self.change(|board| board.grow(plan));
+    }
+
+    /// The plan is there.
+    pub(crate) fn is_written(&self) {
+        self.change(StepLines::is_written);
+    }
+
+    /// Another plan is written in the place of that so far.
+    pub(crate) fn begin_again(&self) {
+        // What has ended stays above what is said next.
+        self.suspend(|| ());
+        self.change(StepLines::begin_again);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut StepLines)) {
+        if let Some(view) = &self.view {
+            change(&mut lock(&view.stage).board);
+        }
+    }
+
+    /// Takes note of an event. It never waits for a person.
+    pub(crate) fn event(&self, event: &StampedEvent) {
+        if let Some(view) = &self.view {
+            view.event(event);
+        }
+    }
+
+    /// Takes the view away while `talk` has the terminal. Events still come in; what they say is shown later.
+    pub(crate) fn suspend<T>(&self, talk: impl FnOnce() -> T) -> T {
+        match &self.view {
+            Some(view) => view.suspend(talk),
+            None => talk(),
+        }
+    }
+
+    /// Takes the view away for good; the lines of ended steps stay.
+    pub(crate) fn finish(&self) {
+        if let Some(view) = &self.view {
+            view.finish();
+        }
+    }
+
+    /// Says what the run has come to; `is_stored` says whether other processes can decide about it.
+    pub(crate) fn summary(&self, summary: &RunSummary, is_stored: bool) {
+        self.finish();
+        self.printer
+            .talk(summary::summary(summary, is_stored).trim_end());
+    }
+}
+
+impl View {
+    fn new(
+        target: ProgressDrawTarget,
+        print: Box<dyn Fn(&str) + Send + Sync>,
+        board: StepLines,
+        printer: Printer,
+    ) -> Self {
+        let stage = Arc::new(Mutex::new(Stage {
+            board,
+            suspended: 0,
+            held: Vec::new(),
+            printed: Duration::ZERO,
+            offset: Duration::ZERO,
+            is_over: false,
+        }));
+        let coloured = printer.colours_talk();
+        let drawn = Arc::clone(&stage);
+        let lines = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            let stage = lock(&drawn);
+            if stage.suspended == 0 && !stage.is_over {
+                let now = state.elapsed().saturating_sub(stage.offset);
+                let mut lines = stage.held.clone();
+                lines.extend(stage.board.lines(now, Printer::talk_width()));
+                let _ = out.write_str(&shown(&lines.join("\n"), coloured));
+            }
+        };
+        let bar = ProgressBar::with_draw_target(None, target);
+        let style = ProgressStyle::with_template("{steps}")
+            .unwrap_or_else(|_| ProgressStyle::default_spinner())
+            .with_key("steps", lines);
+        bar.set_style(style);
+        bar.enable_steady_tick(REDRAW);
+        Self { bar, stage, print }
+    }
+
+    fn event(&self, event: &StampedEvent) {
+        // The bar asks for the stage while it draws: never ask the bar while holding the stage.
+        let now = self.bar.elapsed();
+        let mut stage = lock(&self.stage);
+        if matches!(event.event, RunEvent::RunStarted { .. }) {
+            stage.offset = now.saturating_sub(event.at);
+        }
+        let line = stage.board.event(event);
+        stage.held.extend(line);
+        let is_due = stage.held.len() >= MAX_BUFFERED_LINES || now >= stage.printed + PRINT;
+        if stage.suspended == 0 && !stage.held.is_empty() && is_due {
+            stage.printed = now;
+            self.print(stage);
+        }
+    }
+
+    fn suspend<T>(&self, talk: impl FnOnce() -> T) -> T {
+        lock(&self.stage).suspended += 1;
+        self.bar.disable_steady_tick();
+        // The stage is empty now: this draws nothing in place of what was there.
+        self.bar.suspend(|| ());
+        let answer = talk();
+        let mut stage = lock(&self.stage);
+        stage.suspended -= 1;
+        if stage.suspended == 0 && !stage.is_over {
+            self.print(stage);
+            self.bar.enable_steady_tick(REDRAW);
+        }
+        answer
+    }
+
+    fn finish(&self) {
+        let mut stage = lock(&self.stage);
+        if std::mem::replace(&mut stage.is_over, true) {
+            return;
+        }
+        // The ticker draws, and drawing asks for the stage.
+        drop(stage);
+        self.bar.disable_steady_tick();
+        self.print(lock(&self.stage));
+        self.bar.finish_and_clear();
+    }
+
+    /// Prints the lines that are held, above those that are drawn.
+    fn print(&self, mut stage: MutexGuard<'_, Stage>) {
+        let held = std::mem::take(&mut stage.held);
+        // Drawing asks for the stage.
+        drop(stage);
+        self.bar.suspend(|| {
+            if !held.is_empty() {
+                (self.print)(&held.join("\n"));
+            }
+        });
+    }
+}
+
+/// Locks the screen, also after a panic of another thread: it holds no invariant that a panic could break.
+fn lock(stage: &Mutex<Stage>) -> MutexGuard<'_, Stage> {
+    stage.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn shown(text: &str, coloured: bool) -> String {
+    let mut shown = String::with_capacity(text.len());
+    if coloured {
+        shown.push_str(text);
+    } else {
+        let _ = write!(shown, "{}", anstream::adapter::strip_str(text));
+    }
+    shown
+}
+
+/// Lines about steps that have ended, and nothing else: for where several runs go on at once.
+pub(crate) struct Lines {
+    board: Mutex<StepLines>,
+    printer: Printer,
+}
+
+impl Lines {
+    /// The lines of a run of `plan`.
+    pub(crate) fn new(plan: &CheckedPlan, printer: Printer) -> Self {
+        let lines = Self::of_nothing(printer);
+        lines.grow(plan);
+        lines
+    }
+
+    /// The lines of a run whose plan is still being written.
+    pub(crate) fn of_nothing(printer: Printer) -> Self {
+        Self {
+            board: Mutex::default(),
+            printer,
+        }
+    }
+
+    /// Adds steps to the plan.
+    pub(crate) fn grow(&self, plan: &CheckedPlan) {
+        self.board().grow(plan);
+    }
+
+    /// Another plan is written in the place of that so far.
+    pub(crate) fn begin_again(&self) {
+        self.board().begin_again();
+    }
+
+    /// Takes note of an event, and prints the line where it ends a step.
+    pub(crate) fn event(&self, event: &StampedEvent) {
+        let line = self.board().event(event);
+        if let Some(line) = line {
+            self.printer.talk(&format!("  {line}"));
+        }
+    }
+
+    fn board(&self) -> MutexGuard<'_, StepLines> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,441 @@
+//! The live view over real runs of simulated tools, in virtual time.
+
+use std::time::Duration;
+
+use indicatif::{InMemoryTerm, ProgressDrawTarget, TermLike};
+use insta::assert_snapshot;
+use planwright::core::check::{CheckContext, CheckedPlan, check};
+use planwright::core::{Catalog, Value};
+use planwright::dialects::{ReadOptions, parse};
+use planwright::engine::approval::Always;
+use planwright::engine::backend::Simulated;
+use planwright::engine::{
+    Backends, Decision, Engine, RunOptions, RunSummary, StampedEvent, StepStatus,
+};
+
+use super::step_lines::StepLines;
+use super::summary::summary;
+use super::{Live, Printer, View};
+use crate::args::Colour;
+
+/// What a run left behind.
+struct Ran {
+    plan: CheckedPlan,
+    events: Vec<StampedEvent>,
+    summary: RunSummary,
+}
+
+/// Runs a native plan over simulated tools; people are not to be found.
+fn run(plan: &str, tools: &str) -> Ran {
+    let simulated = Simulated::from_script(&Value::from_json(tools).unwrap()).unwrap();
+    let catalog: Catalog = simulated.tools().cloned().collect();
+    let parsed = parse(
+        plan.as_bytes(),
+        &ReadOptions::new("plan.json").in_dialect("native"),
+    );
+    let plan = parsed
+        .plan
+        .unwrap_or_else(|| panic!("{:?}", parsed.diagnostics));
+    let (checked, findings) = check(plan, &CheckContext::new(&catalog));
+    let plan = checked.unwrap_or_else(|| panic!("{findings:?}"));
+    let mut backends = Backends::new();
+    let servers = simulated.servers();
+    let simulated = std::sync::Arc::new(simulated);
+    for server in servers {
+        backends.add(server, std::sync::Arc::clone(&simulated) as _);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    let (summary, events) = runtime.block_on(async {
+        let engine = Engine::new(backends)
+            .with_options(RunOptions::default())
+            .with_approver(std::sync::Arc::new(Always(Decision::Later)));
+        let (handle, mut events) = engine.start("run", plan.clone());
+        let summary = handle.await;
+        let mut seen = Vec::new();
+        while let Some(event) = events.recv().await {
+            seen.push(event);
+        }
+        (summary, seen)
+    });
+    Ran {
+        plan,
+        events,
+        summary,
+    }
+}
+
+fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
+impl Ran {
+    /// The lines about ended steps, in the order in which they were printed.
+    fn printed(&self) -> String {
+        let mut board = StepLines::new(&self.plan);
+        let lines: Vec<String> = self
+            .events
+            .iter()
+            .filter_map(|event| board.event(event))
+            .collect();
+        assert!(
+            board.lines(Duration::ZERO, 80).is_empty(),
+            "something is under way after the end"
+        );
+        plain(&lines.join("\n"))
+    }
+
+    /// The lines about steps under way at a time.
+    fn under_way(&self, millis: u64, width: usize) -> String {
+        let now = Duration::from_millis(millis);
+        let mut board = StepLines::new(&self.plan);
+        for event in self.events.iter().take_while(|event| event.at <= now) {
+            let _ = board.event(event);
+        }
+        plain(&board.lines(now, width).join("\n"))
+    }
+
+    fn summary(&self) -> String {
+        plain(&summary(&self.summary, true))
+    }
+}
+
+const TOOLS: &str = r#"{"tools": {
+    "get": {"sleep_ms": 400, "returns": {"temp": 24}},
+    "slow": {"sleep_ms": 72000, "returns": [1, 2, 3]},
+    "flaky": {"unavailable": "connection reset", "times": 2, "returns": "third time lucky"},
+    "broken": {"fails": {"code": "card_declined", "message": "Your card was declined."}},
+    "long": {"fails": {"message": "line 1\nline 2\nline 3\nline 4\nline 5\nline 6\nline 7\nline 8\nline 9\nline 10"}},
+    "pay": {"approval": true, "returns": "ok"}
+}}"#;
+
+#[test]
+fn all_goes_well() {
+    let ran = run(
+        r#"{"steps": [
+            {"id": "tokyo", "tool": "get", "args": {"city": "Tokyo"}},
+            {"id": "london", "tool": "flaky", "retry": {"attempts": 3, "delay": "500ms"}},
+            {"id": "both", "value": ["${tokyo.temp}", "${london}"]},
+            {"id": "warn", "tool": "slow", "when": "${tokyo.temp > 30}"},
+            {"id": "then", "tool": "get", "args": {"what": "${warn}"}}
+        ]}"#,
+        TOOLS,
+    );
+    assert_snapshot!(ran.printed(), @r#"
+    ✓ tokyo   get    0.4s
+    – warn    skipped: its condition is false
+    – then    skipped: `warn` gave no output
+    ✓ london  flaky  1.5s    3 attempts
+    ✓ both    value  <1ms
+    "#);
+    assert_snapshot!(ran.under_way(300, 80), @r#"
+    ⠸ tokyo   get    0.3s
+    ⠸ london  flaky  0.3s    retry in 0.2s
+      0 of 5 steps, 0.3s
+    "#);
+    assert_snapshot!(ran.under_way(300, 34), @r#"
+    ⠸ tokyo   get    0.3s
+    ⠸ london  flaky  0.3s    retry in…
+      0 of 5 steps, 0.3s
+    "#);
+    assert_snapshot!(ran.summary(), @"✓ 5 steps in 1.5s (4 calls, 2 skipped)");
+}
+
+#[test]
+fn failures_are_told() {
+    let ran = run(
+        r#"{"steps": [
+            {"id": "pay", "tool": "broken"},
+            {"id": "receipt", "tool": "get", "args": {"of": "${pay}"}},
+            {"id": "maybe", "tool": "broken", "on_error": "continue"},
+            {"id": "trace", "tool": "long"},
+            {"id": "each", "tool": "broken", "for_each": ["a", "b"], "args": {"of": "${item}"}}
+        ]}"#,
+        TOOLS,
+    );
+    assert_snapshot!(ran.printed(), @r#"
+    ✗ pay      broken  <1ms    Your card was declined. (card_declined)
+    – receipt  skipped: `pay` gave no output
+    ✗ maybe    broken  <1ms    Your card was declined. (card_declined) (the plan goes on)
+    ✗ trace    long    <1ms    line 1
+    ✗ each     broken  <1ms    item 0: Your card was declined. (and 1 more)
+    "#);
+    assert_snapshot!(ran.summary(), @r#"
+    ✗ 3 of 5 steps failed in <1ms (5 calls, 1 skipped, 1 failure handled)
+      pay  broken  (tool, card_declined)
+        Your card was declined.
+      trace  long  (tool)
+        line 1
+        line 2
+        line 3
+        line 4
+        line 5
+        line 6
+        line 7
+        line 8
+        and 2 lines more
+      each[0]  broken  (tool, card_declined)
+        Your card was declined.
+      each[1]  broken  (tool, card_declined)
+        Your card was declined.
+    see every step and call with `--format json`
+    "#);
+}
+
+#[test]
+fn failures_are_told_in_bounds() {
+    let tools = format!(
+        r#"{{"tools": {{"wide": {{"fails": "{}"}}}}}}"#,
+        "x".repeat(3000)
+    );
+    let ran = run(r#"{"steps": [{"id": "a", "tool": "wide"}]}"#, &tools);
+    let told = ran.summary();
+    let longest = told.lines().map(|line| line.chars().count()).max();
+    assert_eq!(longest, Some(2004));
+    assert!(told.contains(&format!("{}…", "x".repeat(1999))));
+}
+
+#[test]
+fn an_output_that_cannot_be_made_is_no_step() {
+    let ran = run(
+        r#"{"steps": [{"id": "a", "tool": "get"}], "output": "${a.wind}"}"#,
+        TOOLS,
+    );
+    assert_snapshot!(ran.summary(), @"
+    ✗ 1 step in 0.4s, but the output cannot be made (1 call)
+    error PW0402: `${a.wind}` leads nowhere: there is no `wind`; known are `temp`
+    see every step and call with `--format json`
+    ");
+}
+
+#[test]
+fn items_and_rounds() {
+    let ran = run(
+        r#"{"steps": [
+            {"id": "each", "tool": "get", "for_each": [1, 2, 3, 4, 5], "max_parallel": 2, "args": {"n": "${item}"}},
+            {"id": "poll", "tool": "get", "repeat": {"until": "${index >= 2}", "max": 5}}
+        ]}"#,
+        TOOLS,
+    );
+    assert_snapshot!(ran.under_way(500, 80), @r#"
+    ⠴ each  get  0.5s    2/5
+    ⠴ poll  get  0.5s    round 2
+      0 of 2 steps, 0.5s
+    "#);
+    assert_snapshot!(ran.printed(), @r#"
+    ✓ each  get  1.2s    5 items
+    ✓ poll  get  1.2s    3 rounds
+    "#);
+}
+
+#[test]
+fn only_some_of_many_have_lines() {
+    let steps: Vec<String> = (1..=14)
+        .map(|number| format!(r#"{{"id": "page{number}", "tool": "slow"}}"#))
+        .collect();
+    let ran = run(&format!(r#"{{"steps": [{}]}}"#, steps.join(",")), TOOLS);
+    assert_snapshot!(ran.under_way(50_000, 80), @r#"
+    ⠋ page1   slow  50.0s
+    ⠋ page2   slow  50.0s
+    ⠋ page3   slow  50.0s
+    ⠋ page4   slow  50.0s
+    ⠋ page5   slow  50.0s
+    ⠋ page6   slow  50.0s
+    ⠋ page7   slow  50.0s
+    ⠋ page8   slow  50.0s
+    ⠋ page9   slow  50.0s
+    ⠋ page10  slow  50.0s
+      and 4 more
+      0 of 14 steps, 50.0s
+    "#);
+}
+
+#[test]
+fn nobody_is_there_to_ask() {
+    let ran = run(
+        r#"{"steps": [
+            {"id": "pay", "tool": "pay", "args": {"amount": 3}},
+            {"id": "receipt", "tool": "get", "args": {"of": "${pay}"}},
+            {"id": "other", "tool": "get"}
+        ]}"#,
+        TOOLS,
+    );
+    assert_snapshot!(ran.under_way(100, 80), @r#"
+    ⠙ pay      pay  0.1s    waits for your answer
+    ⠙ other    get  0.1s
+      0 of 3 steps, 0.1s
+    "#);
+    assert_snapshot!(ran.summary(), @r#"
+    ○ 1 step of 3 waits for a decision, after 0.4s (1 call, 1 not run)
+      pay  pay
+    decide with `planwright approve`, `--approvals FILE` or `--approve all`
+    "#);
+}
+
+#[test]
+fn what_decides_about_consent_is_told_where_a_step_waits_for_it() {
+    let mut ran = run(
+        r#"{"steps": [
+            {"id": "pay", "tool": "pay", "args": {"amount": 3}},
+            {"id": "each", "for_each": [1, 2], "tool": "pay", "args": {"amount": "${item}"}}
+        ]}"#,
+        TOOLS,
+    );
+    let says = |ran: &Ran| ran.summary().contains("`--approve all`");
+    assert!(says(&ran), "{}", ran.summary());
+    // Only a part of a step asks; the rest is in doubt.
+    ran.summary.steps[0].status = StepStatus::Unknown;
+    ran.summary.steps[1].status = StepStatus::Unknown;
+    ran.summary.steps[1].parts[0].status = StepStatus::Unknown;
+    assert!(says(&ran), "{}", ran.summary());
+    ran.summary.steps[1].parts[1].status = StepStatus::Unknown;
+    assert!(!says(&ran), "{}", ran.summary());
+}
+
+#[test]
+fn inner_plans() {
+    let ran = run(
+        r#"{"steps": [
+            {"id": "outer", "plan": {"steps": [
+                {"id": "a", "tool": "get"},
+                {"id": "b", "tool": "broken", "args": {"of": "${a}"}}
+            ]}}
+        ]}"#,
+        TOOLS,
+    );
+    assert_snapshot!(ran.printed(), @r#"
+    ✓ outer/a  get     0.4s
+    ✗ outer/b  broken  <1ms    Your card was declined. (card_declined)
+    ✗ outer    plan    0.4s    Your card was declined. (card_declined)
+    "#);
+    assert_snapshot!(ran.summary(), @r#"
+    ✗ 1 of 1 step failed in 0.4s (2 calls)
+      outer/b  broken  (tool, card_declined)
+        Your card was declined.
+    see every step and call with `--format json`
+    "#);
+}
+
+/// A view on a terminal that a test can read.
+fn view(ran: &Ran) -> (Live, InMemoryTerm) {
+    let terminal = InMemoryTerm::new(20, 80);
+    let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
+    let printer = Printer::new(Colour::Never);
+    let screen = terminal.clone();
+    let print = Box::new(move |text: &str| {
+        for line in plain(text).lines() {
+            screen.write_line(line).unwrap();
+        }
+    });
+    let live = Live {
+        view: Some(View::new(target, print, StepLines::new(&ran.plan), printer)),
+        printer,
+    };
+    (live, terminal)
+}
+
+#[test]
+fn the_terminal_is_given_away_and_taken_back() {
+    let ran = run(
+        r#"{"steps": [{"id": "a", "tool": "get"}, {"id": "b", "tool": "get", "after": ["a"]}]}"#,
+        TOOLS,
+    );
+    let (live, terminal) = view(&ran);
+    let a_ends = ran
+        .events
+        .iter()
+        .position(|event| event.at > Duration::ZERO)
+        .unwrap();
+    for event in &ran.events[..a_ends] {
+        live.event(event);
+    }
+    live.suspend(|| {
+        assert_eq!(terminal.contents(), "", "the view is still there");
+        for event in &ran.events[a_ends..] {
+            live.event(event);
+        }
+        live.suspend(|| ());
+        assert_eq!(terminal.contents(), "", "somebody else has the terminal");
+    });
+    live.finish();
+    live.finish();
+    assert_snapshot!(terminal.contents(), @r#"
+    ✓ a  get  0.4s
+    ✓ b  get  0.4s
+    "#);
+}
+
+#[test]
+fn an_unanswered_question_does_not_keep_the_lines() {
+    let ran = run(r#"{"steps": [{"id": "a", "tool": "get"}]}"#, TOOLS);
+    let (live, terminal) = view(&ran);
+    live.suspend(|| {
+        for event in &ran.events {
+            live.event(event);
+        }
+        live.finish();
+    });
+    assert_snapshot!(terminal.contents(), @"✓ a  get  0.4s");
+}
+
+#[test]
+fn nothing_is_shown_to_nobody() {
+    let ran = run(r#"{"steps": [{"id": "a", "tool": "get"}]}"#, TOOLS);
+    let live = Live {
+        view: None,
+        printer: Printer::new(Colour::Never),
+    };
+    for event in &ran.events {
+        live.event(event);
+    }
+    assert_eq!(live.suspend(|| 7), 7);
+    live.finish();
+}
+
+/// Steps that end within one blink are all printed, once and in order.
+#[test]
+fn many_steps_that_end_at_once() {
+    let steps: Vec<String> = (1..=15)
+        .map(|number| format!(r#"{{"id": "s{number}", "tool": "get"}}"#))
+        .collect();
+    let ran = run(&format!(r#"{{"steps": [{}]}}"#, steps.join(",")), TOOLS);
+    let (live, terminal) = view(&ran);
+    for event in &ran.events {
+        live.event(event);
+    }
+    live.finish();
+    let wanted: Vec<String> = (1..=15)
+        .map(|number| format!("✓ {:<3}  get  0.4s", format!("s{number}")))
+        .collect();
+    assert_eq!(terminal.contents(), wanted.join("\n"));
+}
+
+#[test]
+fn a_plan_grows_while_it_is_written() {
+    let ran = run(
+        r#"{"steps": [{"id": "tokyo", "tool": "get"}, {"id": "warn", "tool": "slow"}]}"#,
+        TOOLS,
+    );
+    let mut board = StepLines::written_by("some:model");
+    let lines = |board: &StepLines, millis| {
+        plain(&board.lines(Duration::from_millis(millis), 40).join("\n"))
+    };
+    assert_snapshot!(lines(&board, 0), @"⠋ some:model writes the plan");
+    board.grow(&ran.plan);
+    for event in ran.events.iter().take_while(|event| event.at.is_zero()) {
+        let _ = board.event(event);
+    }
+    assert_snapshot!(lines(&board, 100), @r"
+    ⠙ tokyo  get   0.1s
+    ⠙ warn   slow  0.1s
+      0 of 2 steps, 0.1s
+    ⠙ some:model writes the plan
+    ");
+    board.is_written();
+    assert!(!lines(&board, 100).contains("writes"));
+    board.begin_again();
+    assert_snapshot!(lines(&board, 100), @"");
+}

@@ -1,0 +1,110 @@
+//! Output of `run`, for people and for programs.
+
+use planwright::core::check::CheckedPlan;
+use planwright::core::expression::EvaluationLimits;
+use planwright::drawing;
+use planwright::engine::run::preview;
+use planwright::format::{ReportStatus, ReportV1, StepV1, Trim};
+use planwright::loaded_plan::LoadedPlan;
+use serde::Serialize;
+
+use crate::args::RunFormat;
+use crate::create::progress;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::findings;
+use crate::json as written;
+use crate::keeping;
+use crate::printer::Printer;
+use crate::run::session::Ended;
+use crate::view::text_report;
+
+/// Shows what was found about the plan; programs find it in the report instead.
+pub(crate) fn findings(loaded: &LoadedPlan, format: RunFormat, printer: Printer) {
+    if format == RunFormat::Text {
+        findings::show(&loaded.diagnostics, &loaded.texts, printer);
+    }
+}
+
+/// Prints what a run came to that began with the plan of `reading`.
+pub(crate) fn report(
+    ended: &Ended,
+    loaded: &LoadedPlan,
+    format: RunFormat,
+    max_output: Option<u64>,
+    printer: Printer,
+) -> Result<(), CommandError> {
+    let summary = &ended.summary;
+    let loaded = ended.revised.as_ref().unwrap_or(loaded);
+    match format {
+        RunFormat::Text => {
+            ended.live.summary(summary, ended.is_stored);
+            progress::usage(ended.usage, printer);
+            if Printer::shows_both() {
+                printer.talk("");
+            }
+            printer.data(&text_report::text(summary, max_output));
+            Ok(())
+        }
+        RunFormat::Json => {
+            let findings = loaded.diagnostics.iter().cloned();
+            let mut report = ReportV1::of_run(summary, loaded.dialect, findings)
+                .revised(&ended.revisions, ended.usage.into());
+            if let Some(bytes) = max_output {
+                report = Trim::to(bytes).report(report);
+            }
+            json(&report, format, printer)
+        }
+        RunFormat::Events => Ok(()),
+    }
+}
+
+/// Prints what a run would do. `consent` is the digest that approves the plan as a whole.
+pub(crate) fn dry_run(
+    plan: &CheckedPlan,
+    consent: &str,
+    loaded: &LoadedPlan,
+    format: RunFormat,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    findings(loaded, format, printer);
+    let steps = preview(plan, &EvaluationLimits::default());
+    if format == RunFormat::Text {
+        printer.data(&drawing::text(plan, &printer.style()));
+        printer.data(&text_report::dry_run(&steps));
+        let digest = keeping::digest(consent);
+        printer.data(&format!(
+            "\nIts digest, for `--approve plan:DIGEST`: {digest}\n"
+        ));
+        return Ok(Exit::Success);
+    }
+    let mut report = ReportV1::without_run(
+        ReportStatus::DryRun,
+        loaded.dialect,
+        loaded.diagnostics.iter().cloned(),
+    );
+    report.plan.name.clone_from(&plan.plan().name);
+    report.plan.digest = Some(consent.into());
+    report.steps = steps.iter().map(StepV1::from).collect();
+    json(&report, format, printer)?;
+    Ok(Exit::Success)
+}
+
+/// Prints JSON: indented as a report, in one line among events and if there is much of it.
+pub(crate) fn json(
+    value: &impl Serialize,
+    format: RunFormat,
+    printer: Printer,
+) -> Result<(), CommandError> {
+    let text = match format {
+        RunFormat::Events => None,
+        RunFormat::Text | RunFormat::Json => written::indented(value).map_err(|error| {
+            CommandError::new(format!("the report cannot be written: {error}")).internal(error)
+        })?,
+    };
+    match text {
+        Some(text) => printer.document(&text),
+        None => printer.json_line(value),
+    }
+    Ok(())
+}
