@@ -52,7 +52,7 @@ pub fn bare_commits(connection: &mut Connection, count: u32) {
 ///
 /// # Panics
 ///
-/// If it does not succeed, or cannot be kept.
+/// If it does not succeed, or cannot be stored.
 pub async fn run(engine: &Engine, store: &Store, id: &str, plan: CheckedPlan) -> RunSummary {
     let held = store.create_run(new(id, &plan), &holder()).expect("a run");
     let start = SpawnRequest::new(id, plan).with_journal(Arc::new(held), Value::Null);

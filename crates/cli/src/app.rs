@@ -80,7 +80,7 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
                 toolbox.close().await;
                 return exit;
             }
-            output::findings(&loaded, arguments.format, printer);
+            output::diagnostics(&loaded, arguments.format, printer);
             let Some(approved) =
                 approved(&arguments.consent, &plan, &options, store.as_ref(), printer)?
             else {
@@ -119,7 +119,7 @@ pub(crate) fn rejected(
     format: RunFormat,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    output::findings(loaded, RunFormat::Text, printer);
+    output::diagnostics(loaded, RunFormat::Text, printer);
     for note in toolbox.notes_on(&loaded.diagnostics) {
         printer.talk(&note);
     }

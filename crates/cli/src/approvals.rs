@@ -77,7 +77,7 @@ pub(crate) fn approver(
         }
         None if waits => {
             return Err(CommandError::new(
-                "`--approve wait` waits for other processes, and nothing is kept that they could find",
+                "`--approve wait` waits for other processes, and nothing is stored that they could find",
             )
             .hint("do without `--no-store`"));
         }
@@ -203,7 +203,7 @@ fn known(
         ));
         return Err(match near {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
-            None => error.hint("`planwright tools` lists those there are"),
+            None => error.hint("`planwright tools` lists them"),
         });
     }
     Ok(())

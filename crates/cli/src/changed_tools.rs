@@ -18,7 +18,7 @@ use super::passphrase::PassphraseCheck;
 use super::printer::Printer;
 use super::settings::{self, Settings};
 use super::toolbox::Toolbox;
-use super::{environment, keeping, store};
+use super::{environment, run_storage, store};
 use crate::view::output;
 
 /// The output of `--format json`.
@@ -135,7 +135,7 @@ fn show(store: &Store, format: Format, printer: Printer) -> Result<Exit, Command
             }
             printer.data_line(&format!(
                 "accept all of it with `planwright tools --accept --digest {}`",
-                keeping::digest(&selection_digest(&changed))
+                run_storage::digest(&selection_digest(&changed))
             ));
         }
     }
@@ -250,7 +250,7 @@ fn keep(store: &Store, selection: &[Pending], printer: Printer) -> Result<(), Co
     let accepted = selection.iter().map(Pending::acceptance).collect();
     let by = environment::variable("USER");
     store
-        .accept_tools(accepted, by, keeping::now())
+        .accept_tools(accepted, by, run_storage::now())
         .map_err(|error| match error {
             StoreError::ToolChanged { .. } => CommandError::new(error.to_string())
                 .hint("look at it again: `planwright tools --changed`"),

@@ -20,7 +20,7 @@ use super::exit::Exit;
 use super::printer::Printer;
 use super::settings::{self, Settings};
 use super::toolbox::Toolbox;
-use super::{changed_tools, durations, estimate, findings, store};
+use super::{changed_tools, diagnostics, durations, estimate, store};
 use crate::run::plan_file;
 use crate::runs::show;
 use crate::runs::stored_plans;
@@ -51,7 +51,7 @@ pub(crate) async fn check(
     }
     match arguments.format {
         Format::Text => {
-            findings::show(&loaded.diagnostics, &loaded.texts, printer);
+            diagnostics::show(&loaded.diagnostics, &loaded.texts, printer);
             if let Some(plan) = &sound {
                 let steps = plan.steps().len();
                 let what = if steps == 1 { "step" } else { "steps" };
@@ -133,7 +133,7 @@ pub(crate) async fn show(
     }
     let written = loaded.plan.clone();
     let (sound, loaded) = loaded.check(&catalog, &config.restrict(Policy::new()));
-    findings::show(&loaded.diagnostics, &loaded.texts, printer);
+    diagnostics::show(&loaded.diagnostics, &loaded.texts, printer);
     if arguments.estimate {
         let Some(plan) = &sound else {
             return Ok(Exit::Rejected);
@@ -159,7 +159,7 @@ fn or_a_run(arguments: &ShowArguments) -> impl FnOnce(CommandError) -> CommandEr
     let is_missing = !arguments.plan.text.plan.exists();
     move |error| {
         if is_missing {
-            error.hint("a run that is kept is one that `planwright runs` lists")
+            error.hint("`planwright runs` lists stored runs")
         } else {
             error
         }

@@ -15,9 +15,9 @@ use planwright::terminal_text;
 
 use super::approvals::terminal;
 use super::error::CommandError;
-use super::keeping;
 use super::passphrase::PassphraseCheck;
 use super::printer::Printer;
+use super::run_storage;
 use crate::view::live::Live;
 use crate::view::text_report;
 
@@ -35,7 +35,7 @@ pub(crate) fn to_plan(
         } else {
             Err(CommandError::new(format!(
                 "the plan is not the one that was approved: its digest is `{}`",
-                keeping::digest(own)
+                run_storage::digest(own)
             ))
             .hint("look at it again: `planwright run PLAN --dry-run`"))
         };
@@ -44,7 +44,7 @@ pub(crate) fn to_plan(
         return Err(
             CommandError::new("there is no terminal to approve the plan on").hint(format!(
                 "look at it with `--dry-run`, then say `--approve plan:{}`",
-                keeping::digest(own)
+                run_storage::digest(own)
             )),
         );
     };
@@ -122,11 +122,11 @@ pub(crate) struct Announced {
 
 impl Approver for Announced {
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
-        let (run, step) = (keeping::short(&self.run), request.at.to_string());
+        let (run, step) = (run_storage::short(&self.run), request.at.to_string());
         self.live.suspend(|| {
             self.printer.quote(&format!(
                 "`{step}` waits: `planwright approve {run} {word}`, or `planwright reject {run} {word}`",
-                word = keeping::shell_word(&step)
+                word = run_storage::shell_word(&step)
             ));
         });
         Box::pin(std::future::ready(Decision::Later))

@@ -10,9 +10,9 @@ use planwright::format::ConversionV1;
 use planwright::loaded_plan::tool_names;
 
 use super::args::{ConvertArguments, Format, RunFormat};
+use super::diagnostics;
 use super::error::{CommandError, reason};
 use super::exit::Exit;
-use super::findings;
 use super::printer::Printer;
 use super::toolbox::Toolbox;
 use crate::run::plan_file::{self, PlanText};
@@ -44,9 +44,9 @@ pub(crate) async fn convert(
         if let (Some(catalog), Some(printed)) = (&catalog, &printed) {
             found.extend(unsharable(&plan, printed, target.name(), catalog));
         }
-        for finding in &mut found {
-            if finding.is_error() && finding.help.is_none() {
-                finding.help = Some(WAY_OUT.to_owned());
+        for diagnostic in &mut found {
+            if diagnostic.is_error() && diagnostic.help.is_none() {
+                diagnostic.help = Some(WAY_OUT.to_owned());
             }
         }
         diagnostics.extend(found);
@@ -55,7 +55,7 @@ pub(crate) async fn convert(
     diagnostics.sort();
     if arguments.format == Format::Text {
         let texts = [(name, result.source.to_string())];
-        findings::show(&diagnostics, &texts, printer);
+        diagnostics::show(&diagnostics, &texts, printer);
     }
     if let (Some(text), Some(file)) = (&text, file) {
         write(text, file, arguments.force)?;
@@ -112,7 +112,7 @@ fn unsharable(plan: &Plan, printed: &str, dialect: &str, catalog: &Catalog) -> D
     let (_, found) = check(as_converted, &CheckContext::new(catalog));
     found
         .into_iter()
-        .filter(|finding| finding.code == Code::NotSharable)
+        .filter(|diagnostic| diagnostic.code == Code::NotSharable)
         .collect()
 }
 

@@ -7,7 +7,7 @@ use super::args::{DatesArguments, Format, MomentArguments, RunFormat};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::printer::Printer;
-use super::{environment, keeping};
+use super::{environment, run_storage};
 use crate::view::output;
 
 /// The days, as programs read them.
@@ -45,7 +45,7 @@ pub(super) fn now(arguments: &MomentArguments) -> Result<Now, CommandError> {
     let zone = zone(arguments)?;
     let now = match &arguments.now {
         Some(text) => Now::parse(text, &zone),
-        None => Now::at(keeping::since_1970(), &zone),
+        None => Now::at(run_storage::since_1970(), &zone),
     };
     now.map_err(refused)
 }

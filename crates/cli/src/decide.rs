@@ -11,10 +11,10 @@ use super::approvals::terminal;
 use super::args::{ApproveArguments, Format, RejectArguments, RunFormat};
 use super::error::CommandError;
 use super::exit::Exit;
-use super::keeping;
 use super::passphrase::PassphraseCheck;
 use super::printer::Printer;
 use super::question::{OpenCall, Question};
+use super::run_storage;
 use crate::view::output;
 
 /// `planwright approve RUN STEP`
@@ -84,7 +84,7 @@ fn show(question: &Question, format: Format, printer: Printer) -> Result<Exit, C
     for line in whole.lines() {
         printer.data_line(&format!("  {}", visible(line)));
     }
-    printer.data_line(&format!("digest: {}", keeping::digest(&call.digest)));
+    printer.data_line(&format!("digest: {}", run_storage::digest(&call.digest)));
     Ok(Exit::Success)
 }
 
@@ -139,7 +139,7 @@ fn decide(
     if question.is_driven {
         printer.quote("the process that has the run continues by itself if it waits for this");
     } else {
-        keeping::left(&call.run, true, printer);
+        run_storage::left(&call.run, true, printer);
     }
     Ok(Exit::Success)
 }

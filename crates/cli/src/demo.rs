@@ -79,17 +79,17 @@ pub(crate) async fn demo(
 fn plan(toolbox: &Toolbox) -> Result<CheckedPlan, CommandError> {
     let options = ReadOptions::new("demo").in_dialect("native");
     let parsed = parse(PLAN.as_bytes(), &options);
-    let mut findings = parsed.diagnostics;
+    let mut diagnostics = parsed.diagnostics;
     let checked = parsed.plan.and_then(|plan| {
         let (checked, found) = check(plan, &CheckContext::new(&toolbox.catalog));
-        findings.extend(found);
+        diagnostics.extend(found);
         checked
     });
     checked.ok_or_else(|| {
         let error = CommandError::new("the demo's own plan is not sound");
-        findings
-            .iter()
-            .fold(error, |error, finding| error.hint(finding.to_string()))
+        diagnostics.iter().fold(error, |error, diagnostic| {
+            error.hint(diagnostic.to_string())
+        })
     })
 }
 

@@ -13,7 +13,7 @@ use super::convert::{may_write, write};
 use super::error::CommandError;
 use super::exit::Exit;
 use super::printer::Printer;
-use super::{keeping, store, text_file};
+use super::{run_storage, store, text_file};
 use crate::view::live::words::counted;
 
 /// The default age, in days, at which runs are deleted.
@@ -55,7 +55,7 @@ pub(crate) fn import(arguments: &ImportArguments, printer: Printer) -> Result<Ex
             explained
         }
     })?;
-    let run = keeping::short(&imported.id);
+    let run = run_storage::short(&imported.id);
     if imported.is_new {
         printer.talk(&left_behind(&store, &imported)?);
         printer.talk(&format!(
@@ -127,7 +127,7 @@ fn read_run(mut from: impl Read, name: &Path) -> Result<String, CommandError> {
 /// `planwright prune`
 pub(crate) fn prune(arguments: &PruneArguments, printer: Printer) -> Result<Exit, CommandError> {
     const DAY: std::time::Duration = std::time::Duration::from_hours(24);
-    let now = keeping::now();
+    let now = run_storage::now();
     let age = match (arguments.older_than, arguments.keep) {
         (Some(age), _) => Some(age),
         // Who says how many are to be kept wants to keep no others.
@@ -150,7 +150,7 @@ pub(crate) fn prune(arguments: &PruneArguments, printer: Printer) -> Result<Exit
         printer.data_line(run);
     }
     for run in &pruned.held {
-        let run = keeping::short(run);
+        let run = run_storage::short(run);
         printer.talk(&format!("the run {run} is left alone: a process has it"));
     }
     let runs = counted(pruned.runs.len(), "run");

@@ -71,7 +71,7 @@ pub(crate) fn known(limits: &Limits, toolbox: &Toolbox) -> Result<(), CommandErr
                 }
                 // What belongs to a server that was not started may well be there.
                 None if !toolbox.is_complete() => continue,
-                None => error.hint("`planwright tools` lists those there are"),
+                None => error.hint("`planwright tools` lists them"),
             });
         }
     }

@@ -12,7 +12,7 @@ use planwright::planner::model::{Model, ModelError, RecordingModel, ScriptedMode
 use self::record::ScriptFile;
 use super::args::ModelArguments;
 use super::error::CommandError;
-use super::{environment, keeping, text_file};
+use super::{environment, run_storage, text_file};
 use crate::run::external_values;
 
 /// The variable that names the model, where no argument does.
@@ -95,7 +95,7 @@ fn provider(
     wanted.max_tokens = settings.max_tokens;
     wanted.timeout = settings.timeout.unwrap_or(wanted.timeout);
     wanted.attempts = settings.attempts.unwrap_or(wanted.attempts);
-    wanted.now = Some(keeping::since_1970);
+    wanted.now = Some(run_storage::since_1970);
     wanted.seed = u64::from(std::process::id());
     let prices = settings.prices.filter(|_| known == name);
     wanted.prices = prices.map(|prices| Prices {

@@ -18,7 +18,7 @@ use planwright_store::{NewDecision, Store, StoreError};
 use super::args::{QuestionArguments, StoreArguments};
 use super::error::CommandError;
 use super::printer::Printer;
-use super::{environment, keeping, store};
+use super::{environment, run_storage, store};
 
 /// A call that waits for a decision.
 pub(crate) struct OpenCall {
@@ -76,18 +76,18 @@ impl OpenCall {
         format!(
             "{}\n  digest: {}\n  decide with `planwright approve {} {}`",
             self.view().text(),
-            keeping::digest(&self.digest),
-            keeping::short(&self.run),
-            keeping::shell_word(&self.at)
+            run_storage::digest(&self.digest),
+            run_storage::short(&self.run),
+            run_storage::shell_word(&self.at)
         )
     }
 
     /// The command that shows all of it.
     pub(crate) fn look(&self) -> String {
-        let run = keeping::short(&self.run);
+        let run = run_storage::short(&self.run);
         format!(
             "`planwright approve {run} {} --show`",
-            keeping::shell_word(&self.at)
+            run_storage::shell_word(&self.at)
         )
     }
 
@@ -198,7 +198,7 @@ impl Question {
             ))
             .hint(format!(
                 "for another secret: `planwright resume {} --var NAME=VALUE`, or the variable of the environment that it is in",
-                keeping::short(&self.call.run)
+                run_storage::short(&self.call.run)
             ))
     }
 
@@ -209,7 +209,7 @@ impl Question {
             digest: self.call.digest.clone(),
             decision,
             by: environment::variable("USER"),
-            decided: keeping::now(),
+            decided: run_storage::now(),
         };
         let decided = self.store.decide(&self.call.run, &new);
         decided.map_err(|error| match error {
@@ -232,7 +232,7 @@ fn none_waits(run: &str, wanted: &str, open: &[OpenCall]) -> CommandError {
     let names: Vec<String> = open.iter().map(|call| call.at.to_string()).collect();
     let error = CommandError::new(format!(
         "no call of `{wanted}` waits for a decision in the run `{}`",
-        keeping::short(run)
+        run_storage::short(run)
     ));
     if names.is_empty() {
         return error.hint("no call of the run waits for a decision");

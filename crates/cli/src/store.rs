@@ -11,7 +11,7 @@ use planwright_store::{FileProblem, LeaseHolder, Store, StoreError};
 use super::args::StoreArguments;
 use super::error::CommandError;
 use super::printer::Printer;
-use super::{environment, keeping};
+use super::{environment, run_storage};
 
 /// The store that the arguments name, else the user's own. Warns if others can write to it.
 pub(crate) fn open(arguments: &StoreArguments, printer: Printer) -> Result<Store, CommandError> {
@@ -75,8 +75,8 @@ pub(crate) fn this_process() -> LeaseHolder {
 /// An error of the store, with the way out.
 pub(crate) fn explain(error: StoreError) -> CommandError {
     let hint = match &error {
-        StoreError::Missing { what: "run", .. } => Some("`planwright runs` lists those there are"),
-        StoreError::Missing { what: "plan", .. } => Some("`planwright list` lists those there are"),
+        StoreError::Missing { what: "run", .. } => Some("`planwright runs` lists them"),
+        StoreError::Missing { what: "plan", .. } => Some("`planwright list` lists them"),
         StoreError::Ambiguous { .. } => Some("write more of it"),
         StoreError::Held { .. } => Some("wait until it is done, or end that process"),
         StoreError::File { trouble, .. } => match trouble {
@@ -88,7 +88,7 @@ pub(crate) fn explain(error: StoreError) -> CommandError {
             FileProblem::Linked => Some(
                 "use the name that it is used by, remove its other names, or make a copy of it while nothing uses it",
             ),
-            _ => Some("name another file with `--store FILE`; `run --no-store` keeps nothing"),
+            _ => Some("name another file with `--store FILE`; `run --no-store` stores nothing"),
         },
         _ => None,
     };
@@ -126,8 +126,8 @@ impl From<StoredRunError> for CommandError {
                 explained.hint(format!("give it again: --var {name}=VALUE"))
             }
             StoredRunError::Doubt { at, .. } => explained.hint(format!(
-                "look, then say `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`",
-                at = keeping::shell_word(&at)
+                "look, then use `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`",
+                at = run_storage::shell_word(&at)
             )),
             StoredRunError::ServerRuns { .. } => {
                 explained.hint("wait until it has ended, or kill it: `--kill-servers`")

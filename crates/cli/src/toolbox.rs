@@ -24,7 +24,7 @@ use super::args::ToolArguments;
 use super::environment;
 use super::error::{CommandError, reason};
 use super::printer::Printer;
-use super::{keeping, store, text_file};
+use super::{run_storage, store, text_file};
 use crate::serve::server_tokens;
 use crate::serve::trust;
 
@@ -193,7 +193,7 @@ impl Toolbox {
             store,
             policy: config.pin(self.file.is_own),
             accepts_servers: self.file.is_trusted,
-            now: keeping::now(),
+            now: run_storage::now(),
         };
         let tools = self.catalog.tools().map(AsRef::as_ref);
         pinning.compare(tools).map_err(store::explain)
@@ -232,8 +232,8 @@ impl Toolbox {
     }
 
     /// Returns notes for a person about diagnostics of missing tools.
-    pub(crate) fn notes_on(&self, findings: &Diagnostics) -> Vec<String> {
-        if findings.iter().any(|one| one.code == Code::UnknownTool) {
+    pub(crate) fn notes_on(&self, diagnostics: &Diagnostics) -> Vec<String> {
+        if diagnostics.iter().any(|one| one.code == Code::UnknownTool) {
             self.notes()
         } else {
             Vec::new()

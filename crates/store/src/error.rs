@@ -162,7 +162,7 @@ impl fmt::Display for FileProblem {
             ),
             Self::Gone => f.write_str("was removed or replaced while it was in use"),
             Self::ReadOnly => f.write_str("cannot be written to"),
-            Self::Busy => f.write_str("is kept busy by another process"),
+            Self::Busy => f.write_str("is in use by another process"),
             Self::Failed(reason) => write!(f, "cannot be used: {reason}"),
         }
     }

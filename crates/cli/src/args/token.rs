@@ -14,7 +14,7 @@ pub(crate) struct TokenArguments {
 /// The action on tokens.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum TokenCommand {
-    /// Make a token for a client, and print it. It is shown this once: only its hash is kept.
+    /// Make a token for a client, and print it. It is shown this once: only its hash is stored.
     ///
     /// From the first token on, `serve --listen` takes no request without one. Each token is a client of its own, whose runs
     /// no other sees.

@@ -13,7 +13,7 @@ use crate::args::RunFormat;
 use crate::create::progress;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::keeping;
+use crate::run_storage;
 use crate::signals::Signals;
 
 /// The number of tokens for computed figures.
@@ -48,10 +48,10 @@ impl AskSession<'_> {
         // A run that waits for a decision, or was cancelled, has no final answer.
         if matches!(summary.status, RunStatus::Waiting | RunStatus::Cancelled) {
             answer.usage = UsageV1::from(usage);
-            keeping::waiting(summary, ended.is_stored, self.printer);
+            run_storage::waiting(summary, ended.is_stored, self.printer);
             progress::usage(usage, self.printer);
             self.print(&answer, None)?;
-            return Ok(keeping::end(
+            return Ok(run_storage::end(
                 summary,
                 !self.arguments.no_store,
                 RunFormat::Text,
@@ -61,7 +61,7 @@ impl AskSession<'_> {
         let summarised = tokio::select! {
             summarised = self.summarise(&evidence) => summarised,
             () = signals.next() => {
-                keeping::left(&summary.run, false, self.printer);
+                run_storage::left(&summary.run, false, self.printer);
                 return Ok(Exit::Interrupted);
             }
         };
@@ -92,7 +92,7 @@ impl AskSession<'_> {
         answer.usage = UsageV1::from(usage);
         self.print(&answer, Some(&evidence))?;
         progress::usage(usage, self.printer);
-        let exit = keeping::end(
+        let exit = run_storage::end(
             summary,
             !self.arguments.no_store,
             RunFormat::Json,

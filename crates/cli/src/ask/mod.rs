@@ -95,15 +95,15 @@ struct AskSession<'a> {
 }
 
 /// The outcome of the plan.
-enum Came {
+enum AskOutcome {
     /// The plan ran.
-    Ran(Box<Ran>),
+    CompletedRun(Box<CompletedRun>),
     /// No answer: everything is reported already.
     Nothing(Exit),
 }
 
 /// A plan that ran.
-struct Ran {
+struct CompletedRun {
     /// The answer so far.
     answer: AnswerV1,
     ended: Ended,
@@ -141,7 +141,7 @@ impl AskSession<'_> {
         let policy = self.config.restrict(Policy::new());
         let (plan, loaded) = loaded.check(&self.toolbox.catalog, &policy);
         let Some(plan) = plan else {
-            output::findings(&loaded, RunFormat::Text, self.printer);
+            output::diagnostics(&loaded, RunFormat::Text, self.printer);
             return Ok(AskOutcome::Nothing(Exit::Rejected));
         };
         let store = self.store()?;

@@ -20,7 +20,7 @@ use crate::run::external_values;
 use crate::run::watch::{INTERRUPTED, Watch};
 use crate::signals::Signals;
 use crate::view::live::Live;
-use crate::{create, keeping, telemetry};
+use crate::{create, run_storage, telemetry};
 use planwright::service::random_id;
 
 impl AskSession<'_> {
@@ -38,7 +38,7 @@ impl AskSession<'_> {
             id: &id,
             source: SOURCE,
             store: store.as_ref(),
-            sources: keeping::sources(&self.arguments.tools)?,
+            sources: run_storage::sources(&self.arguments.tools)?,
             options: &options,
             config: self.config,
             memory: MemoryJournal::new(),
@@ -85,7 +85,7 @@ impl AskSession<'_> {
         progress::end(&created, self.model.name(), self.printer);
         let loaded = Self::loaded(&plan.text);
         if let Some(store) = &store {
-            keeping::learn(store, &options.durations, &summary, self.printer);
+            run_storage::learn(store, &options.durations, &summary, self.printer);
         }
         let mut session = self.session(&id, (&plan.checked, &loaded), store.as_ref(), telemetry)?;
         if let Some(adapting) = &mut session.adapting {

@@ -6,7 +6,7 @@ use planwright::pins::{
 };
 use serde::Serialize;
 
-use crate::keeping;
+use crate::run_storage;
 
 /// A server with changes that wait for a person.
 #[derive(Serialize)]
@@ -102,7 +102,7 @@ impl Text {
             self.tool(tool);
             if server.accepted_origins.is_none() {
                 let digest = selection_digest(&[alone(server, tool)]);
-                self.line(&format!("  digest {}", keeping::digest(&digest)));
+                self.line(&format!("  digest {}", run_storage::digest(&digest)));
             }
         }
     }

@@ -95,7 +95,7 @@ pub(super) async fn take(
 }
 
 /// Returns the state of the loop, or a new one.
-fn begin(desk: &ChatContext<'_>, chat: &Chat) -> Result<AgentState, CommandError> {
+fn begin(context: &ChatContext<'_>, chat: &Chat) -> Result<AgentState, CommandError> {
     if let Talk::Acts(Some(json)) = &chat.talk {
         return AgentState::read(json)
             .map_err(|error| CommandError::new(format!("the conversation cannot go on: {error}")));
@@ -179,7 +179,7 @@ fn exit(end: &AgentEnd) -> Exit {
 
 fn explained(end: &AgentEnd) -> String {
     match end {
-        AgentEnd::Unsound(findings) => format!("{end}\n{findings}"),
+        AgentEnd::Unsound(diagnostics) => format!("{end}\n{diagnostics}"),
         end => end.to_string(),
     }
 }
@@ -195,9 +195,14 @@ impl AgentListener for StoringListener<'_> {
         let shown = &self.context.shown;
         match event {
             AgentEvent::Asked { round } => shown.event("asked", [("round", Value::from(round))]),
-            AgentEvent::Unsound { findings } => {
-                shown.event("unsound", [("findings", Value::from(findings.to_string()))]);
-                shown.line(&format!("the answer was no sound solution:\n{findings}"));
+            AgentEvent::Unsound { diagnostics } => {
+                shown.event(
+                    "unsound",
+                    [("findings", Value::from(diagnostics.to_string()))],
+                );
+                shown.line(&format!(
+                    "the answer is not a valid solution:\n{diagnostics}"
+                ));
             }
             AgentEvent::Solution { calls, output, .. } => {
                 let fields = [

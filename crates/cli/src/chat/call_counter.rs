@@ -14,7 +14,7 @@ pub(super) struct CallCounter {
     made: Arc<AtomicU64>,
 }
 
-impl Counted {
+impl CallCounter {
     /// A backend that makes at most `most` calls of `tools` in all, after `made` earlier ones.
     pub(super) fn new(tools: Backends, most: Option<u64>, made: u64) -> Self {
         Self {

@@ -19,7 +19,7 @@ use super::chat_file::ChatPlan;
 use super::context::ChatContext;
 use super::tool_definitions::{BOTH, CREATE, EXECUTE};
 use crate::error::CommandError;
-use crate::keeping;
+use crate::run_storage;
 use planwright::service::random_id;
 
 /// The largest number of characters of unreadable arguments that are repeated to the model.
@@ -29,7 +29,7 @@ const MAX_ARGUMENTS: usize = 2000;
 pub(super) struct CallHandler<'a> {
     pub(super) context: &'a ChatContext<'a>,
     /// The plans of the conversation.
-    pub(super) plans: &'a Mutex<IndexMap<String, KeptPlan>>,
+    pub(super) plans: &'a Mutex<IndexMap<String, ChatPlan>>,
     /// The tokens and the cost of other questions to the model meanwhile.
     pub(super) usage: Mutex<Usage>,
 }
@@ -49,7 +49,7 @@ impl CallOutcome {
     }
 }
 
-impl Calling<'_> {
+impl CallHandler<'_> {
     /// Makes a call, and returns its result for the model.
     pub(super) async fn answer(&self, call: &ModelCall) -> String {
         let begin = Instant::now();
@@ -141,15 +141,17 @@ pub(super) fn trimmed(value: &Value, most: u64) -> Value {
 }
 
 /// Everything that is wrong with a plan.
-pub(super) fn wrong(findings: &Diagnostics) -> String {
-    let errors = findings.iter().filter(|finding| finding.is_error());
+pub(super) fn wrong(diagnostics: &Diagnostics) -> String {
+    let errors = diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.is_error());
     let lines: Vec<String> = errors.map(ToString::to_string).collect();
     lines.join("\n")
 }
 
 /// Returns the reason why a run has not succeeded.
 pub(super) fn trouble(summary: &RunSummary, step: Option<&StepSummary>) -> String {
-    let run = keeping::short(&summary.run);
+    let run = run_storage::short(&summary.run);
     if let Some(error) = step.and_then(|step| step.error.as_ref()) {
         return error.as_value().to_json();
     }

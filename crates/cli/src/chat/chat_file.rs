@@ -14,7 +14,7 @@ use crate::error::{CommandError, reason};
 use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::view::output;
-use crate::{convert, environment, keeping, text_file};
+use crate::{convert, environment, run_storage, text_file};
 use planwright::service::random_id;
 use planwright::terminal_text;
 
@@ -62,7 +62,7 @@ impl Chat {
     pub(super) fn new(model: &str, protocol: Protocol) -> Self {
         Self {
             id: random_id().to_string(),
-            began: timestamp(keeping::now()),
+            began: timestamp(run_storage::now()),
             model: model.to_owned(),
             title: String::new(),
             usage: Usage::default(),
@@ -85,7 +85,7 @@ impl Chat {
     }
 
     pub(super) fn short(&self) -> &str {
-        keeping::short(&self.id)
+        run_storage::short(&self.id)
     }
 
     /// Returns whether anything was said.
@@ -111,7 +111,7 @@ impl Chat {
             ))
         })?;
         let text = serde_json::to_string(&ChatV1::of(self)).map_err(|error| {
-            CommandError::new(format!("the conversation cannot be kept: {error}"))
+            CommandError::new(format!("the conversation cannot be stored: {error}"))
         })?;
         convert::write(&text, &folder.join(format!("{}.json", self.id)), true)
     }
@@ -125,7 +125,7 @@ pub(super) fn find(id: &str) -> Result<Chat, CommandError> {
         [(_, path)] => read(path),
         [] => Err(
             CommandError::new(format!("there is no conversation `{id}`"))
-                .hint("`planwright chat --list` lists those there are"),
+                .hint("`planwright chat --list` lists them"),
         ),
         _ => Err(
             CommandError::new(format!("several conversations begin with `{id}`"))
@@ -145,7 +145,7 @@ pub(super) fn list(format: RunFormat, printer: Printer) -> Result<Exit, CommandE
     }
     chats.sort_by(|one, other| other.began.cmp(&one.began));
     if chats.is_empty() && format == RunFormat::Text {
-        printer.talk("no conversation is kept");
+        printer.talk("no conversation is stored");
     }
     for chat in &chats {
         match format {

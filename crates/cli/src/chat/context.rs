@@ -32,7 +32,7 @@ use crate::printer::Printer;
 use crate::run::external_values;
 use crate::toolbox::Toolbox;
 use crate::view::live::{Lines, Live};
-use crate::{keeping, store, telemetry};
+use crate::{run_storage, store, telemetry};
 
 /// The time limit of one attempt at a call.
 const ATTEMPT: Duration = Duration::from_mins(1);
@@ -136,8 +136,8 @@ impl<'a> ChatContext<'a> {
                 holder: store::this_process(),
                 run: Box::new(NewStoredRun::of(
                     loaded,
-                    keeping::sources(&self.arguments.tools)?,
-                    keeping::now(),
+                    run_storage::sources(&self.arguments.tools)?,
+                    run_storage::now(),
                 )),
             },
         };
@@ -194,7 +194,7 @@ impl<'a> ChatContext<'a> {
         let plan = plan.ok_or_else(|| {
             CommandError::new(format!(
                 "the run `{}` cannot go on: its plan is not sound any more",
-                keeping::short(id)
+                run_storage::short(id)
             ))
         })?;
         let mut options = run.options();
@@ -208,7 +208,7 @@ impl<'a> ChatContext<'a> {
             keep: Vec::new(),
             options: &options,
             choices: Vec::new(),
-            now: keeping::now(),
+            now: run_storage::now(),
         };
         let prepared = Box::new(request.prepare(&run, store)?);
         let spec = RunSpec {

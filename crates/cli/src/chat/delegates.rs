@@ -38,9 +38,12 @@ impl Delegates {
             let plan = read.plan.filter(|_| !read.diagnostics.has_errors());
             let Some(plan) = plan else {
                 let message = format!("`{}` is no plan that can be called", path.display());
-                let found = read.diagnostics.iter().find(|finding| finding.is_error());
+                let found = read
+                    .diagnostics
+                    .iter()
+                    .find(|diagnostic| diagnostic.is_error());
                 return Err(match found {
-                    Some(finding) => CommandError::new(format!("{message}: {finding}")),
+                    Some(diagnostic) => CommandError::new(format!("{message}: {diagnostic}")),
                     None => CommandError::new(message),
                 });
             };

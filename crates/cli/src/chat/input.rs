@@ -11,7 +11,7 @@ pub(super) struct Input {
 }
 
 /// An input.
-pub(super) enum Heard {
+pub(super) enum InputEvent {
     Words(String),
     /// Nothing more will come.
     End,

@@ -18,7 +18,7 @@ use super::review::{Reviewed, review};
 use crate::args::Approve;
 use crate::create::{Wanted, progress};
 use crate::error::CommandError;
-use crate::keeping;
+use crate::run_storage;
 use crate::store;
 use crate::view::live::words::counted;
 use planwright::service::random_id;
@@ -201,13 +201,13 @@ impl CallHandler<'_> {
 /// Returns the line that says which plan runs as which run.
 pub(super) fn headline(id: &str, plan: &CheckedPlan, run: &str) -> String {
     let steps = counted(plan.steps().len(), "step");
-    format!("  {id}: {steps}, run {}", keeping::short(run))
+    format!("  {id}: {steps}, run {}", run_storage::short(run))
 }
 
 /// Returns the reason why there is no plan, for the model.
 pub(super) fn without_plan(created: &PlanResponse) -> CallOutcome {
-    let findings = created.attempts.last();
-    CallOutcome::bad(match (&created.failure, &created.declined, findings) {
+    let diagnostics = created.attempts.last();
+    CallOutcome::bad(match (&created.failure, &created.declined, diagnostics) {
         (Some(error), ..) if error.said.is_empty() => error.to_string(),
         (Some(error), ..) => format!("{error}; it said: {}", error.said),
         (None, Some(declined), _) => format!("no plan was written: the model {declined}"),
@@ -249,14 +249,13 @@ fn outcome(id: &str, summary: &RunSummary, most: u64, is_stored: bool) -> Value 
         fields.insert("not_done".into(), bad.into());
     }
     if summary.status == RunStatus::Waiting {
-        let run = keeping::short(&summary.run);
+        let run = run_storage::short(&summary.run);
         let next = if is_stored {
             format!(
                 "a person decides with `planwright approve {run} STEP`, then `planwright resume {run}`"
             )
         } else {
-            "a person would have to decide, but this run is not stored, so nobody can; it is over"
-                .to_owned()
+            "a person would have to decide, which needs a stored run; the run has ended".to_owned()
         };
         fields.insert("next".into(), Value::from(next));
     }

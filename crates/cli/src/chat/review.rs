@@ -11,9 +11,9 @@ use planwright::loaded_plan::LoadedPlan;
 use super::context::ChatContext;
 use crate::approvals::terminal;
 use crate::consent::show;
+use crate::diagnostics;
 use crate::environment;
 use crate::error::reason;
-use crate::findings;
 
 /// The person's choice.
 pub(super) enum Reviewed {
@@ -59,7 +59,7 @@ pub(super) async fn review(
                 match edited {
                     Ok(Ok(edited)) => {
                         let (loaded, plan) = judge(&edited);
-                        findings::show(&loaded.diagnostics, &loaded.texts, printer);
+                        diagnostics::show(&loaded.diagnostics, &loaded.texts, printer);
                         if let Some(plan) = plan {
                             show(&plan, printer);
                             text = edited.into();

@@ -17,7 +17,7 @@ use crate::error::CommandError;
 use crate::run::early_run::{EarlyRunStore, in_vain};
 use crate::run::external_values;
 use crate::view::live::{Lines, Live};
-use crate::{keeping, store, telemetry};
+use crate::{run_storage, store, telemetry};
 use planwright::service::random_id;
 
 impl CallHandler<'_> {
@@ -34,7 +34,7 @@ impl CallHandler<'_> {
             id: &run,
             source: "plan",
             store: context.store.as_ref(),
-            sources: keeping::sources(&context.arguments.tools)?,
+            sources: run_storage::sources(&context.arguments.tools)?,
             options: &options,
             config: context.config,
             memory: MemoryJournal::new(),
@@ -99,7 +99,7 @@ impl CallHandler<'_> {
         Ok(match (id, summary, &created.plan) {
             (Some(id), Some(summary), _) => {
                 if let Some(store) = &context.store {
-                    keeping::learn(store, &options.durations, &summary, context.printer);
+                    run_storage::learn(store, &options.durations, &summary, context.printer);
                 }
                 self.came_of(&id, &summary)
             }
@@ -138,7 +138,7 @@ impl ChatStreamListener<'_> {
             StreamEvent::PlanAttempt(attempt) => self.attempts.push(attempt.clone()),
             StreamEvent::RunStarted(_) if !self.is_announced => {
                 self.is_announced = true;
-                let run = keeping::short(self.run);
+                let run = run_storage::short(self.run);
                 self.talk(|| {
                     context
                         .shown

@@ -10,7 +10,7 @@ use crate::create::progress::Waiting;
 use crate::printer::Printer;
 
 /// The words of the model, and whether they are on the screen already.
-pub(super) struct Said {
+pub(super) struct ModelAnswer {
     pub(super) reply: Result<Reply, ModelError>,
     pub(super) is_shown: bool,
 }

@@ -140,10 +140,10 @@ async fn rounds(
             context.shown.aside(&reply.text);
         }
         // Calls in flight are stored, so that a resumed conversation knows them after a crash.
-        keep(desk, chat)?;
-        let is_interrupted = call(desk, chat, &reply.calls, signals).await;
-        chat.calls = desk.backend.made();
-        keep(desk, chat)?;
+        keep(context, chat)?;
+        let is_interrupted = call(context, chat, &reply.calls, signals).await;
+        chat.calls = context.backend.made();
+        keep(context, chat)?;
         if is_interrupted {
             return Ok(End::Interrupted);
         }

@@ -50,12 +50,12 @@ pub(crate) fn attempts(attempts: &[PlanAttempt], printer: Printer) {
         let number = index + 1;
         if attempt.diagnostics.has_errors() {
             printer.talk(&format!("answer {number} of {last} was no sound plan:"));
-            findings(attempt, printer);
+            diagnostics(attempt, printer);
             if !attempt.holds_plan {
                 said(attempt.words(), printer);
             }
         } else if is_last {
-            findings(attempt, printer);
+            diagnostics(attempt, printer);
         }
         for repair in &attempt.repairs {
             printer.quote(&mended(repair));
@@ -102,9 +102,9 @@ pub(crate) fn usage(usage: Usage, printer: Printer) {
     }
 }
 
-fn findings(attempt: &PlanAttempt, printer: Printer) {
-    for finding in &attempt.diagnostics {
-        printer.quote(&format!("  {finding}"));
+fn diagnostics(attempt: &PlanAttempt, printer: Printer) {
+    for diagnostic in &attempt.diagnostics {
+        printer.quote(&format!("  {diagnostic}"));
     }
 }
 

@@ -6,7 +6,7 @@ use planwright::core::Value;
 use planwright::format::{ChangeV1, DiffV1, StepDiffV1, StepSideV1};
 use planwright::terminal_text;
 
-use super::super::keeping;
+use super::super::run_storage;
 use crate::runs::list::{span, status_style};
 use crate::view::live::words::{BOLD, DIM, counted, styled, time};
 
@@ -22,8 +22,8 @@ pub(super) fn text(diff: &DiffV1, width: usize) -> String {
     let (before, after) = (&diff.before, &diff.after);
     let mut text = format!(
         "{} → {}\n",
-        styled(BOLD, keeping::short(&before.id)),
-        styled(BOLD, keeping::short(&after.id))
+        styled(BOLD, run_storage::short(&before.id)),
+        styled(BOLD, run_storage::short(&after.id))
     );
     plan(diff, &mut text);
     changes("inputs", &diff.inputs, 0, width, &mut text);

@@ -25,10 +25,10 @@ use crate::args::{AdaptArguments, MomentArguments};
 use crate::create::{Day, progress};
 use crate::error::CommandError;
 use crate::run::session::{Leg, RunSession, approved};
-use crate::{dates, keeping, model};
+use crate::{dates, model, run_storage};
 
 /// The model that may revise the plan of a failed run, and the number of revisions.
-pub(crate) struct Adapting<'a> {
+pub(crate) struct AdaptationSettings<'a> {
     pub(crate) model: Arc<dyn Model>,
     pub(crate) config: &'a Config,
     /// The moment of the run, whose zone is that of the phrases of time in its goal.
@@ -224,7 +224,7 @@ impl Adaptation<'_> {
             error: trouble.message.clone(),
             model: self.adapting.model.name().to_owned(),
         };
-        let mut process = stored::process(&plan, options, keeping::now());
+        let mut process = stored::process(&plan, options, run_storage::now());
         let forgotten: Vec<_> = stale.into_iter().map(|stale| stale.step).collect();
         let forgotten = [changed, forgotten].concat();
         process.forgotten = forgotten
@@ -286,8 +286,8 @@ impl Adaptation<'_> {
                     trouble.step,
                     self.adapting.model.name()
                 ));
-                if let CorrectionFailure::Unsound(findings) = fruitless {
-                    tell(findings, session);
+                if let CorrectionFailure::Unsound(diagnostics) = fruitless {
+                    tell(diagnostics, session);
                 }
             }
             if let Some((text, _)) = correction.plan {
@@ -363,7 +363,7 @@ fn keep_to(pinned: &CalledStep, therefore: &str, session: &RunSession<'_>) {
         (Some(_), false) => format!(
             "see what became of it, then say it: `planwright resume {}` with `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`",
             session.id,
-            at = keeping::shell_word(&pinned.at)
+            at = run_storage::shell_word(&pinned.at)
         ),
     };
     session.printer.quote(&format!("  hint: {advice}"));
@@ -373,8 +373,8 @@ fn fail(error: &ModelError, session: &RunSession<'_>) {
     progress::failure("the plan was not revised", error, true, session.printer);
 }
 
-fn tell(findings: &Diagnostics, session: &RunSession<'_>) {
-    for finding in findings {
-        session.printer.quote(&format!("  {finding}"));
+fn tell(diagnostics: &Diagnostics, session: &RunSession<'_>) {
+    for diagnostic in diagnostics {
+        session.printer.quote(&format!("  {diagnostic}"));
     }
 }

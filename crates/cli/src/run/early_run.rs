@@ -17,7 +17,7 @@ use planwright_store::Store;
 use crate::error::CommandError;
 use crate::printer::Printer;
 use crate::run::external_values;
-use crate::{keeping, store};
+use crate::{run_storage, store};
 
 /// Keeps such a run: in the store, or as long as the process lives.
 pub(crate) struct EarlyRunStore<'a> {
@@ -55,7 +55,7 @@ impl EarlyRunStore<'_> {
         let fault = self.standing().fault.take();
         fault.unwrap_or_else(|| {
             CommandError::new(format!(
-                "the run was ended, since it cannot be kept: {error}"
+                "the run was ended, since it cannot be stored: {error}"
             ))
         })
     }
@@ -66,10 +66,10 @@ impl EarlyRunStore<'_> {
         if standing.is_unfinished {
             self.unfinished(printer);
         } else if standing.journal.is_some() {
-            keeping::left(self.id, self.store.is_some(), printer);
+            run_storage::left(self.id, self.store.is_some(), printer);
         } else if has_called {
             printer.talk(
-                "the plan was not whole yet: what was called merely reads, and nothing is kept of it",
+                "the plan was not whole yet: what was called merely reads, and nothing is stored of it",
             );
         }
     }
@@ -77,7 +77,7 @@ impl EarlyRunStore<'_> {
     /// Says what can be done with a run whose plan was never whole.
     pub(crate) fn unfinished(&self, printer: Printer) {
         if self.store.is_some() {
-            let id = keeping::short(self.id);
+            let id = run_storage::short(self.id);
             printer.quote(&format!(
                 "`planwright show {id}` shows what was called; the run cannot go on, since its plan was never whole"
             ));
@@ -98,7 +98,7 @@ impl EarlyRunStore<'_> {
             client: None,
             options: self.options,
             loaded: &|text| created(self.source, text),
-            now: &keeping::now,
+            now: &run_storage::now,
         })
     }
 
@@ -110,7 +110,7 @@ impl EarlyRunStore<'_> {
     }
 
     fn process(&self, plan: &CreatedPlan) -> ProcessV1 {
-        stored::process(&plan.checked, self.options, keeping::now())
+        stored::process(&plan.checked, self.options, run_storage::now())
     }
 
     fn begun(&self, kept: RunJournal, is_unfinished: bool) -> RunJournal {

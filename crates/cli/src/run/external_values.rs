@@ -65,7 +65,7 @@ pub(crate) fn read(place: &Place) -> Result<String, String> {
     };
     if text.len() < MIN_SECRET_BYTES {
         return Err(format!(
-            "{place} holds fewer than {MIN_SECRET_BYTES} bytes, too few to be told apart from other text and kept out of sight"
+            "{place} holds fewer than {MIN_SECRET_BYTES} bytes, too few to be distinguished from other text and redacted"
         ));
     }
     Ok(text)

@@ -158,9 +158,9 @@ pub(crate) fn add_vars(given: &mut Object, vars: &[String]) -> Result<(), Comman
 fn faults(plan: &Plan) -> Diagnostics {
     let tools = Catalog::new();
     let (_, found) = check(plan.clone(), &CheckContext::new(&tools));
-    let of_the_plan_alone = |finding: &Diagnostic| {
+    let of_the_plan_alone = |diagnostic: &Diagnostic| {
         matches!(
-            finding.code,
+            diagnostic.code,
             Code::DuplicateStep
                 | Code::UnknownStep
                 | Code::Cycle
@@ -171,6 +171,6 @@ fn faults(plan: &Plan) -> Diagnostics {
     };
     found
         .into_iter()
-        .filter(|finding| finding.is_error() && of_the_plan_alone(finding))
+        .filter(|diagnostic| diagnostic.is_error() && of_the_plan_alone(diagnostic))
         .collect()
 }

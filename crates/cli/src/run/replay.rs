@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::view::live::words::{BAD, GOOD, counted, styled};
 use crate::view::output;
-use crate::{keeping, store};
+use crate::{run_storage, store};
 
 /// The longest that a decision may be that is shown to a person, in columns.
 const LONGEST: usize = 400;
@@ -41,7 +41,7 @@ fn text(
     replay: &ReplayV1,
     result: &Result<ReplayReport, ReplayError<StoredRunError>>,
 ) -> String {
-    let run = keeping::short(id);
+    let run = run_storage::short(id);
     let error = match result {
         Ok(replayed) => {
             return format!(

@@ -28,7 +28,7 @@ use crate::signals::Signals;
 use crate::toolbox::Toolbox;
 use crate::view::live::Live;
 use crate::view::output;
-use crate::{guards, keeping, settings, store, telemetry};
+use crate::{guards, run_storage, settings, store, telemetry};
 
 /// The time that the servers of a killed process may take to end before they are reported.
 const ORPHANS_END: Duration = Duration::from_secs(1);
@@ -78,7 +78,7 @@ pub(crate) async fn resume(
         toolbox.close().await;
         return exit;
     };
-    output::findings(&loaded, arguments.format, printer);
+    output::diagnostics(&loaded, arguments.format, printer);
     for (tool, changes) in kept.changed_tools(&plan) {
         printer.quote(&format!(
             "warning: the tool `{tool}` is not what it was when the run went on last: {changes} changed"
@@ -102,13 +102,13 @@ pub(crate) async fn resume(
             .map(|step| step.as_str().into())
             .collect(),
         choices: choices(arguments)?,
-        now: keeping::now(),
+        now: run_storage::now(),
     };
     let mut prepared = request.prepare(&kept, &store)?;
     for StaleStep { step, from, .. } in &prepared.rerun {
         printer.quote(&format!(
             "`{step}` is run again: its result was computed from `{from}`, which the new plan changes (`--keep {word}` keeps it)",
-            word = keeping::shell_word(step)
+            word = run_storage::shell_word(step)
         ));
     }
     let Some(approved) = approved(&arguments.consent, &plan, &options, Some(&store), printer)?
@@ -162,9 +162,9 @@ fn sources(
         return Ok(arguments.tools.clone());
     }
     if kept.imported.is_none() {
-        return Ok(keeping::tool_arguments(&kept.run.tools));
+        return Ok(run_storage::tool_arguments(&kept.run.tools));
     }
-    let run = keeping::short(id);
+    let run = run_storage::short(id);
     Err(CommandError::new(format!(
         "the run {run} was imported, and the tool sources that it began with do not count here"
     ))
@@ -209,11 +209,11 @@ fn show_once_more(
 ) -> Result<Exit, CommandError> {
     let ReplayReport { summary, .. } = kept.replayed(id).map_err(|error| {
         CommandError::new(format!(
-            "the run has succeeded, but what it came to cannot be told: {error}"
+            "the run has succeeded, but its result cannot be shown: {error}"
         ))
         .hint(format!(
             "`planwright logs {}` lists its calls",
-            keeping::short(id)
+            run_storage::short(id)
         ))
     })?;
     let loaded = LoadedPlan::kept(&kept.plan, kept.vars.clone());

@@ -28,7 +28,7 @@ use crate::signals::Signals;
 use crate::toolbox::Toolbox;
 use crate::view::live::Live;
 use crate::view::output;
-use crate::{consent, durations, keeping, store, telemetry};
+use crate::{consent, durations, run_storage, store, telemetry};
 
 /// Asks about the whole plan, where that is wanted: its digest where it was approved, nothing where it was refused.
 #[expect(
@@ -102,12 +102,16 @@ impl RunSession<'_> {
                 holder: store::this_process(),
                 run: Box::new(NewStoredRun {
                     approved_plan: approved,
-                    ..NewStoredRun::of(self.loaded, keeping::sources(tools)?, keeping::now())
+                    ..NewStoredRun::of(
+                        self.loaded,
+                        run_storage::sources(tools)?,
+                        run_storage::now(),
+                    )
                 }),
             },
             (None, Some(adapting)) => RunStorage::Journal {
                 journal: Arc::new(adapting.memory.clone()),
-                header: stored::process(self.plan, &options, keeping::now()).to_value(),
+                header: stored::process(self.plan, &options, run_storage::now()).to_value(),
                 history: None,
             },
             (None, None) => RunStorage::Nothing,
@@ -175,7 +179,7 @@ impl RunSession<'_> {
         }
         telemetry::close(self.telemetry.clone()).await;
         let Some(summary) = summary else {
-            keeping::left(self.id, self.store.is_some(), self.printer);
+            run_storage::left(self.id, self.store.is_some(), self.printer);
             return Ok(None);
         };
         if let Some(path) = self.durations {
@@ -231,7 +235,7 @@ impl RunSession<'_> {
             self.printer,
         )?;
         let is_kept = self.store.is_some();
-        Ok(keeping::end(
+        Ok(run_storage::end(
             &ended.summary,
             is_kept,
             self.format,

@@ -15,7 +15,7 @@ use crate::printer::Printer;
 use crate::question::OpenCall;
 use crate::view::live::words::{BAD, BUSY, DIM, GOOD, ODD, styled, time};
 use crate::view::output;
-use crate::{changed_tools, environment, keeping, store};
+use crate::{changed_tools, environment, run_storage, store};
 
 /// The longest name of a plan that is shown whole, in columns.
 const LONGEST: usize = 32;
@@ -26,7 +26,9 @@ pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, 
     let filter = RunFilter {
         standing: arguments.status.map(standing),
         plan: arguments.plan.clone(),
-        since: arguments.since.map(|since| since.begins(keeping::now())),
+        since: arguments
+            .since
+            .map(|since| since.begins(run_storage::now())),
         limit: arguments.limit,
     };
     let found = store.runs(&filter).map_err(store::explain)?;
@@ -39,7 +41,7 @@ pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, 
                 plan: None,
                 since: None,
                 ..
-            } => "no runs are kept yet",
+            } => "no runs are stored yet",
             _ => "no run matches",
         }),
         Format::Text => {
@@ -68,7 +70,7 @@ fn standing(argument: StandingArgument) -> RunState {
 }
 
 /// Returns a run as documents list it.
-pub(super) fn described(info: &RunInfo) -> RunListingV1 {
+pub(crate) fn described(info: &RunInfo) -> RunListingV1 {
     let holder = info.holder.as_ref();
     // A holder whose lock file is gone has no name any more.
     let known = holder.filter(|holder| holder.pid != 0);
@@ -151,7 +153,7 @@ fn row(run: &RunListingV1, here: &str) -> [String; 7] {
     };
     let plan = run.plan.as_deref().unwrap_or("–");
     [
-        keeping::short(&run.id).to_owned(),
+        run_storage::short(&run.id).to_owned(),
         moment(&run.created),
         status,
         terminal_text::shortened(&terminal_text::one_line(plan), LONGEST, "…").into_owned(),

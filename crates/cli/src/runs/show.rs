@@ -19,7 +19,7 @@ use crate::printer::Printer;
 use crate::question::OpenCall;
 use crate::runs::list::{described, span, status_style};
 use crate::view::live::words::{BOLD, counted, styled, time};
-use crate::{keeping, store};
+use crate::{run_storage, store};
 
 /// The run that stands in the place of a plan; nothing where there is a file of that name, or no such run.
 pub(crate) fn find(arguments: &ShowArguments) -> Result<Option<(Store, String)>, CommandError> {
@@ -142,7 +142,7 @@ fn headline(run: &RunListingV1) -> String {
     let imported = if run.imported { ", imported" } else { "" };
     format!(
         "run {}: {}{imported} after {}, {} of {} done, {}",
-        styled(BOLD, keeping::short(&run.id)),
+        styled(BOLD, run_storage::short(&run.id)),
         styled(status_style(run.status), run.status),
         time(span(run.duration_ms)),
         run.done,

@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::run::plan_file::{self, PlanText};
 use crate::view::output;
-use crate::{findings, keeping, store};
+use crate::{diagnostics, run_storage, store};
 
 /// The number of characters of an id that are shown: nearly always enough to be unique.
 const SHORT: usize = 8;
@@ -28,7 +28,7 @@ pub(crate) fn save(arguments: &SaveArguments, printer: Printer) -> Result<Exit, 
     let text = result.source.to_string();
     let mut diagnostics = result.diagnostics;
     diagnostics.sort();
-    findings::show(&diagnostics, &[(name, text.clone())], printer);
+    diagnostics::show(&diagnostics, &[(name, text.clone())], printer);
     let Some(plan) = result.plan.filter(|_| !diagnostics.has_errors()) else {
         printer.talk("the plan was rejected; nothing was saved");
         return Ok(Exit::Rejected);
@@ -53,7 +53,7 @@ pub(crate) fn keep(
         text,
         dialect: dialect.map(str::to_owned),
         inputs: Value::list(plan.inputs.iter().map(describe)),
-        saved: keeping::now(),
+        saved: run_storage::now(),
     };
     let saved = store.save_plan(new).map_err(|error| match error {
         StoreError::BadName { .. } => store::explain(error).hint("name it with `--name NAME`"),
@@ -195,7 +195,7 @@ fn selector(text: &str) -> (&str, Option<u32>) {
 }
 
 /// Returns the name of a version of a plan.
-pub(super) fn called(plan: &StoredPlan) -> String {
+pub(crate) fn called(plan: &StoredPlan) -> String {
     format!("{}@{}", plan.name, plan.version)
 }
 

@@ -23,7 +23,7 @@ use crate::serve::token;
 use crate::settings::{self, Settings};
 use crate::signals::Signals;
 use crate::toolbox::{self, Toolbox};
-use crate::{environment, keeping, model, store, telemetry};
+use crate::{environment, model, run_storage, store, telemetry};
 
 /// The time limit of plans in progress at shutdown.
 const GRACE: Duration = Duration::from_secs(5);
@@ -80,7 +80,8 @@ fn gateway_settings(
     toolbox: Toolbox,
     printer: Printer,
 ) -> Result<GatewaySettings, CommandError> {
-    let mut settings = GatewaySettings::new(config.clone(), store::this_process(), keeping::now);
+    let mut settings =
+        GatewaySettings::new(config.clone(), store::this_process(), run_storage::now);
     settings.mode = arguments.mode();
     settings.face = arguments.face();
     settings.options.secrets = toolbox.secrets();
@@ -89,7 +90,7 @@ fn gateway_settings(
     }
     settings.pin = config.pin(toolbox.file().is_own);
     settings.accepts_servers = toolbox.file().is_trusted;
-    settings.sources = keeping::sources(&arguments.tools)?;
+    settings.sources = run_storage::sources(&arguments.tools)?;
     if !arguments.no_store {
         settings.store = Some(store::open(&arguments.store, printer)?);
     }

@@ -8,7 +8,7 @@ use planwright_store::{Prune, PruneReport, Store, StoreError};
 
 use crate::printer::Printer;
 use crate::view::live::words::counted;
-use crate::{keeping, store};
+use crate::{run_storage, store};
 
 /// The interval at which the store is checked.
 const PERIOD: Duration = Duration::from_mins(1);
@@ -68,7 +68,7 @@ impl Keeper {
     }
 
     fn forget(&self) -> Result<PruneReport, StoreError> {
-        let now = keeping::now();
+        let now = run_storage::now();
         let before = |age| Prune {
             before: now.checked_sub(age).unwrap_or(UNIX_EPOCH),
             keep: 0,

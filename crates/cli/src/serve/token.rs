@@ -35,7 +35,7 @@ pub(crate) fn command(arguments: &TokenArguments, printer: Printer) -> Result<Ex
         TokenCommand::Create { name } => {
             let token = file.create(name)?;
             printer.quote(&format!(
-                "`{name}` has a token; it is shown this once, only its hash is kept"
+                "`{name}` has a token; it is shown this once, only its hash is stored"
             ));
             printer.data_line(&token);
         }

@@ -10,19 +10,19 @@ use serde::Serialize;
 
 use crate::args::RunFormat;
 use crate::create::progress;
+use crate::diagnostics;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::findings;
 use crate::json as written;
-use crate::keeping;
 use crate::printer::Printer;
 use crate::run::session::Ended;
+use crate::run_storage;
 use crate::view::text_report;
 
 /// Shows what was found about the plan; programs find it in the report instead.
-pub(crate) fn findings(loaded: &LoadedPlan, format: RunFormat, printer: Printer) {
+pub(crate) fn diagnostics(loaded: &LoadedPlan, format: RunFormat, printer: Printer) {
     if format == RunFormat::Text {
-        findings::show(&loaded.diagnostics, &loaded.texts, printer);
+        diagnostics::show(&loaded.diagnostics, &loaded.texts, printer);
     }
 }
 
@@ -47,8 +47,8 @@ pub(crate) fn report(
             Ok(())
         }
         RunFormat::Json => {
-            let findings = loaded.diagnostics.iter().cloned();
-            let mut report = ReportV1::of_run(summary, loaded.dialect, findings)
+            let diagnostics = loaded.diagnostics.iter().cloned();
+            let mut report = ReportV1::of_run(summary, loaded.dialect, diagnostics)
                 .revised(&ended.revisions, ended.usage.into());
             if let Some(bytes) = max_output {
                 report = Trim::to(bytes).report(report);
@@ -67,12 +67,12 @@ pub(crate) fn dry_run(
     format: RunFormat,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    findings(loaded, format, printer);
+    diagnostics(loaded, format, printer);
     let steps = preview(plan, &EvaluationLimits::default());
     if format == RunFormat::Text {
         printer.data(&drawing::text(plan, &printer.style()));
         printer.data(&text_report::dry_run(&steps));
-        let digest = keeping::digest(consent);
+        let digest = run_storage::digest(consent);
         printer.data(&format!(
             "\nIts digest, for `--approve plan:DIGEST`: {digest}\n"
         ));

@@ -75,7 +75,7 @@ pub(super) fn replace_client(path: &Path, before: &str, text: &str) -> Result<()
         fs::metadata(&path).map_err(|error| CommandError::unreadable(&path, &error))?;
     if read(&path)?.as_deref() != Some(before) {
         return Err(CommandError::new(format!(
-            "`{}` has just been changed by somebody else",
+            "`{}` has just been changed by another program",
             path.display()
         ))
         .hint("try again, best while the client is closed: nothing was changed"));

@@ -57,6 +57,6 @@ fn unknown_tools_are_no_decision() {
     check(
         r#"{"pay": {"decision": "approve"}, "transfer_money": {"decision": "reject"}}"#,
         2,
-        &["`planwright tools` lists those there are"],
+        &["`planwright tools` lists them"],
     );
 }

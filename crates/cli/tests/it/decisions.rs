@@ -148,11 +148,11 @@ fn what_cannot_be_decided() {
         ),
         (
             vec!["approve", "none", "pay"],
-            "there is no run `none`\n  hint: `planwright runs` lists those there are".to_owned(),
+            "there is no run `none`\n  hint: `planwright runs` lists them".to_owned(),
         ),
         (
             vec!["resume", &id],
-            "the input `token` is secret, so it was not kept\n  hint: give it again: --var token=VALUE".to_owned(),
+            "the input `token` is secret, so it was not stored\n  hint: give it again: --var token=VALUE".to_owned(),
         ),
     ] {
         let output = run(folder.path(), &arguments);

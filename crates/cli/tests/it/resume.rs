@@ -438,7 +438,8 @@ fn a_new_plan_buries_no_call_in_doubt() {
     for file in ["changed.json", "without.json"] {
         let output = program(path, &["resume", &id, "--plan", file]);
         assert_eq!(output.status.code(), Some(2), "{file}");
-        let message = "error: the new plan changes `pay`, and nobody knows whether the call of `pay` happened\n";
+        let message =
+            "error: the new plan changes `pay`, and the outcome of the call of `pay` is unknown\n";
         assert!(stderr(&output).starts_with(message), "{}", stderr(&output));
     }
     // After a check by a person the run can be resumed, and nothing is called a second time.
@@ -606,8 +607,9 @@ fn a_full_disk_ends_the_run_and_loses_nothing() {
         .unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(
-        stderr(&output)
-            .starts_with("error: the run was ended, since it cannot be kept: the store `full.db` "),
+        stderr(&output).starts_with(
+            "error: the run was ended, since it cannot be stored: the store `full.db` "
+        ),
         "{}",
         stderr(&output)
     );

@@ -84,7 +84,7 @@ fn in_words(assumption: &Assumption) -> String {
         Assumption::FirstAlternative(step) => {
             format!("`{step}` finds its first alternative")
         }
-        Assumption::Consent(step) => format!("nobody waits for consent to `{step}`"),
+        Assumption::Consent(step) => format!("no time passes until the approval of `{step}`"),
         Assumption::Shortened => "the run ends after what was counted; it has more".to_owned(),
         other => format!("{other:?}"),
     }

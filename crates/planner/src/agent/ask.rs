@@ -78,7 +78,7 @@ impl SolutionRequest<'_> {
                 Err(diagnostics) => diagnostics,
             };
             agent.listener.hear(AgentEvent::Unsound {
-                findings: &diagnostics,
+                diagnostics: &diagnostics,
             });
             messages.push(Message::Assistant {
                 text: assistant_text(&reply.text, extract(&reply.text), bounds.max_reply_bytes),

@@ -21,7 +21,7 @@ pub enum AgentEvent<'a> {
     /// The model's solution has errors and is sent back.
     Unsound {
         /// The errors.
-        findings: &'a Diagnostics,
+        diagnostics: &'a Diagnostics,
     },
     /// The model's solution is valid.
     Solution {

@@ -316,7 +316,7 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
             (
                 span,
                 "a project cannot say which model is asked".to_owned(),
-                "whoever wrote the project is not whose words go there: put it into your own planwright.toml"
+                "a project cannot choose where your text is sent: put it into your own planwright.toml"
                     .to_owned(),
             )
         });

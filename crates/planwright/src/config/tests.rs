@@ -193,9 +193,9 @@ same_rounds = 1
         Origin::Project,
         "[tools]\nno_ask = [\"x\"]\nread_only = [\"y\"]\nidempotent = [\"z\", \"w\"]",
         &[
-            "planwright.toml:2: a project cannot say that a tool need not ask (whoever wrote the project is not who is asked: put `no_ask` into your own planwright.toml)",
-            "planwright.toml:3: a project cannot say that a tool changes nothing (whoever wrote the project does not answer for its calls: put `read_only` into your own planwright.toml)",
-            "planwright.toml:4: a project cannot say that a tool may be called again (whoever wrote the project does not answer for its calls: put `idempotent` into your own planwright.toml)",
+            "planwright.toml:2: a project cannot say that a tool need not ask (a project cannot waive approvals: put `no_ask` into your own planwright.toml)",
+            "planwright.toml:3: a project cannot say that a tool changes nothing (a project cannot vouch for calls: put `read_only` into your own planwright.toml)",
+            "planwright.toml:4: a project cannot say that a tool may be called again (a project cannot vouch for calls: put `idempotent` into your own planwright.toml)",
         ],
     );
 }

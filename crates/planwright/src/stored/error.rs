@@ -14,7 +14,7 @@ pub enum StoredRunError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The plan was not read in any dialect, so no process could read it again.
-    #[error("the plan cannot be kept: its dialect is not known")]
+    #[error("the plan cannot be stored: its dialect is not known")]
     NoDialect,
     /// Another process or request has gone on with the run since it was read.
     #[error("the run has gone on since it was read")]
@@ -43,10 +43,10 @@ pub enum StoredRunError {
     #[error("the result of `{0}` is not stale, so there is nothing to keep")]
     NotStale(String),
     /// An input is not known any more.
-    #[error("the input `{0}` is secret, so it was not kept")]
+    #[error("the input `{0}` is secret, so it was not stored")]
     Hidden(Arc<str>),
     /// A new plan would bury a call in doubt.
-    #[error("the new plan changes `{step}`, and nobody knows whether the call of `{at}` happened")]
+    #[error("the new plan changes `{step}`, and the outcome of the call of `{at}` is unknown")]
     Doubt {
         /// The step that the new plan changes or drops.
         step: StepId,

@@ -19,7 +19,7 @@ use super::tool::{Effect, WorkspaceTool, arguments};
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "write_file",
     title: "Write a file",
-    description: "Writes a text file as a whole, in one piece: whoever reads it sees the old text or the new one, never \
+    description: "Writes a text file as a whole, in one piece: a reader sees the old text or the new one, never \
         a part. Missing folders are created.",
     effect: Effect::Writes,
     input,

@@ -142,7 +142,7 @@ fn refused(behind: impl FnOnce(&Connection, &std::path::Path)) -> String {
     behind(&Connection::open(path).unwrap(), path);
     let error = append(&run, entries(step("a", &Value::Null))).unwrap_err();
     let again = append(&run, entries([opened()])).unwrap_err();
-    assert_eq!(again, error, "nothing is kept behind a gap");
+    assert_eq!(again, error, "nothing is stored behind a gap");
     if path.exists() && !error.message.contains("replaced") {
         append(&other, entries([opened()])).unwrap();
     }

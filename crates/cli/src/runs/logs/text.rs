@@ -8,7 +8,7 @@ use planwright::core::Value;
 use planwright::format::{ErrorV1, LogLineV1, LogV1, RevisionV1};
 use planwright::terminal_text;
 
-use crate::keeping;
+use crate::run_storage;
 use crate::runs::list::{moment, span, status_style};
 use crate::view::live::words::{BAD, BOLD, BUSY, DIM, GOOD, ODD, counted, styled, time};
 
@@ -25,7 +25,7 @@ pub(super) fn text(log: &LogV1, width: usize) -> String {
     let plan = run.plan.as_deref().unwrap_or("a plan without a name");
     let mut text = format!(
         "run {} of {}: {}, {} of {} done, {} in {}\n",
-        styled(BOLD, keeping::short(&run.id)),
+        styled(BOLD, run_storage::short(&run.id)),
         terminal_text::one_line(plan),
         styled(status_style(run.status), run.status),
         run.done,

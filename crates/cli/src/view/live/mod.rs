@@ -41,7 +41,7 @@ struct View {
 
 /// The content of the screen.
 struct Stage {
-    board: Board,
+    board: StepLines,
     /// The number of open suspensions of the view.
     suspended: usize,
     /// Lines about ended steps that are drawn, but not printed yet: many steps may end within one blink.

@@ -24,7 +24,7 @@ const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 
 /// The steps under way.
 #[derive(Debug, Default)]
-pub(super) struct Board {
+pub(super) struct StepLines {
     /// The model that is still writing the plan.
     writer: Option<String>,
     view: RunView,

@@ -36,8 +36,8 @@ fn run(plan: &str, tools: &str) -> Ran {
     let plan = parsed
         .plan
         .unwrap_or_else(|| panic!("{:?}", parsed.diagnostics));
-    let (checked, findings) = check(plan, &CheckContext::new(&catalog));
-    let plan = checked.unwrap_or_else(|| panic!("{findings:?}"));
+    let (checked, diagnostics) = check(plan, &CheckContext::new(&catalog));
+    let plan = checked.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let mut backends = Backends::new();
     let servers = simulated.servers();
     let simulated = std::sync::Arc::new(simulated);

@@ -10,7 +10,7 @@ use planwright::terminal_text;
 const DEEPEST: usize = 5;
 
 /// The most columns of a table.
-const MOST_COLUMNS: usize = 8;
+const MAX_COLUMNS: usize = 8;
 
 /// The longest that an entry of a table may be, in columns.
 const LONGEST_ENTRY: usize = 60;
@@ -230,7 +230,7 @@ fn table(items: &[Value], width: usize) -> Option<Vec<String>> {
         for key in row.keys() {
             if !keys.contains(&&**key) {
                 keys.push(key);
-                if keys.len() > MOST_COLUMNS {
+                if keys.len() > MAX_COLUMNS {
                     return None;
                 }
             }

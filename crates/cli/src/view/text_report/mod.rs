@@ -17,15 +17,15 @@ use self::layout::Room;
 use crate::printer::Printer;
 
 /// The largest number of lines of one value on a terminal. Output to a file or another program is whole.
-const MOST_LINES: usize = 100;
+const MAX_LINES: usize = 100;
 
 /// The default limit for the bytes of one value: a person reads no more, and no model takes more in.
-const MOST_BYTES: usize = 256 * 1024;
+const MAX_BYTES: usize = 256 * 1024;
 
 /// Returns the output of the plan as lines; empty if it has none.
 pub(crate) fn text(summary: &RunSummary, max_bytes: Option<u64>) -> String {
     let room = Room {
-        bytes: max_bytes.map_or(MOST_BYTES, |most| {
+        bytes: max_bytes.map_or(MAX_BYTES, |most| {
             usize::try_from(most).unwrap_or(usize::MAX)
         }),
         width: Printer::data_width(),

@@ -157,7 +157,7 @@ fn mcp_cli() {
     assert!(saved.status.success(), "{saved:?}");
     let check = |arguments: Value| check(folder.path(), "mcp-cli", "plan_execute", arguments);
     insta::assert_snapshot!(check(json!({"plan_id": "weather"})), @r#"{"success":true,"plan_id":"weather","title":"Weather of a city","steps_completed":2,"steps_total":2,"results":{"city":"Oslo","now":{"city":"Oslo","temp":4}},"steps":[{"index":"1","title":"Ask","tool":"get_weather","success":true,"error":null},{"index":"2","title":"tell","tool":"tell","success":true,"error":null}]}"#);
-    insta::assert_snapshot!(check(json!({"plan_id": "../weather"})), @r#"error {"error":"there is no plan `../weather`; the description of `plan_execute` lists those there are"}"#);
+    insta::assert_snapshot!(check(json!({"plan_id": "../weather"})), @r#"error {"error":"there is no plan `../weather`; the description of `plan_execute` lists them"}"#);
     insta::assert_snapshot!(check(json!({"plan_id": "weather", "variables": {"city": "Atlantis"}})), @r#"error {"success":false,"plan_id":"weather","title":"Weather of a city","steps_completed":0,"steps_total":2,"error":"step 1: no such city","results":{"city":"Atlantis"},"steps":[{"index":"1","title":"Ask","tool":"get_weather","success":false,"error":"no such city"},{"index":"2","title":"tell","tool":"tell","success":false,"error":"skipped: `1` did not succeed"}]}"#);
     let mut client = serve(folder.path(), "mcp-cli", &[]);
     let listed = client.request("tools/list", json!({}));

@@ -56,7 +56,7 @@ fn a_plan_that_is_still_being_written_is_left() {
     let (exit, talk) = end(child);
     assert_eq!(exit, Some(130), "{talk}");
     assert!(
-        talk.contains("what was called merely reads, and nothing is kept of it"),
+        talk.contains("what was called merely reads, and nothing is stored of it"),
         "{talk}"
     );
     assert_eq!(runs(&desk), [] as [Value; 0]);

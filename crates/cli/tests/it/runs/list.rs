@@ -33,7 +33,7 @@ fn check(shop: &Shop, args: &[&str], expected: &[(&str, &str)]) {
 fn runs_are_filtered() {
     let shop = Shop::new();
     check(&shop, &[], &[]);
-    assert_eq!(stderr(&shop.command(&["runs"])), "no runs are kept yet\n");
+    assert_eq!(stderr(&shop.command(&["runs"])), "no runs are stored yet\n");
     shop.run(GOOD, &[]);
     shop.run(BAD, &[]);
     shop.run(BAD, &["--approve", "none"]);

@@ -101,7 +101,7 @@ fn serving_that_cannot_be_so() {
         Origin::Project,
         "[serve]\norigins = [\"https://evil.example.com\"]\n[telemetry]\nendpoint = \"https://evil.example.com\"\n",
         &[
-            "planwright.toml:2: a project cannot say who may reach the server (whoever wrote the project is not who serves: \
+            "planwright.toml:2: a project cannot say who may reach the server (a project cannot change how you serve: \
              put it into your own planwright.toml)",
             "planwright.toml:4: a project cannot say where telemetry goes (whoever wrote the project is not whose runs are \
              told about: put it into your own planwright.toml)",

@@ -37,7 +37,7 @@ fn absolute(path: &Path) -> Result<String, CommandError> {
     })?;
     whole.into_os_string().into_string().map_err(|path| {
         CommandError::new(format!(
-            "the path `{}` is not UTF-8 text, so it cannot be kept",
+            "the path `{}` is not UTF-8 text, so it cannot be stored",
             path.display()
         ))
     })
@@ -49,7 +49,7 @@ pub(crate) fn learn(store: &Store, before: &Durations, summary: &RunSummary, pri
         && let Err(error) = store.save_durations(before, &summary.durations)
     {
         printer.quote(&format!(
-            "warning: how long calls took was not kept: {error}"
+            "warning: the durations of calls were not stored: {error}"
         ));
     }
 }
@@ -63,7 +63,7 @@ pub(crate) fn end(
 ) -> Exit {
     if let Some(error) = &summary.journal_error {
         printer.quote(&format!(
-            "error: the run was ended, since it cannot be kept: {error}"
+            "error: the run was ended, since it cannot be stored: {error}"
         ));
         printer.quote(&format!(
             "  hint: see to that, then `planwright resume {}`",

@@ -20,17 +20,17 @@ const PLAN: &str = r#"{
 }
 "#;
 
-/// A finding about the first `spot` in the plan.
-fn about(finding: Diagnostic, pointer: &str, spot: &str) -> Diagnostic {
+/// A diagnostic about the first `spot` in the plan.
+fn about(diagnostic: Diagnostic, pointer: &str, spot: &str) -> Diagnostic {
     let start = PLAN.find(spot).unwrap();
-    finding.at_span(pointer, start..start + spot.len())
+    diagnostic.at_span(pointer, start..start + spot.len())
 }
 
 fn texts() -> Vec<(String, String)> {
     vec![("plan.json".to_owned(), PLAN.to_owned())]
 }
 
-fn findings() -> Diagnostics {
+fn diagnostics() -> Diagnostics {
     let mut long = about(
         Diagnostic::error(
             Code::MissingArgument,
@@ -61,9 +61,9 @@ fn findings() -> Diagnostics {
     .collect()
 }
 
-fn drawn(findings: &Diagnostics, texts: &[(String, String)], width: usize) -> String {
+fn drawn(diagnostics: &Diagnostics, texts: &[(String, String)], width: usize) -> String {
     graphical(
-        findings,
+        diagnostics,
         texts,
         Look {
             width,
@@ -74,7 +74,7 @@ fn drawn(findings: &Diagnostics, texts: &[(String, String)], width: usize) -> St
 
 #[test]
 fn with_the_spot() {
-    assert_snapshot!(drawn(&findings(), &texts(), 80), @r#"
+    assert_snapshot!(drawn(&diagnostics(), &texts(), 80), @r#"
     error PW0201 (docs/codes/PW0201.md)
 
       × unknown tool `get_wether`
@@ -119,13 +119,13 @@ fn with_the_spot() {
 
 #[test]
 fn one_a_line() {
-    assert_snapshot!(compact(&findings(), &texts()), @r#"
+    assert_snapshot!(compact(&diagnostics(), &texts()), @r#"
     plan.json:3:25: error PW0201: unknown tool `get_wether` (did you mean `get_weather`?)
     plan.json:4:5: error PW0502: the tool `notify` needs the argument `text` (add `text` to `args`)
     plan.json:3:56: warning PW0501: odd \u{1b}[31mcity
     library/other.json: warning PW0801: the input `n` is never read
     "#);
-    assert_snapshot!(count_line(&findings()), @"2 errors, 2 warnings");
+    assert_snapshot!(count_line(&diagnostics()), @"2 errors, 2 warnings");
 }
 
 #[test]
@@ -136,14 +136,14 @@ fn long_lines_are_cut_around_the_spot() {
         r#",{"id":"b","tool":"t"}"#.repeat(50)
     );
     let start = text.find("\"nope\"").unwrap();
-    let finding = Diagnostic::error(
+    let diagnostic = Diagnostic::error(
         Code::UnknownTool,
         "unknown tool `nope`, which is a name that nobody has ever heard of",
     )
     .at_span("/steps/50/tool", start..start + 6);
-    let findings: Diagnostics = [finding].into_iter().collect();
+    let diagnostics: Diagnostics = [diagnostic].into_iter().collect();
     let texts = [("-".to_owned(), text)];
-    let narrow = drawn(&findings, &texts, 60);
+    let narrow = drawn(&diagnostics, &texts, 60);
     assert!(
         narrow.lines().all(|line| line.chars().count() <= 62),
         "{narrow}"
@@ -175,23 +175,23 @@ fn odd_spans() {
         ("a\tb", 2..3, ""),
     ];
     for (text, span, pointer) in cases {
-        let finding =
+        let diagnostic =
             Diagnostic::error(Code::NotJson, "the text is not JSON").at_span(pointer, span.clone());
-        let findings: Diagnostics = [finding].into_iter().collect();
+        let diagnostics: Diagnostics = [diagnostic].into_iter().collect();
         let texts = [("plan.json".to_owned(), text.to_owned())];
         for width in [0, 20, 80] {
-            let shown = drawn(&findings, &texts, width);
+            let shown = drawn(&diagnostics, &texts, width);
             assert!(shown.contains("the text is not JSON"), "{text:?} {span:?}");
             assert!(
                 !shown.contains("Failed to read"),
                 "{text:?} {span:?} {shown}"
             );
         }
-        assert!(compact(&findings, &texts).contains("PW0001"));
+        assert!(compact(&diagnostics, &texts).contains("PW0001"));
     }
     let at_end = Diagnostic::error(Code::NotJson, "the text ends too early").at_span("", 2..2);
-    let findings: Diagnostics = [at_end].into_iter().collect();
-    assert_snapshot!(drawn(&findings, &[("plan.json".to_owned(), "{\n".to_owned())], 80), @r#"
+    let diagnostics: Diagnostics = [at_end].into_iter().collect();
+    assert_snapshot!(drawn(&diagnostics, &[("plan.json".to_owned(), "{\n".to_owned())], 80), @r#"
     error PW0001 (docs/codes/PW0001.md)
 
       × the text ends too early
@@ -209,10 +209,10 @@ fn colours_change_nothing_but_colours() {
         width: 80,
         coloured: true,
     };
-    let coloured = graphical(&findings(), &texts(), look);
+    let coloured = graphical(&diagnostics(), &texts(), look);
     assert!(coloured.contains("\u{1b}["));
     let plain = anstream::adapter::strip_str(&coloured).to_string();
-    assert_eq!(plain, drawn(&findings(), &texts(), 80));
+    assert_eq!(plain, drawn(&diagnostics(), &texts(), 80));
 }
 
 #[test]
@@ -238,8 +238,8 @@ fn a_long_line_costs_no_more_than_its_length() {
 
 #[test]
 fn findings_that_are_not_told_are_counted_as_more() {
-    let mut findings = findings();
-    assert_eq!(count_line(&findings), "2 errors, 2 warnings");
-    findings.note_omitted(7);
-    assert_eq!(count_line(&findings), "more than 2 errors, 2 warnings");
+    let mut diagnostics = diagnostics();
+    assert_eq!(count_line(&diagnostics), "2 errors, 2 warnings");
+    diagnostics.note_omitted(7);
+    assert_eq!(count_line(&diagnostics), "more than 2 errors, 2 warnings");
 }

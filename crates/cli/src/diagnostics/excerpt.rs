@@ -1,4 +1,4 @@
-//! The part of a text that a finding is about: a few lines, long ones cut around the spot.
+//! The part of a text that a diagnostic is about: a few lines, long ones cut around the spot.
 
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 use planwright::core::Span;
@@ -10,7 +10,7 @@ const AROUND: usize = 1;
 /// The lines shown after a spot that goes over several lines: its own first ones.
 const AFTER_LONG: usize = 2;
 
-/// The bytes that are looked at for a column that is shown. A plan may be one line of megabytes, with many findings in it.
+/// The bytes that are looked at for a column that is shown. A plan may be one line of megabytes, with many diagnostics in it.
 const BYTES_OF_COLUMN: usize = 16;
 
 /// A few lines of a text, with the spot marked.

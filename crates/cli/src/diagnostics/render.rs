@@ -1,4 +1,4 @@
-//! The two looks of findings.
+//! The two looks of diagnostics.
 
 use std::fmt::{self, Write as _};
 
@@ -20,8 +20,12 @@ pub(super) struct Look {
 /// The room that line numbers and frames take beside an excerpt.
 const FRAME: usize = 12;
 
-/// Each finding with its excerpt.
-pub(super) fn graphical(findings: &Diagnostics, texts: &[(String, String)], look: Look) -> String {
+/// Each diagnostic with its excerpt.
+pub(super) fn graphical(
+    diagnostics: &Diagnostics,
+    texts: &[(String, String)],
+    look: Look,
+) -> String {
     let theme = if look.coloured {
         GraphicalTheme::unicode()
     } else {
@@ -32,11 +36,11 @@ pub(super) fn graphical(findings: &Diagnostics, texts: &[(String, String)], look
         .with_width(look.width.max(40))
         .with_break_words(false);
     let mut shown = String::new();
-    for finding in findings {
-        let report = Report::of(finding, texts, look.width);
+    for diagnostic in diagnostics {
+        let report = Report::of(diagnostic, texts, look.width);
         // Writing to a text cannot fail; a report that does says what it can in the compact form.
         if handler.render_report(&mut shown, &report).is_err() {
-            shown.push_str(&compact_line(finding, texts));
+            shown.push_str(&compact_line(diagnostic, texts));
         }
         shown.push('\n');
     }
@@ -44,27 +48,27 @@ pub(super) fn graphical(findings: &Diagnostics, texts: &[(String, String)], look
 }
 
 /// Returns a diagnostic a line: `plan.json:3:14: error PW0201: message (help)`.
-pub(super) fn compact(findings: &Diagnostics, texts: &[(String, String)]) -> String {
-    findings
+pub(super) fn compact(diagnostics: &Diagnostics, texts: &[(String, String)]) -> String {
+    diagnostics
         .iter()
-        .map(|finding| compact_line(finding, texts))
+        .map(|diagnostic| compact_line(diagnostic, texts))
         .collect()
 }
 
-fn compact_line(finding: &Diagnostic, texts: &[(String, String)]) -> String {
-    let mut line = place(finding, texts);
+fn compact_line(diagnostic: &Diagnostic, texts: &[(String, String)]) -> String {
+    let mut line = place(diagnostic, texts);
     let _ = write!(
         line,
         "{} {}: {}",
-        severity(finding.severity),
-        finding.code,
-        one_line(&finding.message)
+        severity(diagnostic.severity),
+        diagnostic.code,
+        one_line(&diagnostic.message)
     );
     // Line and column say it better.
-    if finding.span.is_none() && !finding.pointer.is_empty() {
-        let _ = write!(line, " at {}", one_line(&finding.pointer));
+    if diagnostic.span.is_none() && !diagnostic.pointer.is_empty() {
+        let _ = write!(line, " at {}", one_line(&diagnostic.pointer));
     }
-    if let Some(help) = &finding.help {
+    if let Some(help) = &diagnostic.help {
         let _ = write!(line, " ({})", one_line(help));
     }
     line.push('\n');
@@ -79,57 +83,60 @@ fn severity(severity: Severity) -> &'static str {
 }
 
 /// `plan.json:3:14: `, as far as it is known.
-fn place(finding: &Diagnostic, texts: &[(String, String)]) -> String {
-    match (text_of(finding.source.as_deref(), texts), finding.span) {
+fn place(diagnostic: &Diagnostic, texts: &[(String, String)]) -> String {
+    match (
+        text_of(diagnostic.source.as_deref(), texts),
+        diagnostic.span,
+    ) {
         (Some((name, text)), Some(span)) => {
             let (line, column) = Excerpt::of(name, text, span, 80).position();
             format!("{}:{line}:{column}: ", one_line(name))
         }
         (Some((name, _)), None) => format!("{}: ", one_line(name)),
-        (None, _) => finding
+        (None, _) => diagnostic
             .source
             .as_deref()
             .map_or_else(String::new, |name| format!("{}: ", one_line(name))),
     }
 }
 
-/// A finding as miette wants it.
+/// A diagnostic as miette wants it.
 #[derive(Debug)]
 struct Report<'a> {
-    finding: &'a Diagnostic,
+    diagnostic: &'a Diagnostic,
     message: String,
     excerpt: Option<Excerpt>,
 }
 
 impl<'a> Report<'a> {
-    fn of(finding: &'a Diagnostic, texts: &[(String, String)], width: usize) -> Self {
-        let text = text_of(finding.source.as_deref(), texts);
+    fn of(diagnostic: &'a Diagnostic, texts: &[(String, String)], width: usize) -> Self {
+        let text = text_of(diagnostic.source.as_deref(), texts);
         let excerpt = text
             .filter(|(_, text)| !text.trim().is_empty())
-            .zip(finding.span)
+            .zip(diagnostic.span)
             .map(|((name, text), span)| {
                 let room = width.saturating_sub(FRAME).max(24);
                 Excerpt::of(&one_line(name), text, span, room)
             });
-        let mut message = one_line(&finding.message);
+        let mut message = one_line(&diagnostic.message);
         if excerpt.is_none() {
-            message.push_str(&whereabouts(finding));
+            message.push_str(&whereabouts(diagnostic));
         }
         Self {
-            finding,
+            diagnostic,
             message,
             excerpt,
         }
     }
 }
 
-/// ` at /steps/0 in `plan.json``, for a finding whose spot cannot be shown.
-fn whereabouts(finding: &Diagnostic) -> String {
+/// ` at /steps/0 in `plan.json``, for a diagnostic whose spot cannot be shown.
+fn whereabouts(diagnostic: &Diagnostic) -> String {
     let mut text = String::new();
-    if !finding.pointer.is_empty() {
-        let _ = write!(text, " at {}", one_line(&finding.pointer));
+    if !diagnostic.pointer.is_empty() {
+        let _ = write!(text, " at {}", one_line(&diagnostic.pointer));
     }
-    if let Some(source) = &finding.source {
+    if let Some(source) = &diagnostic.source {
         let _ = write!(text, " in `{}`", one_line(source));
     }
     text
@@ -145,24 +152,24 @@ impl std::error::Error for Report<'_> {}
 
 impl miette::Diagnostic for Report<'_> {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        let severity = severity(self.finding.severity);
-        Some(Box::new(format!("{severity} {}", self.finding.code)))
+        let severity = severity(self.diagnostic.severity);
+        Some(Box::new(format!("{severity} {}", self.diagnostic.code)))
     }
 
     fn severity(&self) -> Option<miette::Severity> {
-        Some(match self.finding.severity {
+        Some(match self.diagnostic.severity {
             Severity::Error => miette::Severity::Error,
             Severity::Warning => miette::Severity::Warning,
         })
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        let help = self.finding.help.as_ref()?;
+        let help = self.diagnostic.help.as_ref()?;
         Some(Box::new(one_line(help)))
     }
 
     fn url<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(format!("docs/codes/{}.md", self.finding.code)))
+        Some(Box::new(format!("docs/codes/{}.md", self.diagnostic.code)))
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
@@ -173,10 +180,10 @@ impl miette::Diagnostic for Report<'_> {
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let excerpt = self.excerpt.as_ref()?;
-        let label = if self.finding.pointer.is_empty() {
+        let label = if self.diagnostic.pointer.is_empty() {
             "here".to_owned()
         } else {
-            one_line(&self.finding.pointer)
+            one_line(&self.diagnostic.pointer)
         };
         let label = LabeledSpan::new_with_span(Some(label), excerpt.spot());
         Some(Box::new(std::iter::once(label)))

@@ -12,28 +12,28 @@ use planwright::terminal_text;
 use super::printer::Printer;
 use render::{Look, compact, graphical};
 
-/// More findings than this are not read at one go.
+/// More diagnostics than this are not read at one go.
 const MOST: usize = 40;
 
-/// Shows findings. `texts` are the texts that they are about, by name, the plan's own first.
-pub(crate) fn show(findings: &Diagnostics, texts: &[(String, String)], printer: Printer) {
-    if findings.is_empty() {
+/// Shows diagnostics. `texts` are the texts that they are about, by name, the plan's own first.
+pub(crate) fn show(diagnostics: &Diagnostics, texts: &[(String, String)], printer: Printer) {
+    if diagnostics.is_empty() {
         return;
     }
-    let mut count = count_line(findings);
-    let first: Diagnostics = findings.iter().take(MOST).cloned().collect();
-    if findings.len() > MOST {
-        let others = if findings.mentions_omitted() {
+    let mut count = count_line(diagnostics);
+    let first: Diagnostics = diagnostics.iter().take(MOST).cloned().collect();
+    if diagnostics.len() > MOST {
+        let others = if diagnostics.mentions_omitted() {
             "more"
         } else {
             "them all"
         };
         count = format!("{count}; the first {MOST} are shown, `--format json` has {others}");
     }
-    let findings = &first;
+    let diagnostics = &first;
     let shown = if Printer::is_watched() {
         let shown = graphical(
-            findings,
+            diagnostics,
             texts,
             Look {
                 width: Printer::talk_width(),
@@ -42,17 +42,17 @@ pub(crate) fn show(findings: &Diagnostics, texts: &[(String, String)], printer: 
         );
         format!("{}\n\n{count}", shown.trim_end())
     } else {
-        compact(findings, texts) + &count
+        compact(diagnostics, texts) + &count
     };
     printer.talk(&shown);
 }
 
 /// `2 errors, 1 warning`, `more than 100 errors`
-fn count_line(findings: &Diagnostics) -> String {
+fn count_line(diagnostics: &Diagnostics) -> String {
     let count = |severity| {
-        findings
+        diagnostics
             .iter()
-            .filter(|finding| finding.severity == severity)
+            .filter(|diagnostic| diagnostic.severity == severity)
             .count()
     };
     let counted = |count: usize, what: &str| match count {
@@ -65,14 +65,14 @@ fn count_line(findings: &Diagnostics) -> String {
         counted(count(Severity::Warning), "warning"),
     ];
     let counts = counts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    if findings.mentions_omitted() {
+    if diagnostics.mentions_omitted() {
         format!("more than {counts}")
     } else {
         counts
     }
 }
 
-/// The name and text that a finding is about.
+/// The name and text that a diagnostic is about.
 fn text_of<'t>(source: Option<&str>, texts: &'t [(String, String)]) -> Option<(&'t str, &'t str)> {
     let found = match source {
         Some(name) => texts.iter().find(|(known, _)| known == name),
