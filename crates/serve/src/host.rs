@@ -16,23 +16,23 @@ use planwright_mcp::gateway::{
 use planwright_mcp::{Caller, UpstreamError, Upstreams};
 use tokio::sync::watch;
 
-use super::entries;
-use super::offered::{Latest, Offered};
-use super::planning::Written;
-use super::running::Registry;
-use super::settings::{GatewaySettings, Mode};
-use super::stages::Stages;
+use crate::plans::create::CreatedPlans;
+use crate::runs::registry::RunRegistry;
+use crate::settings::{GatewaySettings, Mode};
+use crate::stages::Stages;
+use crate::tools::definitions;
+use crate::tools::snapshot::{SnapshotCache, ToolSnapshot};
 
 /// A host that takes plans.
 #[derive(Debug)]
 pub struct PlanHost {
-    pub(super) settings: GatewaySettings,
-    pub(super) upstreams: Upstreams,
+    pub(crate) settings: GatewaySettings,
+    pub(crate) upstreams: Upstreams,
     /// The service that all runs go through.
-    pub(super) service: Planwright,
-    pub(super) runs: Arc<Registry>,
-    pub(super) written: Written,
-    latest: Latest,
+    pub(crate) service: Planwright,
+    pub(crate) runs: Arc<RunRegistry>,
+    pub(crate) created_plans: CreatedPlans,
+    snapshots: SnapshotCache,
     stages: Mutex<HashMap<ClientId, Stages>>,
     ticks: watch::Sender<u64>,
 }
@@ -54,8 +54,8 @@ impl PlanHost {
             upstreams,
             service,
             runs: Arc::default(),
-            written: Written::default(),
-            latest: Latest::default(),
+            created_plans: CreatedPlans::default(),
+            snapshots: SnapshotCache::default(),
             stages: Mutex::default(),
             ticks: watch::Sender::new(0),
         });
@@ -69,33 +69,37 @@ impl PlanHost {
     }
 
     /// The tools that plans may call now.
-    pub(super) fn offered(&self) -> Arc<Offered> {
-        self.latest.of(&self.upstreams.view(), &self.settings)
+    pub(crate) fn tool_snapshot(&self) -> Arc<ToolSnapshot> {
+        self.snapshots.of(&self.upstreams.view(), &self.settings)
     }
 
     /// The tools that plans may call, once all servers are ready or `grace` has passed since they were started first.
-    pub(super) async fn settled(&self, grace: Duration) -> Arc<Offered> {
+    pub(crate) async fn settled_tools(&self, grace: Duration) -> Arc<ToolSnapshot> {
         self.upstreams.settled_within(grace).await;
-        self.offered()
+        self.tool_snapshot()
     }
 
     /// The tools that plans may call. Servers are waited for only if one of `names` is none of those that are there.
-    pub(super) async fn settled_for(&self, names: &[&str], grace: Duration) -> Arc<Offered> {
-        let offered = self.offered();
-        let is_found = |name: &&str| matches!(offered.catalog.find(name), Lookup::Found(_));
+    pub(crate) async fn settled_tools_for(
+        &self,
+        names: &[&str],
+        grace: Duration,
+    ) -> Arc<ToolSnapshot> {
+        let snapshot = self.tool_snapshot();
+        let is_found = |name: &&str| matches!(snapshot.catalog.find(name), Lookup::Found(_));
         if names.iter().all(is_found) {
-            return offered;
+            return snapshot;
         }
-        self.settled(grace).await
+        self.settled_tools(grace).await
     }
 
     /// The servers whose tools are not known yet, or not any more, and why.
-    pub(super) fn missing_servers(&self) -> Vec<String> {
+    pub(crate) fn missing_servers(&self) -> Vec<String> {
         self.upstreams.view().missing().collect()
     }
 
     /// Applies `with` to the stage of a client; `None` if there are no stages.
-    pub(super) fn stage<T>(
+    pub(crate) fn stage<T>(
         &self,
         client: &ClientId,
         with: impl FnOnce(&mut Stages) -> T,
@@ -106,12 +110,12 @@ impl PlanHost {
     }
 
     /// Says that the tools of clients are not what they were.
-    pub(super) fn announce(&self) {
+    pub(crate) fn announce(&self) {
         self.ticks.send_modify(|ticks| *ticks += 1);
     }
 
     /// The rules for plans and calls of a client.
-    pub(super) fn policy(&self, client: &ClientId) -> Policy {
+    pub(crate) fn policy(&self, client: &ClientId) -> Policy {
         let policy = self.settings.config.restrict(Policy::new());
         match self.stage(client, |stages| stages.restrict(policy.clone())) {
             Some(policy) => policy,
@@ -136,7 +140,7 @@ impl PlanHost {
                 if std::mem::replace(&mut seen, tools) != tools {
                     // Elsewhere they are looked at as soon as they are listed.
                     if host.settings.mode == Mode::Plain {
-                        host.offered();
+                        host.tool_snapshot();
                     }
                     host.announce();
                 }
@@ -154,7 +158,7 @@ impl Host for PlanHost {
     fn instructions(&self) -> Option<String> {
         match self.settings.face {
             Some(_) => None,
-            None => entries::instructions(self.settings.mode),
+            None => definitions::instructions(self.settings.mode),
         }
     }
 
@@ -175,13 +179,13 @@ impl Host for PlanHost {
             if let Some(face) = self.settings.face {
                 return self.face_entries(&client, face).await;
             }
-            let offered = match self.settings.mode {
+            let snapshot = match self.settings.mode {
                 Mode::Plain => return self.stage_entries(&client),
-                _ => self.offered(),
+                _ => self.tool_snapshot(),
             };
-            let mut entries = entries::of(&self, &client, &offered);
-            if self.creates_plans(&client) {
-                entries.push(entries::create_plan());
+            let mut entries = definitions::of(&self, &client, &snapshot);
+            if self.offers_create_plan(&client) {
+                entries.push(definitions::create_plan());
             }
             entries.extend(self.stage_entries(&client));
             entries
@@ -192,22 +196,22 @@ impl Host for PlanHost {
         if let Some(face) = self.settings.face {
             return self.face_owns(client, face, name);
         }
-        entries::names(self.settings.mode).contains(&name)
-            || name == entries::CREATE_PLAN && self.creates_plans(client)
-            || name == entries::MOVE_TO_STAGE && !self.settings.config.stages().is_empty()
+        definitions::names(self.settings.mode).contains(&name)
+            || name == definitions::CREATE_PLAN && self.offers_create_plan(client)
+            || name == definitions::MOVE_TO_STAGE && !self.settings.config.stages().is_empty()
     }
 
     fn reserves(&self, name: &str) -> bool {
         let own = match self.settings.face {
             Some(face) => self.face_reserves(face, name),
             None => {
-                entries::names(self.settings.mode).contains(&name)
-                    || name == entries::CREATE_PLAN
+                definitions::names(self.settings.mode).contains(&name)
+                    || name == definitions::CREATE_PLAN
                         && self.settings.mode.takes_plans()
                         && self.settings.writer.is_some()
             }
         };
-        own || name == entries::MOVE_TO_STAGE && !self.settings.config.stages().is_empty()
+        own || name == definitions::MOVE_TO_STAGE && !self.settings.config.stages().is_empty()
     }
 
     fn allows(&self, client: &Client, tool: &Tool) -> Result<(), UpstreamError> {
@@ -228,7 +232,7 @@ impl Host for PlanHost {
         caller: Arc<dyn Caller>,
     ) -> BoxFuture<'static, Result<(), UpstreamError>> {
         Box::pin(async move {
-            let verdicts = &self.offered().verdicts;
+            let verdicts = &self.tool_snapshot().verdicts;
             let rules = &self.settings.config;
             // The client sees what a tool leaves open, and asks if it wants to; not that it said something else before.
             let governed = rules.catalog(&Catalog::from_iter([tool.clone()]));
@@ -256,17 +260,17 @@ impl Host for PlanHost {
                 return Ok(answered.unwrap_or_else(|error| self.refused(&error.0)));
             }
             let answered = match call.name.as_str() {
-                entries::EXECUTE_PLAN => self.execute(&call).await,
-                entries::CHECK_PLAN => self.check(&call).await,
-                entries::CREATE_PLAN if self.creates_plans(&call.client) => {
+                definitions::EXECUTE_PLAN => self.execute(&call).await,
+                definitions::CHECK_PLAN => self.check(&call).await,
+                definitions::CREATE_PLAN if self.offers_create_plan(&call.client) => {
                     self.create_plan(&call).await
                 }
-                entries::RESUME_PLAN => Box::pin(self.resume(&call)).await,
-                entries::GET_RUN => self.get_run(&call).await,
-                entries::SEARCH_TOOLS => self.search(&call).await,
-                entries::DESCRIBE_TOOLS => self.describe(&call).await,
-                entries::CALL_TOOL => return self.call_tool(&call).await,
-                entries::MOVE_TO_STAGE => self.move_to_stage(&call),
+                definitions::RESUME_PLAN => Box::pin(self.resume(&call)).await,
+                definitions::GET_RUN => self.get_run(&call).await,
+                definitions::SEARCH_TOOLS => self.search(&call).await,
+                definitions::DESCRIBE_TOOLS => self.describe(&call).await,
+                definitions::CALL_TOOL => return self.call_tool(&call).await,
+                definitions::MOVE_TO_STAGE => self.move_to_stage(&call),
                 other => {
                     return Err(UpstreamError::new(
                         UpstreamError::INVALID,

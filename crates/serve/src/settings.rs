@@ -13,15 +13,15 @@ use planwright_engine::{Backends, Bound, SecretValues};
 use planwright_planner::dates::Zone;
 use planwright_store::{LeaseHolder, Store};
 
-use super::faces::FaceName;
-use super::planning::PlanWriter;
+use crate::compat::FaceName;
+use crate::plans::create::PlanWriter;
 use planwright::config::{Config, Serve};
 use planwright::format::ToolSourcesV1;
 use planwright::pins::PinPolicy;
 use planwright::service::RunObserver;
 
 /// The largest number of calls of one plan in flight. A model waits for the slowest of them, not for a place.
-const TOGETHER: NonZeroUsize = NonZeroUsize::new(32).unwrap();
+const MAX_CONCURRENT_CALLS: NonZeroUsize = NonZeroUsize::new(32).unwrap();
 
 /// The tools that clients see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl GatewaySettings {
                 guards,
                 attempt_timeout: Some(call_timeout),
                 limits: Limits {
-                    total: TOGETHER,
+                    total: MAX_CONCURRENT_CALLS,
                     ..Limits::default()
                 },
                 ..RunOptions::default()

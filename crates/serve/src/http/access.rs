@@ -11,23 +11,23 @@ use planwright_mcp::gateway::ClientId;
 use super::limits::WrongTokens;
 use super::refusal::Refusal;
 use crate::error::ServeError;
-use crate::tokens::{Known, KnownTokens};
+use crate::tokens::{TokenCache, TokenOwner};
 
 /// The interval at which revoked tokens are looked for.
-const LOOK: Duration = Duration::from_secs(1);
+const REVOCATION_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The access rules of the server.
 #[derive(Debug)]
-pub(super) struct Access {
+pub(super) struct ClientAccess {
     /// Nothing where everybody on this machine is let in.
-    tokens: Option<KnownTokens>,
+    tokens: Option<TokenCache>,
     wrong: WrongTokens,
     challenge: Arc<str>,
 }
 
-impl Access {
+impl ClientAccess {
     /// Creates the rules. Without tokens every local process has access, so the server must not listen for other machines.
-    pub(super) fn new(listen: SocketAddr, tokens: KnownTokens) -> Result<Self, ServeError> {
+    pub(super) fn new(listen: SocketAddr, tokens: TokenCache) -> Result<Self, ServeError> {
         let is_open = tokens.is_empty();
         if is_open && !listen.ip().is_loopback() {
             return Err(ServeError::new(format!(
@@ -49,7 +49,7 @@ impl Access {
     }
 
     /// The clients whose tokens are taken back from now on, as that happens.
-    pub(super) async fn revoked(&self, known: &mut Option<HashSet<Known>>) -> Vec<ClientId> {
+    pub(super) async fn revoked(&self, known: &mut Option<HashSet<TokenOwner>>) -> Vec<ClientId> {
         let Some(tokens) = &self.tokens else {
             return std::future::pending().await;
         };
@@ -63,7 +63,7 @@ impl Access {
             if !gone.is_empty() {
                 return gone;
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(REVOCATION_CHECK_INTERVAL).await;
         }
     }
 
@@ -73,7 +73,7 @@ impl Access {
             return Ok(ClientId::local());
         };
         let Some(token) = bearer(headers) else {
-            return Err(Refusal::Stranger {
+            return Err(Refusal::NoToken {
                 challenge: Arc::clone(&self.challenge),
             });
         };

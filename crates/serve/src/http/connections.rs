@@ -20,16 +20,16 @@ use tower::ServiceExt;
 
 use super::gate::Peer;
 use super::metrics::Metrics;
-use super::newcomers::{Newcomer, Newcomers};
+use super::unadmitted::{UnadmittedConnection, UnadmittedConnections};
 
 /// The longest head of a request. No client of ours comes near it.
-const HEAD: usize = 64 * 1024;
+const MAX_HEAD_BYTES: usize = 64 * 1024;
 
 /// The pause if the system has no more room for connections.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The response to a connection beyond the limit.
-const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+const FULL_RESPONSE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
 /// A port, and what is behind it.
 #[derive(Debug)]
@@ -48,13 +48,13 @@ impl ConnectionServer {
     pub(super) async fn serve(
         self,
         end: impl Future<Output = ()>,
-        put_away: impl Future<Output = ()>,
-        patience: Duration,
+        drain: impl Future<Output = ()>,
+        drain_timeout: Duration,
     ) {
         let places = Arc::new(Semaphore::new(
             usize::try_from(self.most).unwrap_or(usize::MAX),
         ));
-        let newcomers = Newcomers::new(self.most);
+        let newcomers = UnadmittedConnections::new(self.most);
         let graceful = GracefulShutdown::new();
         let mut connections = JoinSet::new();
         tokio::pin!(end);
@@ -75,7 +75,7 @@ impl ConnectionServer {
                                     ended = watched => if let Err(error) = ended {
                                         tracing::debug!(%error, "a connection broke");
                                     },
-                                    () = newcomer.gives_way() => metrics.refused("newcomers"),
+                                    () = newcomer.evicted() => metrics.refused("newcomers"),
                                 }
                                 drop((place, open));
                             });
@@ -92,9 +92,9 @@ impl ConnectionServer {
         }
         drop(self.listener);
         // Clients that have not been authorised by now are not waited for.
-        while newcomers.make_room() {}
-        let all_done = async { tokio::join!(put_away, graceful.shutdown()) };
-        if tokio::time::timeout(patience, all_done).await.is_err() {
+        while newcomers.evict_oldest() {}
+        let all_done = async { tokio::join!(drain, graceful.shutdown()) };
+        if tokio::time::timeout(drain_timeout, all_done).await.is_err() {
             tracing::warn!("some requests were not answered in time, and are given up");
         }
         connections.shutdown().await;
@@ -104,7 +104,7 @@ impl ConnectionServer {
         &self,
         stream: TcpStream,
         peer: Peer,
-        newcomer: Newcomer,
+        newcomer: UnadmittedConnection,
     ) -> http1::Connection<
         TokioIo<TcpStream>,
         impl hyper::service::HttpService<Incoming, ResBody = Body, Error = Infallible, Future: Send>
@@ -122,15 +122,18 @@ impl ConnectionServer {
         http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.head_time)
-            .max_buf_size(HEAD)
+            .max_buf_size(MAX_HEAD_BYTES)
             .serve_connection(TokioIo::new(stream), service)
     }
 }
 
 /// Returns a place for one more connection. If there is none, an unauthorised connection is closed.
-async fn place(places: &Arc<Semaphore>, newcomers: &Newcomers) -> Option<OwnedSemaphorePermit> {
+async fn place(
+    places: &Arc<Semaphore>,
+    newcomers: &UnadmittedConnections,
+) -> Option<OwnedSemaphorePermit> {
     let free = Arc::clone(places).try_acquire_owned();
-    if free.is_err() && newcomers.make_room() {
+    if free.is_err() && newcomers.evict_oldest() {
         let freed = Arc::clone(places).acquire_owned();
         return tokio::time::timeout(PAUSE, freed).await.ok()?.ok();
     }
@@ -140,5 +143,5 @@ async fn place(places: &Arc<Semaphore>, newcomers: &Newcomers) -> Option<OwnedSe
 /// Tells a client that there is no room, without waiting for it.
 async fn turn_away(mut stream: TcpStream, metrics: &Metrics) {
     metrics.refused("connections");
-    let _ = tokio::time::timeout(PAUSE, stream.write_all(FULL)).await;
+    let _ = tokio::time::timeout(PAUSE, stream.write_all(FULL_RESPONSE)).await;
 }

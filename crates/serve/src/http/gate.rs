@@ -11,14 +11,14 @@ use axum::response::{IntoResponse, Response};
 use planwright::config::Serve;
 use planwright_mcp::gateway::ClientId;
 
-use super::access::Access;
+use super::access::ClientAccess;
 use super::cors;
-use super::limits::{Limits, Pace, UnderWay};
+use super::limits::{HttpLimits, InFlightRequests, KeyedRateLimiter};
 use super::metrics::Metrics;
-use super::newcomers::Newcomer;
-use super::origin::Names;
+use super::origin::HostNames;
 use super::refusal::{Refusal, Refused};
-use super::request::{Kept, read_body};
+use super::request::{ResponseLease, read_body};
+use super::unadmitted::UnadmittedConnection;
 
 /// The address of a request.
 #[derive(Clone, Copy, Debug)]
@@ -26,26 +26,31 @@ pub(super) struct Peer(pub(super) IpAddr);
 
 /// The checks that all requests pass.
 #[derive(Debug)]
-pub(super) struct Gate {
-    pub(super) access: Access,
-    pub(super) limits: Limits,
+pub(super) struct RequestGate {
+    pub(super) access: ClientAccess,
+    pub(super) limits: HttpLimits,
     pub(super) metrics: Metrics,
     is_loopback: bool,
-    names: Names,
-    pace: Option<Pace<ClientId>>,
-    requests: UnderWay,
+    names: HostNames,
+    rate: Option<KeyedRateLimiter<ClientId>>,
+    requests: InFlightRequests,
 }
 
-impl Gate {
-    pub(super) fn new(listen: SocketAddr, access: Access, limits: Limits, serve: &Serve) -> Self {
+impl RequestGate {
+    pub(super) fn new(
+        listen: SocketAddr,
+        access: ClientAccess,
+        limits: HttpLimits,
+        serve: &Serve,
+    ) -> Self {
         Self {
             access,
             limits,
             metrics: Metrics::new(),
             is_loopback: listen.ip().is_loopback(),
-            names: Names::new(listen, serve),
-            pace: limits.rate.map(Pace::new),
-            requests: UnderWay::new(limits.requests),
+            names: HostNames::new(listen, serve),
+            rate: limits.rate.map(KeyedRateLimiter::new),
+            requests: InFlightRequests::new(limits.requests),
         }
     }
 
@@ -55,14 +60,17 @@ impl Gate {
     }
 
     /// Lets a request in: small enough, whole, with the identity of its client in its extensions.
-    async fn admit(&self, request: Request<Body>) -> Result<(Request<Body>, Kept), Refusal> {
+    async fn admit(
+        &self,
+        request: Request<Body>,
+    ) -> Result<(Request<Body>, ResponseLease), Refusal> {
         let peer = request.extensions().get().copied();
         let client = self.identify(request.headers(), peer)?;
-        if let Some(newcomer) = request.extensions().get::<Newcomer>() {
-            newcomer.let_in();
+        if let Some(newcomer) = request.extensions().get::<UnadmittedConnection>() {
+            newcomer.admit();
         }
-        if let Some(pace) = &self.pace {
-            pace.take(&client)
+        if let Some(rate) = &self.rate {
+            rate.take(&client)
                 .map_err(|wait| Refusal::TooFast { wait })?;
         }
         // What only listens, for hours maybe, takes a connection and no place.
@@ -75,13 +83,13 @@ impl Gate {
         // The token was for us: nothing behind the gate may hand it on.
         request.headers_mut().remove(header::AUTHORIZATION);
         request.extensions_mut().insert(client);
-        Ok((request, Kept::new(place, self.metrics.begin())))
+        Ok((request, ResponseLease::new(place, self.metrics.begin())))
     }
 }
 
 /// Lets requests to the service behind in, and keeps their places until they are answered whole.
 pub(super) async fn admit(
-    State(gate): State<Arc<Gate>>,
+    State(gate): State<Arc<RequestGate>>,
     request: Request<Body>,
     next: Next,
 ) -> Response {
@@ -93,7 +101,7 @@ pub(super) async fn admit(
 
 /// Refuses what calls the server by another's name, and counts all answers.
 pub(super) async fn names(
-    State(gate): State<Arc<Gate>>,
+    State(gate): State<Arc<RequestGate>>,
     request: Request<Body>,
     next: Next,
 ) -> Response {
@@ -120,7 +128,7 @@ pub(super) async fn names(
 
 /// Lets clients pass that may see figures about all clients: local ones, else those with a token.
 pub(super) async fn figures(
-    State(gate): State<Arc<Gate>>,
+    State(gate): State<Arc<RequestGate>>,
     request: Request<Body>,
     next: Next,
 ) -> Response {

@@ -1,4 +1,4 @@
-//! Limits: of one client, of all together, over time.
+//! Limits of the HTTP server: of one client, of all together, over time.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -13,17 +13,17 @@ use planwright::engine::Rate;
 use planwright_mcp::gateway::ClientId;
 
 /// The rate limit of wrong tokens of one address.
-const WRONG_TOKENS: Rate = Rate {
+const WRONG_TOKEN_RATE: Rate = Rate {
     calls: NonZeroU32::new(10).unwrap(),
     per: Duration::from_mins(1),
 };
 
 /// The number of addresses or clients above which quiet ones are forgotten.
-const REMEMBERED: usize = 10_000;
+const MAX_RATE_KEYS: usize = 10_000;
 
 /// The effective limits.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct HttpLimits {
     pub(super) body: usize,
     pub(super) requests: u32,
     pub(super) connections: u32,
@@ -32,7 +32,7 @@ pub(super) struct Limits {
     pub(super) shutdown_time: Duration,
 }
 
-impl Limits {
+impl HttpLimits {
     /// Returns the limits. An `open` server is for this machine alone, which has other ways to be busy: no rate applies unless one is set.
     pub(super) fn of(serve: &Serve, open: bool) -> Self {
         let count = |bound: &Option<planwright::engine::Bound<NonZeroU32>>, usual: NonZeroU32| {
@@ -60,11 +60,11 @@ impl Limits {
 
 /// A rate limit for each of many keys.
 #[derive(Debug)]
-pub(super) struct Pace<K: std::hash::Hash + Eq + Clone> {
+pub(super) struct KeyedRateLimiter<K: std::hash::Hash + Eq + Clone> {
     limiter: DefaultKeyedRateLimiter<K>,
 }
 
-impl<K: std::hash::Hash + Eq + Clone> Pace<K> {
+impl<K: std::hash::Hash + Eq + Clone> KeyedRateLimiter<K> {
     pub(super) fn new(rate: Rate) -> Self {
         let gap = rate.per / rate.calls.get();
         let quota = Quota::with_period(gap.max(Duration::from_nanos(1)));
@@ -76,7 +76,7 @@ impl<K: std::hash::Hash + Eq + Clone> Pace<K> {
 
     /// Counts one; else how long it is until it may be done.
     pub(super) fn take(&self, who: &K) -> Result<(), Duration> {
-        if self.limiter.len() > REMEMBERED {
+        if self.limiter.len() > MAX_RATE_KEYS {
             self.limiter.retain_recent();
         }
         self.limiter
@@ -87,20 +87,20 @@ impl<K: std::hash::Hash + Eq + Clone> Pace<K> {
 
 /// Wrong tokens by the address that they come from.
 #[derive(Debug)]
-pub(super) struct WrongTokens(Pace<IpAddr>);
+pub(super) struct WrongTokens(KeyedRateLimiter<IpAddr>);
 
 impl WrongTokens {
     pub(super) fn new() -> Self {
-        Self(Pace::new(WRONG_TOKENS))
+        Self(KeyedRateLimiter::new(WRONG_TOKEN_RATE))
     }
 
     pub(super) fn take(&self, from: IpAddr) -> Result<(), Duration> {
-        self.0.take(&neighbourhood(from))
+        self.0.take(&network_of(from))
     }
 }
 
 /// Returns the /64 network of an IPv6 address: its owner has all of it.
-pub(super) fn neighbourhood(address: IpAddr) -> IpAddr {
+pub(super) fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
             Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into()
@@ -111,7 +111,7 @@ pub(super) fn neighbourhood(address: IpAddr) -> IpAddr {
 
 /// The number of requests in progress of each client. Clones share the counts.
 #[derive(Clone, Debug)]
-pub(crate) struct UnderWay {
+pub(crate) struct InFlightRequests {
     most: u32,
     counts: Arc<Mutex<HashMap<ClientId, u32>>>,
 }
@@ -119,33 +119,33 @@ pub(crate) struct UnderWay {
 /// A request in progress, until it is dropped.
 #[derive(Debug)]
 #[must_use = "it counts as long as this is kept"]
-pub(crate) struct Place {
+pub(crate) struct InFlightPermit {
     client: ClientId,
     counts: Arc<Mutex<HashMap<ClientId, u32>>>,
 }
 
-impl UnderWay {
+impl InFlightRequests {
     pub(super) fn new(most: u32) -> Self {
         let counts = Arc::default();
         Self { most, counts }
     }
 
     /// A place for one more, where there is one.
-    pub(crate) fn enter(&self, client: &ClientId) -> Option<Place> {
+    pub(crate) fn enter(&self, client: &ClientId) -> Option<InFlightPermit> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(client.clone()).or_default();
         if *count >= self.most {
             return None;
         }
         *count += 1;
-        Some(Place {
+        Some(InFlightPermit {
             client: client.clone(),
             counts: Arc::clone(&self.counts),
         })
     }
 }
 
-impl Drop for Place {
+impl Drop for InFlightPermit {
     fn drop(&mut self) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = counts.get_mut(&self.client) {
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn places_are_counted_by_client() {
-        let under_way = UnderWay::new(2);
+        let under_way = InFlightRequests::new(2);
         let (ada, bob) = (ClientId::new("ada"), ClientId::new("bob"));
         let first = under_way.enter(&ada);
         let second = under_way.enter(&ada);
@@ -178,20 +178,20 @@ mod tests {
 
     #[test]
     fn paces_are_kept_by_each() {
-        let pace = Pace::new(Rate {
+        let rate = KeyedRateLimiter::new(Rate {
             calls: NonZeroU32::new(2).unwrap(),
             per: Duration::from_hours(1),
         });
-        assert!(pace.take(&"ada").is_ok() && pace.take(&"ada").is_ok());
-        let wait = pace.take(&"ada").unwrap_err();
+        assert!(rate.take(&"ada").is_ok() && rate.take(&"ada").is_ok());
+        let wait = rate.take(&"ada").unwrap_err();
         assert!(wait > Duration::from_mins(1), "{wait:?}");
-        assert!(pace.take(&"bob").is_ok());
+        assert!(rate.take(&"bob").is_ok());
     }
 
     #[test]
     fn neighbours_count_together() {
         let same = |one: &str, other: &str| {
-            neighbourhood(one.parse().unwrap()) == neighbourhood(other.parse().unwrap())
+            network_of(one.parse().unwrap()) == network_of(other.parse().unwrap())
         };
         assert!(same("2001:db8::1", "2001:db8::ffff:2"));
         assert!(!same("2001:db8::1", "2001:db8:0:1::1"));

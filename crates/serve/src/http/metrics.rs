@@ -24,9 +24,9 @@ const BOUNDS: [f64; 12] = [
 
 /// The figures. Clones share them.
 #[derive(Clone)]
-pub struct Metrics(Arc<Figures>);
+pub struct Metrics(Arc<MetricSet>);
 
-struct Figures {
+struct MetricSet {
     registry: Registry,
     answers: Family<Label, Counter>,
     refusals: Family<Label, Counter>,
@@ -42,7 +42,7 @@ struct Figures {
 impl Metrics {
     pub(super) fn new() -> Self {
         let histogram = || Histogram::new(BOUNDS);
-        let figures = Figures {
+        let figures = MetricSet {
             registry: Registry::default(),
             answers: Family::default(),
             refusals: Family::default(),
@@ -75,15 +75,15 @@ impl Metrics {
         self.0.refusals.get_or_create(&label).inc();
     }
 
-    pub(super) fn connected(&self) -> Connected {
+    pub(super) fn connected(&self) -> OpenConnection {
         self.0.connections.inc();
-        Connected(self.clone())
+        OpenConnection(self.clone())
     }
 
     /// A request has begun, which goes on until what is given is dropped.
-    pub(super) fn begin(&self) -> Going {
+    pub(super) fn begin(&self) -> ActiveRequest {
         self.0.requests.inc();
-        Going {
+        ActiveRequest {
             metrics: self.clone(),
             since: Instant::now(),
         }
@@ -105,7 +105,7 @@ impl fmt::Debug for Metrics {
     }
 }
 
-impl Figures {
+impl MetricSet {
     fn registered(mut self) -> Self {
         let registry = self.registry.sub_registry_with_prefix("planwright");
         let answers = self.answers.clone();
@@ -134,9 +134,9 @@ impl Figures {
 
 /// A connection that is open.
 #[derive(Debug)]
-pub(super) struct Connected(Metrics);
+pub(super) struct OpenConnection(Metrics);
 
-impl Drop for Connected {
+impl Drop for OpenConnection {
     fn drop(&mut self) {
         self.0.0.connections.dec();
     }
@@ -144,12 +144,12 @@ impl Drop for Connected {
 
 /// A request that is under way.
 #[derive(Debug)]
-pub(super) struct Going {
+pub(super) struct ActiveRequest {
     metrics: Metrics,
     since: Instant,
 }
 
-impl Drop for Going {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
         let figures = &self.metrics.0;
         figures.requests.dec();

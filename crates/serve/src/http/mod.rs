@@ -9,11 +9,11 @@ mod cors;
 mod gate;
 mod limits;
 mod metrics;
-mod newcomers;
 mod origin;
 mod refusal;
 mod request;
 mod routes;
+mod unadmitted;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -31,10 +31,10 @@ use tower::Service;
 use planwright::terminal_text::io_reason;
 
 use crate::error::ServeError;
-use crate::tokens::{KnownTokens, TokenFile};
-use access::Access;
-use gate::Gate;
-use limits::Limits;
+use crate::tokens::{TokenCache, TokenFile};
+use access::ClientAccess;
+use gate::RequestGate;
+use limits::HttpLimits;
 
 pub use metrics::Metrics;
 pub use origin::listen_address;
@@ -51,7 +51,7 @@ pub struct HttpSettings {
 #[derive(Debug)]
 pub struct HttpServer {
     listener: TcpListener,
-    gate: Arc<Gate>,
+    gate: Arc<RequestGate>,
     shutdown_time: Duration,
     connections: u32,
 }
@@ -64,8 +64,8 @@ impl HttpServer {
             tokens,
             serve,
         } = settings;
-        let access = Access::new(listen, KnownTokens::open(tokens)?)?;
-        let limits = Limits::of(&serve, access.is_open());
+        let access = ClientAccess::new(listen, TokenCache::open(tokens)?)?;
+        let limits = HttpLimits::of(&serve, access.is_open());
         let listener = TcpListener::bind(listen).await.map_err(|error| {
             let reason = io_reason(&error);
             ServeError::new(format!("cannot listen on `{listen}`: {reason}"))
@@ -75,7 +75,7 @@ impl HttpServer {
             listener,
             shutdown_time: limits.shutdown_time,
             connections: limits.connections,
-            gate: Arc::new(Gate::new(listen, access, limits, &serve)),
+            gate: Arc::new(RequestGate::new(listen, access, limits, &serve)),
         })
     }
 
@@ -108,27 +108,27 @@ impl HttpServer {
         }
     }
 
-    /// Serves until `end`. Then nothing new is taken, `put_away` puts away what is under way, and once all is answered, or
+    /// Serves until `end`. Then nothing new is taken, `drain` suspends the work in flight, and once all is answered, or
     /// its time is over, the connections are closed.
     pub async fn serve<S>(
         self,
         service: S,
         end: impl Future<Output = ()>,
-        put_away: impl Future<Output = ()>,
+        drain: impl Future<Output = ()>,
     ) where
         S: Service<Request<Body>, Error = Infallible> + Clone + Send + Sync + 'static,
         S::Response: IntoResponse,
         S::Future: Send + 'static,
     {
         let routes = routes::routes(service, Arc::clone(&self.gate));
-        let house = connections::ConnectionServer {
+        let connections = connections::ConnectionServer {
             listener: self.listener,
             routes,
             most: self.connections,
             metrics: self.gate.metrics.clone(),
             head_time: self.gate.limits.request_time,
         };
-        house.serve(end, put_away, self.shutdown_time).await;
+        connections.serve(end, drain, self.shutdown_time).await;
     }
 }
 

@@ -25,13 +25,13 @@ pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
 
 /// The allowed host names and origins.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(super) struct HostNames {
     is_loopback: bool,
     hosts: Vec<Arc<str>>,
     origins: Vec<Arc<str>>,
 }
 
-impl Names {
+impl HostNames {
     pub(super) fn new(listen: SocketAddr, serve: &Serve) -> Self {
         Self {
             is_loopback: listen.ip().is_loopback(),
@@ -129,7 +129,7 @@ mod tests {
         if let Some(origin) = origin {
             headers.insert(header::ORIGIN, origin.parse().unwrap());
         }
-        Names::new(listen.parse().unwrap(), &serve).check(&Uri::from_static("/mcp"), &headers)
+        HostNames::new(listen.parse().unwrap(), &serve).check(&Uri::from_static("/mcp"), &headers)
     }
 
     #[test]

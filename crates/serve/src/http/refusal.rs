@@ -15,7 +15,7 @@ pub(super) enum Refusal {
     /// The origin is a web page that is not allowed.
     Origin,
     /// Nothing says who sends it; what may follow the scheme in `WWW-Authenticate`.
-    Stranger { challenge: Arc<str> },
+    NoToken { challenge: Arc<str> },
     /// The token is wrong.
     WrongToken { challenge: Arc<str> },
     /// The address has shown too many wrong tokens.
@@ -38,7 +38,7 @@ impl Refusal {
         match self {
             Self::Host => "host",
             Self::Origin => "origin",
-            Self::Stranger { .. } => "no_token",
+            Self::NoToken { .. } => "no_token",
             Self::WrongToken { .. } => "wrong_token",
             Self::TooManyWrong { .. } => "wrong_tokens",
             Self::TooFast { .. } => "rate",
@@ -52,7 +52,7 @@ impl Refusal {
     fn status(&self) -> StatusCode {
         match self {
             Self::Host | Self::Origin => StatusCode::FORBIDDEN,
-            Self::Stranger { .. } | Self::WrongToken { .. } => StatusCode::UNAUTHORIZED,
+            Self::NoToken { .. } | Self::WrongToken { .. } => StatusCode::UNAUTHORIZED,
             Self::TooManyWrong { .. } | Self::TooFast { .. } | Self::TooMany => {
                 StatusCode::TOO_MANY_REQUESTS
             }
@@ -66,7 +66,7 @@ impl Refusal {
         match self {
             Self::Host => "the server is not called that".to_owned(),
             Self::Origin => "this web page may not send requests".to_owned(),
-            Self::Stranger { .. } => "a token is needed".to_owned(),
+            Self::NoToken { .. } => "a token is needed".to_owned(),
             Self::WrongToken { .. } => "the token is not taken".to_owned(),
             Self::TooManyWrong { .. } => "too many wrong tokens".to_owned(),
             Self::TooFast { .. } => "too many requests in a short time".to_owned(),
@@ -88,7 +88,7 @@ impl Refusal {
 
     fn challenge(&self) -> Option<&str> {
         match self {
-            Self::Stranger { challenge } | Self::WrongToken { challenge } => Some(challenge),
+            Self::NoToken { challenge } | Self::WrongToken { challenge } => Some(challenge),
             _ => None,
         }
     }

@@ -10,8 +10,8 @@ use axum::response::Response;
 use http_body::{Frame, SizeHint};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
-use super::limits::Place;
-use super::metrics::Going;
+use super::limits::InFlightPermit;
+use super::metrics::ActiveRequest;
 use super::refusal::Refusal;
 
 /// Reads the body, as far as it is small enough and comes in time.
@@ -36,31 +36,31 @@ pub(super) async fn read_body(
 
 /// The guards that are held until a request is answered to the last byte, or its client is gone.
 #[derive(Debug)]
-pub(super) struct Kept {
-    _place: Option<Place>,
-    _going: Going,
+pub(super) struct ResponseLease {
+    _permit: Option<InFlightPermit>,
+    _active: ActiveRequest,
 }
 
-impl Kept {
-    pub(super) fn new(place: Option<Place>, going: Going) -> Self {
+impl ResponseLease {
+    pub(super) fn new(permit: Option<InFlightPermit>, active: ActiveRequest) -> Self {
         Self {
-            _place: place,
-            _going: going,
+            _permit: permit,
+            _active: active,
         }
     }
 
     pub(super) fn until_answered(self, response: Response) -> Response {
-        response.map(|body| Body::new(Answer { body, _kept: self }))
+        response.map(|body| Body::new(GuardedBody { body, _guard: self }))
     }
 }
 
 /// An answer that keeps something until it is through.
-struct Answer {
+struct GuardedBody {
     body: Body,
-    _kept: Kept,
+    _guard: ResponseLease,
 }
 
-impl http_body::Body for Answer {
+impl http_body::Body for GuardedBody {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -12,10 +12,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tower::Service;
 
-use super::gate::{Gate, admit, figures, names};
+use super::gate::{RequestGate, admit, figures, names};
 
 /// `/mcp` is the service; the rest is about the server itself.
-pub(super) fn routes<S>(service: S, gate: Arc<Gate>) -> Router
+pub(super) fn routes<S>(service: S, gate: Arc<RequestGate>) -> Router
 where
     S: Service<Request<Body>, Error = Infallible> + Clone + Send + Sync + 'static,
     S::Response: IntoResponse,
@@ -35,16 +35,16 @@ where
         // Those who ask whether it is well call it by whatever address it has to them; and learn nothing else.
         .route("/healthz", get(async || "ok\n"))
         .fallback(async || StatusCode::NOT_FOUND)
-        .layer(from_fn(plainly))
+        .layer(from_fn(set_response_headers))
 }
 
-async fn metrics(State(gate): State<Arc<Gate>>) -> Response {
+async fn metrics(State(gate): State<Arc<RequestGate>>) -> Response {
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     ([(header::CONTENT_TYPE, kind)], gate.metrics.text()).into_response()
 }
 
 /// No browser is to guess what an answer is, or to keep it.
-async fn plainly(request: Request<Body>, next: axum::middleware::Next) -> Response {
+async fn set_response_headers(request: Request<Body>, next: axum::middleware::Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     let nosniff = header::HeaderValue::from_static("nosniff");

@@ -19,14 +19,14 @@ const SCHEMA: &str = "planwright.tokens/1";
 const PREFIX: &str = "pwt_";
 
 /// The number of random bytes of a token: 256 bits cannot be guessed.
-const LENGTH: usize = 32;
+const TOKEN_BYTES: usize = 32;
 
 /// The longest name of a client.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_LENGTH: usize = 64;
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Contents {
+struct TokenFileContents {
     schema: String,
     tokens: Vec<StoredToken>,
 }
@@ -72,7 +72,7 @@ impl TokenFile {
             ServeError::new(format!("`{}` {what}", self.path.display()))
                 .hint("delete it to let nobody in, then make the tokens that you need again")
         };
-        let contents: Contents = serde_json::from_str(&text)
+        let contents: TokenFileContents = serde_json::from_str(&text)
             .map_err(|error| unreadable(format!("cannot be understood: {error}")))?;
         if contents.schema != SCHEMA {
             return Err(unreadable(format!(
@@ -86,7 +86,7 @@ impl TokenFile {
     /// Makes a token for a client that has none.
     pub fn create(&self, name: &str) -> Result<String, ServeError> {
         let is_sign = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
-        if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(is_sign) {
+        if name.is_empty() || name.len() > MAX_NAME_LENGTH || !name.chars().all(is_sign) {
             return Err(
                 ServeError::new(format!("`{name}` can be no name of a client"))
                     .hint("use up to 64 letters, digits, `_`, `-` and `.`"),
@@ -98,7 +98,7 @@ impl TokenFile {
             ))
             .hint("choose another name"));
         }
-        let mut bytes = [0; LENGTH];
+        let mut bytes = [0; TOKEN_BYTES];
         getrandom::fill(&mut bytes)
             .map_err(|error| ServeError::new(format!("the system gives no randomness: {error}")))?;
         let token = format!("{PREFIX}{}", hex(&bytes));
@@ -149,7 +149,7 @@ impl TokenFile {
         lock.lock().map_err(failed)?;
         let mut tokens = self.read()?;
         change(&mut tokens)?;
-        let contents = Contents {
+        let contents = TokenFileContents {
             schema: SCHEMA.to_owned(),
             tokens,
         };

@@ -101,7 +101,7 @@ async fn there_are_so_many_connections() {
     let (server, _) = Server::start(&[], "max_connections = 3").await;
     let mut busy = Vec::new();
     for _ in 0..3 {
-        busy.push(let_in(&server).await);
+        busy.push(admit(&server).await);
     }
     let answer = server.get("/healthz", &[]).await;
     check(&answer, "503 Service Unavailable", &["retry-after: 1"]);
@@ -149,7 +149,7 @@ async fn those_who_are_not_let_in_shut_nobody_out() {
 }
 
 /// A connection that stays after a request on it was let in.
-async fn let_in(server: &Server) -> TcpStream {
+async fn admit(server: &Server) -> TcpStream {
     let mut stream = server.connect().await;
     let request = b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n\r\nhello";
     stream.write_all(request).await.unwrap();

@@ -1,8 +1,8 @@
 //! The edge, before a service that tells what reaches it.
 
 mod bounds;
+mod connections;
 mod hostile;
-mod house;
 mod strangers;
 
 use std::convert::Infallible;
@@ -64,7 +64,7 @@ impl Server {
     async fn start_with(
         clients: &[&str],
         text: &str,
-        put_away: impl Future<Output = ()> + Send + 'static,
+        drain: impl Future<Output = ()> + Send + 'static,
     ) -> (Self, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();
         let tokens = tokens(folder.path());
@@ -78,7 +78,7 @@ impl Server {
             let ended = async {
                 let _ = ended.await;
             };
-            edge.serve(service_fn(tell), ended, put_away).await;
+            edge.serve(service_fn(tell), ended, drain).await;
         });
         let end = Some(end);
         let server = Self {

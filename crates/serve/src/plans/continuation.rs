@@ -1,0 +1,289 @@
+//! Calls whose client comes back with a `requestState` that this process does not hold: the state names a stored run, and the
+//! client's answers become decisions about exactly the calls that were asked about.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use planwright_core::Value;
+use planwright_engine::approval::SealKey;
+use planwright_engine::event::Address;
+use planwright_engine::{Decision, RunStatus};
+use planwright_mcp::UpstreamError;
+use planwright_mcp::gateway::{HostCall, SuspendedCall};
+use planwright_store::{NewDecision, RunInfo, Store, StoreError};
+use serde::{Deserialize, Serialize};
+
+use crate::blocking::spawn_blocking_limited;
+use crate::host::PlanHost;
+use crate::plans::approver;
+use crate::plans::resume::ResumeChanges;
+use crate::runs::lookup::FoundRun;
+use crate::runs::pending_questions;
+use crate::runs::registry::TrackedRun;
+use crate::tools::arguments::BadRequest;
+use planwright::service::random_id;
+use planwright::stored::StoredRun;
+
+/// The time for which a client may continue, as for states that this process holds.
+const VALIDITY: Duration = Duration::from_mins(30);
+
+/// The prefix of every state.
+const PREFIX: &str = "planwright.request-state/1";
+
+/// The content of a state. It is authenticated by the key of the store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct RequestStateV1 {
+    run: String,
+    client: String,
+    /// The tool of the gateway that was called.
+    tool: String,
+    /// The digest of its arguments.
+    arguments: String,
+    /// The time after which it is refused, in seconds since 1970.
+    expires: u64,
+    /// The keys of the questions, with the digests of the calls that they are about.
+    questions: BTreeMap<String, Option<String>>,
+    /// Makes it unlike any other.
+    nonce: String,
+}
+
+impl RequestStateV1 {
+    /// The state as a client gets it.
+    fn seal(&self, key: &SealKey) -> Option<String> {
+        let said = serde_json::to_string(self).ok()?;
+        Some(format!("{PREFIX}.{}.{said}", tag(key, &said)))
+    }
+
+    /// The state that a client came back with, if it was sealed with this key.
+    fn open(text: &str, key: &SealKey) -> Option<Self> {
+        let rest = text.strip_prefix(PREFIX)?.strip_prefix('.')?;
+        let (sealed, said) = rest.split_once('.')?;
+        // Digests of the tags are compared, so that the time that takes tells nothing of the tag itself.
+        let digest = |tag: &str| key.seal(&Value::from(tag));
+        if digest(sealed) != digest(&tag(key, said)) {
+            return None;
+        }
+        serde_json::from_str(said).ok()
+    }
+}
+
+fn tag(key: &SealKey, said: &str) -> Arc<str> {
+    // Seals of arguments never have this form.
+    key.seal(&Value::list([Value::from(PREFIX), Value::from(said)]))
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
+}
+
+/// The calls of a run that wait for a decision, by their digests.
+fn open_questions(
+    run: &str,
+    stored: &StoredRun,
+) -> Result<BTreeMap<String, Arc<Address>>, BadRequest> {
+    let history = stored
+        .history()
+        .map_err(|error| BadRequest(error.to_string()))?;
+    let open = history.steps().filter_map(|(at, past)| {
+        let subject = past.open_question()?;
+        Some((subject.digest(run, at), Arc::clone(at)))
+    });
+    Ok(open.collect())
+}
+
+impl PlanHost {
+    /// The state by which [`continue_run`](Self::continue_run) recognises a suspended call in any process that has the store.
+    pub(crate) fn state_of(&self, call: &SuspendedCall<'_>) -> Option<String> {
+        let key = self.seal_key().ok()??;
+        let state = RequestStateV1 {
+            run: call.work.to_owned(),
+            client: call.client.as_str().to_owned(),
+            tool: call.name.to_owned(),
+            arguments: key.seal(call.arguments).to_string(),
+            expires: seconds((self.settings.now)() + VALIDITY),
+            questions: call
+                .questions
+                .iter()
+                .map(|(key, subject)| ((*key).to_owned(), subject.map(str::to_owned)))
+                .collect(),
+            nonce: random_id().to_string(),
+        };
+        state.seal(&key)
+    }
+
+    /// The key of the store, if there is one.
+    pub(crate) fn seal_key(&self) -> Result<Option<SealKey>, StoreError> {
+        self.settings
+            .store
+            .as_ref()
+            .map(Store::seal_key)
+            .transpose()
+    }
+
+    /// Goes on with the run that a state names, if it has not ended, and gives what it came to. Nothing is executed twice.
+    pub(crate) async fn continue_run(
+        &self,
+        call: &HostCall,
+        state: &str,
+        answers: &Value,
+    ) -> Result<Value, UpstreamError> {
+        let state = self
+            .opened(call, state)
+            .ok_or_else(UpstreamError::unknown_state)?;
+        let found = self.find(&call.client, &state.run).await;
+        let stored = match found {
+            Err(_) => return Err(UpstreamError::unknown_state()),
+            Ok(FoundRun::Local(running)) => return Ok(self.soon(&running).await),
+            Ok(FoundRun::Stored(stored)) => *stored,
+        };
+        if stored.0.holder.is_some() {
+            return Ok(self.foreign_run_response(&stored.0.id));
+        }
+        let answered = self.take_answers(&state, &stored, answers).await;
+        let goes_on =
+            answered.map_err(|error| UpstreamError::new(UpstreamError::UNAVAILABLE, error.0))?;
+        if !goes_on {
+            return Ok(self.stored_response(stored).await);
+        }
+        match self
+            .resume_stored(call, stored, ResumeChanges::default())
+            .await
+        {
+            Ok(running) => {
+                let waited = self.wait(call, &running).await;
+                Ok(waited.unwrap_or_else(|error| self.refused(&error.0)))
+            }
+            // The same state, sent twice at the same time: the other one was faster.
+            Err(invalid) => Ok(match self.runs.get(&call.client.id, &state.run) {
+                Some(running) => self.soon(&running).await,
+                None => self.rejected(&invalid),
+            }),
+        }
+    }
+
+    /// Returns the content of a state, if it is for this request of this client.
+    fn opened(&self, call: &HostCall, state: &str) -> Option<RequestStateV1> {
+        let key = self.seal_key().ok()??;
+        let state = RequestStateV1::open(state, &key)?;
+        let arguments = call.arguments.as_object();
+        let is_same_call = state.tool == call.name
+            && (arguments.is_none_or(planwright_core::Object::is_empty)
+                || state.arguments == *key.seal(&call.arguments));
+        let is_for = state.client == call.client.id.as_str() && is_same_call;
+        (is_for && seconds((self.settings.now)()) <= state.expires).then_some(state)
+    }
+
+    /// Stores the client's answers as decisions about the calls that were asked about, if they still wait for one. Whether the run
+    /// goes on then: it was interrupted or waits, and this state has not been used to go on with it.
+    async fn take_answers(
+        &self,
+        state: &RequestStateV1,
+        (info, stored): &(RunInfo, StoredRun),
+        answers: &Value,
+    ) -> Result<bool, BadRequest> {
+        if !matches!(stored.status(), None | Some(RunStatus::Waiting)) {
+            return Ok(false);
+        }
+        let open = open_questions(&info.id, stored)?;
+        let mut decisions = Vec::new();
+        let mut is_put_off = false;
+        let mut is_open = false;
+        for (key, digest) in &state.questions {
+            let Some((digest, at)) = digest
+                .as_ref()
+                .and_then(|digest| open.get_key_value(digest))
+            else {
+                continue;
+            };
+            is_open = true;
+            match answers.get(key).map(approver::read) {
+                None => {}
+                Some(Decision::Later) => is_put_off = true,
+                Some(decision) => decisions.push(self.decision(at, digest, decision)),
+            }
+        }
+        let is_decided = !decisions.is_empty();
+        self.store_decisions(&info.id, decisions).await?;
+        // A run that was interrupted goes on unless a person put off the only answers. One that ended as waiting goes on for a
+        // question of this state alone: the state of a question that was answered is used up.
+        let is_waiting = stored.status() == Some(RunStatus::Waiting);
+        Ok(is_decided || !is_put_off && (is_open || !is_waiting))
+    }
+
+    /// Stores answers to what a task has asked, for the process that goes on with it.
+    pub(crate) async fn decide_by_answers(
+        &self,
+        (info, stored): &(RunInfo, StoredRun),
+        answers: &Value,
+    ) -> Result<(), BadRequest> {
+        let mut decisions = Vec::new();
+        for (digest, at) in &open_questions(&info.id, stored)? {
+            match answers
+                .get(&pending_questions::key(digest))
+                .map(approver::read)
+            {
+                None | Some(Decision::Later) => {}
+                Some(decision) => decisions.push(self.decision(at, digest, decision)),
+            }
+        }
+        self.store_decisions(&info.id, decisions).await
+    }
+
+    fn decision(&self, at: &Arc<Address>, digest: &str, decision: Decision) -> NewDecision {
+        NewDecision {
+            at: Arc::clone(at),
+            digest: digest.to_owned(),
+            decision,
+            by: None,
+            decided: (self.settings.now)(),
+        }
+    }
+
+    /// Stores decisions for whichever process goes on with the run. One that was made before stands.
+    pub(crate) async fn store_decisions(
+        &self,
+        run: &str,
+        decisions: Vec<NewDecision>,
+    ) -> Result<(), BadRequest> {
+        let Some(store) = self.settings.store.clone() else {
+            return Ok(());
+        };
+        let run = run.to_owned();
+        let stored = spawn_blocking_limited(move || {
+            decisions
+                .iter()
+                .try_for_each(|decision| match store.decide(&run, decision) {
+                    Err(StoreError::Decided { .. }) => Ok(()),
+                    other => other,
+                })
+        });
+        let stored = stored
+            .await
+            .map_err(|error| BadRequest(error.to_string()))?;
+        stored.map_err(|error| BadRequest(format!("the decision cannot be stored: {error}")))
+    }
+
+    /// Returns the state of a run of this process that another request waits for, or has waited for: its result, if that is known soon.
+    async fn soon(&self, running: &TrackedRun) -> Value {
+        let ended = tokio::time::timeout(self.settings.task_after, running.ended());
+        let progress = match ended.await {
+            Ok(progress) => progress,
+            Err(_) => running.progress(),
+        };
+        self.progress_response(running, &progress)
+    }
+
+    /// Returns the state of a stored run that is not in progress.
+    async fn stored_response(&self, (info, stored): (RunInfo, StoredRun)) -> Value {
+        if stored.status().is_none() {
+            return self.interrupted(&info.id);
+        }
+        let plan = stored.latest_plan().ok();
+        match self.replayed(&info.id, stored).await {
+            Ok(summary) => self.run_response(&summary, plan.as_ref(), &[]),
+            Err(error) => self.refused(&error.0),
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Plans that a model of ours writes, or that of the client, for a client that says what it wants.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::UNIX_EPOCH;
+
+use indexmap::IndexMap;
+use planwright_core::check::{CheckContext, CheckedPlan, Library};
+use planwright_core::expression::EvaluationLimits;
+use planwright_core::{Object, Value};
+use planwright_engine::run::estimate;
+use planwright_mcp::gateway::{CALL_GRACE, Client, ClientId, HostCall};
+use planwright_planner::create::{CreateSettings, PlanOrigin, PlanRequest, PlanResponse, create};
+use planwright_planner::dates::Now;
+use planwright_planner::model::Model;
+use planwright_planner::prompt::{Memory, PlanTask, TimeContext, TimePhrase};
+
+use crate::host::PlanHost;
+use crate::plans::client_model::ClientModel;
+use crate::plans::execute::{InvalidPlan, ValidPlan};
+use crate::response::answer;
+use crate::tools::arguments::{BadRequest, GatewayArguments};
+use planwright::format::{UsageV1, timestamp};
+use planwright::service::random_id;
+
+/// The most plans that are remembered of one client.
+const MAX_PLANS_PER_CLIENT: usize = 64;
+
+/// The author of plans.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum PlanWriter {
+    /// A model of ours.
+    Model(Arc<dyn Model>),
+    /// The client itself, where it samples for servers.
+    Client,
+}
+
+impl fmt::Debug for PlanWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Model(model) => f.debug_tuple("Model").field(&model.name()).finish(),
+            Self::Client => f.write_str("Client"),
+        }
+    }
+}
+
+/// Plans that were written, each for its client alone.
+#[derive(Debug, Default)]
+pub(crate) struct CreatedPlans(Mutex<HashMap<ClientId, PlanTexts>>);
+
+/// Texts of plans by id.
+type PlanTexts = IndexMap<Arc<str>, Arc<str>>;
+
+impl CreatedPlans {
+    /// Remembers a plan's text, and gives the name that it is asked for by.
+    fn insert(&self, client: &ClientId, text: &str) -> Arc<str> {
+        let id: Arc<str> = random_id();
+        let mut all = self.lock();
+        let plans = all.entry(client.clone()).or_default();
+        if plans.len() == MAX_PLANS_PER_CLIENT {
+            plans.shift_remove_index(0);
+        }
+        plans.insert(Arc::clone(&id), text.into());
+        id
+    }
+
+    /// The text of a plan of this client.
+    pub(crate) fn get(&self, client: &ClientId, id: &str) -> Option<Arc<str>> {
+        self.lock().get(client)?.get(id).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<ClientId, PlanTexts>> {
+        // Nothing that may panic happens while it is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A plan that was written, sound and ready to run.
+pub(crate) struct ReadyPlan {
+    /// The id by which it is requested.
+    pub(crate) id: Arc<str>,
+    pub(crate) text: String,
+    pub(crate) valid: ValidPlan,
+    usage: UsageV1,
+}
+
+impl PlanHost {
+    /// Returns whether a model writes plans for this client.
+    pub(crate) fn has_plan_writer(&self, client: &Client) -> bool {
+        match &self.settings.writer {
+            Some(PlanWriter::Model(_)) => true,
+            Some(PlanWriter::Client) => client.capabilities.get("sampling").is_some(),
+            None => false,
+        }
+    }
+
+    /// Returns whether `create_plan` is there for this client.
+    pub(crate) fn offers_create_plan(&self, client: &Client) -> bool {
+        self.settings.mode.takes_plans() && self.has_plan_writer(client)
+    }
+
+    /// `create_plan`
+    pub(crate) async fn create_plan(
+        self: &Arc<Self>,
+        call: &HostCall,
+    ) -> Result<Value, BadRequest> {
+        let request =
+            GatewayArguments::read("create_plan", &call.arguments, &["goal", "context", "run"])?;
+        let goal = request.text("goal")?;
+        let context = request.object("context")?;
+        let is_to_run = request
+            .get("run")
+            .and_then(Value::as_bool)
+            .unwrap_or_default();
+        let ready = match self.create_valid_plan(call, goal, context).await? {
+            Ok(ready) => ready,
+            Err(refusal) => return Ok(refusal),
+        };
+        if is_to_run {
+            return self.start(call, ready.valid).await;
+        }
+        let mut fields = Object::default();
+        fields.insert("status".into(), Value::from("sound"));
+        fields.insert(
+            "plan".into(),
+            Value::from_json(&ready.text).unwrap_or_default(),
+        );
+        fields.insert("next".into(), Value::from("execute_plan runs it"));
+        if let Some(usage) = tokens(ready.usage) {
+            fields.insert("usage".into(), usage);
+        }
+        Ok(answer::structured(fields, false))
+    }
+
+    /// Has a plan written for `goal`; or says why there is none.
+    pub(crate) async fn create_valid_plan(
+        &self,
+        call: &HostCall,
+        goal: &str,
+        context: Option<Object>,
+    ) -> Result<Result<ReadyPlan, Value>, BadRequest> {
+        if goal.trim().is_empty() {
+            return Err(BadRequest(
+                "`goal` says nothing: write what is wanted".to_owned(),
+            ));
+        }
+        let memory = context
+            .map(|context| Memory::read(&Value::from(context)))
+            .transpose()
+            .map_err(|error| BadRequest(error.to_string()))?;
+        let Some(model) = self.writer(call) else {
+            return Err(BadRequest("there is no model that writes plans".to_owned()));
+        };
+        let created = self
+            .ask(call, model.as_ref(), goal, memory.as_ref())
+            .await?;
+        let usage = UsageV1::from(created.usage);
+        let Some(plan) = created.plan else {
+            return match (created.failure, created.declined) {
+                (Some(error), _) if error.said.is_empty() => {
+                    Err(BadRequest(format!("no plan was written: {error}")))
+                }
+                (Some(error), _) => Err(BadRequest(format!(
+                    "no plan was written: {error}; it said: {}",
+                    error.said
+                ))),
+                (None, Some(declined)) => Err(BadRequest(format!(
+                    "no plan was written: the model {declined}"
+                ))),
+                (None, None) => {
+                    let last = created.attempts.last();
+                    let findings = last.into_iter().flat_map(|attempt| &attempt.diagnostics);
+                    Ok(Err(answer::rejected(findings)))
+                }
+            };
+        };
+        let checked = self.checked(&call.client, &plan.text, Some("native"), Object::default());
+        match checked.await {
+            Ok(valid) => Ok(Ok(ReadyPlan {
+                id: self.created_plans.insert(&call.client.id, &plan.text),
+                text: plan.text,
+                valid,
+                usage,
+            })),
+            Err(InvalidPlan::Refused(refused)) => Err(refused),
+            Err(invalid @ InvalidPlan::Diagnostics(_)) => Ok(Err(self.rejected(&invalid))),
+        }
+    }
+
+    fn writer(&self, call: &HostCall) -> Option<Arc<dyn Model>> {
+        match self.settings.writer.as_ref()? {
+            PlanWriter::Model(model) => Some(Arc::clone(model)),
+            PlanWriter::Client => Some(Arc::new(ClientModel::new(Arc::clone(&call.caller)))),
+        }
+    }
+
+    async fn ask(
+        &self,
+        call: &HostCall,
+        model: &dyn Model,
+        goal: &str,
+        memory: Option<&Memory>,
+    ) -> Result<PlanResponse, BadRequest> {
+        let snapshot = self.settled_tools(CALL_GRACE).await;
+        let policy = self.policy(&call.client.id);
+        let open = snapshot.catalog.tools();
+        let open = open.filter(|tool| policy.objection(tool).is_none());
+        let catalog = open.map(|tool| (**tool).clone()).collect();
+        let moment = (self.settings.now)();
+        let since_1970 = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = Now::at(since_1970, &self.settings.zone)
+            .map_err(|error| BadRequest(error.to_string()))?;
+        let times = TimePhrase::all(goal, &now);
+        let store = self.settings.store.as_ref();
+        let durations = store.and_then(|store| store.durations().ok());
+        let durations = durations.unwrap_or_default();
+        let limits = &self.settings.options.limits;
+        let takes = |plan: &CheckedPlan| {
+            let evaluation = EvaluationLimits::default();
+            Some(estimate(plan, &durations, limits, &evaluation).expected)
+        };
+        let library = Library::new();
+        let creation = PlanRequest {
+            model,
+            task: PlanTask {
+                goal,
+                moment: TimeContext {
+                    today: &now.to_string(),
+                    times: &times,
+                },
+                catalog: &catalog,
+                memory,
+                state: None,
+            },
+            check: CheckContext::new(&catalog)
+                .with_library(&library)
+                .with_policy(&policy),
+            origin: PlanOrigin {
+                timestamp: &timestamp(moment),
+                estimate: &takes,
+            },
+            settings: &CreateSettings::default(),
+        };
+        Ok(create(&creation).await)
+    }
+}
+
+/// Returns the counts of tokens.
+fn tokens(usage: UsageV1) -> Option<Value> {
+    (usage.input_tokens + usage.output_tokens > 0).then(|| {
+        let cost = usage.cost.map(|cost| ("cost", Value::from(cost)));
+        let counts = [
+            ("input_tokens", Value::from(usage.input_tokens)),
+            ("output_tokens", Value::from(usage.output_tokens)),
+        ];
+        Value::object(counts.into_iter().chain(cost))
+    })
+}

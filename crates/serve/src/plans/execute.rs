@@ -1,0 +1,403 @@
+//! Checks plans and runs them.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use planwright_core::check::CheckedPlan;
+use planwright_core::expression::EvaluationLimits;
+use planwright_core::{Code, Object, Value};
+use planwright_dialects::{ParseResult, ReadOptions};
+use planwright_engine::guard::{Guards, WrittenMeter};
+use planwright_engine::options::RunOptions;
+use planwright_engine::run::{StepPreview, preview};
+use planwright_mcp::Caller;
+use planwright_mcp::gateway::{CALL_GRACE, Client, HostCall};
+
+use crate::blocking::spawn_blocking_limited;
+use crate::host::PlanHost;
+use crate::plans::approver::{self, ClientApprover};
+use crate::response::answer;
+use crate::runs::pending_questions::PendingQuestions;
+use crate::runs::progress::ProgressReporter;
+use crate::runs::registry::{CancelOnDrop, RunTracking, TrackedRun};
+use crate::runs::tasks::task_handle;
+use crate::tools::arguments::{BadRequest, GatewayArguments};
+use crate::tools::guarded::GuardedBackends;
+use crate::tools::snapshot::ToolSnapshot;
+use planwright::loaded_plan::LoadedPlan;
+use planwright::pins::PinPolicy;
+use planwright::service::{RunSpec, RunStorage, Tools};
+use planwright::stored::NewStoredRun;
+
+/// The plans of one client that may be under way with as much written as one of them may write before no more of them begin.
+const MAX_FULL_PLANS: u64 = 4;
+
+/// A checked plan, the tools it was checked with, and the text that it was read from.
+pub(crate) struct ValidPlan {
+    /// The tools that it was checked with.
+    pub(crate) snapshot: Arc<ToolSnapshot>,
+    pub(crate) loaded: LoadedPlan,
+    pub(crate) plan: CheckedPlan,
+}
+
+/// The reason why there is no valid plan.
+pub(crate) enum InvalidPlan {
+    /// The plan has errors.
+    Diagnostics(Box<LoadedPlan>),
+    /// The plan could not be read at all.
+    Refused(BadRequest),
+}
+
+impl PlanHost {
+    /// `execute_plan`
+    pub(crate) async fn execute(self: &Arc<Self>, call: &HostCall) -> Result<Value, BadRequest> {
+        let arguments = &call.arguments;
+        let request =
+            GatewayArguments::read("execute_plan", arguments, &["plan", "inputs", "dialect"])?;
+        let text = plan_text(&request)?;
+        let given = request.object("inputs")?.unwrap_or_default();
+        let dialect = request.optional_text("dialect")?;
+        match self.checked(&call.client, &text, dialect, given).await {
+            Ok(valid) => self.start(call, valid).await,
+            Err(invalid) => Ok(self.rejected(&invalid)),
+        }
+    }
+
+    /// `check_plan`
+    pub(crate) async fn check(&self, call: &HostCall) -> Result<Value, BadRequest> {
+        let arguments = &call.arguments;
+        let request =
+            GatewayArguments::read("check_plan", arguments, &["plan", "inputs", "dialect"])?;
+        let text = plan_text(&request)?;
+        let given = request.object("inputs")?.unwrap_or_default();
+        let dialect = request.optional_text("dialect")?;
+        match self.checked(&call.client, &text, dialect, given).await {
+            Ok(valid) => Ok(sound_answer(&valid)),
+            Err(invalid) => Ok(self.rejected(&invalid)),
+        }
+    }
+
+    /// Reads and checks a plan. Servers that are still starting are waited for where the plan may need them.
+    pub(crate) async fn checked(
+        &self,
+        client: &Client,
+        text: &str,
+        dialect: Option<&str>,
+        given: Object,
+    ) -> Result<ValidPlan, InvalidPlan> {
+        self.check_adjusted(client, text, dialect, given, |loaded| loaded)
+            .await
+    }
+
+    /// As [`checked`](Self::checked), with what was read as `adjust` makes it.
+    pub(crate) async fn check_adjusted(
+        &self,
+        client: &Client,
+        text: &str,
+        dialect: Option<&str>,
+        given: Object,
+        adjust: impl Fn(LoadedPlan) -> LoadedPlan,
+    ) -> Result<ValidPlan, InvalidPlan> {
+        let plan = parsed(text, dialect).plan;
+        let recalled = self.recall(client, plan.as_ref()).await;
+        let recalled = recalled.map_err(InvalidPlan::Refused)?;
+        let read = || {
+            let loaded = LoadedPlan::new("plan", parsed(text, dialect))
+                .with_given(given.clone())
+                .with_recalled(recalled.clone());
+            adjust(loaded)
+        };
+        self.check_as_servers_start(client, read).await
+    }
+
+    /// Checks what `read` reads, again as servers come.
+    pub(crate) async fn check_as_servers_start(
+        &self,
+        client: &Client,
+        read: impl Fn() -> LoadedPlan,
+    ) -> Result<ValidPlan, InvalidPlan> {
+        let mut changes = self.upstreams.changes();
+        let deadline = self.upstreams.grace_deadline(CALL_GRACE);
+        loop {
+            changes.mark_unchanged();
+            let seen = self.upstreams.view();
+            let snapshot = self.tool_snapshot();
+            let (plan, mut loaded) = read().check(&snapshot.catalog, &self.policy(&client.id));
+            if let Some(plan) = plan {
+                return Ok(ValidPlan {
+                    snapshot,
+                    loaded,
+                    plan,
+                });
+            }
+            let mut findings = loaded.diagnostics.iter();
+            let is_unknown = findings.any(|finding| finding.code == Code::UnknownTool);
+            if is_unknown && tokio::time::Instant::now() < deadline {
+                // In this order: a server that becomes ready in between is settled, and its tools were not seen.
+                let is_settled = self.upstreams.settled(Duration::ZERO).await;
+                if !Arc::ptr_eq(&seen, &self.upstreams.view()) {
+                    continue;
+                }
+                if !is_settled {
+                    let changed = tokio::time::timeout_at(deadline, changes.changed());
+                    if matches!(changed.await, Ok(Ok(()))) {
+                        continue;
+                    }
+                }
+            }
+            self.add_missing_servers(&mut loaded);
+            return Err(InvalidPlan::Diagnostics(Box::new(loaded)));
+        }
+    }
+
+    /// Says of tools that are not there which servers are not, either.
+    fn add_missing_servers(&self, loaded: &mut LoadedPlan) {
+        let missing = self.missing_servers();
+        if missing.is_empty() {
+            return;
+        }
+        for finding in &mut loaded.diagnostics {
+            if finding.code == Code::UnknownTool {
+                let mut help = finding.help.take().into_iter().collect::<Vec<_>>();
+                help.extend(missing.iter().cloned());
+                finding.help = Some(help.join("; "));
+            }
+        }
+    }
+
+    /// Begins a run and waits for it.
+    pub(crate) async fn start(
+        self: &Arc<Self>,
+        call: &HostCall,
+        valid: ValidPlan,
+    ) -> Result<Value, BadRequest> {
+        let (host, of) = (Arc::clone(self), call.clone());
+        // If the call is cancelled while the run is being written, the run starts all the same, and is cancelled: otherwise it would look
+        // like an interrupted run.
+        let begun = tokio::spawn(async move {
+            let running = host.begin(&of, valid).await?;
+            let guard = CancelOnDrop::new(&running);
+            Ok((running, guard))
+        });
+        let begun = begun.await.map_err(|error| BadRequest(error.to_string()));
+        let (running, mut guard) = begun??;
+        guard.release();
+        self.wait(call, &running).await
+    }
+
+    async fn begin(
+        &self,
+        call: &HostCall,
+        valid: ValidPlan,
+    ) -> Result<Arc<TrackedRun>, BadRequest> {
+        let options = self.options(&valid.plan)?;
+        let now = (self.settings.now)();
+        let storage = match self.settings.store.clone() {
+            None => RunStorage::Nothing,
+            Some(store) => RunStorage::New {
+                store,
+                holder: self.settings.holder.clone(),
+                run: Box::new(NewStoredRun {
+                    client: crate::runs::lookup::owner(&call.client.id),
+                    ..NewStoredRun::of(&valid.loaded, self.settings.sources.clone(), now)
+                }),
+            },
+        };
+        let spec = RunSpec {
+            options,
+            storage,
+            ..RunSpec::new(valid.plan)
+        };
+        self.launch(call, &valid.snapshot, spec, now).await
+    }
+
+    /// Returns the options of a run.
+    pub(crate) fn options(&self, plan: &CheckedPlan) -> Result<RunOptions, BadRequest> {
+        let secret_values = (self.settings.outside)(plan).map_err(BadRequest)?;
+        Ok(RunOptions {
+            secret_values,
+            meter: WrittenMeter::default(),
+            ..self.settings.options.clone()
+        })
+    }
+
+    /// Launches a run that began at `began` over the tools that its plan was checked with, and follows it.
+    pub(crate) async fn launch(
+        &self,
+        call: &HostCall,
+        snapshot: &ToolSnapshot,
+        mut spec: RunSpec,
+        began: SystemTime,
+    ) -> Result<Arc<TrackedRun>, BadRequest> {
+        let client = &call.client;
+        self.has_room(client)?;
+        let meter = spec.options.meter.clone();
+        let questions = Arc::new(PendingQuestions::default());
+        if self.settings.store.is_some() {
+            call.caller.bind(&spec.id);
+        }
+        let client_asked = ClientApprover {
+            form: client.supports_forms().then(|| Arc::clone(&call.caller)),
+            task: client.supports_tasks().then(|| Arc::clone(&questions)),
+        };
+        spec.approver = approver::of_run(&spec.id, self.settings.store.clone(), client_asked);
+        spec.client = Some(client.id.as_str().into());
+        spec.trace = call.caller.meta();
+        let rerun = spec.storage.rerun().to_vec();
+        let plan = spec.plan.clone();
+        let service = self.service.with_tools(Tools {
+            catalog: Arc::clone(&snapshot.catalog),
+            backend: Arc::new(self.backends(Some(Arc::clone(&call.caller)))),
+            policy: self.policy(&client.id),
+        });
+        let run = spawn_blocking_limited(move || service.launch(spec))
+            .await
+            .map_err(|error| BadRequest(error.to_string()))?
+            .map_err(|error| BadRequest(not_started(&error)))?;
+        let told = call.progress_token.clone();
+        let told = told.map(|token| (Arc::clone(&call.caller), token));
+        let progress = ProgressReporter::new(&plan, told);
+        progress.announce(&rerun);
+        Ok(self.runs.track(RunTracking {
+            run,
+            client: client.id.clone(),
+            plan,
+            rerun,
+            questions,
+            began,
+            meter,
+            progress,
+        }))
+    }
+
+    /// Returns whether one more plan of a client may begin beside those under way.
+    fn has_room(&self, client: &Client) -> Result<(), BadRequest> {
+        let most = self.settings.plans_at_once;
+        let (count, bytes) = self.runs.in_flight(&client.id);
+        if count >= most {
+            return Err(BadRequest(format!(
+                "{most} plans of this client are under way, which is the most there may be; wait for one to end"
+            )));
+        }
+        let bound = self.settings.options.guards.written_bytes.as_ref();
+        let most = bound.map_or(Guards::WRITTEN_BYTES, |bound| bound.most);
+        let most = most.saturating_mul(MAX_FULL_PLANS);
+        if bytes > most {
+            return Err(BadRequest(format!(
+                "the plans of this client that are under way have written {bytes} bytes of values, more than the {most} that they may have if one more is to begin; wait for one to end"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Returns the backend for the calls of a client.
+    pub(crate) fn backends(&self, caller: Option<Arc<dyn Caller>>) -> GuardedBackends {
+        let mut backends = self.settings.own.1.clone();
+        backends.join(self.upstreams.backends(caller));
+        GuardedBackends {
+            backends,
+            upstreams: self.upstreams.clone(),
+            policy: match self.settings.store {
+                Some(_) => self.settings.pin,
+                // Without a store nothing is pinned.
+                None => PinPolicy::Off,
+            },
+        }
+    }
+
+    /// Waits for a run, and gives what it came to; or a task, where it takes long and the client knows what that is.
+    pub(crate) async fn wait(
+        &self,
+        call: &HostCall,
+        running: &Arc<TrackedRun>,
+    ) -> Result<Value, BadRequest> {
+        let mut guard = CancelOnDrop::new(running);
+        let limit = self.settings.task_after;
+        let progress = if call.client.supports_tasks() {
+            match tokio::time::timeout(limit, running.ended()).await {
+                Ok(progress) => progress,
+                Err(_) => {
+                    guard.release();
+                    return Ok(task_handle(running));
+                }
+            }
+        } else {
+            running.ended().await
+        };
+        guard.release();
+        Ok(self.progress_response(running, &progress))
+    }
+}
+
+/// The reason why a run was not started, as a model reads it.
+fn not_started(error: &planwright::Error) -> String {
+    match error {
+        planwright::Error::StoredRun(error) => format!("the run cannot be stored: {error}"),
+        error => error.to_string(),
+    }
+}
+
+/// Reads a plan in any dialect. An ambiguous plan is read as native: that is the dialect which clients know.
+fn parsed(text: &str, dialect: Option<&str>) -> ParseResult {
+    let read = |dialect| {
+        let options = ReadOptions {
+            dialect,
+            ..ReadOptions::new("plan")
+        };
+        planwright_dialects::parse(text.as_bytes(), &options)
+    };
+    let result = read(dialect);
+    let mut findings = result.diagnostics.iter();
+    if dialect.is_none() && findings.any(|finding| finding.code == Code::AmbiguousDialect) {
+        return read(Some("native"));
+    }
+    result
+}
+
+/// The plan as text. Models hand it over as an object or as JSON within a text.
+fn plan_text(request: &GatewayArguments<'_>) -> Result<String, BadRequest> {
+    match request.get("plan") {
+        Some(Value::Text(text)) => Ok(text.to_string()),
+        Some(value) => Ok(value.to_json()),
+        None => Err(BadRequest(
+            "the argument `plan` is missing: {\"plan\": {\"steps\": […]}}".to_owned(),
+        )),
+    }
+}
+
+/// Builds the response for a valid plan: a preview of its steps, and its warnings.
+fn sound_answer(valid: &ValidPlan) -> Value {
+    let steps = preview(&valid.plan, &EvaluationLimits::default());
+    let steps: Vec<Value> = steps.iter().map(step).collect();
+    let mut fields = Object::default();
+    fields.insert("status".into(), Value::from("sound"));
+    fields.insert("steps".into(), steps.into());
+    let warnings: Vec<Value> = valid
+        .loaded
+        .diagnostics
+        .iter()
+        .map(answer::described)
+        .collect();
+    if !warnings.is_empty() {
+        fields.insert("findings".into(), warnings.into());
+    }
+    answer::structured(fields, false)
+}
+
+fn step(step: &StepPreview) -> Value {
+    let mut fields = vec![("step", Value::Text(Arc::clone(step.step.text())))];
+    if let Some(tool) = &step.tool {
+        fields.push(("tool", Value::Text(Arc::clone(tool))));
+    }
+    if !step.after.is_empty() {
+        let after = step
+            .after
+            .iter()
+            .map(|id| Value::Text(Arc::clone(id.text())));
+        fields.push(("after", Value::list(after)));
+    }
+    if step.approval {
+        fields.push(("approval", Value::from(true)));
+    }
+    Value::object(fields)
+}

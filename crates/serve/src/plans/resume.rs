@@ -1,0 +1,284 @@
+//! Resumes runs, and reports their progress.
+
+use std::sync::Arc;
+
+use planwright_core::{Object, Value};
+use planwright_dialects::ReadOptions;
+use planwright_engine::RunStatus;
+use planwright_engine::event::Address;
+use planwright_engine::run::{Choice, History, PastCall};
+use planwright_mcp::gateway::{Client, HostCall};
+use planwright_store::RunInfo;
+
+use crate::blocking::spawn_blocking_limited;
+use crate::host::PlanHost;
+use crate::plans::execute::{InvalidPlan, ValidPlan};
+use crate::runs::lookup::FoundRun;
+use crate::runs::registry::{RunProgress, TrackedRun};
+use crate::tools::arguments::{BadRequest, GatewayArguments};
+use planwright::loaded_plan::LoadedPlan;
+use planwright::service::{RunSpec, RunStorage};
+use planwright::stored::{ResumeRequest, StoredRun, StoredRunError, resolve_choices, tools_of};
+
+/// The changes that a model requests for a run that is resumed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ResumeChanges {
+    /// A plan in the place of the one so far.
+    pub(crate) plan: Option<String>,
+    pub(crate) dialect: Option<String>,
+    pub(crate) inputs: Object,
+    /// The steps whose results stay though the plan changes what they were computed from.
+    pub(crate) keep: Vec<Arc<str>>,
+    pub(crate) choices: Vec<(Arc<str>, Choice)>,
+    /// True if the run ends as cancelled, without a further call.
+    pub(crate) cancel: bool,
+}
+
+impl PlanHost {
+    /// `resume_plan`
+    pub(crate) async fn resume(&self, call: &HostCall) -> Result<Value, BadRequest> {
+        let names = [
+            "run", "plan", "dialect", "inputs", "keep", "retry", "skip", "set",
+        ];
+        let request = GatewayArguments::read("resume_plan", &call.arguments, &names)?;
+        let id = request.text("run")?;
+        let changes = ResumeChanges::read(&request)?;
+        match self.find(&call.client, id).await? {
+            FoundRun::Local(running)
+                if matches!(running.progress(), RunProgress::InProgress { .. }) =>
+            {
+                self.wait(call, &running).await
+            }
+            FoundRun::Local(running) => match self.stored_of(&call.client, id).await? {
+                Some(stored) => self.resume_and_wait(call, stored, changes).await,
+                None => Ok(self.progress_response(&running, &running.progress())),
+            },
+            FoundRun::Stored(stored) => self.resume_and_wait(call, *stored, changes).await,
+        }
+    }
+
+    /// `get_run`
+    pub(crate) async fn get_run(&self, call: &HostCall) -> Result<Value, BadRequest> {
+        let request = GatewayArguments::read("get_run", &call.arguments, &["run"])?;
+        let id = request.text("run")?;
+        match self.find(&call.client, id).await? {
+            FoundRun::Local(running) => Ok(self.progress_response(&running, &running.progress())),
+            FoundRun::Stored(stored) => {
+                let (info, run) = *stored;
+                if run.status().is_none() {
+                    return Ok(self.interrupted(&info.id));
+                }
+                let plan = run.latest_plan().ok();
+                let summary = self.replayed(&info.id, run).await?;
+                Ok(self.run_response(&summary, plan.as_ref(), &[]))
+            }
+        }
+    }
+
+    /// Returns the stored form of a run that this process has driven.
+    async fn stored_of(
+        &self,
+        client: &Client,
+        id: &str,
+    ) -> Result<Option<(RunInfo, StoredRun)>, BadRequest> {
+        self.runs.forget(&client.id, id);
+        match self.find(client, id).await {
+            Ok(FoundRun::Stored(stored)) => Ok(Some(*stored)),
+            Ok(FoundRun::Local(_)) | Err(_) => Ok(None),
+        }
+    }
+
+    /// Resumes a stored run and waits for it.
+    async fn resume_and_wait(
+        &self,
+        call: &HostCall,
+        (info, stored): (RunInfo, StoredRun),
+        changes: ResumeChanges,
+    ) -> Result<Value, BadRequest> {
+        let changes_nothing = changes.plan.is_none() && changes.choices.is_empty();
+        if stored.status() == Some(RunStatus::Succeeded) && changes_nothing {
+            let summary = self.replayed(&info.id, stored).await?;
+            return Ok(self.run_response(&summary, None, &[]));
+        }
+        match self.resume_stored(call, (info, stored), changes).await {
+            Ok(running) => self.wait(call, &running).await,
+            Err(invalid) => Ok(self.rejected(&invalid)),
+        }
+    }
+
+    /// Resumes a stored run.
+    pub(crate) async fn resume_stored(
+        &self,
+        call: &HostCall,
+        (info, stored): (RunInfo, StoredRun),
+        mut changes: ResumeChanges,
+    ) -> Result<Arc<TrackedRun>, InvalidPlan> {
+        let id = info.id.as_str();
+        let refused = |error: StoredRunError| InvalidPlan::Refused(bad_request(&error));
+        let ValidPlan {
+            snapshot,
+            loaded,
+            plan,
+        } = match &changes.plan {
+            Some(text) => {
+                let mut given = stored.vars.clone();
+                given.extend(changes.inputs.clone());
+                let dialect = changes.dialect.as_deref();
+                self.checked(&call.client, text, dialect, given).await?
+            }
+            None => {
+                let inputs = changes.inputs.clone();
+                stored.loaded(inputs.clone()).map_err(refused)?;
+                let read = || {
+                    stored
+                        .loaded(inputs.clone())
+                        .unwrap_or_else(|_| unread_plan())
+                };
+                self.check_as_servers_start(&call.client, read).await?
+            }
+        };
+        let history = stored.history().map_err(refused)?;
+        changes.choices = resolve_choices(&plan, &history, changes.choices).map_err(refused)?;
+        for (step, _) in &changes.choices {
+            refuse_doubtful(step, &history, &stored).map_err(InvalidPlan::Refused)?;
+        }
+        let mut options = self.options(&plan).map_err(InvalidPlan::Refused)?;
+        let before = stored.options();
+        options.durations = before.durations;
+        options.seal_key = self
+            .seal_key()
+            .map_err(|error| InvalidPlan::Refused(BadRequest(error.to_string())))?;
+        let new_plan = changes.plan.as_ref().and_then(|_| loaded.to_kept());
+        let is_cancelled = changes.cancel;
+        let storage = self
+            .prepare(id, &plan, new_plan, &options, changes, stored)
+            .await
+            .map_err(InvalidPlan::Refused)?;
+        let spec = RunSpec {
+            id: id.into(),
+            options,
+            storage,
+            is_cancelled,
+            ..RunSpec::new(plan)
+        };
+        self.launch(call, &snapshot, spec, info.created)
+            .await
+            .map_err(InvalidPlan::Refused)
+    }
+
+    async fn prepare(
+        &self,
+        id: &str,
+        plan: &planwright_core::CheckedPlan,
+        new_plan: Option<planwright::format::PlanTextV1>,
+        options: &planwright_engine::RunOptions,
+        changes: ResumeChanges,
+        stored: StoredRun,
+    ) -> Result<RunStorage, BadRequest> {
+        let Some(store) = self.settings.store.clone() else {
+            return Err(BadRequest("runs are not kept here".to_owned()));
+        };
+        let (id, plan, options) = (id.to_owned(), plan.clone(), options.clone());
+        let (holder, now) = (self.settings.holder.clone(), (self.settings.now)());
+        let prepare = move || {
+            let leased = store.hold(&id, &holder)?;
+            // It was read before it was held: another request may have gone on with it in between, and ended.
+            if leased.entries() != stored.entries.len() {
+                return Err(StoredRunError::Outdated);
+            }
+            let request = ResumeRequest {
+                id: &id,
+                plan: &plan,
+                new_plan,
+                options: &options,
+                keep: changes.keep,
+                choices: changes.choices,
+                now,
+            };
+            let prepared = Box::new(request.prepare(&stored, &store)?);
+            Ok(RunStorage::Resumed {
+                store,
+                leased,
+                prepared,
+            })
+        };
+        spawn_blocking_limited(prepare)
+            .await
+            .map_err(|error| BadRequest(error.to_string()))?
+            .map_err(|error: StoredRunError| bad_request(&error))
+    }
+}
+
+impl ResumeChanges {
+    fn read(request: &GatewayArguments<'_>) -> Result<Self, BadRequest> {
+        let plan = request.get("plan").map(|plan| match plan {
+            Value::Text(text) => text.to_string(),
+            other => other.to_json(),
+        });
+        let retry = request.texts("retry")?.into_iter();
+        let skip = request.texts("skip")?.into_iter();
+        let set = request.object("set")?.unwrap_or_default();
+        let mut choices: Vec<(Arc<str>, Choice)> = Vec::new();
+        choices.extend(retry.map(|step| (step, Choice::Retry)));
+        choices.extend(skip.map(|step| (step, Choice::Skip)));
+        choices.extend(
+            set.into_iter()
+                .map(|(step, value)| (step, Choice::Set(value))),
+        );
+        Ok(Self {
+            plan,
+            dialect: request.optional_text("dialect")?.map(str::to_owned),
+            inputs: request.object("inputs")?.unwrap_or_default(),
+            keep: request.texts("keep")?,
+            choices,
+            cancel: false,
+        })
+    }
+}
+
+/// A reading that is never looked at: what it stands for was read before.
+fn unread_plan() -> LoadedPlan {
+    LoadedPlan::new(
+        "plan",
+        planwright_dialects::parse(b"", &ReadOptions::new("plan")),
+    )
+}
+
+/// Refuses a model's decision about a call whose outcome is unknown.
+fn refuse_doubtful(step: &str, history: &History, stored: &StoredRun) -> Result<(), BadRequest> {
+    let tools = stored.latest_plan().map(|plan| tools_of(&plan));
+    let tools = tools.unwrap_or_default();
+    for (at, past) in history.steps() {
+        let is_repeatable = |call: &PastCall| {
+            tools.iter().any(|tool| {
+                tool.server == call.server && tool.name == call.tool && tool.is_repeatable()
+            })
+        };
+        // A choice about a step covers what runs inside of it.
+        let whole = Address::of_step(at.outermost().clone());
+        let is_meant = at.to_string() == step || whole.to_string() == step;
+        if is_meant && past.calls_in_doubt().any(|call| !is_repeatable(call)) {
+            return Err(BadRequest(format!(
+                "it is unknown whether the call of `{at}` happened, so only a person can decide what becomes of it"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the reason why a run cannot be resumed, with the way out for a model.
+fn bad_request(error: &StoredRunError) -> BadRequest {
+    let way_out = match error {
+        StoredRunError::Hidden(name) => {
+            format!("; give it again: {{\"inputs\": {{\"{name}\": …}}}}")
+        }
+        StoredRunError::Doubt { .. } => "; only a person can decide what becomes of it".to_owned(),
+        StoredRunError::Outdated => "; look at it with get_run".to_owned(),
+        StoredRunError::Done(_) => "; a plan that changes the step runs it again".to_owned(),
+        StoredRunError::UnknownStep {
+            near: Some(near), ..
+        } => format!("; did you mean `{near}`?"),
+        _ => String::new(),
+    };
+    BadRequest(format!("{error}{way_out}"))
+}

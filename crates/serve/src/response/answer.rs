@@ -1,0 +1,366 @@
+//! Results for the model.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use planwright_core::check::CheckedPlan;
+use planwright_core::plan::Output;
+use planwright_core::{Diagnostic, Object, StepId, Value};
+use planwright_engine::backend::ToolOutput;
+use planwright_engine::run::{SkipKind, SkipReason, StepStatus, StepSummary};
+use planwright_engine::{RunStatus, RunSummary};
+
+use crate::response::budget::ResponseBudget;
+use crate::response::content::Attachments;
+use planwright::loaded_plan::recalled;
+use planwright::stored::StaleStep;
+
+/// The note about a plan without `output` whose results are too large to be shown whole.
+const SELECTS_NONE: &str = "the plan has no `output`, so large results are only named: read their resources, or select what you need with `output`, also in a later plan as `${runs.RUN.STEP.path}`";
+
+/// The address of a run's output.
+pub(crate) fn output_address(run: &str) -> String {
+    format!("planwright://runs/{run}/output")
+}
+
+/// The address of what a step of a run gave.
+pub(crate) fn step_address(run: &str, step: &str) -> String {
+    format!("planwright://runs/{run}/steps/{step}")
+}
+
+/// An answer: structured content, and the same as text.
+pub(crate) fn structured(structured: Object, is_error: bool) -> Value {
+    let structured = Value::from(structured);
+    let text = structured.to_json();
+    result(vec![text_block(text)], Some(structured), is_error)
+}
+
+/// An answer in the form of another system, as text of its own, with what is `attached`; `whole`: the run whose output is longer
+/// than what is shown.
+pub(crate) fn in_form_of_profile(
+    structured: Value,
+    text: String,
+    (attached, whole): (Vec<Value>, Option<&str>),
+    is_error: bool,
+) -> Value {
+    let mut blocks = vec![text_block(text)];
+    blocks.extend(attached);
+    blocks.extend(whole.map(output_link));
+    result(blocks, Some(structured), is_error)
+}
+
+/// A failure that is about the request itself.
+pub(crate) fn refused(message: &str) -> Value {
+    let structured = Value::object([
+        ("status", Value::from("rejected")),
+        ("message", Value::from(message)),
+    ]);
+    result(vec![text_block(message.to_owned())], Some(structured), true)
+}
+
+/// An answer of text alone.
+pub(crate) fn text_only(text: String, structured: Value) -> Value {
+    result(vec![text_block(text)], Some(structured), false)
+}
+
+/// Returns the output of a built-in tool in the form in which servers answer.
+pub(crate) fn tool_result(output: ToolOutput) -> Value {
+    let is_content = output.value == Value::from(output.content.clone());
+    let text = output.text.as_deref().map(str::to_owned);
+    let text = text.unwrap_or_else(|| output.value.to_inserted_text());
+    let mut blocks = Vec::new();
+    if output.content.is_empty() || !is_content {
+        blocks.push(text_block(text));
+    }
+    blocks.extend(output.content);
+    let structured = (!is_content).then(|| Value::object([("result", output.value)]));
+    result(blocks, structured, false)
+}
+
+/// A plan that is not sound: each finding, its place and its fix, in few words.
+pub(crate) fn rejected<'a>(findings: impl IntoIterator<Item = &'a Diagnostic>) -> Value {
+    let findings: Vec<&Diagnostic> = findings
+        .into_iter()
+        .filter(|finding| finding.is_error())
+        .collect();
+    let text = rejection(findings.iter().copied());
+    let structured = Value::object([
+        ("status", Value::from("rejected")),
+        (
+            "findings",
+            findings
+                .iter()
+                .map(|finding| described(finding))
+                .collect::<Vec<_>>()
+                .into(),
+        ),
+    ]);
+    result(vec![text_block(text)], Some(structured), true)
+}
+
+/// Returns the errors of a rejected plan, as text.
+pub(crate) fn rejection<'a>(findings: impl IntoIterator<Item = &'a Diagnostic>) -> String {
+    let mut text = "the plan was rejected; nothing was called".to_owned();
+    for finding in findings {
+        if finding.is_error() {
+            let _ = write!(text, "\n{}", line(finding));
+        }
+    }
+    text
+}
+
+/// A finding in one line.
+pub(crate) fn line(finding: &Diagnostic) -> String {
+    let mut line = format!(
+        "{} at {}: {}",
+        finding.code.as_str(),
+        pointer(finding),
+        finding.message
+    );
+    if let Some(help) = &finding.help {
+        let _ = write!(line, " ({help})");
+    }
+    line
+}
+
+/// A finding as data.
+pub(crate) fn described(finding: &Diagnostic) -> Value {
+    let mut fields = vec![
+        ("code", Value::from(finding.code.as_str())),
+        ("at", Value::from(pointer(finding))),
+        ("message", Value::from(finding.message.as_str())),
+    ];
+    if let Some(help) = &finding.help {
+        fields.push(("help", Value::from(help.as_str())));
+    }
+    Value::object(fields)
+}
+
+fn pointer(finding: &Diagnostic) -> &str {
+    match finding.pointer.as_str() {
+        "" => "/",
+        pointer => pointer,
+    }
+}
+
+/// Returns the result of a run: the output of the plan and, if the run did not succeed, the reason and the way to continue. No value is
+/// longer than `most` bytes, nor the whole than a few times that; what is, is a resource. Images and what else is not text come as blocks.
+///
+/// `rerun` names the steps whose results a new plan made stale.
+pub(crate) fn run(
+    summary: &RunSummary,
+    plan: Option<&CheckedPlan>,
+    rerun: &[StaleStep],
+    most: u64,
+    can_resume: bool,
+) -> Value {
+    let mut fields = Object::default();
+    fields.insert("status".into(), Value::from(summary.status.as_str()));
+    fields.insert("run".into(), Value::Text(Arc::clone(&summary.run)));
+    if !rerun.is_empty() {
+        let rerun = rerun.iter().map(|stale| {
+            Value::object([
+                ("step", Value::from(stale.step.as_str())),
+                ("because", Value::from(stale_reason(stale))),
+            ])
+        });
+        fields.insert("rerun".into(), rerun.collect::<Vec<_>>().into());
+    }
+    let mut attached = Attachments::of(summary, plan);
+    let mut bounds = ResponseBudget::new(most);
+    let output = attached.detach(&summary.output);
+    let selects_none = plan.is_some_and(|plan| matches!(plan.plan().output, Output::All));
+    let output = if selects_none {
+        bounds.all(&output, |step| step_address(&summary.run, step))
+    } else {
+        bounds.fields(&output)
+    };
+    fields.insert("output".into(), output);
+    if selects_none && bounds.is_trimmed {
+        fields.insert("note".into(), Value::from(SELECTS_NONE));
+    }
+    let (attached, listed) = attached.finish();
+    if !listed.is_empty() {
+        fields.insert("content".into(), bounds.list(listed));
+    }
+    let mut outcome = StepsByStatus {
+        recalled: plan.and_then(recalled),
+        ..StepsByStatus::default()
+    };
+    outcome.collect(&summary.steps);
+    // The steps may go well, and the output cannot be computed from them.
+    let of_output = summary.warnings.iter().filter(|found| found.is_error());
+    outcome.errors.extend(of_output.map(|found| {
+        Value::object([
+            ("step", Value::Null),
+            ("kind", Value::from("output")),
+            ("message", Value::from(found.message.as_str())),
+        ])
+    }));
+    let is_good = summary.status == RunStatus::Succeeded;
+    if !is_good {
+        let done = outcome.done.into_iter().map(Value::Text);
+        fields.insert("done".into(), bounds.list(done.collect()));
+    }
+    let lists = [
+        ("errors", outcome.errors),
+        ("skipped", outcome.skipped),
+        ("waiting", outcome.waiting),
+        ("unknown", outcome.unknown),
+    ];
+    for (name, list) in lists {
+        // What the plan handles is no news where all went well.
+        if !list.is_empty() && (!is_good || name == "errors") {
+            fields.insert(name.into(), bounds.list(list));
+        }
+    }
+    if let Some(error) = &summary.journal_error {
+        fields.insert("unkept".into(), Value::from(error.to_string()));
+    }
+    if !is_good && can_resume {
+        let next = next_action(summary, fields.contains_key("unknown"));
+        fields.insert("next".into(), Value::from(next));
+    }
+    let is_error = matches!(summary.status, RunStatus::Failed | RunStatus::Cancelled);
+    let structured = Value::from(fields);
+    let mut blocks = vec![text_block(structured.to_json())];
+    blocks.extend(attached);
+    if bounds.is_trimmed {
+        blocks.push(output_link(&summary.run));
+    }
+    result(blocks, Some(structured), is_error)
+}
+
+/// Returns the reason why a completed step is run again.
+pub(crate) fn stale_reason(stale: &StaleStep) -> String {
+    format!(
+        "its result was computed from `{}`, which the new plan changes",
+        stale.from
+    )
+}
+
+/// Returns whether a step has failed by itself, and not since one of its parts did.
+fn fails_by_itself(step: &StepSummary) -> bool {
+    let went_well = |part: &StepSummary| part.status == StepStatus::Succeeded;
+    step.parts.iter().all(went_well)
+}
+
+/// Returns the way in which a run can continue.
+fn next_action(summary: &RunSummary, is_in_doubt: bool) -> String {
+    let run = &summary.run;
+    match summary.status {
+        RunStatus::Waiting if is_in_doubt => format!(
+            "it is unknown whether the calls under `unknown` happened: a person has to look and decide; do not make them again. get_run with {{\"run\": \"{run}\"}} tells how the run stands"
+        ),
+        RunStatus::Waiting => format!(
+            "a person has to decide about the calls under `waiting`, and sees them in `planwright runs`; do not plan them again. Once that is done, call resume_plan with {{\"run\": \"{run}\"}}"
+        ),
+        _ => format!(
+            "resume_plan with {{\"run\": \"{run}\"}} tries again what failed and keeps what is done; add \"plan\" to change it"
+        ),
+    }
+}
+
+/// The steps of a run, by how they ended.
+#[derive(Debug, Default)]
+struct StepsByStatus<'a> {
+    /// The step that stands for results of earlier runs.
+    recalled: Option<&'a StepId>,
+    done: Vec<Arc<str>>,
+    errors: Vec<Value>,
+    skipped: Vec<Value>,
+    waiting: Vec<Value>,
+    unknown: Vec<Value>,
+}
+
+impl StepsByStatus<'_> {
+    fn collect(&mut self, steps: &[StepSummary]) {
+        for step in steps {
+            if step.at.inside.is_none() && self.recalled == Some(&step.at.step) {
+                continue;
+            }
+            let name = Value::from(step.at.to_string());
+            let is_whole = step.parts.is_empty();
+            match step.status {
+                StepStatus::Succeeded if step.at.inside.is_none() && step.at.item.is_none() => {
+                    self.done.push(step.at.to_string().into());
+                }
+                // Parts that all went well can still come to more than the run may write.
+                StepStatus::Failed if fails_by_itself(step) => {
+                    self.errors.push(failure(name, step));
+                }
+                StepStatus::Skipped | StepStatus::NotRun | StepStatus::Cancelled if is_whole => {
+                    let mut fields = vec![("step", name)];
+                    if let Some(reason) = &step.reason {
+                        fields.push(("because", Value::from(skip_reason(reason))));
+                    }
+                    self.skipped.push(Value::object(fields));
+                }
+                StepStatus::Waiting if is_whole => self.waiting.push(asked(name, step)),
+                StepStatus::Unknown if is_whole => self.unknown.push(asked(name, step)),
+                _ => {}
+            }
+            if step.status != StepStatus::Succeeded {
+                self.collect(&step.parts);
+            }
+        }
+    }
+}
+
+pub(crate) fn skip_reason(reason: &SkipReason) -> String {
+    let of = &reason.of;
+    match reason.because {
+        SkipKind::Step => format!("`{of}` did not succeed"),
+        SkipKind::Branch => format!("nothing filled `{of}`"),
+        SkipKind::Condition => "its condition was false".to_owned(),
+        SkipKind::Stopped => format!("the run stopped after `{of}`"),
+        SkipKind::Person => "a person decided to go on without it".to_owned(),
+        _ => format!("of `{of}`"),
+    }
+}
+
+fn failure(name: Value, step: &StepSummary) -> Value {
+    let mut fields = vec![("step", name)];
+    if let Some(tool) = &step.tool {
+        fields.push(("tool", Value::Text(Arc::clone(tool))));
+    }
+    if let Some(error) = &step.error {
+        fields.push(("kind", Value::from(error.kind.as_str())));
+        fields.push(("message", Value::from(error.message.as_str())));
+    }
+    if step.handled {
+        fields.push(("handled", Value::from(true)));
+    }
+    Value::object(fields)
+}
+
+fn asked(name: Value, step: &StepSummary) -> Value {
+    let tool = step.tool.clone().map(Value::Text);
+    let args = step.args.clone();
+    let fields = [("step", Some(name)), ("tool", tool), ("args", args)];
+    let there = fields.into_iter();
+    Value::object(there.filter_map(|(field, value)| Some((field, value?))))
+}
+
+fn output_link(run: &str) -> Value {
+    Value::object([
+        ("type", Value::from("resource_link")),
+        ("uri", Value::from(output_address(run))),
+        ("name", Value::from("output")),
+        ("description", Value::from("the whole output of the run")),
+        ("mimeType", Value::from("application/json")),
+    ])
+}
+
+fn text_block(text: String) -> Value {
+    Value::object([("type", Value::from("text")), ("text", Value::from(text))])
+}
+
+fn result(content: Vec<Value>, structured: Option<Value>, is_error: bool) -> Value {
+    let mut fields = vec![("content", Value::from(content))];
+    if let Some(structured) = structured {
+        fields.push(("structuredContent", structured));
+    }
+    fields.push(("isError", Value::from(is_error)));
+    Value::object(fields)
+}

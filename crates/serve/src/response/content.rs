@@ -1,0 +1,283 @@
+//! Images, audio and resources that steps have given: blocks of their own in an answer, and resources of the run.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use planwright_core::check::CheckedPlan;
+use planwright_core::plan::{Output, Source};
+use planwright_core::{Object, Value};
+use planwright_engine::RunSummary;
+use planwright_engine::run::StepSummary;
+
+use crate::response::answer::step_address;
+use planwright::media::Media;
+
+/// The most bytes of blocks, as they are written, that one answer holds. What is beyond is linked to.
+const MAX_ATTACHED_BYTES: usize = 4 << 20;
+
+/// The address of a block that a step has given.
+pub(crate) fn content_address(run: &str, step: &str, index: usize) -> String {
+    format!("{}/content/{index}", step_address(run, step))
+}
+
+/// The blocks of one answer.
+#[derive(Debug)]
+pub(crate) struct Attachments<'a> {
+    summary: &'a RunSummary,
+    /// The blocks that have data, by that.
+    by_data: HashMap<&'a str, AttachedBlock<'a>>,
+    seen: HashSet<String>,
+    room: usize,
+    blocks: Vec<Value>,
+    listed: Vec<Value>,
+}
+
+/// A block, and the step that has given it.
+#[derive(Clone, Copy, Debug)]
+struct AttachedBlock<'a> {
+    step: &'a StepSummary,
+    index: usize,
+    block: &'a Value,
+}
+
+impl<'a> Attachments<'a> {
+    /// Returns the attachments of the steps that `plan` selects.
+    pub(crate) fn of(summary: &'a RunSummary, plan: Option<&CheckedPlan>) -> Self {
+        let mut attached = Self {
+            summary,
+            by_data: HashMap::new(),
+            seen: HashSet::new(),
+            room: MAX_ATTACHED_BYTES,
+            blocks: Vec::new(),
+            listed: Vec::new(),
+        };
+        let mut selected = Vec::new();
+        for step in &summary.steps {
+            let is_selected = selects(plan, summary, step.at.step.text());
+            each_block(step, &mut |given| {
+                if let Some(data) = Media::of(given.block).and_then(|media| media.data) {
+                    attached.by_data.entry(data).or_insert(given);
+                }
+                if is_selected {
+                    selected.push(given);
+                }
+            });
+        }
+        for given in selected {
+            attached.attach(given);
+        }
+        attached
+    }
+
+    /// `value` with what each image, audio or resource in it is in its place; they are attached.
+    pub(crate) fn detach(&mut self, value: &Value) -> Value {
+        if let Some(media) = Media::binary(value) {
+            let mut outline = media.outline();
+            let data = media.data.unwrap_or_default();
+            match self.by_data.get(data).copied() {
+                Some(given) => {
+                    let address = self.attach(given);
+                    outline.insert("uri".into(), Value::from(address));
+                }
+                // It was computed: no step has given it in this form.
+                None if self.seen.insert(data.to_owned()) => {
+                    self.listed.push(Value::from(outline.clone()));
+                    self.push(value.clone(), None);
+                }
+                None => {}
+            }
+            return Value::from(outline);
+        }
+        match value {
+            Value::List(items) if items.iter().any(has_binary) => items
+                .iter()
+                .map(|item| self.detach(item))
+                .collect::<Vec<_>>()
+                .into(),
+            Value::Object(fields) if fields.values().any(has_binary) => {
+                let fields = fields.iter();
+                let fields = fields.map(|(name, value)| (Arc::clone(name), self.detach(value)));
+                Value::from(fields.collect::<Object>())
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// The blocks, and what each of them is.
+    pub(crate) fn finish(self) -> (Vec<Value>, Vec<Value>) {
+        (self.blocks, self.listed)
+    }
+
+    /// Attaches a block, unless it is attached, and gives its address.
+    fn attach(&mut self, given: AttachedBlock<'a>) -> String {
+        let at = given.step.at.to_string();
+        let address = content_address(&self.summary.run, &at, given.index);
+        if self.seen.insert(address.clone()) {
+            let media = Media::of(given.block);
+            let mut listed = media.map_or_else(Object::default, |media| media.outline());
+            listed.insert("step".into(), Value::from(at));
+            listed.insert("uri".into(), Value::from(address.as_str()));
+            self.listed.push(Value::from(listed));
+            self.push(given.block.clone(), Some(&address));
+        }
+        address
+    }
+
+    /// Adds a block, or a link to the resource at `address` if the block is too large.
+    fn push(&mut self, block: Value, address: Option<&str>) {
+        let size = size_of(&block);
+        if let Some(room) = self.room.checked_sub(size) {
+            self.room = room;
+            self.blocks.push(block);
+            return;
+        }
+        let mut link = vec![
+            ("type", Value::from("resource_link")),
+            (
+                "uri",
+                address
+                    .map_or_else(
+                        || crate::response::answer::output_address(&self.summary.run),
+                        str::to_owned,
+                    )
+                    .into(),
+            ),
+            ("name", Value::from("content")),
+        ];
+        let media = Media::of(&block);
+        if let Some(kind) = media.and_then(|media| media.mime_type) {
+            link.push(("mimeType", Value::from(kind)));
+        }
+        if let Some(bytes) = media.and_then(|media| media.bytes()) {
+            link.push(("size", Value::from(bytes)));
+        }
+        self.blocks.push(Value::object(link));
+    }
+}
+
+/// The contents of the resource that a step's result is: the value, and each block as a resource of its own.
+pub(crate) fn contents_of_step(run: &str, step: &StepSummary, address: &str) -> Vec<Value> {
+    let by_address = step
+        .content
+        .iter()
+        .enumerate()
+        .filter_map(|(index, block)| {
+            let address = content_address(run, &step.at.to_string(), index);
+            Some((Media::of(block)?.data?, address))
+        });
+    let by_data: HashMap<&str, String> = by_address.collect();
+    let value = step.output.as_ref().map(|value| outlined(value, &by_data));
+    let mut contents = Vec::new();
+    contents.extend(value.map(|value| json_contents(address, &value)));
+    contents.extend(step.content.iter().enumerate().map(|(index, block)| {
+        block_contents(&content_address(run, &step.at.to_string(), index), block)
+    }));
+    contents
+}
+
+/// The block at `address`, as the contents of a resource.
+pub(crate) fn contents_at(summary: &RunSummary, address: &str) -> Option<Value> {
+    let mut found = None;
+    for step in &summary.steps {
+        each_block(step, &mut |given| {
+            let at = given.step.at.to_string();
+            if content_address(&summary.run, &at, given.index) == address {
+                found = Some(block_contents(address, given.block));
+            }
+        });
+    }
+    found
+}
+
+/// A value as the contents of a resource.
+pub(crate) fn json_contents(address: &str, value: &Value) -> Value {
+    Value::object([
+        ("uri", Value::from(address)),
+        ("mimeType", Value::from("application/json")),
+        ("text", Value::from(value.to_json())),
+    ])
+}
+
+fn block_contents(address: &str, block: &Value) -> Value {
+    let Some(media) = Media::of(block) else {
+        return json_contents(address, block);
+    };
+    let of_resource = block
+        .get("resource")
+        .and_then(|resource| resource.get("text"));
+    let (field, content) = match (media.data, of_resource) {
+        (Some(data), _) => ("blob", Value::from(data)),
+        (None, Some(text)) => ("text", text.clone()),
+        (None, None) => return json_contents(address, block),
+    };
+    let mut fields = vec![("uri", Value::from(address))];
+    fields.extend(media.mime_type.map(|kind| ("mimeType", Value::from(kind))));
+    fields.push((field, content));
+    Value::object(fields)
+}
+
+/// `value` with addresses in the place of data.
+fn outlined(value: &Value, addresses: &HashMap<&str, String>) -> Value {
+    let found = Media::binary(value).and_then(|media| Some((media, addresses.get(media.data?)?)));
+    match (found, value) {
+        (Some((media, address)), _) => {
+            let mut outline = media.outline();
+            outline.insert("uri".into(), Value::from(address.as_str()));
+            Value::from(outline)
+        }
+        (None, Value::List(items)) => {
+            let items = items.iter().map(|item| outlined(item, addresses));
+            items.collect::<Vec<_>>().into()
+        }
+        (None, other) => other.clone(),
+    }
+}
+
+/// Returns whether what is attached stands somewhere in `value`.
+fn has_binary(value: &Value) -> bool {
+    if Media::binary(value).is_some() {
+        return true;
+    }
+    match value {
+        Value::List(items) => items.iter().any(has_binary),
+        Value::Object(fields) => fields.values().any(has_binary),
+        _ => false,
+    }
+}
+
+fn each_block<'a>(step: &'a StepSummary, visit: &mut dyn FnMut(AttachedBlock<'a>)) {
+    for (index, block) in step.content.iter().enumerate() {
+        visit(AttachedBlock { step, index, block });
+    }
+    for part in &step.parts {
+        each_block(part, visit);
+    }
+}
+
+/// Returns whether the plan selects what the step `id` gave.
+fn selects(plan: Option<&CheckedPlan>, summary: &RunSummary, id: &str) -> bool {
+    let Some(plan) = plan else {
+        return summary.output.get(id).is_some();
+    };
+    match &plan.plan().output {
+        Output::All => true,
+        Output::Steps(names) => names.iter().any(|name| *name.text == *id),
+        Output::Value(node) => {
+            let mut is_read = false;
+            node.each_reference(&mut |reference| {
+                is_read |= reference.reads().iter().any(|read| match &read.source {
+                    Source::Step(step) | Source::Result(step) => **step.text() == *id,
+                    _ => false,
+                });
+            });
+            is_read
+        }
+    }
+}
+
+fn size_of(value: &Value) -> usize {
+    let size = value.json_size(usize::MAX);
+    size.map_or(usize::MAX, |size| {
+        usize::try_from(size.bytes).unwrap_or(usize::MAX)
+    })
+}

@@ -1,0 +1,95 @@
+//! Responses to clients: in our own form, or in that of their compatibility profile.
+
+use std::sync::Arc;
+
+use planwright_core::check::CheckedPlan;
+use planwright_core::{Object, Value};
+use planwright_engine::RunSummary;
+
+use crate::compat;
+use crate::host::PlanHost;
+use crate::plans::execute::InvalidPlan;
+use crate::response::answer;
+use crate::runs::registry::{RunProgress, TrackedRun};
+use planwright::stored::StaleStep;
+
+impl PlanHost {
+    /// Returns the answer about a run of this process.
+    pub(crate) fn progress_response(&self, running: &TrackedRun, progress: &RunProgress) -> Value {
+        match progress {
+            RunProgress::Ended(summary) => {
+                self.run_response(summary, Some(&running.plan), &running.rerun)
+            }
+            RunProgress::InProgress { done, of } => {
+                let mut fields = Object::default();
+                fields.insert("status".into(), Value::from("running"));
+                fields.insert("run".into(), Value::Text(Arc::clone(&running.id)));
+                fields.insert("steps_done".into(), Value::from(*done as u64));
+                fields.insert("steps".into(), Value::from(*of as u64));
+                answer::structured(fields, false)
+            }
+            RunProgress::Suspended => self.interrupted(&running.id),
+        }
+    }
+
+    /// Returns the answer about a run that another process drives.
+    pub(crate) fn foreign_run_response(&self, run: &str) -> Value {
+        if let Some(face) = self.settings.face {
+            return compat::refused(face, &format!("another process drives the run `{run}`"));
+        }
+        let mut fields = Object::default();
+        fields.insert("status".into(), Value::from("running"));
+        fields.insert("run".into(), Value::from(run));
+        answer::structured(fields, false)
+    }
+
+    /// Returns the result of a run, for a model.
+    pub(crate) fn run_response(
+        &self,
+        summary: &RunSummary,
+        plan: Option<&CheckedPlan>,
+        rerun: &[StaleStep],
+    ) -> Value {
+        if let Some(face) = self.settings.face {
+            return compat::run_response(face, summary, plan, self.settings.answer_bytes);
+        }
+        let can_resume = self.settings.store.is_some();
+        answer::run(summary, plan, rerun, self.settings.answer_bytes, can_resume)
+    }
+
+    /// Returns the answer about a run that is not in progress and has not ended.
+    pub(crate) fn interrupted(&self, run: &str) -> Value {
+        match self.settings.face {
+            Some(face) => compat::interrupted(face, run),
+            None => interrupted(run),
+        }
+    }
+
+    /// Returns the answer about a plan that is not valid.
+    pub(crate) fn rejected(&self, invalid: &InvalidPlan) -> Value {
+        match (self.settings.face, invalid) {
+            (Some(face), InvalidPlan::Diagnostics(loaded)) => {
+                compat::refused(face, &answer::rejection(loaded.diagnostics.iter()))
+            }
+            (None, InvalidPlan::Diagnostics(loaded)) => answer::rejected(loaded.diagnostics.iter()),
+            (_, InvalidPlan::Refused(error)) => self.refused(&error.0),
+        }
+    }
+
+    /// Returns the answer about a request that cannot be met.
+    pub(crate) fn refused(&self, message: &str) -> Value {
+        match self.settings.face {
+            Some(face) => compat::refused(face, message),
+            None => answer::refused(message),
+        }
+    }
+}
+
+fn interrupted(run: &str) -> Value {
+    let mut fields = Object::default();
+    fields.insert("status".into(), Value::from("interrupted"));
+    fields.insert("run".into(), Value::from(run));
+    let next = format!("resume_plan with {{\"run\": \"{run}\"}} goes on with it");
+    fields.insert("next".into(), Value::from(next));
+    answer::structured(fields, false)
+}

@@ -1,0 +1,198 @@
+//! Lookup of runs in this process and in the store, each for its own client alone.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use planwright_core::{Object, Plan, Value};
+use planwright_engine::RunSummary;
+use planwright_engine::run::ReplayReport;
+use planwright_mcp::gateway::{Client, ClientId};
+use planwright_store::{RunInfo, Store};
+
+use crate::blocking::spawn_blocking_limited;
+use crate::host::PlanHost;
+use crate::plans::recall::recalled_steps;
+use crate::runs::registry::{RunProgress, TrackedRun};
+use crate::tools::arguments::BadRequest;
+use planwright::stored::StoredRun;
+
+/// Returns the owner of a client's runs as it is stored. Runs of the local user have none.
+pub(crate) fn owner(client: &ClientId) -> Option<String> {
+    (*client != ClientId::local()).then(|| client.as_str().to_owned())
+}
+
+/// A run of a client, wherever it is known.
+pub(crate) enum FoundRun {
+    /// This process drives it, or has driven it.
+    Local(Arc<TrackedRun>),
+    /// The run is stored.
+    Stored(Box<(RunInfo, StoredRun)>),
+}
+
+impl PlanHost {
+    /// The run `id`, if it is this client's. Of another client's run not even that is said that there is one.
+    pub(crate) async fn find(&self, client: &Client, id: &str) -> Result<FoundRun, BadRequest> {
+        if let Some(running) = self.runs.get(&client.id, id)
+            && !matches!(running.progress(), RunProgress::Suspended)
+        {
+            return Ok(FoundRun::Local(running));
+        }
+        let stored = self.stored(client, id).await?;
+        stored
+            .map(|stored| FoundRun::Stored(Box::new(stored)))
+            .ok_or_else(|| BadRequest(format!("there is no run `{id}`")))
+    }
+
+    async fn stored(
+        &self,
+        client: &Client,
+        id: &str,
+    ) -> Result<Option<(RunInfo, StoredRun)>, BadRequest> {
+        let Some(store) = self.settings.store.clone() else {
+            return Ok(None);
+        };
+        let (id, owner) = (id.to_owned(), owner(&client.id));
+        let read = move || read_stored(&store, &id, owner.as_deref());
+        spawn_blocking_limited(read)
+            .await
+            .map_err(|error| BadRequest(error.to_string()))?
+            .map_err(BadRequest)
+    }
+
+    /// Returns the summary of a stored run.
+    pub(crate) async fn replayed(
+        &self,
+        id: &str,
+        stored: StoredRun,
+    ) -> Result<RunSummary, BadRequest> {
+        let id = id.to_owned();
+        let replay = move || stored.replayed(&id).map_err(|error| error.to_string());
+        let ReplayReport { summary, .. } = spawn_blocking_limited(replay)
+            .await
+            .map_err(|error| BadRequest(error.to_string()))?
+            .map_err(|error| BadRequest(format!("what the run came to cannot be told: {error}")))?;
+        Ok(summary)
+    }
+
+    /// Returns the summary of the run `id`, if it has ended.
+    pub(crate) async fn summary(
+        &self,
+        client: &Client,
+        id: &str,
+    ) -> Result<Option<Arc<RunSummary>>, BadRequest> {
+        let outcome = self.outcome(client, id).await?;
+        Ok(outcome.map(|(_, summary)| summary))
+    }
+
+    /// Returns the start and the summary of the run `id`, if it has ended.
+    async fn outcome(
+        &self,
+        client: &Client,
+        id: &str,
+    ) -> Result<Option<(SystemTime, Arc<RunSummary>)>, BadRequest> {
+        match self.find(client, id).await? {
+            FoundRun::Local(running) => Ok(match running.progress() {
+                RunProgress::Ended(summary) => Some((running.began, summary)),
+                RunProgress::InProgress { .. } | RunProgress::Suspended => None,
+            }),
+            FoundRun::Stored(stored) => {
+                let (info, run) = *stored;
+                if run.status().is_none() {
+                    return Ok(None);
+                }
+                let summary = self.replayed(&info.id, run).await?;
+                Ok(Some((info.created, Arc::new(summary))))
+            }
+        }
+    }
+
+    /// The results of earlier runs that a plan refers to.
+    pub(crate) async fn recall(
+        &self,
+        client: &Client,
+        plan: Option<&Plan>,
+    ) -> Result<Object, BadRequest> {
+        let mut recalled = Object::default();
+        let mut room = self.settings.recall_bytes;
+        for (run, steps) in plan.map(recalled_steps).unwrap_or_default() {
+            // What is no run of this client is left to the checks, which say that there is no step `runs`.
+            let Ok(Some((began, summary))) = self.outcome(client, &run).await else {
+                continue;
+            };
+            self.check_age(&run, began + summary.duration)?;
+            let mut results = Object::default();
+            for step in &summary.steps {
+                let id = step.at.step.text();
+                if steps.contains(&**id)
+                    && let Some(output) = &step.output
+                {
+                    room = room.checked_sub(written(output)).ok_or_else(|| {
+                        BadRequest(format!(
+                            "the plan refers to more than {} bytes of earlier results",
+                            self.settings.recall_bytes
+                        ))
+                    })?;
+                    results.insert(Arc::clone(id), output.clone());
+                }
+            }
+            recalled.insert(run.into(), Value::from(results));
+        }
+        Ok(recalled)
+    }
+
+    /// Sees to it that it is not too long ago that a run ended for its results to be referred to.
+    fn check_age(&self, id: &str, ended: SystemTime) -> Result<(), BadRequest> {
+        let age = (self.settings.now)().duration_since(ended);
+        let longest = self.settings.recall_for;
+        if age.unwrap_or_default() < longest {
+            return Ok(());
+        }
+        Err(BadRequest(if longest.is_zero() {
+            "plans cannot refer to results of earlier runs here".to_owned()
+        } else {
+            format!(
+                "the run `{id}` ended more than {longest:?} ago, the longest that plans can refer to its results; run it again"
+            )
+        }))
+    }
+}
+
+/// The bytes of a value as it is written.
+fn written(value: &Value) -> usize {
+    let size = value.json_size(usize::MAX);
+    size.map_or(usize::MAX, |size| {
+        usize::try_from(size.bytes).unwrap_or(usize::MAX)
+    })
+}
+
+/// Reads a run that belongs to `owner`; nothing where there is none.
+fn read_stored(
+    store: &Store,
+    id: &str,
+    owner: Option<&str>,
+) -> Result<Option<(RunInfo, StoredRun)>, String> {
+    let info = match store.run(id) {
+        // The beginning of an id, by which others could be found out, is none.
+        Ok(info) if info.id == id => info,
+        Ok(_)
+        | Err(
+            planwright_store::StoreError::Missing { .. }
+            | planwright_store::StoreError::Ambiguous { .. },
+        ) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error.to_string()),
+    };
+    // The owner in an imported file is a claim of its author, which counts for nothing.
+    if info.imported.is_some() {
+        return match owner {
+            None => Err(format!(
+                "the run `{id}` was imported, so it belongs to no client; a person can look at it with `planwright show {id}`, and \
+                 resume it with `planwright resume {id} --servers FILE`"
+            )),
+            Some(_) => Ok(None),
+        };
+    }
+    let stored = StoredRun::read(store, id).map_err(|error| error.to_string())?;
+    Ok((stored.run.client.as_deref() == owner).then_some((info, stored)))
+}

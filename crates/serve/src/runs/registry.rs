@@ -1,0 +1,302 @@
+//! Runs of this process: those under way, and those that ended lately.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use planwright::Run;
+use planwright_core::CheckedPlan;
+use planwright_engine::guard::WrittenMeter;
+use planwright_engine::{Canceller, RunSummary};
+use planwright_mcp::gateway::ClientId;
+use tokio::sync::{oneshot, watch};
+use tokio::time::{Duration, Instant};
+
+use crate::runs::pending_questions::PendingQuestions;
+use crate::runs::progress::ProgressReporter;
+use planwright::stored::StaleStep;
+
+/// The most runs of one client that have ended and are remembered here. Older ones are read from the store.
+const MAX_ENDED_RUNS: usize = 16;
+/// The most bytes that the values of those runs may come to as written.
+const MAX_ENDED_BYTES: u64 = 32 * 1024 * 1024;
+
+/// A run of this process.
+#[derive(Debug)]
+pub(crate) struct TrackedRun {
+    pub(crate) id: Arc<str>,
+    pub(crate) client: ClientId,
+    pub(crate) plan: CheckedPlan,
+    /// The steps that were done and are run again, since a new plan made their results stale.
+    pub(crate) rerun: Vec<StaleStep>,
+    pub(crate) questions: Arc<PendingQuestions>,
+    pub(crate) began: SystemTime,
+    meter: WrittenMeter,
+    canceller: Canceller,
+    progress: watch::Receiver<RunProgress>,
+    idle: watch::Receiver<bool>,
+    suspend: Mutex<Option<oneshot::Sender<()>>>,
+    ended: Mutex<Option<RunEnd>>,
+}
+
+/// The end of a run, and the size of its values as JSON.
+#[derive(Clone, Copy, Debug)]
+struct RunEnd {
+    at: Instant,
+    bytes: u64,
+}
+
+/// The state of a run.
+#[derive(Clone, Debug)]
+pub(crate) enum RunProgress {
+    /// The run is in progress.
+    InProgress {
+        /// The number of steps that have ended.
+        done: usize,
+        /// The number of steps.
+        of: usize,
+    },
+    /// The run has ended.
+    Ended(Arc<RunSummary>),
+    /// Suspended, for another process to resume.
+    Suspended,
+}
+
+impl TrackedRun {
+    /// Ends the run: calls under way are cancelled.
+    pub(crate) fn cancel(&self) {
+        self.canceller.cancel();
+    }
+
+    pub(crate) fn progress(&self) -> RunProgress {
+        self.progress.borrow().clone()
+    }
+
+    /// Waits until the run goes on no longer.
+    pub(crate) async fn ended(&self) -> RunProgress {
+        let mut progress = self.progress.clone();
+        let ended =
+            progress.wait_for(|progress| !matches!(progress, RunProgress::InProgress { .. }));
+        match ended.await {
+            Ok(progress) => progress.clone(),
+            Err(_) => RunProgress::Suspended,
+        }
+    }
+
+    /// Waits until the run goes on no longer, or only people can bring it on.
+    async fn settled(&self) {
+        let mut idle = self.idle.clone();
+        tokio::select! {
+            _ = self.ended() => {}
+            // Without a sender the run has ended.
+            _ = idle.wait_for(|idle| *idle) => {}
+        }
+    }
+
+    /// Leaves the run as it is: calls under way are dropped, and what is kept is enough to go on.
+    fn suspend(&self) {
+        let suspend = self.suspend.lock().unwrap_or_else(PoisonError::into_inner);
+        // A run that has ended needs no telling.
+        let _ = { suspend }.take().map(|suspend| suspend.send(()));
+    }
+}
+
+/// A run that was launched.
+pub(crate) struct RunTracking {
+    pub(crate) run: Run,
+    pub(crate) client: ClientId,
+    pub(crate) plan: CheckedPlan,
+    pub(crate) rerun: Vec<StaleStep>,
+    pub(crate) questions: Arc<PendingQuestions>,
+    pub(crate) began: SystemTime,
+    pub(crate) meter: WrittenMeter,
+    pub(crate) progress: ProgressReporter,
+}
+
+/// All runs of this process.
+#[derive(Debug, Default)]
+pub(crate) struct RunRegistry(Mutex<HashMap<Arc<str>, Arc<TrackedRun>>>);
+
+impl RunRegistry {
+    /// The run `id`, if it is this client's.
+    pub(crate) fn get(&self, client: &ClientId, id: &str) -> Option<Arc<TrackedRun>> {
+        let runs = self.lock();
+        runs.get(id).filter(|run| run.client == *client).cloned()
+    }
+
+    /// Forgets a run of this client that goes on no longer.
+    pub(crate) fn forget(&self, client: &ClientId, id: &str) {
+        let mut runs = self.lock();
+        let is_over = runs.get(id).is_some_and(|run| {
+            run.client == *client
+                && !matches!(*run.progress.borrow(), RunProgress::InProgress { .. })
+        });
+        if is_over {
+            runs.remove(id);
+        }
+    }
+
+    /// Returns the number of runs of this client in progress, and the bytes that they have written so far.
+    pub(crate) fn in_flight(&self, client: &ClientId) -> (usize, u64) {
+        let runs = self.lock();
+        let going = |run: &&Arc<TrackedRun>| {
+            run.client == *client
+                && matches!(*run.progress.borrow(), RunProgress::InProgress { .. })
+        };
+        let going = runs.values().filter(going);
+        going.fold((0, 0), |(count, bytes), run| {
+            (count + 1, bytes + run.meter.bytes())
+        })
+    }
+
+    /// Cancels all runs of a client.
+    pub(crate) fn cancel_all(&self, client: &ClientId) {
+        let runs = self.lock();
+        for run in runs.values().filter(|run| run.client == *client) {
+            run.cancel();
+        }
+    }
+
+    /// Follows a run from now on.
+    pub(crate) fn track(&self, track: RunTracking) -> Arc<TrackedRun> {
+        let RunTracking {
+            mut run,
+            client,
+            plan,
+            rerun,
+            questions,
+            began,
+            meter,
+            progress: mut reporter,
+        } = track;
+        let id = Arc::clone(run.id());
+        let (progress, watched) = watch::channel(RunProgress::InProgress {
+            done: 0,
+            of: reporter.steps(),
+        });
+        let (idle, idle_watched) = watch::channel(false);
+        let (suspend, mut suspended) = oneshot::channel();
+        let running = Arc::new(TrackedRun {
+            id: Arc::clone(&id),
+            client: client.clone(),
+            plan,
+            rerun,
+            questions,
+            began,
+            meter,
+            canceller: run.canceller(),
+            progress: watched,
+            idle: idle_watched,
+            suspend: Mutex::new(Some(suspend)),
+            ended: Mutex::new(None),
+        });
+        self.evict_ended(&client);
+        self.lock().insert(id, Arc::clone(&running));
+        let followed = Arc::downgrade(&running);
+        tokio::spawn(async move {
+            loop {
+                let event = tokio::select! {
+                    biased;
+                    Ok(()) = &mut suspended => {
+                        run.abandon().await;
+                        progress.send_replace(RunProgress::Suspended);
+                        return;
+                    }
+                    event = run.next_event() => event,
+                };
+                let Some(event) = event else {
+                    break;
+                };
+                let is_counted = reporter.event(&event);
+                idle.send_if_modified(|idle| {
+                    std::mem::replace(idle, reporter.waits_for_people()) != *idle
+                });
+                if is_counted {
+                    progress.send_replace(RunProgress::InProgress {
+                        done: reporter.done(),
+                        of: reporter.steps(),
+                    });
+                }
+            }
+            let summary = Arc::new(run.finish().await);
+            if let Some(running) = followed.upgrade() {
+                let ended = RunEnd {
+                    at: Instant::now(),
+                    bytes: summary.written_bytes,
+                };
+                *running.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
+            }
+            progress.send_replace(RunProgress::Ended(summary));
+        });
+        running
+    }
+
+    /// Lets runs under way come to their end for `grace`, then leaves them as they are.
+    pub(crate) async fn suspend(&self, grace: Duration) {
+        let runs: Vec<Arc<TrackedRun>> = self.lock().values().cloned().collect();
+        let all = futures::future::join_all(runs.iter().map(|run| run.settled()));
+        // Those that have not ended by then are left.
+        let _ = tokio::time::timeout(grace, all).await;
+        for run in &runs {
+            run.suspend();
+        }
+        for run in &runs {
+            run.ended().await;
+        }
+    }
+
+    /// Forgets the oldest of the runs of a client that have ended, where there are many.
+    fn evict_ended(&self, client: &ClientId) {
+        let mut runs = self.lock();
+        let mut ended: Vec<(RunEnd, Arc<str>)> = runs
+            .values()
+            .filter(|run| run.client == *client)
+            .filter_map(|run| {
+                let ended = run.ended.lock().unwrap_or_else(PoisonError::into_inner);
+                Some(((*ended)?, Arc::clone(&run.id)))
+            })
+            .collect();
+        // The latest first.
+        ended.sort_by_key(|(ended, _)| std::cmp::Reverse(ended.at));
+        let mut bytes = 0_u64;
+        let kept = ended
+            .iter()
+            .take(MAX_ENDED_RUNS - 1)
+            .take_while(|(ended, _)| {
+                bytes = bytes.saturating_add(ended.bytes);
+                bytes <= MAX_ENDED_BYTES
+            });
+        let kept = kept.count();
+        for (_, id) in ended.into_iter().skip(kept) {
+            runs.remove(&id);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<TrackedRun>>> {
+        // Nothing that may panic happens while it is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Cancels a run whose caller has gone, unless it goes on without.
+#[derive(Debug)]
+pub(crate) struct CancelOnDrop(Option<Arc<TrackedRun>>);
+
+impl CancelOnDrop {
+    pub(crate) fn new(run: &Arc<TrackedRun>) -> Self {
+        Self(Some(Arc::clone(run)))
+    }
+
+    /// Lets the run go on.
+    pub(crate) fn release(&mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        if let Some(run) = self.0.take() {
+            run.cancel();
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Runs as tasks (the extension `io.modelcontextprotocol/tasks`), and their outputs as resources.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use futures::future::BoxFuture;
+use planwright_core::{Object, Value};
+use planwright_engine::RunStatus;
+use planwright_mcp::gateway::{Client, HostCall, TaskRequest};
+use planwright_mcp::{Caller, UpstreamError};
+use planwright_store::RunInfo;
+
+use crate::host::PlanHost;
+use crate::plans::execute::InvalidPlan;
+use crate::plans::resume::ResumeChanges;
+use crate::response::answer::{output_address, step_address};
+use crate::response::content::{contents_at, contents_of_step, json_contents};
+use crate::runs::lookup::FoundRun;
+use crate::runs::registry::{RunProgress, TrackedRun};
+use crate::tools::arguments::BadRequest;
+use planwright::format::timestamp;
+use planwright::stored::StoredRun;
+
+/// The interval at which a client should poll a task, in milliseconds.
+const POLL_INTERVAL_MS: u64 = 500;
+
+impl PlanHost {
+    /// Answers a request about a task.
+    pub(crate) async fn task_request(
+        &self,
+        client: Client,
+        request: TaskRequest,
+    ) -> Result<Value, UpstreamError> {
+        let invalid = |error: BadRequest| UpstreamError::new(UpstreamError::INVALID, error.0);
+        match request {
+            TaskRequest::Get { id } => self.task_state(&client, &id).await,
+            TaskRequest::Update { id, responses } => {
+                match self.find(&client, &id).await.map_err(invalid)? {
+                    FoundRun::Local(running) => running.questions.answer(&responses),
+                    FoundRun::Stored(stored) => {
+                        let stored = self.decide_by_answers(&stored, &responses).await;
+                        stored.map_err(invalid)?;
+                    }
+                }
+                Ok(Value::empty_object())
+            }
+            TaskRequest::Cancel { id } => {
+                match self.find(&client, &id).await.map_err(invalid)? {
+                    FoundRun::Local(running) => running.cancel(),
+                    FoundRun::Stored(stored) => self.cancel_stored(&client, *stored).await?,
+                }
+                Ok(Value::empty_object())
+            }
+        }
+    }
+
+    /// Cancels a task that was left when an earlier process ended: it must not go on when its client asks how it stands.
+    async fn cancel_stored(
+        &self,
+        client: &Client,
+        (info, stored): (RunInfo, StoredRun),
+    ) -> Result<(), UpstreamError> {
+        if stored.status().is_some() || info.holder.is_some() {
+            return Ok(());
+        }
+        let id = info.id.clone();
+        let changes = ResumeChanges {
+            cancel: true,
+            ..ResumeChanges::default()
+        };
+        let ended = match self
+            .resume_stored(&call_without_caller(client), (info, stored), changes)
+            .await
+        {
+            Ok(running) => running.ended().await,
+            Err(InvalidPlan::Refused(error)) => {
+                return Err(UpstreamError::new(UpstreamError::UNAVAILABLE, error.0));
+            }
+            // A run whose plan is not sound any more never goes on.
+            Err(InvalidPlan::Diagnostics(_)) => return Ok(()),
+        };
+        tracing::debug!(
+            run = id,
+            ?ended,
+            "a task of an earlier process was cancelled"
+        );
+        Ok(())
+    }
+
+    /// Returns the state of a task. A task of an earlier process is resumed.
+    async fn task_state(&self, client: &Client, id: &str) -> Result<Value, UpstreamError> {
+        let invalid = |error: BadRequest| UpstreamError::new(UpstreamError::INVALID, error.0);
+        match self.find(client, id).await.map_err(invalid)? {
+            FoundRun::Local(running) => Ok(self.tracked_task(&running)),
+            FoundRun::Stored(stored) => {
+                let (info, run) = *stored;
+                if run.status() == Some(RunStatus::Cancelled) {
+                    return Ok(task(id, "cancelled", info.created, []));
+                }
+                if run.status().is_some() {
+                    let plan = run.latest_plan().ok();
+                    let summary = self.replayed(&info.id, run).await.map_err(invalid)?;
+                    let result = self.run_response(&summary, plan.as_ref(), &[]);
+                    return Ok(task(id, "completed", info.created, [("result", result)]));
+                }
+                if info.holder.is_some() {
+                    return Ok(task(id, "working", info.created, []));
+                }
+                let created = info.created;
+                let call = call_without_caller(client);
+                let revived = self.resume_stored(&call, (info, run), ResumeChanges::default());
+                match revived.await {
+                    Ok(running) => Ok(self.tracked_task(&running)),
+                    Err(invalid) => {
+                        let result = self.resume_refused(&invalid, id);
+                        Ok(task(id, "completed", created, [("result", result)]))
+                    }
+                }
+            }
+        }
+    }
+
+    fn tracked_task(&self, running: &TrackedRun) -> Value {
+        let (id, now) = (&*running.id, running.began);
+        match (running.progress(), running.questions.open()) {
+            (RunProgress::Ended(summary), _) if summary.status == RunStatus::Cancelled => {
+                task(id, "cancelled", now, [])
+            }
+            (RunProgress::Ended(summary), _) => {
+                let result = self.run_response(&summary, Some(&running.plan), &running.rerun);
+                task(id, "completed", now, [("result", result)])
+            }
+            (RunProgress::Suspended, _) => {
+                let result = self.interrupted(id);
+                task(id, "completed", now, [("result", result)])
+            }
+            (RunProgress::InProgress { .. }, Some(requests)) => {
+                task(id, "input_required", now, [("inputRequests", requests)])
+            }
+            (RunProgress::InProgress { done, of }, None) => {
+                let message = Value::from(format!("{done} of {of} steps"));
+                task(id, "working", now, [("statusMessage", message)])
+            }
+        }
+    }
+
+    /// Returns the answer about a run that cannot be resumed.
+    fn resume_refused(&self, invalid: &InvalidPlan, id: &str) -> Value {
+        match invalid {
+            InvalidPlan::Diagnostics(_) => self.rejected(invalid),
+            InvalidPlan::Refused(error) => {
+                self.refused(&format!("the run `{id}` cannot go on: {}", error.0))
+            }
+        }
+    }
+
+    /// Reads a run's output, or that of one of its steps, whole.
+    pub(crate) async fn read_resource(
+        &self,
+        client: &Client,
+        address: &str,
+    ) -> Option<Result<Value, UpstreamError>> {
+        let rest = address.strip_prefix("planwright://runs/")?;
+        let (id, _) = rest.split_once('/')?;
+        let none = || {
+            let message = format!("there is no resource `{address}`");
+            UpstreamError::new(RESOURCE_NOT_FOUND, message)
+        };
+        let Ok(Some(summary)) = self.summary(client, id).await else {
+            return Some(Err(none()));
+        };
+        let contents = if address == output_address(id) {
+            Some(vec![json_contents(address, &summary.output)])
+        } else {
+            let mut steps = summary.steps.iter();
+            let step = steps.find(|step| step_address(id, &step.at.to_string()) == address);
+            match step.filter(|step| step.output.is_some()) {
+                Some(step) => Some(contents_of_step(id, step, address)),
+                None => contents_at(&summary, address).map(|block| vec![block]),
+            }
+        };
+        let read = contents.map(|contents| Value::object([("contents", Value::from(contents))]));
+        Some(read.ok_or_else(none))
+    }
+}
+
+/// Returns the handle that a client gets in place of a result that takes long.
+pub(crate) fn task_handle(running: &TrackedRun) -> Value {
+    let mut fields = state(&running.id, "working", running.began);
+    fields.insert("resultType".into(), Value::from("task"));
+    Value::from(fields)
+}
+
+/// The error code of a missing resource, until 2026-07-28; later clients get another one.
+const RESOURCE_NOT_FOUND: i64 = -32002;
+
+/// A task with what its status brings.
+fn task<'a>(
+    id: &str,
+    status: &'a str,
+    time: SystemTime,
+    more: impl IntoIterator<Item = (&'a str, Value)>,
+) -> Value {
+    let mut fields = state(id, status, time);
+    for (name, value) in more {
+        fields.insert(name.into(), value);
+    }
+    Value::from(fields)
+}
+
+fn state(id: &str, status: &str, time: SystemTime) -> Object {
+    let time = timestamp(time);
+    let fields = [
+        ("taskId", Value::from(id)),
+        ("status", Value::from(status)),
+        ("createdAt", Value::from(time.as_str())),
+        ("lastUpdatedAt", Value::from(time.as_str())),
+        ("ttlMs", Value::Null),
+        ("pollIntervalMs", Value::from(POLL_INTERVAL_MS)),
+    ];
+    fields
+        .into_iter()
+        .map(|(name, value)| (Arc::from(name), value))
+        .collect()
+}
+
+/// Returns a call without a waiting client.
+fn call_without_caller(client: &Client) -> HostCall {
+    HostCall {
+        name: "resume_plan".to_owned(),
+        arguments: Value::empty_object(),
+        // No client can fill a form now, so the task asks.
+        client: client.clone(),
+        caller: Arc::new(DisconnectedCaller),
+        progress_token: None,
+    }
+}
+
+/// A client that is not on the line.
+struct DisconnectedCaller;
+
+impl Caller for DisconnectedCaller {
+    fn notify(&self, _: &str, _: Value) {}
+
+    fn ask(&self, method: &str, _: Value) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        let message = format!("nobody is there to be asked `{method}`");
+        let error = UpstreamError::new(UpstreamError::UNAVAILABLE, message);
+        Box::pin(std::future::ready(Err(error)))
+    }
+
+    fn meta(&self) -> Value {
+        Value::Null
+    }
+}

@@ -1,0 +1,268 @@
+//! The gateway's own tools, as a model reads of them. Every word here is paid for in each conversation.
+
+use std::fmt::Write as _;
+
+use planwright_core::Value;
+use planwright_mcp::gateway::Client;
+use serde_json::json;
+
+use crate::host::PlanHost;
+use crate::settings::Mode;
+use crate::signatures::listing;
+use crate::tools::snapshot::ToolSnapshot;
+
+pub(crate) const EXECUTE_PLAN: &str = "execute_plan";
+pub(crate) const CREATE_PLAN: &str = "create_plan";
+pub(crate) const CHECK_PLAN: &str = "check_plan";
+pub(crate) const RESUME_PLAN: &str = "resume_plan";
+pub(crate) const GET_RUN: &str = "get_run";
+pub(crate) const SEARCH_TOOLS: &str = "search_tools";
+pub(crate) const DESCRIBE_TOOLS: &str = "describe_tools";
+pub(crate) const CALL_TOOL: &str = "call_tool";
+pub(crate) const MOVE_TO_STAGE: &str = "move_to_stage";
+
+const EXECUTE: &str = r#"Run a plan: a graph of tool calls in one request. Steps run in parallel as soon as their own data is there; only `output` comes back; without it, all results: small ones whole, of large ones the size. Prefer one plan to many calls.
+
+{"plan": {"steps": [
+  {"id": "found", "tool": "list_cities", "args": {"country": "JP"}},
+  {"id": "weather", "for_each": "${found.cities}", "tool": "get_weather", "args": {"city": "${item.name}"}},
+  {"id": "warmest", "value": "${weather.filter(w, w.temp > 30)}"},
+  {"id": "warn", "when": "${size(warmest) > 0}", "tool": "notify", "args": {"text": "Hot: ${warmest[*].city}"}}],
+ "output": ["warmest"]}}
+
+`${step.path}` refers to an earlier result, `[*]` to all items, `a ?? b` to the first that is there; any CEL expression may stand within `${}`. Steps may also have "after": [ids], "on_error": "continue", "retry": {"attempts": 3}, "timeout": "30s". Results of earlier runs: `${runs.RUN.step.path}`."#;
+
+/// The names of the host's own tools.
+pub(crate) fn names(mode: Mode) -> &'static [&'static str] {
+    match mode {
+        Mode::Plan | Mode::PlainWithPlans => &[
+            EXECUTE_PLAN,
+            CHECK_PLAN,
+            SEARCH_TOOLS,
+            DESCRIBE_TOOLS,
+            RESUME_PLAN,
+            GET_RUN,
+        ],
+        Mode::Search => &[SEARCH_TOOLS, CALL_TOOL, RESUME_PLAN],
+        Mode::Plain => &[],
+    }
+}
+
+/// Returns the instructions for clients that connect.
+pub(crate) fn instructions(mode: Mode) -> Option<String> {
+    let text = match mode {
+        Mode::Plan | Mode::PlainWithPlans => {
+            "Hand over several tool calls as one plan with execute_plan. search_tools finds the tools that plans may call, describe_tools tells all about some."
+        }
+        Mode::Search => "search_tools finds tools, call_tool calls one.",
+        Mode::Plain => return None,
+    };
+    Some(text.to_owned())
+}
+
+/// The host's own tools, as `tools/list` writes them.
+pub(crate) fn of(host: &PlanHost, client: &Client, snapshot: &ToolSnapshot) -> Vec<Value> {
+    let policy = host.policy(&client.id);
+    let open = snapshot
+        .catalog
+        .tools()
+        .filter(|tool| policy.objection(tool).is_none());
+    let mut listed = listing(open, host.settings.listing_tokens).text;
+    for server in host.upstreams.view().starting() {
+        let _ = write!(listed, "\nThe server `{server}` is still starting.");
+    }
+    let tools = match host.settings.mode {
+        Mode::Plan | Mode::PlainWithPlans => vec![
+            execute_plan(&listed),
+            check_plan(),
+            search_tools("Find tools that plans may call."),
+            describe_tools(),
+            resume_plan(),
+            get_run(),
+        ],
+        Mode::Search => vec![
+            search_tools(&format!("Find tools for call_tool.\n\n{listed}")),
+            call_tool(),
+            resume_call(),
+        ],
+        Mode::Plain => Vec::new(),
+    };
+    tools.into_iter().map(Value::from).collect()
+}
+
+impl PlanHost {
+    /// The tool by which a client moves from stage to stage, where there are stages.
+    pub(crate) fn stage_entries(&self, client: &Client) -> Vec<Value> {
+        let entry = self.stage(&client.id, |stages| {
+            let names: Vec<&str> = stages.all().iter().map(|stage| &*stage.name).collect();
+            let description = format!(
+                "Move to another stage of the work, which has other tools. The stage is `{}` now. `known`: what the stage needs to know.",
+                stages.current().name
+            );
+            json!({
+                "name": MOVE_TO_STAGE,
+                "title": "Move to a stage",
+                "description": description,
+                "inputSchema": {"type": "object", "properties": {
+                    "stage": {"type": "string", "enum": names},
+                    "known": {"type": "object"}
+                }, "required": ["stage"]},
+                "annotations": {"readOnlyHint": false, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false}
+            })
+        });
+        entry.map(Value::from).into_iter().collect()
+    }
+}
+
+/// A plan as an argument: models that know it as an object write fewer quotes.
+fn plan() -> serde_json::Value {
+    json!({"type": "object", "properties": {
+        "steps": {"type": "array", "items": {"type": "object"}},
+        "output": {"description": "ids of the steps whose results come back, or any value with references"}
+    }, "additionalProperties": true})
+}
+
+/// Returns the output schema of a run.
+fn outcome() -> serde_json::Value {
+    let list = json!({"type": "array", "items": {"type": "object"}});
+    json!({"type": "object", "properties": {
+        "status": {"type": "string", "enum": ["succeeded", "failed", "waiting", "cancelled", "rejected", "running", "interrupted", "sound"]},
+        "run": {"type": "string"},
+        "output": {},
+        "done": {"type": "array", "items": {"type": "string"}},
+        "errors": list, "rerun": list, "skipped": list, "waiting": list, "unknown": list, "findings": list, "steps": {},
+        "message": {"type": "string"},
+        "next": {"type": "string"}
+    }, "required": ["status"], "additionalProperties": true})
+}
+
+fn execute_plan(listed: &str) -> serde_json::Value {
+    let description = if listed.is_empty() {
+        EXECUTE.to_owned()
+    } else {
+        format!("{EXECUTE}\n\nTools:\n{listed}")
+    };
+    json!({
+        "name": EXECUTE_PLAN,
+        "title": "Run a plan",
+        "description": description,
+        "inputSchema": {"type": "object", "properties": {
+            "plan": plan(),
+            "inputs": {"type": "object"}
+        }, "required": ["plan"]},
+        "outputSchema": outcome(),
+        "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true}
+    })
+}
+
+/// The tool that has plans written.
+pub(crate) fn create_plan() -> Value {
+    Value::from(json!({
+        "name": CREATE_PLAN,
+        "title": "Have a plan written",
+        "description": "Have a plan written and checked for what you want, in words. `run`: run it as well.",
+        "inputSchema": {"type": "object", "properties": {
+            "goal": {"type": "string"},
+            "context": {"type": "object", "description": "what is known: semantic, episodic, entities"},
+            "run": {"type": "boolean"}
+        }, "required": ["goal"]},
+        "outputSchema": outcome(),
+        "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true}
+    }))
+}
+
+fn check_plan() -> serde_json::Value {
+    json!({
+        "name": CHECK_PLAN,
+        "title": "Check a plan",
+        "description": "Check a plan without running it. Nothing is called.",
+        "inputSchema": {"type": "object", "properties": {
+            "plan": {"type": "object"},
+            "inputs": {"type": "object"}
+        }, "required": ["plan"]},
+        "outputSchema": outcome(),
+        "annotations": {"readOnlyHint": true, "openWorldHint": false}
+    })
+}
+
+fn resume_plan() -> serde_json::Value {
+    json!({
+        "name": RESUME_PLAN,
+        "title": "Go on with a run",
+        "description": "Go on with a run that failed, waits or was interrupted. What is done stays done. `plan` replaces the plan: what it changes runs again, and what was computed from that, except for the steps in `keep`; `retry`, `skip` and `set` decide about steps.",
+        "inputSchema": {"type": "object", "properties": {
+            "run": {"type": "string"},
+            "plan": {"type": "object"},
+            "inputs": {"type": "object"},
+            "keep": {"type": "array", "items": {"type": "string"}},
+            "retry": {"type": "array", "items": {"type": "string"}},
+            "skip": {"type": "array", "items": {"type": "string"}},
+            "set": {"type": "object", "description": "results by step"}
+        }, "required": ["run"]},
+        "outputSchema": outcome(),
+        "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true}
+    })
+}
+
+/// `resume_plan` for clients that hand over no plans: a call that waited for a decision is a run.
+fn resume_call() -> serde_json::Value {
+    json!({
+        "name": RESUME_PLAN,
+        "title": "Go on with a call",
+        "description": "Go on with a call of call_tool that waits, once a person has decided about it.",
+        "inputSchema": {"type": "object", "properties": {"run": {"type": "string"}}, "required": ["run"]},
+        "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true}
+    })
+}
+
+fn get_run() -> serde_json::Value {
+    json!({
+        "name": GET_RUN,
+        "title": "Look at a run",
+        "description": "How a run stands, or what it came to.",
+        "inputSchema": {"type": "object", "properties": {"run": {"type": "string"}}, "required": ["run"]},
+        "outputSchema": outcome(),
+        "annotations": {"readOnlyHint": true, "openWorldHint": false}
+    })
+}
+
+fn search_tools(description: &str) -> serde_json::Value {
+    json!({
+        "name": SEARCH_TOOLS,
+        "title": "Find tools",
+        "description": description,
+        "inputSchema": {"type": "object", "properties": {
+            "query": {"type": "string", "description": "a few words"},
+            "server": {"type": "string"},
+            "limit": {"type": "integer"}
+        }},
+        "outputSchema": {"type": "object", "properties": {"tools": {"type": "array", "items": {"type": "string"}}}},
+        "annotations": {"readOnlyHint": true, "openWorldHint": false}
+    })
+}
+
+fn describe_tools() -> serde_json::Value {
+    json!({
+        "name": DESCRIBE_TOOLS,
+        "title": "Describe tools",
+        "description": "All about some tools: parameters, results, effects.",
+        "inputSchema": {"type": "object", "properties": {
+            "tools": {"type": "array", "items": {"type": "string"}}
+        }, "required": ["tools"]},
+        "outputSchema": {"type": "object", "properties": {"tools": {"type": "array", "items": {"type": "string"}}}},
+        "annotations": {"readOnlyHint": true, "openWorldHint": false}
+    })
+}
+
+fn call_tool() -> serde_json::Value {
+    json!({
+        "name": CALL_TOOL,
+        "title": "Call a tool",
+        "description": "Call a tool that search_tools has found.",
+        "inputSchema": {"type": "object", "properties": {
+            "tool": {"type": "string"},
+            "arguments": {"type": "object"}
+        }, "required": ["tool"]},
+        "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true}
+    })
+}

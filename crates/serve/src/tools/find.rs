@@ -1,0 +1,304 @@
+//! Tools for those who look for tools, and for calls without a plan.
+
+use std::sync::Arc;
+
+use planwright_core::{Lookup, Tool, Value};
+use planwright_dialects::native::Native;
+use planwright_dialects::{Dialect, ReadOptions};
+use planwright_engine::Decision;
+use planwright_engine::approval::{ApprovalRequest, Approver};
+use planwright_engine::backend::{CallClock, CallContext, ToolBackend, ToolCall};
+use planwright_engine::event::Address;
+use planwright_mcp::gateway::{CALL_GRACE, Client, HostCall, NOTIFIED_CLIENT_GRACE, completed};
+use planwright_mcp::{Caller, UpstreamError};
+
+use crate::host::PlanHost;
+use crate::plans::approver::ClientApprover;
+use crate::response::answer;
+use crate::signatures::{look_up_tools, signature};
+use crate::tools::arguments::{BadRequest, GatewayArguments};
+use crate::tools::snapshot::ToolSnapshot;
+use planwright::loaded_plan::{LoadedPlan, single_call};
+use planwright::service::random_id;
+
+/// The default number of results of a search.
+const DEFAULT_RESULTS: u64 = 10;
+
+/// The most that it gives.
+const MAX_RESULTS: u64 = 50;
+
+impl PlanHost {
+    /// `search_tools`
+    pub(crate) async fn search(&self, call: &HostCall) -> Result<Value, BadRequest> {
+        let names = ["query", "server", "limit"];
+        let request = GatewayArguments::read("search_tools", &call.arguments, &names)?;
+        let query = request.optional_text("query")?.unwrap_or_default();
+        let server = request.optional_text("server")?;
+        let limit = request
+            .number("limit")?
+            .unwrap_or(DEFAULT_RESULTS)
+            .min(MAX_RESULTS);
+        let snapshot = self.settled_tools(NOTIFIED_CLIENT_GRACE).await;
+        let policy = self.policy(&call.client.id);
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        // What may not be called is not found: look further, so that enough is left.
+        let hits = snapshot.index().search_in_server(server, query, usize::MAX);
+        let open = hits
+            .iter()
+            .filter(|hit| policy.objection(&hit.tool).is_none())
+            .take(limit);
+        let lines: Vec<String> = open.map(|hit| signature(&hit.tool)).collect();
+        let mut text = if lines.is_empty() {
+            format!("no tool fits `{query}`")
+        } else {
+            lines.join("\n")
+        };
+        for missing in self.missing_servers() {
+            text.push_str("\nnote: ");
+            text.push_str(&missing);
+        }
+        let tools = lines.into_iter().map(Value::from).collect::<Vec<_>>();
+        Ok(answer::text_only(
+            text,
+            Value::object([("tools", Value::from(tools))]),
+        ))
+    }
+
+    /// `describe_tools`
+    pub(crate) async fn describe(&self, call: &HostCall) -> Result<Value, BadRequest> {
+        let request = GatewayArguments::read("describe_tools", &call.arguments, &["tools"])?;
+        let names = request.texts("tools")?;
+        if names.is_empty() {
+            return Err(BadRequest(
+                "name the tools: {\"tools\": [\"NAME\", …]}".to_owned(),
+            ));
+        }
+        let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+        let snapshot = self.settled_tools_for(&names, NOTIFIED_CLIENT_GRACE).await;
+        let found = look_up_tools(&snapshot.catalog, names);
+        let texts: Vec<String> = found
+            .iter()
+            .map(|found| found.to_string().trim_end().to_owned())
+            .collect();
+        let mut text = texts.join("\n\n");
+        if found.iter().any(|found| found.tool().is_none()) {
+            for missing in self.missing_servers() {
+                text.push_str("\nnote: ");
+                text.push_str(&missing);
+            }
+        }
+        let tools = texts.into_iter().map(Value::from).collect::<Vec<_>>();
+        Ok(answer::text_only(
+            text,
+            Value::object([("tools", Value::from(tools))]),
+        ))
+    }
+
+    /// `call_tool`: one call, as the server answers it.
+    pub(crate) async fn call_tool(
+        self: &Arc<Self>,
+        call: &HostCall,
+    ) -> Result<Value, UpstreamError> {
+        let read = || {
+            let names = ["tool", "arguments"];
+            let request = GatewayArguments::read("call_tool", &call.arguments, &names)?;
+            let arguments = request.object("arguments")?.unwrap_or_default();
+            Ok::<_, BadRequest>((request.text("tool")?.to_owned(), arguments))
+        };
+        let (name, arguments) = match read() {
+            Ok(read) => read,
+            Err(error) => return Ok(answer::refused(&error.0)),
+        };
+        let snapshot = self.settled_tools_for(&[&name], CALL_GRACE).await;
+        let Lookup::Found(tool) = snapshot.catalog.find(&name) else {
+            let found = look_up_tools(&snapshot.catalog, [name.as_str()]);
+            let mut lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+            lines.extend(
+                self.missing_servers()
+                    .iter()
+                    .map(|missing| format!("note: {missing}")),
+            );
+            return Ok(answer::refused(&lines.join("\n")));
+        };
+        if let Some((message, help)) = self.policy(&call.client.id).objection(&tool) {
+            return Ok(answer::refused(&format!("{message}; {help}")));
+        }
+        let arguments = Value::from(arguments);
+        if tool.needs_approval() {
+            let (asked, caller) = (Tool::clone(&tool), Arc::clone(&call.caller));
+            let decision = asked_about(&call.client, asked, arguments.clone(), caller);
+            let refusal = match decision.await {
+                Decision::Approve { .. } => self.is_as_shown(&tool).err(),
+                Decision::Reject { because } => Some(rejected(&tool, because)),
+                Decision::Later => {
+                    let waiting = self.wait_for_decision(call, &snapshot, &tool, &arguments);
+                    let answered = waiting.await;
+                    return Ok(answered.unwrap_or_else(|error| answer::refused(&error.0)));
+                }
+            };
+            if let Some(error) = refusal {
+                return Ok(answer::refused(&error.0));
+            }
+        }
+        self.call_one(call, tool, arguments).await
+    }
+
+    /// Stores a call, for a client without forms, as a run that waits for a decision.
+    async fn wait_for_decision(
+        self: &Arc<Self>,
+        call: &HostCall,
+        snapshot: &ToolSnapshot,
+        tool: &Tool,
+        arguments: &Value,
+    ) -> Result<Value, BadRequest> {
+        let name = snapshot.catalog.unambiguous_name(tool);
+        if self.settings.store.is_none() {
+            return Err(BadRequest(format!(
+                "a person has to decide about calls of `{name}`, and none can: this client cannot ask one, and calls that wait are not stored here"
+            )));
+        }
+        let plan = single_call(&snapshot.catalog, tool, arguments);
+        let (Some(text), _) = Native.print(&plan) else {
+            return Err(BadRequest(format!(
+                "the arguments of `{name}` cannot be stored until a person decides"
+            )));
+        };
+        let read = || {
+            let options = ReadOptions::new(&name).in_dialect(Native.name());
+            let parsed = planwright_dialects::parse(text.as_bytes(), &options);
+            LoadedPlan::new(&name, parsed)
+        };
+        match self.check_as_servers_start(&call.client, read).await {
+            // The client was asked already, if it can be.
+            Ok(valid) => self.start(&without_forms(call), valid).await,
+            Err(invalid) => Ok(self.rejected(&invalid)),
+        }
+    }
+
+    /// Requires the agreement of the person at a client to a call of a tool that is passed through.
+    pub(crate) async fn agreed(
+        &self,
+        client: &Client,
+        tool: Tool,
+        arguments: Value,
+        caller: Arc<dyn Caller>,
+    ) -> Result<(), BadRequest> {
+        match asked_about(client, tool.clone(), arguments, caller).await {
+            Decision::Approve { .. } => Ok(()),
+            Decision::Reject { because } => Err(rejected(&tool, because)),
+            Decision::Later => Err(BadRequest(format!(
+                "`{}` needs a person's consent, and this client cannot ask for it",
+                tool.qualified_name()
+            ))),
+        }
+    }
+
+    async fn call_one(
+        &self,
+        call: &HostCall,
+        tool: Arc<Tool>,
+        arguments: Value,
+    ) -> Result<Value, UpstreamError> {
+        let is_own = self
+            .settings
+            .own
+            .0
+            .tools()
+            .any(|own| own.server == tool.server);
+        if is_own {
+            let made = ToolCall {
+                context: CallContext::new("call", random_id()),
+                clock: CallClock::default(),
+                args: arguments,
+                tool,
+            };
+            let answered = self.settings.own.1.call(made).await;
+            return Ok(match answered {
+                Ok(output) => answer::tool_result(output),
+                Err(error) => answer::refused(&error.message),
+            });
+        }
+        let mut params = vec![
+            ("name", Value::Text(Arc::clone(&tool.name))),
+            ("arguments", arguments),
+        ];
+        if let Some(token) = &call.progress_token {
+            let meta = Value::object([("progressToken", token.clone())]);
+            params.push(("_meta", meta));
+        }
+        let caller = Arc::clone(&call.caller);
+        let params = Value::object(params);
+        completed(&self.upstreams, &tool.server, "tools/call", params, caller).await
+    }
+
+    /// `move_to_stage`
+    pub(crate) fn move_to_stage(&self, call: &HostCall) -> Result<Value, BadRequest> {
+        let request =
+            GatewayArguments::read("move_to_stage", &call.arguments, &["stage", "known"])?;
+        let to = request.text("stage")?;
+        let known = request.object("known")?.unwrap_or_default();
+        let moved = self.stage(&call.client.id, |stages| {
+            let before = stages.clone();
+            for (name, value) in known {
+                stages.tell(name, value);
+            }
+            let moved = stages.move_to(to);
+            if moved.is_err() {
+                *stages = before;
+            }
+            moved.map(|()| stages.current().name.to_string())
+        });
+        match moved {
+            Some(Ok(stage)) => {
+                self.announce();
+                Ok(answer::text_only(
+                    format!("the stage is `{stage}` now"),
+                    Value::object([("stage", Value::from(stage))]),
+                ))
+            }
+            Some(Err(error)) => Err(BadRequest(format!("{error}; {}", error.help()))),
+            None => Err(BadRequest("there are no stages".to_owned())),
+        }
+    }
+}
+
+/// Asks a person at a client about a call without a plan.
+async fn asked_about(
+    client: &Client,
+    tool: Tool,
+    arguments: Value,
+    caller: Arc<dyn Caller>,
+) -> Decision {
+    let approver = ClientApprover {
+        form: client.supports_forms().then_some(caller),
+        task: None,
+    };
+    let at = Arc::new(Address {
+        inside: None,
+        instance: None,
+        step: "call".into(),
+        item: None,
+        round: None,
+    });
+    let request = ApprovalRequest::new(random_id(), at, Arc::new(tool), arguments);
+    approver.decide(request).await
+}
+
+fn rejected(tool: &Tool, because: Option<String>) -> BadRequest {
+    let because = because.map_or(String::new(), |because| format!(": {because}"));
+    BadRequest(format!(
+        "a person rejected the call of `{}`{because}",
+        tool.qualified_name()
+    ))
+}
+
+/// The call of a client that shows no forms.
+fn without_forms(call: &HostCall) -> HostCall {
+    let mut call = call.clone();
+    let mut capabilities = call.client.capabilities.as_object().cloned();
+    if let Some(capabilities) = &mut capabilities {
+        capabilities.shift_remove("elicitation");
+    }
+    call.client.capabilities = capabilities.unwrap_or_default().into();
+    call
+}

@@ -1,0 +1,159 @@
+//! The tools that plans may call, as they are at one moment.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use planwright_core::Catalog;
+use planwright_mcp::UpstreamView;
+
+use crate::compat;
+use crate::search::SearchIndex;
+use crate::settings::{GatewaySettings, Mode};
+use planwright::names;
+use planwright::pins::{NoticeKind, Pinning, Verdicts};
+
+/// The most changes that are logged: a server may come up with others without end.
+const MAX_LOGGED: usize = 1000;
+
+/// The tools that plans may call, with what finds them.
+#[derive(Debug)]
+pub(crate) struct ToolSnapshot {
+    pub(crate) catalog: Arc<Catalog>,
+    /// The results of the comparison with the pins.
+    pub(crate) verdicts: Verdicts,
+    index: OnceLock<SearchIndex>,
+    marks_sharing: OnceLock<bool>,
+}
+
+impl ToolSnapshot {
+    pub(crate) fn new(catalog: Catalog, verdicts: Verdicts) -> Self {
+        Self {
+            catalog: Arc::new(catalog),
+            verdicts,
+            index: OnceLock::new(),
+            marks_sharing: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn index(&self) -> &SearchIndex {
+        self.index
+            .get_or_init(|| SearchIndex::new(self.catalog.tools()))
+    }
+
+    /// Returns whether any tool says which of its parameters take references.
+    pub(crate) fn marks_sharing(&self) -> bool {
+        *self.marks_sharing.get_or_init(|| {
+            let mut tools = self.catalog.tools();
+            tools.any(|tool| compat::marks_sharing(tool.input.as_value()))
+        })
+    }
+}
+
+/// The latest tools of all servers, so that they are put together once for each change.
+#[derive(Debug, Default)]
+pub(crate) struct SnapshotCache(Mutex<CacheState>);
+
+#[derive(Debug, Default)]
+struct CacheState {
+    last: Option<CachedSnapshot>,
+    /// The logged changes, so that each is logged once.
+    logged: HashSet<String>,
+}
+
+#[derive(Debug)]
+struct CachedSnapshot {
+    view: Arc<UpstreamView>,
+    snapshot: Arc<ToolSnapshot>,
+    /// The number of the latest acceptance of a person when it was made.
+    acceptance: Option<i64>,
+}
+
+impl SnapshotCache {
+    /// The tools of `view` and those of the settings, as the configuration knows them. What it denies is not there.
+    pub(crate) fn of(
+        &self,
+        view: &Arc<UpstreamView>,
+        settings: &GatewaySettings,
+    ) -> Arc<ToolSnapshot> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = &known.last
+            && Arc::ptr_eq(&last.view, view)
+            && last.is_current(settings)
+        {
+            return Arc::clone(&last.snapshot);
+        }
+        // The number is read first: what is accepted meanwhile is noticed the next time.
+        let acceptance = acceptance(settings);
+        let verdicts = verdicts(view, settings);
+        known.log(&verdicts);
+        let mut all = settings.own.0.clone();
+        for server in view.names() {
+            all.reserve(server);
+        }
+        for tool in view.tools() {
+            all.add(tool.clone());
+        }
+        // A client that hands over a plan, or calls by `call_tool`, does not see the single calls.
+        let catalog = verdicts.catalog(&all, |all| settings.config.catalog_asking(all, |_| true));
+        if settings.mode != Mode::Plain {
+            known.warn(names::collisions(&catalog));
+        }
+        known.warn(names::lookalikes(&catalog));
+        let snapshot = Arc::new(ToolSnapshot::new(catalog, verdicts));
+        known.last = Some(CachedSnapshot {
+            view: Arc::clone(view),
+            snapshot: Arc::clone(&snapshot),
+            acceptance,
+        });
+        snapshot
+    }
+}
+
+impl CachedSnapshot {
+    /// Returns whether no person has accepted a tool since that asks in it.
+    fn is_current(&self, settings: &GatewaySettings) -> bool {
+        !self.snapshot.verdicts.ask_any() || acceptance(settings) == self.acceptance
+    }
+}
+
+fn acceptance(settings: &GatewaySettings) -> Option<i64> {
+    settings.store.as_ref()?.last_acceptance().ok()
+}
+
+/// Compares the tools of servers with what is pinned of them. Tools that cannot be compared ask.
+fn verdicts(view: &UpstreamView, settings: &GatewaySettings) -> Verdicts {
+    let Some(store) = &settings.store else {
+        return Verdicts::default();
+    };
+    let pinning = Pinning {
+        store,
+        policy: settings.pin,
+        accepts_servers: settings.accepts_servers,
+        now: (settings.now)(),
+    };
+    pinning.compare(view.tools()).unwrap_or_else(|error| {
+        tracing::warn!(%error, "tools cannot be compared with what was pinned");
+        Pinning::unverified(settings.pin, view.tools())
+    })
+}
+
+impl CacheState {
+    fn warn(&mut self, warnings: Vec<String>) {
+        for warning in warnings {
+            if self.logged.len() < MAX_LOGGED && self.logged.insert(warning.clone()) {
+                tracing::warn!("{warning}");
+            }
+        }
+    }
+
+    fn log(&mut self, verdicts: &Verdicts) {
+        for notice in verdicts.notices() {
+            let text = notice.to_string();
+            let is_news = notice.kind != NoticeKind::New || notice.is_first;
+            let is_new = self.logged.len() < MAX_LOGGED && self.logged.insert(text.clone());
+            if is_news && is_new {
+                tracing::warn!("{text}; `planwright tools --changed` shows the difference");
+            }
+        }
+    }
+}
