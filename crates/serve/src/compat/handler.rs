@@ -180,7 +180,7 @@ impl PlanHost {
     async fn stored_plan(&self, name: &str) -> Result<StoredPlan, BadRequest> {
         let none = || {
             BadRequest(format!(
-                "there is no plan `{name}`; the description of `{}` lists those there are",
+                "there is no plan `{name}`; the description of `{}` lists them",
                 mcp_cli::PLAN_EXECUTE
             ))
         };

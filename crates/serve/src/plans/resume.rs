@@ -176,7 +176,7 @@ impl PlanHost {
         stored: StoredRun,
     ) -> Result<RunStorage, BadRequest> {
         let Some(store) = self.settings.store.clone() else {
-            return Err(BadRequest("runs are not kept here".to_owned()));
+            return Err(BadRequest("this gateway stores no runs".to_owned()));
         };
         let (id, plan, options) = (id.to_owned(), plan.clone(), options.clone());
         let (holder, now) = (self.settings.holder.clone(), (self.settings.now)());

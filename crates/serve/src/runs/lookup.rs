@@ -70,7 +70,9 @@ impl PlanHost {
         let ReplayReport { summary, .. } = spawn_blocking_limited(replay)
             .await
             .map_err(|error| BadRequest(error.to_string()))?
-            .map_err(|error| BadRequest(format!("what the run came to cannot be told: {error}")))?;
+            .map_err(|error| {
+                BadRequest(format!("the result of the run cannot be shown: {error}"))
+            })?;
         Ok(summary)
     }
 

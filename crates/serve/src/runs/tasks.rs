@@ -243,7 +243,7 @@ impl Caller for DisconnectedCaller {
     fn notify(&self, _: &str, _: Value) {}
 
     fn ask(&self, method: &str, _: Value) -> BoxFuture<'static, Result<Value, UpstreamError>> {
-        let message = format!("nobody is there to be asked `{method}`");
+        let message = format!("no connected client can answer `{method}`");
         let error = UpstreamError::new(UpstreamError::UNAVAILABLE, message);
         Box::pin(std::future::ready(Err(error)))
     }

@@ -70,7 +70,7 @@ impl TokenFile {
         };
         let unreadable = |what: String| {
             ServeError::new(format!("`{}` {what}", self.path.display()))
-                .hint("delete it to let nobody in, then make the tokens that you need again")
+                .hint("delete it to refuse all clients, then create the tokens that you need again")
         };
         let contents: TokenFileContents = serde_json::from_str(&text)
             .map_err(|error| unreadable(format!("cannot be understood: {error}")))?;
