@@ -2,17 +2,40 @@
 //!
 //! [`PlanHost`] implements the gateway's tools; [`Gateway`](planwright_mcp::gateway::Gateway) speaks the protocol for it.
 
+/// Blocking work, such as disk access.
 mod blocking;
+
+/// The tools of other systems in place of ours.
 mod compat;
+
+/// Errors of the server.
 mod error;
+
+/// The handler of the gateway's tools.
 mod host;
+
+/// The HTTP server in front of the gateway.
 mod http;
+
+/// Plans from their text to a run.
 mod plans;
+
+/// Responses to clients.
 mod response;
+
+/// Runs of clients.
 mod runs;
+
+/// Settings of the gateway.
 mod settings;
+
+/// Stages: the tools of each, and the moves between them.
 pub mod stages;
+
+/// Tokens of clients over HTTP.
 mod tokens;
+
+/// The gateway's own tools.
 mod tools;
 
 pub use compat::FaceName;
