@@ -218,7 +218,7 @@
 //! # }
 //! ```
 //!
-//! [`format`](planwright_format) has twins of events and summaries for other programs, as JSON with a version.
+//! [`format`] has twins of events and summaries for other programs, as JSON with a version.
 //!
 //! # Durations
 //!
@@ -368,7 +368,7 @@
 //!   them in [`spawn_blocking`](https://docs.rs/tokio/latest/tokio/task/fn.spawn_blocking.html).
 //!
 //! The [example `durable_run`](https://github.com/planwright/planwright/blob/main/crates/planwright/examples/durable_run.rs) survives its
-//! process. [`kept`] is the level below, for programs that store more along with their runs.
+//! process. [`stored`] is the level below, for programs that store more along with their runs.
 //!
 //! Without a store, a [`Journal`](engine::Journal) of your own, or one in memory, records the inputs of a run. The same plan is resumed
 //! with what was read from it, under the same id:
@@ -470,7 +470,7 @@
 //!   `default-features = false`.
 //! - `planner`: models that write plans, and the meaning of phrases of time ([`planner`]).
 //! - `providers`: the models of providers, over HTTP; includes `planner`.
-//! - `store`: a file in which runs are stored, so that they outlive their process ([`store`], [`kept`]).
+//! - `store`: a file in which runs are stored, so that they outlive their process ([`store`], [`stored`]).
 //! - `telemetry`: reports runs to an OpenTelemetry collector ([`telemetry`]).
 //! - `workspace`: the built-in tools for the files of one folder ([`workspace`]).
 #![warn(missing_docs)]

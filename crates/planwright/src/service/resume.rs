@@ -55,10 +55,9 @@ impl Resume {
         }
     }
 
-    /// Resumes with this plan in the place of the stored one. Steps that it says as before keep their results, unless those were computed
-    /// from a step that it changes: [`stale`](crate::stored::stale) lists such steps, and [`keep`](Self::keep) keeps their results. Steps that it
-    /// changes, and those that are new, are run. A step whose call is in doubt must not be changed or dropped without a
-    /// [choice](Self::retry) about it.
+    /// Resumes with this plan in place of the stored one. Unchanged steps keep their results, unless those were computed from a step that
+    /// the plan changes: [`stale_steps`](crate::stored::stale_steps) lists such steps, and [`keep`](Self::keep) keeps their results. Changed
+    /// and new steps run. A step with an unknown outcome must not be changed or removed without a [choice](Self::retry) about it.
     pub fn plan(mut self, plan: CheckedPlan) -> Self {
         self.plan = Some(plan);
         self

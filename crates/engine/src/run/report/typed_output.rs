@@ -16,10 +16,10 @@ use crate::run::{RunStatus, StepStatus};
 pub enum OutputError {
     /// The run has not succeeded.
     Run {
-        /// Its status.
+        /// The status of the run.
         status: RunStatus,
         /// The first step that failed, if any has, with its error.
-        failed: Option<(Arc<Address>, ToolError)>,
+        failed: Option<Box<(Arc<Address>, ToolError)>>,
         /// The steps, items and rounds whose call waits for a decision.
         needs_approval: Vec<Arc<Address>>,
         /// The steps, items and rounds whose call may or may not have happened: a person has to say what becomes of it.
@@ -39,7 +39,7 @@ impl RunSummary {
         if self.status != RunStatus::Succeeded {
             return Err(OutputError::Run {
                 status: self.status,
-                failed: first_failure(&self.steps),
+                failed: first_failure(&self.steps).map(Box::new),
                 needs_approval: with_status(&self.steps, StepStatus::Waiting),
                 in_doubt: with_status(&self.steps, StepStatus::Unknown),
             });
@@ -71,9 +71,9 @@ impl fmt::Display for OutputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Run {
-                failed: Some((at, error)),
+                failed: Some(failed),
                 ..
-            } => write!(f, "the step `{at}` failed: {error}"),
+            } => write!(f, "the step `{}` failed: {}", failed.0, failed.1),
             Self::Run {
                 needs_approval,
                 in_doubt,
@@ -93,9 +93,9 @@ impl std::error::Error for OutputError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Run {
-                failed: Some((_, error)),
+                failed: Some(failed),
                 ..
-            } => Some(error),
+            } => Some(&failed.1),
             Self::Run { failed: None, .. } => None,
             Self::Type(error) => Some(error),
         }
