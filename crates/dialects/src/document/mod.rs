@@ -1,6 +1,6 @@
 //! A JSON reader that gives every value its place in the text and reports all faults at once.
 //!
-//! A text in lines is a document with one text value. DESIGN.md explains why the crate has a reader of its own.
+//! A text in lines is a document with one text value. `docs/design/dialects.md` explains why the crate has its own reader.
 
 mod fields;
 mod item;

@@ -125,7 +125,7 @@ impl<'a> LossReport<'a> {
     pub(crate) fn report_oversize(&mut self, place: Place, written: &Value) {
         let extent = WrittenSize::of(written);
         // Beyond this depth no setting lets a reader accept the text; everything less is only a warning, see
-        // DESIGN.md.
+        // `docs/design/printing.md`.
         if extent.depth > Limits::MAX_DEPTH {
             let what = format!("a plan that is nested {} levels deep", extent.depth);
             let help = "let what lies deeper be an input of the run, or come from a step";

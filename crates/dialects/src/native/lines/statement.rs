@@ -120,7 +120,7 @@ impl OpenStatement {
     /// not the rest of the plan.
     fn is_ended_by(&self, line: &str, begins: Option<StatementKind>) -> bool {
         match self.inside {
-            // A text may hold lines such as `return 1`, but a line that looks like a step ends it, see DESIGN.md.
+            // A text may hold lines such as `return 1`, but a line that looks like a step ends it, see `docs/design/dialects.md`.
             ScanState::Text(_) => begins == Some(StatementKind::Step),
             _ => begins.is_some() || line::is_fence(line),
         }

@@ -9,9 +9,9 @@ use crate::lowering::lines::line_at;
 /// the length of the text.
 ///
 /// ```
-/// use planwright_dialects::native::lines::LineReader;
+/// use planwright_dialects::native::lines::StreamingLineReader;
 ///
-/// let mut reader = LineReader::new(1000);
+/// let mut reader = StreamingLineReader::new(1000);
 /// assert_eq!(reader.feed("Sure:\na = f(x=1)\nb = g(y=${a"), 1);
 /// assert_eq!(reader.beginning().unwrap(), "a = f(x=1)\n");
 /// ```
