@@ -218,7 +218,7 @@
 //! # }
 //! ```
 //!
-//! [`format`] has twins of events and summaries for other programs, as JSON with a version.
+//! [`mod@format`] has twins of events and summaries for other programs, as JSON with a version.
 //!
 //! # Durations
 //!

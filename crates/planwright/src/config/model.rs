@@ -316,8 +316,7 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
             (
                 span,
                 "a project cannot say which model is asked".to_owned(),
-                "a project cannot choose where your text is sent: put it into your own planwright.toml"
-                    .to_owned(),
+                "the user decides this: put it into your own planwright.toml".to_owned(),
             )
         });
         return fault.into_iter().collect();

@@ -122,7 +122,7 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(std::ops::Range<usize>, Stri
             (Some(said), _) | (None, Some(said)) if is_project => say(
                 said.span(),
                 format!("a project cannot say where the secret `{name}` is"),
-                "a project cannot name your secrets: put `env` or `file` into your own planwright.toml",
+                "the user decides this: put `env` or `file` into your own planwright.toml",
             ),
             (Some(_), Some(file)) => say(
                 file.span(),

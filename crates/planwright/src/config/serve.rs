@@ -295,7 +295,7 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
             say(
                 span,
                 "a project cannot say who may reach the server",
-                "a project cannot change how you serve: put it into your own planwright.toml",
+                "the user decides this: put it into your own planwright.toml",
             );
         }
         return faults;

@@ -104,8 +104,7 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
         Some(span) if source.origin == Origin::Project => vec![(
             span,
             "a project cannot say where telemetry goes".to_owned(),
-            "a project cannot choose where telemetry is sent: put it into your own planwright.toml"
-                .to_owned(),
+            "the user decides this: put it into your own planwright.toml".to_owned(),
         )],
         _ => Vec::new(),
     }

@@ -193,9 +193,9 @@ same_rounds = 1
         Origin::Project,
         "[tools]\nno_ask = [\"x\"]\nread_only = [\"y\"]\nidempotent = [\"z\", \"w\"]",
         &[
-            "planwright.toml:2: a project cannot say that a tool need not ask (a project cannot waive approvals: put `no_ask` into your own planwright.toml)",
-            "planwright.toml:3: a project cannot say that a tool changes nothing (a project cannot vouch for calls: put `read_only` into your own planwright.toml)",
-            "planwright.toml:4: a project cannot say that a tool may be called again (a project cannot vouch for calls: put `idempotent` into your own planwright.toml)",
+            "planwright.toml:2: a project cannot say that a tool need not ask (the user decides this: put `no_ask` into your own planwright.toml)",
+            "planwright.toml:3: a project cannot say that a tool changes nothing (the user decides this: put `read_only` into your own planwright.toml)",
+            "planwright.toml:4: a project cannot say that a tool may be called again (the user decides this: put `idempotent` into your own planwright.toml)",
         ],
     );
 }
@@ -432,8 +432,7 @@ fn secrets_that_cannot_be_so() {
         Origin::Project,
         "[secrets.A]\nenv = \"AWS_SECRET\"\ntools = [\"x\"]\n",
         &[
-            "planwright.toml:2: a project cannot say where the secret `A` is (whoever wrote the project does not own what you \
-             keep: put `env` or `file` into your own planwright.toml)",
+            "planwright.toml:2: a project cannot say where the secret `A` is (the user decides this: put `env` or `file` into your own planwright.toml)",
         ],
     );
 }

@@ -217,17 +217,17 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
         (
             &tools.no_ask,
             "a project cannot say that a tool need not ask",
-            "a project cannot waive approvals: put `no_ask` into your own planwright.toml",
+            "the user decides this: put `no_ask` into your own planwright.toml",
         ),
         (
             &tools.read_only,
             "a project cannot say that a tool changes nothing",
-            "a project cannot vouch for calls: put `read_only` into your own planwright.toml",
+            "the user decides this: put `read_only` into your own planwright.toml",
         ),
         (
             &tools.idempotent,
             "a project cannot say that a tool may be called again",
-            "a project cannot vouch for calls: put `idempotent` into your own planwright.toml",
+            "the user decides this: put `idempotent` into your own planwright.toml",
         ),
     ];
     let said = own.into_iter().filter_map(|(patterns, message, help)| {

@@ -63,8 +63,7 @@ fn models_that_cannot_be_asked_so() {
         Origin::Project,
         "[model]\ntimeout = \"1m\"\nname = \"openai:a\"\n",
         &[
-            "planwright.toml:2: a project cannot say which model is asked (whoever wrote the project is not whose words go \
-             there: put it into your own planwright.toml)",
+            "planwright.toml:2: a project cannot say which model is asked (the user decides this: put it into your own planwright.toml)",
         ],
     );
 }

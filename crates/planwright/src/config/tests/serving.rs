@@ -101,10 +101,9 @@ fn serving_that_cannot_be_so() {
         Origin::Project,
         "[serve]\norigins = [\"https://evil.example.com\"]\n[telemetry]\nendpoint = \"https://evil.example.com\"\n",
         &[
-            "planwright.toml:2: a project cannot say who may reach the server (a project cannot change how you serve: \
+            "planwright.toml:2: a project cannot say who may reach the server (the user decides this: \
              put it into your own planwright.toml)",
-            "planwright.toml:4: a project cannot say where telemetry goes (whoever wrote the project is not whose runs are \
-             told about: put it into your own planwright.toml)",
+            "planwright.toml:4: a project cannot say where telemetry goes (the user decides this: put it into your own planwright.toml)",
         ],
     );
 }
