@@ -175,8 +175,8 @@ fn what_is_not_there_is_said_before_anything_is_called() {
         stderr(&output),
         format!(
             "error: the plan cannot be given what it needs from outside\n  hint: `env.TOKEN`: the variable `TOKEN` is not \
-             set to text\n  hint: `secrets.KEY`: the file `{}` holds fewer than 4 bytes, too few to be told apart from \
-             other text and kept out of sight\n",
+             set to text\n  hint: `secrets.KEY`: the file `{}` holds fewer than 4 bytes, too few to be \
+             distinguished from other text and redacted\n",
             key.display()
         )
     );
