@@ -20,8 +20,8 @@ use crate::plans::create::CreatedPlans;
 use crate::runs::registry::RunRegistry;
 use crate::settings::{GatewaySettings, Mode};
 use crate::stages::Stages;
-use crate::tools::definitions;
 use crate::tools::snapshot::{SnapshotCache, ToolSnapshot};
+use crate::tools::{CallFailure, GatewayTool, MOVE_TO_STAGE};
 
 /// A host that takes plans.
 #[derive(Debug)]
@@ -158,7 +158,7 @@ impl Host for PlanHost {
     fn instructions(&self) -> Option<String> {
         match self.settings.face {
             Some(_) => None,
-            None => definitions::instructions(self.settings.mode),
+            None => crate::tools::definitions::instructions(self.settings.mode),
         }
     }
 
@@ -177,41 +177,25 @@ impl Host for PlanHost {
     fn tools(self: Arc<Self>, client: Client) -> BoxFuture<'static, Vec<Value>> {
         Box::pin(async move {
             if let Some(face) = self.settings.face {
-                return self.face_entries(&client, face).await;
+                return self.profile_definitions(&client, face).await;
             }
-            let snapshot = match self.settings.mode {
-                Mode::Plain => return self.stage_entries(&client),
-                _ => self.tool_snapshot(),
-            };
-            let mut entries = definitions::of(&self, &client, &snapshot);
-            if self.offers_create_plan(&client) {
-                entries.push(definitions::create_plan());
-            }
-            entries.extend(self.stage_entries(&client));
-            entries
+            GatewayTool::definitions(&self, &client)
         })
     }
 
     fn owns(&self, client: &Client, name: &str) -> bool {
         if let Some(face) = self.settings.face {
-            return self.face_owns(client, face, name);
+            return self.profile_owns(client, face, name);
         }
-        definitions::names(self.settings.mode).contains(&name)
-            || name == definitions::CREATE_PLAN && self.offers_create_plan(client)
-            || name == definitions::MOVE_TO_STAGE && !self.settings.config.stages().is_empty()
+        GatewayTool::is_visible(self, client, name)
     }
 
     fn reserves(&self, name: &str) -> bool {
         let own = match self.settings.face {
-            Some(face) => self.face_reserves(face, name),
-            None => {
-                definitions::names(self.settings.mode).contains(&name)
-                    || name == definitions::CREATE_PLAN
-                        && self.settings.mode.takes_plans()
-                        && self.settings.writer.is_some()
-            }
+            Some(face) => self.profile_reserves(face, name),
+            None => GatewayTool::is_reserved(self, name),
         };
-        own || name == definitions::MOVE_TO_STAGE && !self.settings.config.stages().is_empty()
+        own || name == MOVE_TO_STAGE && !self.settings.config.stages().is_empty()
     }
 
     fn allows(&self, client: &Client, tool: &Tool) -> Result<(), UpstreamError> {
@@ -256,29 +240,14 @@ impl Host for PlanHost {
     fn call(self: Arc<Self>, call: HostCall) -> BoxFuture<'static, Result<Value, UpstreamError>> {
         Box::pin(async move {
             if let Some(face) = self.settings.face {
-                let answered = self.call_face(&call, face).await;
+                let answered = self.call_profile_tool(&call, face).await;
                 return Ok(answered.unwrap_or_else(|error| self.refused(&error.0)));
             }
-            let answered = match call.name.as_str() {
-                definitions::EXECUTE_PLAN => self.execute(&call).await,
-                definitions::CHECK_PLAN => self.check(&call).await,
-                definitions::CREATE_PLAN if self.offers_create_plan(&call.client) => {
-                    self.create_plan(&call).await
-                }
-                definitions::RESUME_PLAN => Box::pin(self.resume(&call)).await,
-                definitions::GET_RUN => self.get_run(&call).await,
-                definitions::SEARCH_TOOLS => self.search(&call).await,
-                definitions::DESCRIBE_TOOLS => self.describe(&call).await,
-                definitions::CALL_TOOL => return self.call_tool(&call).await,
-                definitions::MOVE_TO_STAGE => self.move_to_stage(&call),
-                other => {
-                    return Err(UpstreamError::new(
-                        UpstreamError::INVALID,
-                        format!("unknown tool `{other}`"),
-                    ));
-                }
-            };
-            Ok(answered.unwrap_or_else(|error| self.refused(&error.0)))
+            match GatewayTool::call(Arc::clone(&self), call).await {
+                Err(CallFailure::Refused(error)) => Ok(self.refused(&error.0)),
+                Err(CallFailure::Upstream(error)) => Err(error),
+                Ok(result) => Ok(result),
+            }
         })
     }
 
