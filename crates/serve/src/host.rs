@@ -1,4 +1,4 @@
-//! The host of a gateway: what its own tools do.
+//! The host of a gateway, which implements its own tools.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,7 @@ use crate::stages::Stages;
 use crate::tools::snapshot::{SnapshotCache, ToolSnapshot};
 use crate::tools::{CallFailure, GatewayTool, MOVE_TO_STAGE};
 
-/// A host that takes plans.
+/// The host that runs the plans of clients.
 #[derive(Debug)]
 pub struct PlanHost {
     pub(crate) settings: GatewaySettings,
@@ -63,7 +63,7 @@ impl PlanHost {
         host
     }
 
-    /// Lets plans under way come to their end for `grace`, then leaves them so that they can go on later.
+    /// Waits up to `grace` for plans in progress to end, then suspends them for a later resume.
     pub async fn suspend(&self, grace: Duration) {
         self.runs.suspend(grace).await;
     }
@@ -109,7 +109,7 @@ impl PlanHost {
         Some(with(stages.entry(client.clone()).or_insert(first)))
     }
 
-    /// Says that the tools of clients are not what they were.
+    /// Notifies clients that their tools have changed.
     pub(crate) fn announce(&self) {
         self.ticks.send_modify(|ticks| *ticks += 1);
     }
@@ -123,7 +123,7 @@ impl PlanHost {
         }
     }
 
-    /// Announces new tools where they stand in the descriptions of our own.
+    /// Notifies clients of new tools, which the descriptions of the gateway's own tools list.
     fn announce_changes(self: &Arc<Self>) {
         let (host, mut changes) = (Arc::downgrade(self), self.upstreams.changes());
         let mut seen = self.upstreams.view().changes.tools;
@@ -138,7 +138,7 @@ impl PlanHost {
                 };
                 let tools = host.upstreams.view().changes.tools;
                 if std::mem::replace(&mut seen, tools) != tools {
-                    // Elsewhere they are looked at as soon as they are listed.
+                    // In the other modes `tools/list` takes the snapshot, which compares and logs; here nothing else does.
                     if host.settings.mode == Mode::Plain {
                         host.tool_snapshot();
                     }
@@ -218,13 +218,13 @@ impl Host for PlanHost {
         Box::pin(async move {
             let verdicts = &self.tool_snapshot().verdicts;
             let rules = &self.settings.config;
-            // The client sees what a tool leaves open, and asks if it wants to; not that it said something else before.
+            // Clients see the annotations of a tool and can ask by themselves; they cannot see that the tool changed since it was pinned.
             let governed = rules.catalog(&Catalog::from_iter([tool.clone()]));
             let mut asked = governed
                 .get(&tool.server, &tool.name)
                 .map_or(tool.clone(), |tool| Tool::clone(tool));
             let is_ruled = rules.asks_about(&tool) || verdicts.reason(&tool).is_some();
-            // What destroys something is asked about here as well, if the client can ask.
+            // Calls of destructive tools need an approval here as well, if the client can show a form.
             let is_asked = asked.needs_approval() && client.supports_forms();
             if !(is_ruled || is_asked) {
                 return Ok(());

@@ -44,7 +44,7 @@ impl PlanHost {
                 definitions.extend(stages.map(Value::from));
             }
             FaceName::Agentle | FaceName::McpCli => {
-                definitions.extend(self.stage_definitions(client))
+                definitions.extend(self.stage_definitions(client));
             }
         }
         definitions

@@ -26,7 +26,7 @@ const TOOLS: &str = r#"{"tools": {
     "pay": {"approval": true, "returns": "paid"}
 }}"#;
 
-/// What is said of a run of what `arguments` hand over, with values of up to 40 bytes.
+/// Runs the plan in `arguments` and renders the response, with values of up to 40 bytes.
 async fn check(name: FaceName, arguments: &str) -> String {
     let simulated = Simulated::from_script(&Value::from_json(TOOLS).unwrap()).unwrap();
     let catalog: Catalog = simulated.tools().cloned().collect();
@@ -204,7 +204,7 @@ fn arguments_are_read_as_these_systems_have_them() {
     insta::assert_snapshot!(read(FaceName::McpCli, r#"{"goal": "x"}"#), @"`plan_execute` has no argument `goal`; it takes `plan_id`, `plan`, `variables`");
 }
 
-/// The entries of a face, without the part of the description that is always the same.
+/// The definitions of a profile, without the constant part of each description.
 fn entries(name: FaceName, marks: bool) -> String {
     let simulated = Simulated::from_script(&Value::from_json(TOOLS).unwrap()).unwrap();
     let catalog: Catalog = simulated.tools().cloned().collect();

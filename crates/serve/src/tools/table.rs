@@ -22,7 +22,7 @@ pub(crate) const DESCRIBE_TOOLS: &str = "describe_tools";
 pub(crate) const CALL_TOOL: &str = "call_tool";
 pub(crate) const MOVE_TO_STAGE: &str = "move_to_stage";
 
-/// One of the gateway's own tools.
+/// An entry of the table: a tool of the gateway.
 pub(crate) struct GatewayTool {
     pub(crate) name: &'static str,
     /// The modes that have the tool.
@@ -47,7 +47,7 @@ pub(crate) enum Condition {
 enum Definition {
     Fixed(fn() -> serde_json::Value),
     Listing(fn(Mode, &str) -> serde_json::Value),
-    /// It depends on the stage of the client.
+    /// Depends on the stage of the client.
     Stage,
 }
 
@@ -116,7 +116,7 @@ static TOOLS: [GatewayTool; 9] = [
         modes: PLANS_AND_SEARCH,
         condition: Condition::Always,
         definition: Definition::Listing(definitions::resume),
-        handler: |host, call| Box::pin(async move { Ok(host.resume(&call).await?) }),
+        handler: |host, call| Box::pin(async move { Ok(Box::pin(host.resume(&call)).await?) }),
     },
     GatewayTool {
         name: GET_RUN,
