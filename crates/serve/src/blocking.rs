@@ -1,4 +1,4 @@
-//! Work that waits for the disk, aside of what must not wait.
+//! Blocking work on threads of its own, with a limit of concurrency.
 
 use tokio::sync::Semaphore;
 use tokio::task::JoinError;
@@ -7,7 +7,7 @@ use tokio::task::JoinError;
 /// that has ever waited keeps a megabyte or so.
 static PERMITS: Semaphore = Semaphore::const_new(8);
 
-/// Does `work` on a thread that may wait.
+/// Runs `work` on a thread that may block, once a permit is free.
 pub(crate) fn spawn_blocking_limited<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> impl Future<Output = Result<T, JoinError>> {

@@ -1,4 +1,4 @@
-//! The host of a gateway: what its own tools do.
+//! The host of a gateway, which implements its own tools.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,10 +20,10 @@ use crate::plans::create::CreatedPlans;
 use crate::runs::registry::RunRegistry;
 use crate::settings::{GatewaySettings, Mode};
 use crate::stages::Stages;
-use crate::tools::definitions;
 use crate::tools::snapshot::{SnapshotCache, ToolSnapshot};
+use crate::tools::{CallFailure, GatewayTool, MOVE_TO_STAGE};
 
-/// A host that takes plans.
+/// The host that runs the plans of clients.
 #[derive(Debug)]
 pub struct PlanHost {
     pub(crate) settings: GatewaySettings,
@@ -63,7 +63,7 @@ impl PlanHost {
         host
     }
 
-    /// Lets plans under way come to their end for `grace`, then leaves them so that they can go on later.
+    /// Waits up to `grace` for plans in progress to end, then suspends them for a later resume.
     pub async fn suspend(&self, grace: Duration) {
         self.runs.suspend(grace).await;
     }
@@ -109,7 +109,7 @@ impl PlanHost {
         Some(with(stages.entry(client.clone()).or_insert(first)))
     }
 
-    /// Says that the tools of clients are not what they were.
+    /// Notifies clients that their tools have changed.
     pub(crate) fn announce(&self) {
         self.ticks.send_modify(|ticks| *ticks += 1);
     }
@@ -123,7 +123,7 @@ impl PlanHost {
         }
     }
 
-    /// Announces new tools where they stand in the descriptions of our own.
+    /// Notifies clients of new tools, which the descriptions of the gateway's own tools list.
     fn announce_changes(self: &Arc<Self>) {
         let (host, mut changes) = (Arc::downgrade(self), self.upstreams.changes());
         let mut seen = self.upstreams.view().changes.tools;
@@ -138,7 +138,7 @@ impl PlanHost {
                 };
                 let tools = host.upstreams.view().changes.tools;
                 if std::mem::replace(&mut seen, tools) != tools {
-                    // Elsewhere they are looked at as soon as they are listed.
+                    // In the other modes `tools/list` takes the snapshot, which compares and logs; here nothing else does.
                     if host.settings.mode == Mode::Plain {
                         host.tool_snapshot();
                     }
@@ -158,7 +158,7 @@ impl Host for PlanHost {
     fn instructions(&self) -> Option<String> {
         match self.settings.face {
             Some(_) => None,
-            None => definitions::instructions(self.settings.mode),
+            None => crate::tools::definitions::instructions(self.settings.mode),
         }
     }
 
@@ -177,41 +177,25 @@ impl Host for PlanHost {
     fn tools(self: Arc<Self>, client: Client) -> BoxFuture<'static, Vec<Value>> {
         Box::pin(async move {
             if let Some(face) = self.settings.face {
-                return self.face_entries(&client, face).await;
+                return self.profile_definitions(&client, face).await;
             }
-            let snapshot = match self.settings.mode {
-                Mode::Plain => return self.stage_entries(&client),
-                _ => self.tool_snapshot(),
-            };
-            let mut entries = definitions::of(&self, &client, &snapshot);
-            if self.offers_create_plan(&client) {
-                entries.push(definitions::create_plan());
-            }
-            entries.extend(self.stage_entries(&client));
-            entries
+            GatewayTool::definitions(&self, &client)
         })
     }
 
     fn owns(&self, client: &Client, name: &str) -> bool {
         if let Some(face) = self.settings.face {
-            return self.face_owns(client, face, name);
+            return self.profile_owns(client, face, name);
         }
-        definitions::names(self.settings.mode).contains(&name)
-            || name == definitions::CREATE_PLAN && self.offers_create_plan(client)
-            || name == definitions::MOVE_TO_STAGE && !self.settings.config.stages().is_empty()
+        GatewayTool::is_visible(self, client, name)
     }
 
     fn reserves(&self, name: &str) -> bool {
         let own = match self.settings.face {
-            Some(face) => self.face_reserves(face, name),
-            None => {
-                definitions::names(self.settings.mode).contains(&name)
-                    || name == definitions::CREATE_PLAN
-                        && self.settings.mode.takes_plans()
-                        && self.settings.writer.is_some()
-            }
+            Some(face) => self.profile_reserves(face, name),
+            None => GatewayTool::is_reserved(self, name),
         };
-        own || name == definitions::MOVE_TO_STAGE && !self.settings.config.stages().is_empty()
+        own || name == MOVE_TO_STAGE && !self.settings.config.stages().is_empty()
     }
 
     fn allows(&self, client: &Client, tool: &Tool) -> Result<(), UpstreamError> {
@@ -234,13 +218,13 @@ impl Host for PlanHost {
         Box::pin(async move {
             let verdicts = &self.tool_snapshot().verdicts;
             let rules = &self.settings.config;
-            // The client sees what a tool leaves open, and asks if it wants to; not that it said something else before.
+            // Clients see the annotations of a tool and can ask by themselves; they cannot see that the tool changed since it was pinned.
             let governed = rules.catalog(&Catalog::from_iter([tool.clone()]));
             let mut asked = governed
                 .get(&tool.server, &tool.name)
                 .map_or(tool.clone(), |tool| Tool::clone(tool));
             let is_ruled = rules.asks_about(&tool) || verdicts.reason(&tool).is_some();
-            // What destroys something is asked about here as well, if the client can ask.
+            // Calls of destructive tools need an approval here as well, if the client can show a form.
             let is_asked = asked.needs_approval() && client.supports_forms();
             if !(is_ruled || is_asked) {
                 return Ok(());
@@ -256,29 +240,14 @@ impl Host for PlanHost {
     fn call(self: Arc<Self>, call: HostCall) -> BoxFuture<'static, Result<Value, UpstreamError>> {
         Box::pin(async move {
             if let Some(face) = self.settings.face {
-                let answered = self.call_face(&call, face).await;
+                let answered = self.call_profile_tool(&call, face).await;
                 return Ok(answered.unwrap_or_else(|error| self.refused(&error.0)));
             }
-            let answered = match call.name.as_str() {
-                definitions::EXECUTE_PLAN => self.execute(&call).await,
-                definitions::CHECK_PLAN => self.check(&call).await,
-                definitions::CREATE_PLAN if self.offers_create_plan(&call.client) => {
-                    self.create_plan(&call).await
-                }
-                definitions::RESUME_PLAN => Box::pin(self.resume(&call)).await,
-                definitions::GET_RUN => self.get_run(&call).await,
-                definitions::SEARCH_TOOLS => self.search(&call).await,
-                definitions::DESCRIBE_TOOLS => self.describe(&call).await,
-                definitions::CALL_TOOL => return self.call_tool(&call).await,
-                definitions::MOVE_TO_STAGE => self.move_to_stage(&call),
-                other => {
-                    return Err(UpstreamError::new(
-                        UpstreamError::INVALID,
-                        format!("unknown tool `{other}`"),
-                    ));
-                }
-            };
-            Ok(answered.unwrap_or_else(|error| self.refused(&error.0)))
+            match GatewayTool::call(Arc::clone(&self), call).await {
+                Err(CallFailure::Refused(error)) => Ok(self.refused(&error.0)),
+                Err(CallFailure::Upstream(error)) => Err(error),
+                Ok(result) => Ok(result),
+            }
         })
     }
 

@@ -44,5 +44,5 @@ pub use host::PlanHost;
 pub use http::{HttpServer, HttpSettings, Metrics, listen_address};
 pub use plans::create::PlanWriter;
 pub use planwright_planner::tools::{search, signatures};
-pub use settings::{GatewaySettings, GetOutside, Mode};
+pub use settings::{ExternalValueSource, GatewaySettings, Mode};
 pub use tokens::{StoredToken, TokenFile};

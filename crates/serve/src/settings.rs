@@ -20,7 +20,7 @@ use planwright::format::ToolSourcesV1;
 use planwright::pins::PinPolicy;
 use planwright::service::RunObserver;
 
-/// The largest number of calls of one plan in flight. A model waits for the slowest of them, not for a place.
+/// The largest number of calls of one plan in flight. A model waits for the slowest of them, not for a free slot.
 const MAX_CONCURRENT_CALLS: NonZeroUsize = NonZeroUsize::new(32).unwrap();
 
 /// The tools that clients see.
@@ -39,12 +39,12 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Returns whether what servers offer is passed on.
+    /// Returns whether tools of servers are passed through.
     pub fn passes(self) -> bool {
         matches!(self, Self::Plain | Self::PlainWithPlans)
     }
 
-    /// Returns whether plans can be handed over.
+    /// Returns whether clients can submit plans.
     pub fn takes_plans(self) -> bool {
         matches!(self, Self::Plan | Self::PlainWithPlans)
     }
@@ -56,7 +56,7 @@ impl Mode {
 pub struct GatewaySettings {
     /// The tools that clients see.
     pub mode: Mode,
-    /// The system whose tools stand in the place of the host's own.
+    /// The compat profile whose tools replace the host's own.
     pub face: Option<FaceName>,
     /// The configuration: allowed tools, budgets, rates.
     pub config: Config,
@@ -72,7 +72,7 @@ pub struct GatewaySettings {
     pub sources: ToolSourcesV1,
     /// The options of runs.
     pub options: RunOptions,
-    /// Tools that are here beside those of servers.
+    /// Built-in tools beside those of servers.
     pub own: (Catalog, Backends),
     /// The most bytes that an answer shows of one value. The rest is a resource.
     pub answer_bytes: u64,
@@ -84,22 +84,22 @@ pub struct GatewaySettings {
     pub recall_for: Duration,
     /// The most bytes of earlier results that one plan may refer to.
     pub recall_bytes: usize,
-    /// The most plans of one client that may be under way.
+    /// The largest number of plans of one client in progress.
     pub plans_at_once: usize,
     /// The author of plans for clients that state a goal; without it clients write their own plans.
     pub writer: Option<PlanWriter>,
     /// The zone whose days are meant where clients speak of time.
     pub zone: Zone,
     /// The source of external values of a plan.
-    pub outside: Arc<GetOutside>,
+    pub outside: Arc<ExternalValueSource>,
     /// The observers of runs.
     pub observers: Vec<Arc<dyn RunObserver>>,
     /// The clock.
     pub now: fn() -> SystemTime,
 }
 
-/// Gets what a plan reads from outside, or says why it cannot be had.
-pub type GetOutside = dyn Fn(&CheckedPlan) -> Result<SecretValues, String> + Send + Sync;
+/// A function that returns the external values of a plan, or the reason why it cannot.
+pub type ExternalValueSource = dyn Fn(&CheckedPlan) -> Result<SecretValues, String> + Send + Sync;
 
 impl GatewaySettings {
     /// The settings of the configuration, or defaults, for plans without external values.

@@ -1,4 +1,4 @@
-//! The face of agentle4j: `execute_tool_plan`.
+//! The compat profile of agentle4j: `execute_tool_plan`.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -8,8 +8,12 @@ use planwright_core::{Object, Value};
 use planwright_engine::run::{StepStatus, StepSummary};
 use serde_json::json;
 
-use super::{DescriptionContext, Face, ProfileOutcome, SubmittedPlan};
+use super::{
+    CompatHandler, CompatTool, DescriptionContext, ProfileOutcome, ProfileTools, STAGE_TOOL,
+    SubmittedPlan,
+};
 use crate::signatures::signature;
+use crate::tools::Condition;
 use crate::tools::arguments::BadRequest;
 
 const EXECUTE_TOOL_PLAN: &str = "execute_tool_plan";
@@ -27,12 +31,19 @@ A step has an `id`, a `tool`, and its `arguments` as JSON text. In there, "$ref:
 /// agentle4j, as its tool for plans shows itself.
 pub(super) struct Agentle;
 
-impl Face for Agentle {
-    fn names(&self) -> &'static [&'static str] {
-        &[EXECUTE_TOOL_PLAN]
+impl ProfileTools for Agentle {
+    fn tools(&self) -> &'static [CompatTool] {
+        &[
+            CompatTool {
+                name: EXECUTE_TOOL_PLAN,
+                condition: Condition::Always,
+                handler: CompatHandler::Execute,
+            },
+            STAGE_TOOL,
+        ]
     }
 
-    fn entries(&self, context: &DescriptionContext<'_>) -> Vec<serde_json::Value> {
+    fn definitions(&self, context: &DescriptionContext<'_>) -> Vec<serde_json::Value> {
         let mut description = DESCRIPTION.to_owned();
         if !context.tools.is_empty() {
             description.push_str("\n\nTools:");

@@ -1,4 +1,4 @@
-//! The face of Concierge: `execute_plan`.
+//! The compat profile of Concierge: `execute_plan`.
 
 use std::fmt::Write as _;
 
@@ -6,8 +6,13 @@ use planwright_core::{Object, Value};
 use planwright_engine::run::StepStatus;
 use serde_json::json;
 
-use super::{DescriptionContext, Face, MARK, ProfileOutcome, SubmittedPlan};
+use super::stage_tools::{PROCEED, TERMINATE};
+use super::{
+    CompatHandler, CompatTool, DescriptionContext, MARK, ProfileOutcome, ProfileTools,
+    SubmittedPlan,
+};
 use crate::signatures::signature;
+use crate::tools::Condition;
 use crate::tools::arguments::BadRequest;
 
 const EXECUTE_PLAN: &str = "execute_plan";
@@ -29,12 +34,28 @@ All results come back, so a plan may do the part that is clear, and another one 
 /// Concierge, as its Plan backend shows itself.
 pub(super) struct Concierge;
 
-impl Face for Concierge {
-    fn names(&self) -> &'static [&'static str] {
-        &[EXECUTE_PLAN]
+impl ProfileTools for Concierge {
+    fn tools(&self) -> &'static [CompatTool] {
+        &[
+            CompatTool {
+                name: EXECUTE_PLAN,
+                condition: Condition::Always,
+                handler: CompatHandler::Execute,
+            },
+            CompatTool {
+                name: PROCEED,
+                condition: Condition::Stages,
+                handler: CompatHandler::Proceed,
+            },
+            CompatTool {
+                name: TERMINATE,
+                condition: Condition::Stages,
+                handler: CompatHandler::Terminate,
+            },
+        ]
     }
 
-    fn entries(&self, context: &DescriptionContext<'_>) -> Vec<serde_json::Value> {
+    fn definitions(&self, context: &DescriptionContext<'_>) -> Vec<serde_json::Value> {
         vec![json!({
             "name": EXECUTE_PLAN,
             "title": "Plan Execution",

@@ -6,17 +6,16 @@ use planwright_core::{Object, Value};
 use planwright_mcp::gateway::{Client, HostCall};
 use planwright_store::{StoreError, StoredPlan};
 
-use super::{DescriptionContext, FaceName, SubmittedPlan, mcp_cli, stage_tools};
+use super::{CompatHandler, DescriptionContext, FaceName, SubmittedPlan, mcp_cli};
 use crate::blocking::spawn_blocking_limited;
 use crate::host::PlanHost;
 use crate::plans::execute::ValidPlan;
 use crate::tools::arguments::{BadRequest, GatewayArguments};
-use crate::tools::definitions::MOVE_TO_STAGE;
 use planwright::loaded_plan::LoadedPlan;
 
 impl PlanHost {
     /// The tools of the profile for a client, as `tools/list` writes them.
-    pub(crate) async fn face_entries(&self, client: &Client, name: FaceName) -> Vec<Value> {
+    pub(crate) async fn profile_definitions(&self, client: &Client, name: FaceName) -> Vec<Value> {
         let snapshot = self.tool_snapshot();
         let policy = self.policy(&client.id);
         let mut tools = Vec::new();
@@ -33,56 +32,59 @@ impl PlanHost {
             },
             creates: self.has_plan_writer(client),
         };
-        let entries = name.face().entries(&context).into_iter().map(Value::from);
-        let mut entries: Vec<Value> = entries.collect();
+        let definitions = name
+            .tools()
+            .definitions(&context)
+            .into_iter()
+            .map(Value::from);
+        let mut definitions: Vec<Value> = definitions.collect();
         match name {
             FaceName::Concierge => {
-                let journey = self.journey_entries(client).into_iter();
-                entries.extend(journey.map(Value::from));
+                let stages = self.concierge_stage_definitions(client).into_iter();
+                definitions.extend(stages.map(Value::from));
             }
-            FaceName::Agentle | FaceName::McpCli => entries.extend(self.stage_entries(client)),
+            FaceName::Agentle | FaceName::McpCli => {
+                definitions.extend(self.stage_definitions(client));
+            }
         }
-        entries
+        definitions
     }
 
     /// Returns whether `called` is a tool of the profile for this client.
-    pub(crate) fn face_owns(&self, client: &Client, name: FaceName, called: &str) -> bool {
-        let is_creating = name == FaceName::McpCli && mcp_cli::CREATING.contains(&called);
-        if name.face().names().contains(&called) || is_creating && self.has_plan_writer(client) {
-            return true;
-        }
-        let moves: &[&str] = match name {
-            FaceName::Concierge => &[stage_tools::PROCEED, stage_tools::TERMINATE],
-            FaceName::Agentle | FaceName::McpCli => &[MOVE_TO_STAGE],
-        };
-        !self.settings.config.stages().is_empty() && moves.contains(&called)
+    pub(crate) fn profile_owns(&self, client: &Client, name: FaceName, called: &str) -> bool {
+        let mut tools = name.tools().tools().iter();
+        tools.any(|tool| tool.name == called && self.meets(client, tool.condition))
     }
 
     /// Returns whether `called` is a tool of the profile for any client.
-    pub(crate) fn face_reserves(&self, name: FaceName, called: &str) -> bool {
-        let creates = name == FaceName::McpCli && self.settings.writer.is_some();
-        let moves = name == FaceName::Concierge && !self.settings.config.stages().is_empty();
-        name.face().names().contains(&called)
-            || creates && mcp_cli::CREATING.contains(&called)
-            || moves && [stage_tools::PROCEED, stage_tools::TERMINATE].contains(&called)
+    pub(crate) fn profile_reserves(&self, name: FaceName, called: &str) -> bool {
+        let mut tools = name.tools().tools().iter();
+        tools.any(|tool| tool.name == called && self.can_meet(tool.condition))
     }
 
     /// Calls a tool of the profile.
-    pub(crate) async fn call_face(
+    pub(crate) async fn call_profile_tool(
         self: &Arc<Self>,
         call: &HostCall,
         name: FaceName,
     ) -> Result<Value, BadRequest> {
-        match call.name.as_str() {
-            stage_tools::PROCEED => return self.proceed(call),
-            stage_tools::TERMINATE => return self.terminate(call),
-            MOVE_TO_STAGE => return self.move_to_stage(call),
-            mcp_cli::PLAN_CREATE | mcp_cli::PLAN_CREATE_AND_EXECUTE => {
-                return self.create_for_profile(call).await;
-            }
-            _ => {}
+        let mut tools = name.tools().tools().iter();
+        let tool = tools.find(|tool| tool.name == call.name);
+        match tool.map_or(CompatHandler::Execute, |tool| tool.handler) {
+            CompatHandler::Execute => self.execute_for_profile(call, name).await,
+            CompatHandler::Create => self.create_for_profile(call).await,
+            CompatHandler::Proceed => self.proceed(call),
+            CompatHandler::Terminate => self.terminate(call),
+            CompatHandler::MoveToStage => self.move_to_stage(call),
         }
-        let (text, dialect, given, called) = match name.face().plan(&call.arguments)? {
+    }
+
+    async fn execute_for_profile(
+        self: &Arc<Self>,
+        call: &HostCall,
+        name: FaceName,
+    ) -> Result<Value, BadRequest> {
+        let (text, dialect, given, called) = match name.tools().plan(&call.arguments)? {
             SubmittedPlan::Plan {
                 text,
                 dialect,

@@ -9,16 +9,17 @@ use planwright_engine::run::{StepStatus, StepSummary};
 use planwright_store::StoredPlan;
 use serde_json::json;
 
-use super::{DescriptionContext, Face, ProfileOutcome, SubmittedPlan};
+use super::{
+    CompatHandler, CompatTool, DescriptionContext, ProfileOutcome, ProfileTools, STAGE_TOOL,
+    SubmittedPlan,
+};
 use crate::response::answer;
+use crate::tools::Condition;
 use crate::tools::arguments::{BadRequest, GatewayArguments};
 
 pub(super) const PLAN_EXECUTE: &str = "plan_execute";
 pub(super) const PLAN_CREATE: &str = "plan_create";
 pub(super) const PLAN_CREATE_AND_EXECUTE: &str = "plan_create_and_execute";
-
-/// The tools that exist only with a model that writes plans.
-pub(super) const CREATING: &[&str] = &[PLAN_CREATE_AND_EXECUTE, PLAN_CREATE];
 
 /// The most plans that a description lists.
 const MAX_LISTED_PLANS: usize = 40;
@@ -26,12 +27,29 @@ const MAX_LISTED_PLANS: usize = 40;
 /// mcp-cli, as its tools for plans show themselves.
 pub(super) struct McpCli;
 
-impl Face for McpCli {
-    fn names(&self) -> &'static [&'static str] {
-        &[PLAN_EXECUTE]
+impl ProfileTools for McpCli {
+    fn tools(&self) -> &'static [CompatTool] {
+        &[
+            CompatTool {
+                name: PLAN_EXECUTE,
+                condition: Condition::Always,
+                handler: CompatHandler::Execute,
+            },
+            CompatTool {
+                name: PLAN_CREATE_AND_EXECUTE,
+                condition: Condition::PlanWriter,
+                handler: CompatHandler::Create,
+            },
+            CompatTool {
+                name: PLAN_CREATE,
+                condition: Condition::PlanWriter,
+                handler: CompatHandler::Create,
+            },
+            STAGE_TOOL,
+        ]
     }
 
-    fn entries(&self, context: &DescriptionContext<'_>) -> Vec<serde_json::Value> {
+    fn definitions(&self, context: &DescriptionContext<'_>) -> Vec<serde_json::Value> {
         let mut entries: Vec<serde_json::Value> = Vec::new();
         if context.creates {
             entries.extend([

@@ -1,5 +1,5 @@
-//! Faces: the tools of other systems, with their names, their arguments and the form of their answers, so that prompts which were
-//! written for them work as they are. What happens behind them is the same.
+//! Compat profiles: the tools of other systems, with their names, arguments and response formats, so that prompts written for those
+//! systems work unchanged. All profiles share the execution of plans.
 
 mod agentle;
 mod concierge;
@@ -18,6 +18,7 @@ use planwright_store::StoredPlan;
 use self::outcome::ProfileOutcome;
 use crate::response::answer;
 use crate::tools::arguments::BadRequest;
+use crate::tools::{Condition, MOVE_TO_STAGE};
 
 /// A system whose tools the gateway can show in the place of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,13 +32,42 @@ pub enum FaceName {
     McpCli,
 }
 
-/// The tools of another system.
-trait Face: Sync {
-    /// Their names.
-    fn names(&self) -> &'static [&'static str];
+/// A tool of a compat profile.
+struct CompatTool {
+    name: &'static str,
+    condition: Condition,
+    handler: CompatHandler,
+}
 
-    /// The tools, as `tools/list` writes them.
-    fn entries(&self, context: &DescriptionContext<'_>) -> Vec<serde_json::Value>;
+/// The handler of a tool of a compat profile.
+#[derive(Clone, Copy)]
+enum CompatHandler {
+    /// Runs the plan of the call.
+    Execute,
+    /// Has a plan written, and runs it if the tool says so.
+    Create,
+    /// Moves on as Concierge does.
+    Proceed,
+    /// Starts over as Concierge does.
+    Terminate,
+    /// Moves as the gateway's own tool does.
+    MoveToStage,
+}
+
+/// `move_to_stage`, for profiles whose systems have no tools for stages.
+const STAGE_TOOL: CompatTool = CompatTool {
+    name: MOVE_TO_STAGE,
+    condition: Condition::Stages,
+    handler: CompatHandler::MoveToStage,
+};
+
+/// The tools and formats of another system.
+trait ProfileTools: Sync {
+    /// All tools of the profile.
+    fn tools(&self) -> &'static [CompatTool];
+
+    /// The definitions of those that concern plans, as `tools/list` writes them.
+    fn definitions(&self, context: &DescriptionContext<'_>) -> Vec<serde_json::Value>;
 
     /// Returns the plan of a call.
     ///
@@ -81,7 +111,7 @@ enum SubmittedPlan {
 }
 
 impl FaceName {
-    fn face(self) -> &'static dyn Face {
+    fn tools(self) -> &'static dyn ProfileTools {
         match self {
             Self::Concierge => &concierge::Concierge,
             Self::Agentle => &agentle::Agentle,
@@ -97,19 +127,19 @@ pub(crate) fn run_response(
     plan: Option<&CheckedPlan>,
     most: u64,
 ) -> Value {
-    let face = name.face();
+    let profile = name.tools();
     let mut outcome = ProfileOutcome::new(summary, plan, most);
-    let answered = face.answer(&mut outcome);
+    let answered = profile.answer(&mut outcome);
     let attached = outcome.finish();
     let is_error = matches!(summary.status, RunStatus::Failed | RunStatus::Cancelled);
-    let text = face.text(&answered);
+    let text = profile.text(&answered);
     answer::in_form_of_profile(answered, text, attached, is_error)
 }
 
 /// Returns a refusal, which all these systems write in the same form.
 pub(crate) fn refused(name: FaceName, message: &str) -> Value {
     let answered = Value::object([("error", Value::from(message))]);
-    let text = name.face().text(&answered);
+    let text = name.tools().text(&answered);
     answer::in_form_of_profile(answered, text, (Vec::new(), None), true)
 }
 

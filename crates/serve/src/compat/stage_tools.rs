@@ -13,17 +13,17 @@ pub(super) const TERMINATE: &str = "terminate_session";
 
 impl PlanHost {
     /// The tools for stages, where there are stages. At the end of the way there is no next one.
-    pub(super) fn journey_entries(&self, client: &Client) -> Vec<serde_json::Value> {
-        let entries = self.stage(&client.id, |stages| {
+    pub(super) fn concierge_stage_definitions(&self, client: &Client) -> Vec<serde_json::Value> {
+        let definitions = self.stage(&client.id, |stages| {
             let current = stages.current();
-            let mut entries = Vec::new();
+            let mut definitions = Vec::new();
             if !current.next.is_empty() {
                 let next: Vec<&str> = current.next.iter().map(|name| &**name).collect();
                 let description = format!(
                     "Go on to another stage of the work, which has other tools. The stage is `{}` now.",
                     current.name
                 );
-                entries.push(json!({
+                definitions.push(json!({
                     "name": PROCEED,
                     "description": description,
                     "inputSchema": {"type": "object", "properties": {
@@ -31,14 +31,14 @@ impl PlanHost {
                     }, "required": ["target_stage"], "additionalProperties": false}
                 }));
             }
-            entries.push(json!({
+            definitions.push(json!({
                 "name": TERMINATE,
                 "description": "Start over: back to the first stage, with nothing known. For when the user wants to begin again, to do something else or to stop, or when the work is done.",
                 "inputSchema": {"type": "object", "properties": {}, "required": [], "additionalProperties": false}
             }));
-            entries
+            definitions
         });
-        entries.unwrap_or_default()
+        definitions.unwrap_or_default()
     }
 
     /// `proceed_to_next_stage`

@@ -7,6 +7,7 @@ use planwright_engine::Engine;
 use planwright_engine::backend::Simulated;
 
 use super::{DescriptionContext, FaceName, SubmittedPlan, marks_sharing, refused, run_response};
+use crate::tools::Condition;
 use planwright::loaded_plan::LoadedPlan;
 
 const TOOLS: &str = r#"{"tools": {
@@ -25,12 +26,12 @@ const TOOLS: &str = r#"{"tools": {
     "pay": {"approval": true, "returns": "paid"}
 }}"#;
 
-/// What is said of a run of what `arguments` hand over, with values of up to 40 bytes.
+/// Runs the plan in `arguments` and renders the response, with values of up to 40 bytes.
 async fn check(name: FaceName, arguments: &str) -> String {
     let simulated = Simulated::from_script(&Value::from_json(TOOLS).unwrap()).unwrap();
     let catalog: Catalog = simulated.tools().cloned().collect();
     let arguments = Value::from_json(arguments).unwrap();
-    let handed = name.face().plan(&arguments).unwrap();
+    let handed = name.tools().plan(&arguments).unwrap();
     let SubmittedPlan::Plan { text, dialect, .. } = handed else {
         panic!("no plan: {handed:?}");
     };
@@ -185,7 +186,7 @@ fn a_refusal_is_an_error_in_each_form() {
 fn arguments_are_read_as_these_systems_have_them() {
     let read = |name: FaceName, arguments: &str| {
         let arguments = Value::from_json(arguments).unwrap();
-        match name.face().plan(&arguments) {
+        match name.tools().plan(&arguments) {
             Ok(SubmittedPlan::Plan { text, dialect, .. }) => {
                 format!("{}: {text}", dialect.unwrap())
             }
@@ -203,7 +204,7 @@ fn arguments_are_read_as_these_systems_have_them() {
     insta::assert_snapshot!(read(FaceName::McpCli, r#"{"goal": "x"}"#), @"`plan_execute` has no argument `goal`; it takes `plan_id`, `plan`, `variables`");
 }
 
-/// The entries of a face, without the part of the description that is always the same.
+/// The definitions of a profile, without the constant part of each description.
 fn entries(name: FaceName, marks: bool) -> String {
     let simulated = Simulated::from_script(&Value::from_json(TOOLS).unwrap()).unwrap();
     let catalog: Catalog = simulated.tools().cloned().collect();
@@ -213,7 +214,7 @@ fn entries(name: FaceName, marks: bool) -> String {
         saved: Vec::new(),
         creates: false,
     };
-    let mut entries = name.face().entries(&context);
+    let mut entries = name.tools().definitions(&context);
     let mut names = Vec::new();
     for entry in &mut entries {
         names.push(entry["name"].as_str().unwrap_or_default().to_owned());
@@ -223,7 +224,9 @@ fn entries(name: FaceName, marks: bool) -> String {
             .map(|(_, last)| last.to_owned());
         entry["description"] = last.into();
     }
-    assert_eq!(names, name.face().names());
+    let tools = name.tools().tools().iter();
+    let always = tools.filter(|tool| tool.condition == Condition::Always);
+    assert_eq!(names, always.map(|tool| tool.name).collect::<Vec<_>>());
     let entries: Vec<String> = entries.iter().map(ToString::to_string).collect();
     entries.join("\n")
 }

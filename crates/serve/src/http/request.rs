@@ -1,4 +1,4 @@
-//! Requests read whole before anyone looks at them, and what is kept until they are answered.
+//! Reading of whole requests, and the permits held until their responses are sent.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -15,15 +15,15 @@ use crate::runs::pending_questions::PendingQuestions;
 use planwright::call_view::{CallView, visible};
 use planwright::stored::StoreApprover;
 
-/// Asks at the client about calls.
+/// Asks a person at the client to decide about calls.
 pub(crate) struct ClientApprover {
-    /// The client, where it can show a form to a person.
+    /// The client, if it can show a form to a person.
     pub(crate) form: Option<Arc<dyn Caller>>,
     /// The pending questions of a run that has become a task.
     pub(crate) task: Option<Arc<PendingQuestions>>,
 }
 
-/// Decides about the calls of a run: by what the store has, or whichever decides first of the client and another process.
+/// Returns the approver of a run: stored decisions count first, then the earlier one of the client and another process.
 pub(crate) fn of_run(
     run: &Arc<str>,
     store: Option<Store>,
@@ -48,7 +48,7 @@ impl Approver for ClientApprover {
 }
 
 impl ClientApprover {
-    /// Asks at the client: while the call is under way by a form, afterwards by the task.
+    /// Asks the client: by a form while the call is in flight, by the task afterwards.
     async fn ask(&self, request: &ApprovalRequest) -> Decision {
         let form = form(request);
         if let Some(caller) = &self.form

@@ -11,7 +11,7 @@ use planwright_planner::model::{
 };
 use serde_json::json;
 
-/// The most tokens that the client is asked for. It has to be said.
+/// The `maxTokens` of requests that set none: the protocol requires the field.
 const MAX_TOKENS: u32 = 4096;
 
 /// A client as a model.

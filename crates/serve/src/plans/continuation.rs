@@ -44,7 +44,7 @@ struct RequestStateV1 {
     expires: u64,
     /// The keys of the questions, with the digests of the calls that they are about.
     questions: BTreeMap<String, Option<String>>,
-    /// Makes it unlike any other.
+    /// A random value that makes each state unique.
     nonce: String,
 }
 
@@ -122,7 +122,7 @@ impl PlanHost {
             .transpose()
     }
 
-    /// Goes on with the run that a state names, if it has not ended, and gives what it came to. Nothing is executed twice.
+    /// Resumes the run that a state names, unless it has ended, and returns its result. No call is executed twice.
     pub(crate) async fn continue_run(
         &self,
         call: &HostCall,
@@ -175,8 +175,8 @@ impl PlanHost {
         (is_for && seconds((self.settings.now)()) <= state.expires).then_some(state)
     }
 
-    /// Stores the client's answers as decisions about the calls that were asked about, if they still wait for one. Whether the run
-    /// goes on then: it was interrupted or waits, and this state has not been used to go on with it.
+    /// Stores the client's answers as decisions about the calls that were asked about, if they still wait for one. Returns whether
+    /// the run resumes: it was interrupted or waits, and this state has not been used to resume it.
     async fn take_answers(
         &self,
         state: &RequestStateV1,
@@ -206,13 +206,13 @@ impl PlanHost {
         }
         let is_decided = !decisions.is_empty();
         self.store_decisions(&info.id, decisions).await?;
-        // A run that was interrupted goes on unless a person put off the only answers. One that ended as waiting goes on for a
-        // question of this state alone: the state of a question that was answered is used up.
+        // An interrupted run resumes unless a person put off the only answers. A run that ended as waiting resumes only for an
+        // open question of this state: the state of a question that was answered is used up.
         let is_waiting = stored.status() == Some(RunStatus::Waiting);
         Ok(is_decided || !is_put_off && (is_open || !is_waiting))
     }
 
-    /// Stores answers to what a task has asked, for the process that goes on with it.
+    /// Stores answers to the questions of a task, for the process that resumes it.
     pub(crate) async fn decide_by_answers(
         &self,
         (info, stored): &(RunInfo, StoredRun),
@@ -241,7 +241,7 @@ impl PlanHost {
         }
     }
 
-    /// Stores decisions for whichever process goes on with the run. One that was made before stands.
+    /// Stores decisions for the process that resumes the run. An earlier decision about the same call stays valid.
     pub(crate) async fn store_decisions(
         &self,
         run: &str,

@@ -1,4 +1,4 @@
-//! Plans that a model of ours writes, or that of the client, for a client that says what it wants.
+//! Creation of plans for the goal of a client, by a model of the gateway or of the client.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,16 +24,16 @@ use crate::tools::arguments::{BadRequest, GatewayArguments};
 use planwright::format::{UsageV1, timestamp};
 use planwright::service::random_id;
 
-/// The most plans that are remembered of one client.
+/// The largest number of created plans that are held for one client.
 const MAX_PLANS_PER_CLIENT: usize = 64;
 
 /// The author of plans.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum PlanWriter {
-    /// A model of ours.
+    /// A model of the gateway.
     Model(Arc<dyn Model>),
-    /// The client itself, where it samples for servers.
+    /// The client itself, if it supports sampling.
     Client,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct CreatedPlans(Mutex<HashMap<ClientId, PlanTexts>>);
 type PlanTexts = IndexMap<Arc<str>, Arc<str>>;
 
 impl CreatedPlans {
-    /// Remembers a plan's text, and gives the name that it is asked for by.
+    /// Stores the text of a plan and returns its id.
     fn insert(&self, client: &ClientId, text: &str) -> Arc<str> {
         let id: Arc<str> = random_id();
         let mut all = self.lock();
@@ -77,7 +77,7 @@ impl CreatedPlans {
     }
 }
 
-/// A plan that was written, sound and ready to run.
+/// A created plan that is valid and ready to run.
 pub(crate) struct ReadyPlan {
     /// The id by which it is requested.
     pub(crate) id: Arc<str>,
@@ -96,7 +96,7 @@ impl PlanHost {
         }
     }
 
-    /// Returns whether `create_plan` is there for this client.
+    /// Returns whether `create_plan` exists for this client.
     pub(crate) fn offers_create_plan(&self, client: &Client) -> bool {
         self.settings.mode.takes_plans() && self.has_plan_writer(client)
     }
@@ -134,7 +134,7 @@ impl PlanHost {
         Ok(answer::structured(fields, false))
     }
 
-    /// Has a plan written for `goal`; or says why there is none.
+    /// Creates a valid plan for `goal`. The inner error is a response that explains the failure.
     pub(crate) async fn create_valid_plan(
         &self,
         call: &HostCall,

@@ -29,7 +29,7 @@ use planwright::pins::PinPolicy;
 use planwright::service::{RunSpec, RunStorage, Tools};
 use planwright::stored::NewStoredRun;
 
-/// The plans of one client that may be under way with as much written as one of them may write before no more of them begin.
+/// The budget of written bytes of all plans of one client, as a multiple of that of one plan.
 const MAX_FULL_PLANS: u64 = 4;
 
 /// A checked plan, the tools it was checked with, and the text that it was read from.
@@ -77,7 +77,7 @@ impl PlanHost {
         }
     }
 
-    /// Reads and checks a plan. Servers that are still starting are waited for where the plan may need them.
+    /// Reads and checks a plan. Waits for servers that are still starting if the plan may need them.
     pub(crate) async fn checked(
         &self,
         client: &Client,
@@ -110,7 +110,7 @@ impl PlanHost {
         self.check_as_servers_start(client, read).await
     }
 
-    /// Checks what `read` reads, again as servers come.
+    /// Checks the plan that `read` returns, and checks it again as servers become ready.
     pub(crate) async fn check_as_servers_start(
         &self,
         client: &Client,
@@ -150,7 +150,7 @@ impl PlanHost {
         }
     }
 
-    /// Says of tools that are not there which servers are not, either.
+    /// Adds the servers that are not ready to diagnostics about unknown tools.
     fn add_missing_servers(&self, loaded: &mut LoadedPlan) {
         let missing = self.missing_servers();
         if missing.is_empty() {
@@ -165,7 +165,7 @@ impl PlanHost {
         }
     }
 
-    /// Begins a run and waits for it.
+    /// Starts a run and waits for it.
     pub(crate) async fn start(
         self: &Arc<Self>,
         call: &HostCall,
@@ -221,7 +221,7 @@ impl PlanHost {
         })
     }
 
-    /// Launches a run that began at `began` over the tools that its plan was checked with, and follows it.
+    /// Launches and tracks a run that began at `began`, over the tools that its plan was checked with.
     pub(crate) async fn launch(
         &self,
         call: &HostCall,
@@ -270,7 +270,7 @@ impl PlanHost {
         }))
     }
 
-    /// Returns whether one more plan of a client may begin beside those under way.
+    /// Checks that one more plan of a client may start beside those in progress.
     fn has_room(&self, client: &Client) -> Result<(), BadRequest> {
         let most = self.settings.plans_at_once;
         let (count, bytes) = self.runs.in_flight(&client.id);
@@ -305,7 +305,7 @@ impl PlanHost {
         }
     }
 
-    /// Waits for a run, and gives what it came to; or a task, where it takes long and the client knows what that is.
+    /// Waits for a run and returns its result, or a task if it takes long and the client supports tasks.
     pub(crate) async fn wait(
         &self,
         call: &HostCall,

@@ -182,7 +182,7 @@ impl PlanHost {
         let (holder, now) = (self.settings.holder.clone(), (self.settings.now)());
         let prepare = move || {
             let leased = store.hold(&id, &holder)?;
-            // It was read before it was held: another request may have gone on with it in between, and ended.
+            // The run was read before it was leased: another request may have resumed and ended it in between.
             if leased.entries() != stored.entries.len() {
                 return Err(StoredRunError::Outdated);
             }
@@ -236,7 +236,7 @@ impl ResumeChanges {
     }
 }
 
-/// A reading that is never looked at: what it stands for was read before.
+/// An empty plan for the unreachable case: the same stored plan was read without errors just before.
 fn unread_plan() -> LoadedPlan {
     LoadedPlan::new(
         "plan",

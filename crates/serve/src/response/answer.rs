@@ -1,4 +1,4 @@
-//! Results for the model.
+//! Responses in the gateway's own format.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -23,12 +23,12 @@ pub(crate) fn output_address(run: &str) -> String {
     format!("planwright://runs/{run}/output")
 }
 
-/// The address of what a step of a run gave.
+/// The address of the result of a step.
 pub(crate) fn step_address(run: &str, step: &str) -> String {
     format!("planwright://runs/{run}/steps/{step}")
 }
 
-/// An answer: structured content, and the same as text.
+/// Builds a response of structured content and the same as text.
 pub(crate) fn structured(structured: Object, is_error: bool) -> Value {
     let structured = Value::from(structured);
     let text = structured.to_json();
@@ -49,7 +49,7 @@ pub(crate) fn in_form_of_profile(
     result(blocks, Some(structured), is_error)
 }
 
-/// A failure that is about the request itself.
+/// Builds the response to a request that cannot be met.
 pub(crate) fn refused(message: &str) -> Value {
     let structured = Value::object([
         ("status", Value::from("rejected")),
@@ -58,7 +58,7 @@ pub(crate) fn refused(message: &str) -> Value {
     result(vec![text_block(message.to_owned())], Some(structured), true)
 }
 
-/// An answer of text alone.
+/// Builds a response whose text differs from its structured content.
 pub(crate) fn text_only(text: String, structured: Value) -> Value {
     result(vec![text_block(text)], Some(structured), false)
 }
@@ -77,7 +77,7 @@ pub(crate) fn tool_result(output: ToolOutput) -> Value {
     result(blocks, structured, false)
 }
 
-/// A plan that is not sound: each finding, its place and its fix, in few words.
+/// Builds the response for an invalid plan: each error with its position and its fix.
 pub(crate) fn rejected<'a>(findings: impl IntoIterator<Item = &'a Diagnostic>) -> Value {
     let findings: Vec<&Diagnostic> = findings
         .into_iter()
@@ -109,7 +109,7 @@ pub(crate) fn rejection<'a>(findings: impl IntoIterator<Item = &'a Diagnostic>) 
     text
 }
 
-/// A finding in one line.
+/// Renders a diagnostic in one line.
 pub(crate) fn line(finding: &Diagnostic) -> String {
     let mut line = format!(
         "{} at {}: {}",
@@ -123,7 +123,7 @@ pub(crate) fn line(finding: &Diagnostic) -> String {
     line
 }
 
-/// A finding as data.
+/// Renders a diagnostic as data.
 pub(crate) fn described(finding: &Diagnostic) -> Value {
     let mut fields = vec![
         ("code", Value::from(finding.code.as_str())),
@@ -209,7 +209,7 @@ pub(crate) fn run(
         ("unknown", outcome.unknown),
     ];
     for (name, list) in lists {
-        // What the plan handles is no news where all went well.
+        // If the run succeeded, skipped steps are as planned.
         if !list.is_empty() && (!is_good || name == "errors") {
             fields.insert(name.into(), bounds.list(list));
         }
@@ -239,7 +239,7 @@ pub(crate) fn stale_reason(stale: &StaleStep) -> String {
     )
 }
 
-/// Returns whether a step has failed by itself, and not since one of its parts did.
+/// Returns whether a step failed by itself, not because of one of its parts.
 fn fails_by_itself(step: &StepSummary) -> bool {
     let went_well = |part: &StepSummary| part.status == StepStatus::Succeeded;
     step.parts.iter().all(went_well)

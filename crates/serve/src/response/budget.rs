@@ -1,4 +1,4 @@
-//! Answers of bounded size, whatever a run came to.
+//! Bounds of the size of responses.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(crate) struct ResponseBudget {
 }
 
 impl ResponseBudget {
-    /// No value has more than `most` bytes, and all together not more than a few times as many.
+    /// A budget of `max_bytes` for each value, and of a small multiple of that for all of them.
     pub(crate) fn new(max_bytes: u64) -> Self {
         Self {
             max_bytes,
@@ -56,7 +56,7 @@ impl ResponseBudget {
         shown
     }
 
-    /// The results of all steps, for a plan that selects none: where they are too large together, the large ones have their size and
+    /// The results of all steps, for a plan that selects none: if they are too large together, the large ones have their size and
     /// `address` alone.
     pub(crate) fn all(&mut self, values: &Value, address: impl Fn(&str) -> String) -> Value {
         let Some(fields) = values
@@ -109,7 +109,7 @@ impl ResponseBudget {
     }
 }
 
-/// The most bytes that each field of `values` may have so that all have room in `room`; nothing if that is too little to show.
+/// The most bytes that each field of `values` may have so that all have room in `room`; `None` if that is too little to show.
 fn shares(values: &Value, room: u64) -> Option<u64> {
     let fields = values.as_object()?;
     let names: u64 = fields.keys().map(|name| name.len() as u64 + 4).sum();

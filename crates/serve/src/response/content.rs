@@ -12,7 +12,7 @@ use planwright_engine::run::StepSummary;
 use crate::response::answer::step_address;
 use planwright::media::Media;
 
-/// The most bytes of blocks, as they are written, that one answer holds. What is beyond is linked to.
+/// The largest size of all blocks in one response, in bytes of JSON. Further blocks are linked.
 const MAX_ATTACHED_BYTES: usize = 4 << 20;
 
 /// The address of a block that a step has given.
@@ -69,7 +69,7 @@ impl<'a> Attachments<'a> {
         attached
     }
 
-    /// `value` with what each image, audio or resource in it is in its place; they are attached.
+    /// Replaces each image, audio or resource in `value` by its outline and attaches it.
     pub(crate) fn detach(&mut self, value: &Value) -> Value {
         if let Some(media) = Media::binary(value) {
             let mut outline = media.outline();
@@ -108,7 +108,7 @@ impl<'a> Attachments<'a> {
         (self.blocks, self.listed)
     }
 
-    /// Attaches a block, unless it is attached, and gives its address.
+    /// Attaches a block once and returns its address.
     fn attach(&mut self, given: AttachedBlock<'a>) -> String {
         let at = given.step.at.to_string();
         let address = content_address(&self.summary.run, &at, given.index);
@@ -233,7 +233,7 @@ fn outlined(value: &Value, addresses: &HashMap<&str, String>) -> Value {
     }
 }
 
-/// Returns whether what is attached stands somewhere in `value`.
+/// Returns whether `value` contains binary media.
 fn has_binary(value: &Value) -> bool {
     if Media::binary(value).is_some() {
         return true;

@@ -21,7 +21,7 @@ pub(crate) fn owner(client: &ClientId) -> Option<String> {
     (*client != ClientId::local()).then(|| client.as_str().to_owned())
 }
 
-/// A run of a client, wherever it is known.
+/// A run of a client, in this process or in the store.
 pub(crate) enum FoundRun {
     /// This process drives it, or has driven it.
     Local(Arc<TrackedRun>),
@@ -30,7 +30,7 @@ pub(crate) enum FoundRun {
 }
 
 impl PlanHost {
-    /// The run `id`, if it is this client's. Of another client's run not even that is said that there is one.
+    /// The run `id`, if it is this client's. A run of another client counts as missing, so that ids cannot be probed.
     pub(crate) async fn find(&self, client: &Client, id: &str) -> Result<FoundRun, BadRequest> {
         if let Some(running) = self.runs.get(&client.id, id)
             && !matches!(running.progress(), RunProgress::Suspended)
@@ -142,7 +142,7 @@ impl PlanHost {
         Ok(recalled)
     }
 
-    /// Sees to it that it is not too long ago that a run ended for its results to be referred to.
+    /// Checks that a run ended recently enough for plans to refer to its results.
     fn check_age(&self, id: &str, ended: SystemTime) -> Result<(), BadRequest> {
         let age = (self.settings.now)().duration_since(ended);
         let longest = self.settings.recall_for;
@@ -159,7 +159,7 @@ impl PlanHost {
     }
 }
 
-/// The bytes of a value as it is written.
+/// The size of a value as JSON, in bytes.
 fn written(value: &Value) -> usize {
     let size = value.json_size(usize::MAX);
     size.map_or(usize::MAX, |size| {
@@ -167,14 +167,14 @@ fn written(value: &Value) -> usize {
     })
 }
 
-/// Reads a run that belongs to `owner`; nothing where there is none.
+/// Reads a run that belongs to `owner`, if it exists.
 fn read_stored(
     store: &Store,
     id: &str,
     owner: Option<&str>,
 ) -> Result<Option<(RunInfo, StoredRun)>, String> {
     let info = match store.run(id) {
-        // The beginning of an id, by which others could be found out, is none.
+        // A prefix of an id does not count: clients could find out other runs by it.
         Ok(info) if info.id == id => info,
         Ok(_)
         | Err(

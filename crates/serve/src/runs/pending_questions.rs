@@ -20,17 +20,17 @@ pub(crate) fn key(subject: &str) -> String {
 }
 
 impl PendingQuestions {
-    /// Puts up a request to the client about `subject`, the digest of a call; its answer comes where that is said.
+    /// Adds a request to the client about `subject`, the digest of a call, and returns the receiver of its answer.
     pub(crate) fn ask(&self, request: Value, subject: &str) -> oneshot::Receiver<Value> {
         let (answer, answered) = oneshot::channel();
         self.lock().insert(key(subject), (request, answer));
         answered
     }
 
-    /// The open questions, by their keys: `inputRequests` as MCP writes them. Nothing where there are none.
+    /// The open questions, by their keys: `inputRequests` as MCP writes them. `None` if there are none.
     pub(crate) fn open(&self) -> Option<Value> {
         let mut questions = self.lock();
-        // Who does not wait any more has got the answer elsewhere.
+        // A closed receiver got its answer elsewhere.
         questions.retain(|_, (_, answer)| !answer.is_closed());
         let requests = questions.iter();
         let requests: Object = requests
@@ -39,7 +39,7 @@ impl PendingQuestions {
         (!requests.is_empty()).then(|| Value::from(requests))
     }
 
-    /// Takes answers in, by the keys of their questions.
+    /// Delivers answers by the keys of their questions.
     pub(crate) fn answer(&self, responses: &Value) {
         let mut questions = self.lock();
         for (key, response) in responses.as_object().into_iter().flatten() {

@@ -48,7 +48,7 @@ impl ProgressReporter {
         self.view.waits_for_people()
     }
 
-    /// Applies an event. Gives whether the counts have changed.
+    /// Applies an event. Returns whether the counts have changed.
     pub(crate) fn event(&mut self, event: &StampedEvent) -> bool {
         let before = (self.done(), self.steps());
         if let Some(ended) = self.view.event(event)

@@ -1,4 +1,4 @@
-//! Runs of this process: those under way, and those that ended lately.
+//! Runs of this process: those in progress, and those that ended recently.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,9 +16,9 @@ use crate::runs::pending_questions::PendingQuestions;
 use crate::runs::progress::ProgressReporter;
 use planwright::stored::StaleStep;
 
-/// The most runs of one client that have ended and are remembered here. Older ones are read from the store.
+/// The largest number of ended runs of one client that are held in memory. Older ones are read from the store.
 const MAX_ENDED_RUNS: usize = 16;
-/// The most bytes that the values of those runs may come to as written.
+/// The largest size of the values of those runs as JSON, in bytes.
 const MAX_ENDED_BYTES: u64 = 32 * 1024 * 1024;
 
 /// A run of this process.
@@ -63,7 +63,7 @@ pub(crate) enum RunProgress {
 }
 
 impl TrackedRun {
-    /// Ends the run: calls under way are cancelled.
+    /// Cancels the run and its calls in flight.
     pub(crate) fn cancel(&self) {
         self.canceller.cancel();
     }
@@ -72,7 +72,7 @@ impl TrackedRun {
         self.progress.borrow().clone()
     }
 
-    /// Waits until the run goes on no longer.
+    /// Waits until the run has ended or is suspended.
     pub(crate) async fn ended(&self) -> RunProgress {
         let mut progress = self.progress.clone();
         let ended =
@@ -83,7 +83,7 @@ impl TrackedRun {
         }
     }
 
-    /// Waits until the run goes on no longer, or only people can bring it on.
+    /// Waits until the run has ended or only a decision of a person can continue it.
     async fn settled(&self) {
         let mut idle = self.idle.clone();
         tokio::select! {
@@ -93,10 +93,10 @@ impl TrackedRun {
         }
     }
 
-    /// Leaves the run as it is: calls under way are dropped, and what is kept is enough to go on.
+    /// Suspends the run: calls in flight are dropped, and the stored journal suffices to resume it.
     fn suspend(&self) {
         let suspend = self.suspend.lock().unwrap_or_else(PoisonError::into_inner);
-        // A run that has ended needs no telling.
+        // The receiver is gone if the run has ended.
         let _ = { suspend }.take().map(|suspend| suspend.send(()));
     }
 }
@@ -124,7 +124,7 @@ impl RunRegistry {
         runs.get(id).filter(|run| run.client == *client).cloned()
     }
 
-    /// Forgets a run of this client that goes on no longer.
+    /// Removes a run of this client that is not in progress.
     pub(crate) fn forget(&self, client: &ClientId, id: &str) {
         let mut runs = self.lock();
         let is_over = runs.get(id).is_some_and(|run| {
@@ -157,7 +157,7 @@ impl RunRegistry {
         }
     }
 
-    /// Follows a run from now on.
+    /// Drives a run to its end in a task of its own, and tracks its progress.
     pub(crate) fn track(&self, track: RunTracking) -> Arc<TrackedRun> {
         let RunTracking {
             mut run,
@@ -231,11 +231,11 @@ impl RunRegistry {
         running
     }
 
-    /// Lets runs under way come to their end for `grace`, then leaves them as they are.
+    /// Waits up to `grace` for runs in progress to end, then suspends them.
     pub(crate) async fn suspend(&self, grace: Duration) {
         let runs: Vec<Arc<TrackedRun>> = self.lock().values().cloned().collect();
         let all = futures::future::join_all(runs.iter().map(|run| run.settled()));
-        // Those that have not ended by then are left.
+        // Runs that have not ended by then are suspended below.
         let _ = tokio::time::timeout(grace, all).await;
         for run in &runs {
             run.suspend();
@@ -245,7 +245,7 @@ impl RunRegistry {
         }
     }
 
-    /// Forgets the oldest of the runs of a client that have ended, where there are many.
+    /// Removes the oldest ended runs of a client, beyond the limits of number and size.
     fn evict_ended(&self, client: &ClientId) {
         let mut runs = self.lock();
         let mut ended: Vec<(RunEnd, Arc<str>)> = runs
@@ -278,7 +278,7 @@ impl RunRegistry {
     }
 }
 
-/// Cancels a run whose caller has gone, unless it goes on without.
+/// Cancels a run on drop, for callers that go away, unless it was released.
 #[derive(Debug)]
 pub(crate) struct CancelOnDrop(Option<Arc<TrackedRun>>);
 
@@ -287,7 +287,7 @@ impl CancelOnDrop {
         Self(Some(Arc::clone(run)))
     }
 
-    /// Lets the run go on.
+    /// Lets the run continue without its caller.
     pub(crate) fn release(&mut self) {
         self.0 = None;
     }

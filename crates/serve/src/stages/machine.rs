@@ -66,7 +66,7 @@ impl Stages {
         tools.map(|tool| Tool::clone(tool)).collect()
     }
 
-    /// The policy, with plans confined to the tools of the current stage. What a plan calls beyond them becomes a finding that names
+    /// The policy, with plans confined to the tools of the current stage. A call beyond them becomes a diagnostic that names
     /// the stages which have it, so check plans against the whole catalog.
     pub fn restrict(&self, policy: Policy) -> Policy {
         let current = self.current();

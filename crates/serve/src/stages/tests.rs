@@ -1,4 +1,4 @@
-//! Where one can go, and what one can call there.
+//! Moves between stages, and the tools of each stage.
 
 use planwright_core::check::Policy;
 use planwright_core::{Catalog, CheckContext, Tool, Value, check};
@@ -46,7 +46,7 @@ fn tools(stages: &Stages) -> Vec<String> {
     catalog.tools().map(|tool| tool.qualified_name()).collect()
 }
 
-/// What stands in the way of a move, with the way out.
+/// Returns the error of a move, with its help.
 fn refused(stages: &mut Stages, to: &str) -> String {
     let before = stages.current().name.clone();
     let asked = stages.may_move(to).unwrap_err();

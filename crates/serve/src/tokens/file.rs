@@ -31,7 +31,7 @@ struct TokenFileContents {
     tokens: Vec<StoredToken>,
 }
 
-/// A token, as it is kept.
+/// A stored token: its hash, never the token itself.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoredToken {

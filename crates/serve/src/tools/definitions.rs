@@ -1,4 +1,4 @@
-//! The gateway's own tools, as a model reads of them. Every word here is paid for in each conversation.
+//! Definitions of the gateway's own tools, as `tools/list` writes them. Each conversation pays for every word here.
 
 use std::fmt::Write as _;
 
@@ -10,16 +10,10 @@ use crate::host::PlanHost;
 use crate::settings::Mode;
 use crate::signatures::listing;
 use crate::tools::snapshot::ToolSnapshot;
-
-pub(crate) const EXECUTE_PLAN: &str = "execute_plan";
-pub(crate) const CREATE_PLAN: &str = "create_plan";
-pub(crate) const CHECK_PLAN: &str = "check_plan";
-pub(crate) const RESUME_PLAN: &str = "resume_plan";
-pub(crate) const GET_RUN: &str = "get_run";
-pub(crate) const SEARCH_TOOLS: &str = "search_tools";
-pub(crate) const DESCRIBE_TOOLS: &str = "describe_tools";
-pub(crate) const CALL_TOOL: &str = "call_tool";
-pub(crate) const MOVE_TO_STAGE: &str = "move_to_stage";
+use crate::tools::{
+    CALL_TOOL, CHECK_PLAN, CREATE_PLAN, DESCRIBE_TOOLS, EXECUTE_PLAN, GET_RUN, MOVE_TO_STAGE,
+    RESUME_PLAN, SEARCH_TOOLS,
+};
 
 const EXECUTE: &str = r#"Run a plan: a graph of tool calls in one request. Steps run in parallel as soon as their own data is there; only `output` comes back; without it, all results: small ones whole, of large ones the size. Prefer one plan to many calls.
 
@@ -31,22 +25,6 @@ const EXECUTE: &str = r#"Run a plan: a graph of tool calls in one request. Steps
  "output": ["warmest"]}}
 
 `${step.path}` refers to an earlier result, `[*]` to all items, `a ?? b` to the first that is there; any CEL expression may stand within `${}`. Steps may also have "after": [ids], "on_error": "continue", "retry": {"attempts": 3}, "timeout": "30s". Results of earlier runs: `${runs.RUN.step.path}`."#;
-
-/// The names of the host's own tools.
-pub(crate) fn names(mode: Mode) -> &'static [&'static str] {
-    match mode {
-        Mode::Plan | Mode::PlainWithPlans => &[
-            EXECUTE_PLAN,
-            CHECK_PLAN,
-            SEARCH_TOOLS,
-            DESCRIBE_TOOLS,
-            RESUME_PLAN,
-            GET_RUN,
-        ],
-        Mode::Search => &[SEARCH_TOOLS, CALL_TOOL, RESUME_PLAN],
-        Mode::Plain => &[],
-    }
-}
 
 /// Returns the instructions for clients that connect.
 pub(crate) fn instructions(mode: Mode) -> Option<String> {
@@ -60,8 +38,8 @@ pub(crate) fn instructions(mode: Mode) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// The host's own tools, as `tools/list` writes them.
-pub(crate) fn of(host: &PlanHost, client: &Client, snapshot: &ToolSnapshot) -> Vec<Value> {
+/// Renders the list of the tools that plans of this client may call, for the description of a tool.
+pub(super) fn callable_tools(host: &PlanHost, client: &Client, snapshot: &ToolSnapshot) -> String {
     let policy = host.policy(&client.id);
     let open = snapshot
         .catalog
@@ -71,28 +49,12 @@ pub(crate) fn of(host: &PlanHost, client: &Client, snapshot: &ToolSnapshot) -> V
     for server in host.upstreams.view().starting() {
         let _ = write!(listed, "\nThe server `{server}` is still starting.");
     }
-    let tools = match host.settings.mode {
-        Mode::Plan | Mode::PlainWithPlans => vec![
-            execute_plan(&listed),
-            check_plan(),
-            search_tools("Find tools that plans may call."),
-            describe_tools(),
-            resume_plan(),
-            get_run(),
-        ],
-        Mode::Search => vec![
-            search_tools(&format!("Find tools for call_tool.\n\n{listed}")),
-            call_tool(),
-            resume_call(),
-        ],
-        Mode::Plain => Vec::new(),
-    };
-    tools.into_iter().map(Value::from).collect()
+    listed
 }
 
 impl PlanHost {
     /// The tool by which a client moves from stage to stage, where there are stages.
-    pub(crate) fn stage_entries(&self, client: &Client) -> Vec<Value> {
+    pub(crate) fn stage_definitions(&self, client: &Client) -> Vec<Value> {
         let entry = self.stage(&client.id, |stages| {
             let names: Vec<&str> = stages.all().iter().map(|stage| &*stage.name).collect();
             let description = format!(
@@ -136,7 +98,7 @@ fn outcome() -> serde_json::Value {
     }, "required": ["status"], "additionalProperties": true})
 }
 
-fn execute_plan(listed: &str) -> serde_json::Value {
+pub(super) fn execute_plan(listed: &str) -> serde_json::Value {
     let description = if listed.is_empty() {
         EXECUTE.to_owned()
     } else {
@@ -156,8 +118,8 @@ fn execute_plan(listed: &str) -> serde_json::Value {
 }
 
 /// The tool that has plans written.
-pub(crate) fn create_plan() -> Value {
-    Value::from(json!({
+pub(super) fn create_plan() -> serde_json::Value {
+    json!({
         "name": CREATE_PLAN,
         "title": "Have a plan written",
         "description": "Have a plan written and checked for what you want, in words. `run`: run it as well.",
@@ -168,10 +130,10 @@ pub(crate) fn create_plan() -> Value {
         }, "required": ["goal"]},
         "outputSchema": outcome(),
         "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true}
-    }))
+    })
 }
 
-fn check_plan() -> serde_json::Value {
+pub(super) fn check_plan() -> serde_json::Value {
     json!({
         "name": CHECK_PLAN,
         "title": "Check a plan",
@@ -183,6 +145,14 @@ fn check_plan() -> serde_json::Value {
         "outputSchema": outcome(),
         "annotations": {"readOnlyHint": true, "openWorldHint": false}
     })
+}
+
+/// `resume_plan`. Clients of [`Mode::Search`] submit no plans: their calls that wait for a decision are runs.
+pub(super) fn resume(mode: Mode, _: &str) -> serde_json::Value {
+    match mode {
+        Mode::Search => resume_call(),
+        Mode::Plan | Mode::PlainWithPlans | Mode::Plain => resume_plan(),
+    }
 }
 
 fn resume_plan() -> serde_json::Value {
@@ -215,7 +185,7 @@ fn resume_call() -> serde_json::Value {
     })
 }
 
-fn get_run() -> serde_json::Value {
+pub(super) fn get_run() -> serde_json::Value {
     json!({
         "name": GET_RUN,
         "title": "Look at a run",
@@ -226,7 +196,14 @@ fn get_run() -> serde_json::Value {
     })
 }
 
-fn search_tools(description: &str) -> serde_json::Value {
+pub(super) fn search_tools(mode: Mode, listed: &str) -> serde_json::Value {
+    let description = match mode {
+        // `search_tools` comes first here, so its description has the list that `execute_plan` has in the other modes.
+        Mode::Search => format!("Find tools for call_tool.\n\n{listed}"),
+        Mode::Plan | Mode::PlainWithPlans | Mode::Plain => {
+            "Find tools that plans may call.".to_owned()
+        }
+    };
     json!({
         "name": SEARCH_TOOLS,
         "title": "Find tools",
@@ -241,7 +218,7 @@ fn search_tools(description: &str) -> serde_json::Value {
     })
 }
 
-fn describe_tools() -> serde_json::Value {
+pub(super) fn describe_tools() -> serde_json::Value {
     json!({
         "name": DESCRIBE_TOOLS,
         "title": "Describe tools",
@@ -254,7 +231,7 @@ fn describe_tools() -> serde_json::Value {
     })
 }
 
-fn call_tool() -> serde_json::Value {
+pub(super) fn call_tool() -> serde_json::Value {
     json!({
         "name": CALL_TOOL,
         "title": "Call a tool",

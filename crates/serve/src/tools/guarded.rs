@@ -1,4 +1,4 @@
-//! Calls of plans, held against the tools as their servers list them now.
+//! Checks, before each call of a plan, that its tool has not changed since.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ impl ToolBackend for GuardedBackends {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         let changed = changed(&self.upstreams, &call.tool);
         let matters = changed.filter(|changes| {
-            // A decision was about the definition that was shown, all of it.
+            // A person approved the whole definition that was shown, so any change invalidates the approval.
             call.tool.approval || self.policy == PinPolicy::Ask && changes.asks()
         });
         match matters {
@@ -52,7 +52,7 @@ impl fmt::Debug for GuardedBackends {
 }
 
 impl PlanHost {
-    /// Sees to it that a tool is still what a person was shown who decided about a call of it.
+    /// Checks that a tool has not changed since a person decided about a call of it.
     pub(crate) fn is_as_shown(&self, tool: &Tool) -> Result<(), BadRequest> {
         match changed(&self.upstreams, tool) {
             None => Ok(()),

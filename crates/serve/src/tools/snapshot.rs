@@ -1,4 +1,4 @@
-//! The tools that plans may call, as they are at one moment.
+//! Snapshots of the tools that plans may call.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -12,10 +12,10 @@ use crate::settings::{GatewaySettings, Mode};
 use planwright::names;
 use planwright::pins::{NoticeKind, Pinning, Verdicts};
 
-/// The most changes that are logged: a server may come up with others without end.
+/// The largest number of logged changes: a server may change its tools without end.
 const MAX_LOGGED: usize = 1000;
 
-/// The tools that plans may call, with what finds them.
+/// The tools that plans may call at one moment, with their search index.
 #[derive(Debug)]
 pub(crate) struct ToolSnapshot {
     pub(crate) catalog: Arc<Catalog>,
@@ -69,7 +69,7 @@ struct CachedSnapshot {
 }
 
 impl SnapshotCache {
-    /// The tools of `view` and those of the settings, as the configuration knows them. What it denies is not there.
+    /// The tools of `view` and those of the settings, as the configuration knows them. Denied tools are left out.
     pub(crate) fn of(
         &self,
         view: &Arc<UpstreamView>,
@@ -82,7 +82,7 @@ impl SnapshotCache {
         {
             return Arc::clone(&last.snapshot);
         }
-        // The number is read first: what is accepted meanwhile is noticed the next time.
+        // The number is read first, so that an acceptance made meanwhile invalidates this snapshot.
         let acceptance = acceptance(settings);
         let verdicts = verdicts(view, settings);
         known.log(&verdicts);
@@ -110,7 +110,7 @@ impl SnapshotCache {
 }
 
 impl CachedSnapshot {
-    /// Returns whether no person has accepted a tool since that asks in it.
+    /// Returns whether no tool that needs acceptance has been accepted since.
     fn is_current(&self, settings: &GatewaySettings) -> bool {
         !self.snapshot.verdicts.ask_any() || acceptance(settings) == self.acceptance
     }
@@ -120,7 +120,7 @@ fn acceptance(settings: &GatewaySettings) -> Option<i64> {
     settings.store.as_ref()?.last_acceptance().ok()
 }
 
-/// Compares the tools of servers with what is pinned of them. Tools that cannot be compared ask.
+/// Compares the tools of servers with what is pinned of them. Tools that cannot be compared need an approval.
 fn verdicts(view: &UpstreamView, settings: &GatewaySettings) -> Verdicts {
     let Some(store) = &settings.store else {
         return Verdicts::default();

@@ -12,7 +12,7 @@ pub(super) struct StdioClient {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     asked: u64,
-    /// What it samples for the server, and what it was asked for.
+    /// The text that it samples for the server, and the requests that it got.
     samples: VecDeque<String>,
     pub(super) sampled: Vec<Value>,
 }
@@ -61,7 +61,7 @@ impl StdioClient {
         client
     }
 
-    /// What a request is answered with.
+    /// Returns the response to a request.
     pub(super) fn request(&mut self, method: &str, params: Value) -> Value {
         self.asked += 1;
         let id = self.asked;
@@ -84,7 +84,7 @@ impl StdioClient {
         }
     }
 
-    /// What a tool answers.
+    /// Calls a tool and returns its result.
     pub(super) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.request("tools/call", json!({"name": tool, "arguments": arguments}))
     }

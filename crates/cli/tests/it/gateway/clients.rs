@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::serve::Behind;
 
-/// How a client reaches the gateway.
+/// The transport between client and gateway.
 #[derive(Clone, Copy)]
 enum Over {
     Stdio,

@@ -1,4 +1,4 @@
-//! What users hold against other gateways, tried on ours.
+//! Defects that users report of other gateways, tested on this one.
 
 use planwright_testkit::wire_client::WireClient;
 use planwright_testkit::{conformance_server, fake_server};

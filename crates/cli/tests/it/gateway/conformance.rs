@@ -1,4 +1,4 @@
-//! What the official conformance suite says.
+//! The official conformance suite against the gateway.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -110,7 +110,7 @@ fn plans_are_served_over_the_same_connection() {
     assert!(missed.is_empty(), "no suite has {missed:?}");
 }
 
-/// How each check came out, a line for each.
+/// Renders the outcome of each check, one a line.
 fn outcomes(findings: &CheckResults) -> BTreeSet<String> {
     findings
         .iter()

@@ -53,7 +53,7 @@ impl Scene {
         }
     }
 
-    /// What the client with this number is answered.
+    /// Returns the response to the client with this number.
     fn ask(&self, client: usize, method: &str, params: Value) -> Value {
         self.request(client, method, params).send().answer()
     }

@@ -1,4 +1,4 @@
-//! What has ended is ended: a session, a connection, a request or a client that is gone calls nothing more.
+//! The end of sessions, connections, requests and clients: nothing is called after it.
 
 use std::path::PathBuf;
 

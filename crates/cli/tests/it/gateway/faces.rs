@@ -20,7 +20,7 @@ const TOOLS: &str = r#"{"tools": {
     "tell": {"approval": false, "input_schema": {"type": "object", "properties": {"text": {}}, "required": ["text"]}, "echo": true}
 }}"#;
 
-/// What a call of a tool of `face` is answered with: the text, and whether it is an error. How long it took is left out.
+/// Calls a tool of a compat profile and returns the text, and whether it is an error. The duration is left out.
 fn check(folder: &Path, face: &str, tool: &str, arguments: Value) -> String {
     let mut client = serve(folder, face, &[]);
     let answer = client.call(tool, arguments);
@@ -86,7 +86,7 @@ fn concierge() {
     ])), @r#"error {"status":"partial","steps":{"a":{"status":"ok","result":{"city":"Oslo","temp":4}},"b":{"status":"error","error":"no such city"}}}"#);
 }
 
-/// Where no tool says which parameters take references, all do, and a run goes on as it began. Where one says it, it counts.
+/// All parameters take references unless a tool marks those that do; a resumed run keeps to the rule it began with.
 #[test]
 fn references_go_where_tools_say() {
     let folder = folder();

@@ -1,4 +1,4 @@
-//! What a server offers looks the same through the gateway as asked directly: every message of the answers is compared.
+//! Fidelity of the gateway: each message of a response equals the one that the server sends directly.
 
 use std::process::Command;
 
@@ -33,7 +33,7 @@ const FOR_ONE: [&str; 3] = [
     "get-roots-list",
 ];
 
-/// What the server does for each of several clients.
+/// Requests that the server serves for each of several clients.
 fn shared(steps: Vec<Value>) -> Vec<Value> {
     let is_for_one = |name: &Value| FOR_ONE.iter().any(|one| name == one);
     let mut steps = steps;
@@ -70,7 +70,7 @@ fn nothing_is_lost_at_2025_11_25() {
     check("2025-11-25");
 }
 
-/// What the client says where the server asks.
+/// Returns the client's response to a request of the server.
 fn answers() -> Vec<(&'static str, Value)> {
     let form = json!({"action": "accept", "content": {"name": "Ada", "check": true}});
     let message = json!({
@@ -215,7 +215,7 @@ fn others() -> Vec<Step> {
     ]
 }
 
-/// What one request brings: the answer, what is asked meanwhile, and how far it says it is.
+/// The messages of one request: the response, requests of the server meanwhile, and progress.
 fn step(client: &mut WireClient, method: &str, params: Value) -> Value {
     client.asked.clear();
     client.notifications.clear();

@@ -1,4 +1,4 @@
-//! What the gateway's own tools do, without a protocol in between.
+//! The gateway's own tools, called without a protocol in between.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

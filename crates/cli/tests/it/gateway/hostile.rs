@@ -15,13 +15,13 @@ use serde_json::{Value, json};
 
 use super::serve::Behind;
 
-/// How long a test waits for what has to happen before it fails.
+/// The timeout of each wait of a test.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 const OLDER: &str = "2025-11-25";
 const NEWEST: &str = "2026-07-28";
 
-/// Who is talked to.
+/// The server under test.
 trait Gateway {
     /// Says something, and sees to it that it is answered as JSON-RPC has it, or not at all.
     fn say(&mut self, text: &str);
@@ -317,7 +317,7 @@ fn good() -> Vec<Value> {
     requests.into_iter().chain(notifications).collect()
 }
 
-/// What stands in the place of each field in turn.
+/// Values that replace each field in turn.
 fn junk() -> Vec<Value> {
     let mut deep = json!([]);
     for _ in 0..100 {
@@ -384,7 +384,7 @@ fn without(message: &Value, place: &str) -> String {
     changed.to_string()
 }
 
-/// What is wrong as a whole, and not in a field.
+/// Messages that are malformed as a whole, not in one field.
 fn odd() -> Vec<String> {
     let call = &good()[3];
     let mut odd: Vec<String> = [
@@ -524,7 +524,7 @@ fn requests_with_one_id_at_a_time_are_all_answered() {
     gateway.is_well("one id fifty times");
 }
 
-/// What proptest makes of a message.
+/// A strategy that mutates a message.
 #[derive(Clone, Debug)]
 enum Change {
     Value(prop::sample::Index, Value),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::serve::Behind;
 
-/// What no text of an answer may hold.
+/// Data that must not occur in any text of a response.
 const PIXELS: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ";
 
 fn image() -> Value {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::serve::Behind;
 
-/// How long the server is waited for before it counts as failed: more than the requests take on a busy machine, and less than they
+/// The start timeout of the server: more than the requests take on a busy machine, and less than they
 /// would if each waited for it.
 const START_TIMEOUT: &str = "14s";
 

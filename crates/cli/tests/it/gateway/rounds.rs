@@ -11,7 +11,7 @@ use super::serve::Behind;
 
 const NEWEST: &str = "2026-07-28";
 
-/// How a gateway ends.
+/// The way in which a gateway ends.
 #[derive(Clone, Copy, Debug)]
 enum End {
     Kill,
@@ -122,7 +122,7 @@ fn yes() -> Value {
     json!({"action": "accept", "content": {"decision": "approve"}})
 }
 
-/// One call, then one that a person decides about.
+/// A plan of two calls, the second of which needs an approval.
 fn plan() -> Value {
     let plan = json!({"steps": [
         {"id": "first", "tool": "charge", "args": {"n": 1}},
@@ -290,7 +290,7 @@ fn without_a_store_a_state_ends_with_its_process() {
     assert_eq!(scene.calls(), ["charge", "charge", "wipe"]);
 }
 
-/// What a server asks for by its result goes through with a state of the gateway's, which is good for once.
+/// A request of a server for input passes with a request state of the gateway, which is valid once.
 fn check_passed_on(over_http: bool, end: End) {
     let mut scene = Scene::new(over_http, &["--mode", "plain"]);
     let params = json!({"name": "confirm", "arguments": {"n": 1}});

@@ -99,7 +99,7 @@ impl Behind {
         self.run(&["token", "create", client]).trim_end().to_owned()
     }
 
-    /// What another command prints, in the same home.
+    /// Runs another command in the same home and returns its output.
     pub(crate) fn run(&self, arguments: &[&str]) -> String {
         let output = self.command_of(arguments).output();
         let output = output.expect("the program can be started");

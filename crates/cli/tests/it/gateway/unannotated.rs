@@ -22,7 +22,7 @@ fn behind() -> Behind {
     Behind::new(&[("shop", fake_server::program(), &[&script.to_string()])])
 }
 
-/// What a client that rejects each call is answered to a call of `tool`, by a plan or by itself.
+/// Calls `tool`, by a plan or by itself, for a client that rejects each call, and returns the response.
 fn answered(client: &mut WireClient, by: &str, tool: &str) -> String {
     let (name, arguments) = match by {
         "execute_plan" => (by, json!({"plan": {"steps": [{"id": "a", "tool": tool}]}})),
@@ -33,7 +33,7 @@ fn answered(client: &mut WireClient, by: &str, tool: &str) -> String {
     client.request("tools/call", call).to_string()
 }
 
-/// Which of the tools are called without a question, by a client that rejects what it is asked about.
+/// Returns the tools that are called without an approval, for a client that rejects each request for one.
 #[track_caller]
 fn check(behind: &Behind, mode: &[&str], by: &str, called: &[&str]) {
     let rejects = json!({"action": "accept", "content": {"decision": "reject"}});

@@ -1,4 +1,4 @@
-//! How much is taken.
+//! Limits of size, number and rate.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What it tells of itself, and how it ends.
+//! Metrics, health and shutdown.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

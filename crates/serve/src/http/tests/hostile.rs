@@ -1,4 +1,4 @@
-//! What is sent by those who want to break it.
+//! Malformed and malicious requests.
 
 use proptest::prelude::*;
 use tokio::runtime::Builder;

@@ -24,7 +24,7 @@ use tower::service_fn;
 use super::{HttpServer, HttpSettings};
 use crate::tokens::TokenFile;
 
-/// What must not take long, on however busy a machine.
+/// The timeout of each wait, ample for a busy machine.
 const SOON: Duration = Duration::from_secs(30);
 
 /// `[serve]` of one's own file.
@@ -56,7 +56,7 @@ struct Server {
 }
 
 impl Server {
-    /// One on this machine, with a token for each of `clients`.
+    /// Starts a server on this machine, with a token for each of `clients`.
     async fn start(clients: &[&str], text: &str) -> (Self, Vec<String>) {
         Self::start_with(clients, text, async {}).await
     }
@@ -157,7 +157,7 @@ async fn read(mut stream: TcpStream) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// Who is known to send a request, whether its token came along, and its body. The body `hang` is never answered.
+/// Echoes the client of a request, whether its token came along, and its body. The body `hang` is never answered.
 async fn tell(request: Request<Body>) -> Result<Response<Body>, Infallible> {
     let client = request.extensions().get::<ClientId>().cloned();
     let token = request.headers().contains_key("authorization");

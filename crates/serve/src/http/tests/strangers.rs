@@ -1,4 +1,4 @@
-//! Who is let in.
+//! Authentication of clients.
 
 use super::*;
 
