@@ -122,7 +122,7 @@ fn yes() -> Value {
     json!({"action": "accept", "content": {"decision": "approve"}})
 }
 
-/// A plan of two calls, the second of which needs an approval.
+/// A plan of two calls; the second one needs an approval.
 fn plan() -> Value {
     let plan = json!({"steps": [
         {"id": "first", "tool": "charge", "args": {"n": 1}},
