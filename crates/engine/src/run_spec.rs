@@ -119,7 +119,7 @@ impl SpawnRequest {
 
     /// Checks that the run may start: its id is valid, its history belongs to it, and its journal accepts it. A run
     /// that is launched although it must not start calls nothing, and its summary has [the
-    /// reason](crate::RunSummary::unkept).
+    /// reason](crate::RunSummary::journal_error).
     ///
     /// # Errors
     ///

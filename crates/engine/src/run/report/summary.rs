@@ -29,7 +29,7 @@ pub enum RunStatus {
     /// Every step that had to run succeeded.
     Succeeded,
     /// A step failed and the plan does not handle it, the output could not be computed, the time limit was exceeded
-    /// before all steps had run, or the journal [failed](RunSummary::unkept).
+    /// before all steps had run, or the journal [failed](RunSummary::journal_error).
     Failed,
     /// The run waits for a person.
     Waiting,
