@@ -52,6 +52,9 @@ pub mod catalog;
 /// The passes that prove a plan sound.
 pub mod check;
 
+/// The analysis of where the arguments of calls come from.
+pub mod flow;
+
 pub use catalog::{Annotations, Catalog, Hints, Lookup, ServerNames, Tool, ToolPattern};
 pub use check::{
     AllowList, CheckContext, CheckedPlan, CheckedStep, Dependency, DependencyKind, Library, Limits,

@@ -9,3 +9,4 @@ pub use lookup::{Catalog, Lookup};
 pub use server_names::ServerNames;
 pub use tool::{Annotations, Hints, Tool};
 pub use tool_pattern::ToolPattern;
+pub(crate) use tool_pattern::matches_name;

@@ -15,6 +15,7 @@ use super::resolved_plan::{PlanRole, ResolvedPlan};
 use super::sub_plans::{CheckSession, ParentScope, sub_plans};
 use super::type_inference::TypeInference;
 use super::writers::{SlotWriters, slot_keys};
+use crate::flow::{self, FlowContext, FlowPolicy, FlowVerdict};
 use crate::plan::reference::StepIndex;
 use crate::plan::{Action, Alternative, Form, Node, Output, Read, Source};
 use crate::{Diagnostics, Hashing, Lookup, Object, Plan, StepId, Tool};
@@ -30,10 +31,36 @@ pub fn check(plan: Plan, context: &CheckContext<'_>) -> (Option<CheckedPlan>, Di
         role: PlanRole::Main,
     };
     let (checked, mut found) = check_plan(plan, parent, &mut session);
+    let checked = checked.and_then(|plan| match &context.policy.flow {
+        Some(policy) => check_flow(plan, policy, context, &mut found),
+        None => Some(plan),
+    });
     found.sort();
     let diagnostics = found.finish();
     let checked = checked.map(|plan| plan.with_warnings(diagnostics.clone()));
     (checked, diagnostics)
+}
+
+/// Adds the flow analysis to a plan that is sound otherwise. Returns `None` if the policy denies a violation.
+fn check_flow(
+    plan: CheckedPlan,
+    policy: &FlowPolicy,
+    context: &CheckContext<'_>,
+    found: &mut DiagnosticBatch,
+) -> Option<CheckedPlan> {
+    let context_of_flow = FlowContext {
+        policy,
+        releases: &context.policy.releases,
+    };
+    let report = flow::analyze(&plan, context_of_flow);
+    for diagnostic in &report.diagnostics {
+        found.push(diagnostic.clone());
+    }
+    for diagnostic in flow::uncovered_rules(policy, context.catalog) {
+        found.push(diagnostic);
+    }
+    let is_denied = report.verdict() == FlowVerdict::Denied;
+    (!is_denied).then(|| plan.with_flow(report))
 }
 
 impl CheckedPlan {

@@ -94,4 +94,9 @@ codes! {
     CompetingWriters = "PW0802", "two steps write the same slot";
 
     Unprintable = "PW0901", "a dialect cannot say something";
+
+    UntrustedArgument = "PW1001", "an untrusted value reaches a guarded parameter";
+    PrivateArgument = "PW1002", "a private value reaches a parameter that leaves";
+    UntrustedDecision = "PW1003", "an untrusted value decides a guarded call";
+    UnusedFlowRule = "PW1004", "a flow rule covers nothing";
 }

@@ -26,12 +26,25 @@ pub struct Diagnostic {
     /// A hint how to fix the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
+    /// The way of the value that the diagnostic is about, one place after the other. Empty except for
+    /// violations of the flow policy.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub way: Vec<FlowHop>,
     /// A safe change that fixes the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
     /// The name of the text that pointer and span refer to; `None` for the plan itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<Arc<str>>,
+}
+
+/// A place on the way of a value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FlowHop {
+    /// The place as a JSON pointer into the text of the plan; empty if it has none.
+    pub place: String,
+    /// What happens there.
+    pub text: String,
 }
 
 /// Maximum number of bytes of a message, a hint or a pointer. Each may quote a name that is as long as the whole text.
@@ -105,6 +118,7 @@ impl Diagnostic {
             pointer: String::new(),
             span: None,
             help: None,
+            way: Vec::new(),
             fix: None,
             source: None,
         }

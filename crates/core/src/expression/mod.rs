@@ -2,14 +2,14 @@
 
 mod error;
 mod evaluate;
-mod function;
+pub(crate) mod function;
 mod limits;
-mod operator;
+pub(crate) mod operator;
 mod parser;
 mod pattern;
 mod print;
 mod program;
-mod tree;
+pub(crate) mod tree;
 
 pub use error::{EvaluationError, ExpressionError, ExpressionErrorKind};
 pub use limits::{EvaluationLimits, MAX_EXPRESSION_CHARS, MAX_EXPRESSION_DEPTH};

@@ -59,6 +59,11 @@ impl Expression {
         &self.0.bindings
     }
 
+    /// Returns the syntax tree, in which bindings stand for reads.
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.0.tree
+    }
+
     /// Evaluates the expression with the resolved [`Self::bindings`].
     ///
     /// # Errors

@@ -5,6 +5,7 @@ mod conversion;
 mod convert;
 mod detect;
 mod diagnostics;
+mod flow;
 mod fuzz;
 mod golden;
 mod meaning;

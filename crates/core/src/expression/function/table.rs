@@ -9,15 +9,15 @@ type Implementation = fn(&[Value], &mut EvaluationBudget) -> Result<Value, Evalu
 
 /// A function of the expression language.
 #[derive(Debug)]
-pub(in crate::expression) struct BuiltinFunction {
+pub(crate) struct BuiltinFunction {
     /// Its name.
-    pub(in crate::expression) name: &'static str,
+    pub(crate) name: &'static str,
     /// The call style.
     style: CallStyle,
     /// The minimum number of arguments, including the receiver of a method.
-    pub(in crate::expression) min_arguments: usize,
+    pub(crate) min_arguments: usize,
     /// The maximum number of arguments, including the receiver of a method.
-    pub(in crate::expression) max_arguments: usize,
+    pub(crate) max_arguments: usize,
     /// The implementation.
     pub(in crate::expression) run: Implementation,
 }
@@ -50,7 +50,7 @@ const fn row(
 }
 
 /// The namespaces of functions, written before a dot.
-pub(in crate::expression) const NAMESPACES: &[&str] = &["lists", "math"];
+pub(crate) const NAMESPACES: &[&str] = &["lists", "math"];
 
 const UNBOUNDED: usize = usize::MAX;
 
@@ -98,12 +98,12 @@ static FUNCTIONS: &[BuiltinFunction] = &[
 ];
 
 /// Returns the function called as `name(…)`.
-pub(in crate::expression) fn global(name: &str) -> Option<&'static BuiltinFunction> {
+pub(crate) fn global(name: &str) -> Option<&'static BuiltinFunction> {
     named(name, CallStyle::Method)
 }
 
 /// Returns the function called as `value.name(…)`.
-pub(in crate::expression) fn method(name: &str) -> Option<&'static BuiltinFunction> {
+pub(crate) fn method(name: &str) -> Option<&'static BuiltinFunction> {
     named(name, CallStyle::Global)
 }
 
@@ -143,7 +143,7 @@ static FOREIGN_NAMES: &[(&str, &str)] = &[
 ];
 
 /// Suggests a function for an unknown `name`: its name in another language, or a similar name.
-pub(in crate::expression) fn nearest(name: &str) -> Option<&'static str> {
+pub(crate) fn nearest(name: &str) -> Option<&'static str> {
     let lower = name.to_lowercase();
     // Names of other languages are seldom similar to ours.
     if let Some((_, here)) = FOREIGN_NAMES
