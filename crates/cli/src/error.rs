@@ -1,11 +1,11 @@
-//! The error of a command: its kind, one clause with the fact, its source, and hints.
+//! Errors of commands: one clause, hints, and the exit status.
 
 use std::fmt;
 
-pub(crate) use planwright::terminal_text::io_reason as reason;
+use planwright::engine::RunStatus;
 use planwright_serve::ServeError;
 
-use crate::exit::Exit;
+pub(crate) use planwright::terminal_text::io_reason as reason;
 
 /// The party that has to act on an error, which determines the exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,5 +111,47 @@ impl std::error::Error for CommandError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         let source = self.source.as_deref()?;
         Some(source)
+    }
+}
+
+/// The outcome of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Success.
+    Success,
+    /// A step failed.
+    Failed,
+    /// Wrong usage: an invalid command line, or missing or unreadable input.
+    Usage,
+    /// The plan was rejected; nothing was called.
+    Rejected,
+    /// The run waits for approval.
+    Waiting,
+    /// A signal or a cancellation ended the command.
+    Interrupted,
+    /// A failure of the program or its system, such as output that cannot be written.
+    Internal,
+}
+
+impl Exit {
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Rejected => 3,
+            Self::Waiting => 4,
+            Self::Internal => 70,
+            Self::Interrupted => 130,
+        }
+    }
+
+    pub(crate) fn of_run(status: RunStatus) -> Self {
+        match status {
+            RunStatus::Succeeded => Self::Success,
+            RunStatus::Waiting => Self::Waiting,
+            RunStatus::Cancelled => Self::Interrupted,
+            _ => Self::Failed,
+        }
     }
 }

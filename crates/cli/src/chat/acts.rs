@@ -18,10 +18,9 @@ use super::context::ChatContext;
 use super::output::Ended;
 use super::review::{Reviewed, review};
 use crate::args::Approve;
-use crate::error::CommandError;
-use crate::exit::Exit;
-use crate::signals::Signals;
-use crate::text_file;
+use crate::error::{CommandError, Exit};
+use crate::system::signals::Signals;
+use crate::system::text_file;
 
 /// The name of the dialect.
 const ACTS: &str = "acts";

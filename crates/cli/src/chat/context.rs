@@ -20,19 +20,18 @@ use planwright::stored::{NewStoredRun, ResumeRequest, StoredRun};
 use planwright::telemetry::Telemetry;
 use planwright_store::{LeasedRun, Store, StoreError};
 
-use super::call_counter::CallCounter;
-use super::delegates::Delegates;
+use super::calls;
+use super::delegates::{CallCounter, Delegates};
 use super::output::ChatOutput;
-use super::tool_definitions;
-use crate::approvals::{Subject, approver};
+use crate::approval::approver::{Subject, approver};
 use crate::args::{Approve, ChatArguments, ConsentArguments, RunFormat};
-use crate::create::Known;
 use crate::error::CommandError;
-use crate::printer::Printer;
-use crate::run::external_values;
-use crate::toolbox::Toolbox;
+use crate::planning::dates::Known;
+use crate::runs::{run_storage, store};
+use crate::system::{environment, telemetry};
+use crate::tools::toolbox::Toolbox;
 use crate::view::live::{Lines, Live};
-use crate::{run_storage, store, telemetry};
+use crate::view::printer::Printer;
 
 /// The time limit of one attempt at a call.
 const ATTEMPT: Duration = Duration::from_mins(1);
@@ -86,7 +85,7 @@ impl<'a> ChatContext<'a> {
         Ok(Self {
             arguments,
             config,
-            tools: tool_definitions::tools(&toolbox.catalog),
+            tools: calls::tools(&toolbox.catalog),
             backend: CallCounter::new(toolbox.backends.clone(), arguments.bounds.calls, calls),
             toolbox,
             model,
@@ -128,7 +127,7 @@ impl<'a> ChatContext<'a> {
         plan: &CheckedPlan,
         is_approved: bool,
     ) -> Result<RunSummary, CommandError> {
-        let options = self.options(external_values::get(plan, self.config)?);
+        let options = self.options(environment::get(plan, self.config)?);
         let storage = match self.store.as_ref().filter(|_| calls(plan)) {
             None => RunStorage::Nothing,
             Some(store) => RunStorage::New {
@@ -199,7 +198,7 @@ impl<'a> ChatContext<'a> {
         })?;
         let mut options = run.options();
         options.secrets = self.toolbox.secrets();
-        options.secret_values = external_values::get(&plan, self.config)?;
+        options.secret_values = environment::get(&plan, self.config)?;
         options.seal_key = store::seal_key(Some(store))?;
         let request = ResumeRequest {
             id,

@@ -3,29 +3,29 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use planwright::engine::MemoryJournal;
-
 use planwright::planner::create::PlanAttempt;
 use planwright::planner::stream::{StreamEvent, StreamOutcome};
+use planwright::service::random_id;
 use planwright::service::{EventObserver, ObservedRun};
 
 use super::calls::{CallHandler, CallOutcome};
 use super::plans::{headline, without_plan};
-use crate::approvals::Subject;
+use crate::approval::approver::Subject;
 use crate::args::RunFormat;
-use crate::create::{RunAhead, progress};
 use crate::error::CommandError;
+use crate::planning::create::RunAhead;
+use crate::planning::progress;
 use crate::run::early_run::{EarlyRunStore, in_vain};
-use crate::run::external_values;
+use crate::runs::{run_storage, store};
+use crate::system::{environment, telemetry};
 use crate::view::live::{Lines, Live};
-use crate::{run_storage, store, telemetry};
-use planwright::service::random_id;
 
 impl CallHandler<'_> {
     /// Has a plan written for `goal`, and runs it meanwhile.
     pub(super) async fn stream(&self, goal: &str) -> Result<CallOutcome, CommandError> {
         let context = self.context;
         let run = random_id();
-        let mut options = context.options(external_values::all(context.config));
+        let mut options = context.options(environment::all(context.config));
         if let Some(store) = &context.store {
             options.durations = store.durations().map_err(store::explain)?;
             options.seal_key = store::seal_key(Some(store))?;

@@ -7,16 +7,13 @@ use indexmap::IndexMap;
 use planwright::core::Value;
 use planwright::planner::model::{Message, ModelCall, ModelError, ModelRequest};
 
-use super::calls::CallHandler;
+use super::calls::{CallHandler, SYSTEM, offers};
 use super::chat_file::{Chat, ChatPlan, Talk};
 use super::context::ChatContext;
-use super::output::Ended;
-use super::text::{self, ModelAnswer};
-use super::tool_definitions::{SYSTEM, offers};
-use crate::create::Day;
-use crate::error::CommandError;
-use crate::exit::Exit;
-use crate::signals::Signals;
+use super::output::{self, Ended, ModelAnswer};
+use crate::error::{CommandError, Exit};
+use crate::planning::dates::Day;
+use crate::system::signals::Signals;
 
 /// The result of a call that the person cancelled.
 const GIVEN_UP: &str = "error: the person gave this up before it was done";
@@ -116,7 +113,7 @@ async fn rounds(
         let mut request = ModelRequest::new(Arc::clone(&system), messages(chat));
         request.tools = offers(&context.tools);
         let ModelAnswer { reply, is_shown } = tokio::select! {
-            said = text::ask(context, request) => said,
+            said = output::ask(context, request) => said,
             () = signals.next() => return Ok(End::Interrupted),
         };
         let reply = reply.and_then(|reply| reply.completed(context.model.name()));

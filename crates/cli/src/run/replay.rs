@@ -8,12 +8,11 @@ use planwright::stored::{StoredRun, StoredRunError};
 use planwright::terminal_text;
 
 use crate::args::{Format, ReplayArguments, RunFormat};
-use crate::error::CommandError;
-use crate::exit::Exit;
-use crate::printer::Printer;
+use crate::error::{CommandError, Exit};
+use crate::runs::{run_storage, store};
 use crate::view::live::words::{BAD, GOOD, counted, styled};
 use crate::view::output;
-use crate::{run_storage, store};
+use crate::view::printer::Printer;
 
 /// The longest that a decision may be that is shown to a person, in columns.
 const LONGEST: usize = 400;

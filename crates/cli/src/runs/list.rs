@@ -8,14 +8,15 @@ use planwright::format::{RunListingV1, RunsV1};
 use planwright::terminal_text;
 use planwright_store::{RunFilter, RunInfo, RunState};
 
+use super::{run_storage, store};
+use crate::approval::question::OpenCall;
 use crate::args::{Format, RunFormat, RunsArguments, StandingArgument};
-use crate::error::CommandError;
-use crate::exit::Exit;
-use crate::printer::Printer;
-use crate::question::OpenCall;
+use crate::error::{CommandError, Exit};
+use crate::system::environment;
+use crate::tools::changed_tools;
 use crate::view::live::words::{BAD, BUSY, DIM, GOOD, ODD, styled, time};
 use crate::view::output;
-use crate::{changed_tools, environment, run_storage, store};
+use crate::view::printer::Printer;
 
 /// The longest name of a plan that is shown whole, in columns.
 const LONGEST: usize = 32;

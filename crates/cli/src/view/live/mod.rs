@@ -15,8 +15,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use planwright::core::check::CheckedPlan;
 use planwright::engine::{RunEvent, RunSummary, StampedEvent};
 
+use super::printer::Printer;
 use crate::args::RunFormat;
-use crate::printer::Printer;
 use step_lines::StepLines;
 
 /// The interval at which the lines are drawn.
