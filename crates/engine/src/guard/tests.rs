@@ -7,7 +7,7 @@ use std::time::Duration;
 use planwright_core::{Tool, Value};
 use proptest::prelude::*;
 
-use super::rate::RateLimiter;
+use super::guards::RateLimiter;
 use super::{Bound, Guard, Guards, Rate};
 use crate::backend::{ToolError, ToolOutput};
 

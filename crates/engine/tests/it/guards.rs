@@ -14,7 +14,7 @@ use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::backend::{Backends, Function, Functions, ToolCall, ToolError, ToolOutput};
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
-use planwright_engine::run::{Effect, History, Input, Run};
+use planwright_engine::run::{Effect, History, RunInput, RunMachine};
 use planwright_engine::schedule::{TaskId, Timer};
 use planwright_engine::{Bound, Decision, Engine, Guards, Rate, RunOptions, RunStatus, RunSummary};
 
@@ -204,7 +204,8 @@ fn a_call_that_may_have_happened_stays_unknown_whatever_the_guards_say() {
     };
     let guards = Guards::new().calls(1).wall_time(Duration::from_secs(9));
     let history = Arc::new(History::new([&sent]));
-    let mut run = Run::new("run", sound(plan(steps(2, "t"))), options(guards)).after(history);
+    let mut run =
+        RunMachine::new("run", sound(plan(steps(2, "t"))), options(guards)).after(history);
     let mut effects = Vec::new();
     run.start(&mut effects);
     run.proceed(&mut effects);
@@ -218,7 +219,7 @@ fn a_call_that_may_have_happened_stays_unknown_whatever_the_guards_say() {
     assert_eq!(timers, [Duration::from_secs(4)]);
     let refused = "t1 failed budget: the run has made 1 call, the most that `RunOptions` allows";
     assert_eq!(told(&run.summary()), ["t0 unknown", refused]);
-    let end_by_time_limit = Input::TimerFired(TaskId(u32::MAX), Timer::Run);
+    let end_by_time_limit = RunInput::TimerFired(TaskId(u32::MAX), Timer::Run);
     run.handle(end_by_time_limit, Duration::from_secs(9), &mut effects);
     assert_eq!(told(&run.summary()), ["t0 unknown", refused]);
 }

@@ -14,7 +14,7 @@ use planwright_engine::backend::{ErrorKind, ToolError, ToolOutput};
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::options::FailurePolicy;
-use planwright_engine::run::{Effect, History, Input, Run};
+use planwright_engine::run::{Effect, History, RunInput, RunMachine};
 use planwright_engine::{RunOptions, RunSummary, StepStatus};
 
 use crate::drive::{drive, sound};
@@ -139,7 +139,7 @@ fn stopped(step: Step, history: History) -> RunSummary {
         on_failure: FailurePolicy::Stop,
         ..RunOptions::default()
     };
-    let mut run = Run::new("run", sound(plan), options).after(Arc::new(history));
+    let mut run = RunMachine::new("run", sound(plan), options).after(Arc::new(history));
     let mut effects = Vec::new();
     let mut calls = Vec::new();
     run.start(&mut effects);
@@ -159,7 +159,7 @@ fn stopped(step: Step, history: History) -> RunSummary {
             None => Ok(ToolOutput::value(Value::from("done"))),
         };
         let attempt = call.context.attempt;
-        let ended = Input::AttemptEnded {
+        let ended = RunInput::AttemptEnded {
             task,
             attempt,
             result,

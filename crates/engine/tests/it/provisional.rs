@@ -9,7 +9,7 @@ use planwright_core::plan::Action;
 use planwright_core::{Annotations, Catalog, Plan, Tool, Value};
 use planwright_engine::backend::{ErrorKind, ToolCall, ToolError, ToolOutput};
 use planwright_engine::options::PlanState;
-use planwright_engine::run::{Effect, Input, Run};
+use planwright_engine::run::{Effect, RunInput, RunMachine};
 use planwright_engine::schedule::TaskId;
 use planwright_engine::{RunOptions, RunStatus, RunSummary};
 use proptest::prelude::*;
@@ -37,7 +37,7 @@ fn sound(plan: Plan) -> CheckedPlan {
 
 /// A run whose calls end when the test decides.
 struct Hand<'a> {
-    run: Run,
+    run: RunMachine,
     effects: Vec<Effect>,
     under_way: Vec<(TaskId, ToolCall)>,
     failing: &'a BTreeSet<String>,
@@ -53,7 +53,7 @@ impl<'a> Hand<'a> {
             ..RunOptions::default()
         };
         let mut hand = Self {
-            run: Run::new("run", plan, options),
+            run: RunMachine::new("run", plan, options),
             effects: Vec::new(),
             under_way: Vec::new(),
             failing,
@@ -66,7 +66,7 @@ impl<'a> Hand<'a> {
         hand
     }
 
-    fn tell(&mut self, input: Input) {
+    fn tell(&mut self, input: RunInput) {
         self.clock += 1;
         let now = Duration::from_millis(self.clock);
         self.run.handle(input, now, &mut self.effects);
@@ -104,7 +104,7 @@ impl<'a> Hand<'a> {
             ])))
         };
         let attempt = call.context.attempt;
-        self.tell(Input::AttemptEnded {
+        self.tell(RunInput::AttemptEnded {
             task,
             attempt,
             result,
@@ -158,11 +158,11 @@ proptest! {
                 hand.end_one(choice / 3);
             } else if let Some(longer) = rest.pop() {
                 prop_assert!(!hand.run.is_done());
-                hand.tell(Input::Extend(longer));
+                hand.tell(RunInput::Extend(longer));
             }
         }
         hand.is_closed = true;
-        hand.tell(Input::Close);
+        hand.tell(RunInput::Close);
         let bit_by_bit = hand.finish();
         let at_once = Hand::new(whole, PlanState::Complete, &failing).finish();
         prop_assert_eq!(outcome(&bit_by_bit), outcome(&at_once));
@@ -173,7 +173,7 @@ proptest! {
     fn a_plan_that_is_cancelled_has_changed_nothing(seeds in prop::collection::vec(seed(), 1..14)) {
         let (plan, failing) = plan(&seeds);
         let mut hand = Hand::new(sound(plan), PlanState::Provisional, &failing);
-        hand.tell(Input::Cancel);
+        hand.tell(RunInput::Cancel);
         prop_assert!(hand.run.is_done());
         prop_assert_eq!(hand.early, 0);
         prop_assert_eq!(hand.run.summary().status, RunStatus::Cancelled);

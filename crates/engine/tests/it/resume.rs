@@ -12,7 +12,7 @@ use planwright_core::{Catalog, Place, Plan, Schema, Step, StepId, Tool, Value};
 use planwright_engine::backend::{ErrorKind, ToolCall, ToolError, ToolOutput};
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
-use planwright_engine::run::{Choice, Effect, History, Input, ReplayHeader, Run, replay};
+use planwright_engine::run::{Choice, Effect, History, ReplayHeader, RunInput, RunMachine, replay};
 use planwright_engine::schedule::{TaskId, Timer};
 use planwright_engine::{Guards, RunOptions, RunSummary};
 
@@ -66,7 +66,7 @@ fn process(
 ) -> RunSummary {
     let history = Arc::new(History::new(&*entries));
     let mut turn = entries.last().map_or(0, |entry| entry.turn + 1);
-    let mut run = Run::new("run", plan.clone(), options.clone())
+    let mut run = RunMachine::new("run", plan.clone(), options.clone())
         .journaled()
         .after(history);
     let mut clock = run.now();
@@ -91,7 +91,7 @@ fn process(
         let (task, attempt, _) = under_way.remove(index);
         clock += Duration::from_millis(1);
         turn += 1;
-        let ended = Input::AttemptEnded {
+        let ended = RunInput::AttemptEnded {
             task,
             attempt,
             result,
@@ -228,7 +228,7 @@ fn an_answer_that_comes_too_late_changes_no_time() {
         ..RunOptions::default()
     };
     options.limits.total = std::num::NonZeroUsize::MIN;
-    let mut run = Run::new("run", plan.clone(), options.clone()).journaled();
+    let mut run = RunMachine::new("run", plan.clone(), options.clone()).journaled();
     let mut entries = vec![opened(&plan)];
     let mut effects = Vec::new();
     run.start(&mut effects);
@@ -237,12 +237,12 @@ fn an_answer_that_comes_too_late_changes_no_time() {
     let [(a, attempt, _)] = first.as_slice() else {
         panic!("{} calls", first.len());
     };
-    let late = Input::AttemptEnded {
+    let late = RunInput::AttemptEnded {
         task: *a,
         attempt: *attempt,
         result: Ok(ToolOutput::text("late")),
     };
-    let end_by_time_limit = Input::TimerFired(*a, Timer::Attempt(*attempt));
+    let end_by_time_limit = RunInput::TimerFired(*a, Timer::Attempt(*attempt));
     run.handle(end_by_time_limit, Duration::from_millis(100), &mut effects);
     run.handle(late, Duration::from_millis(101), &mut effects);
     run.proceed(&mut effects);

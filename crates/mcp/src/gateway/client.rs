@@ -50,7 +50,7 @@ const REQUEST_CAPABILITIES: &[(&str, &str)] = &[
 /// A client, as one of its requests describes it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Client {
+pub struct GatewayClient {
     /// Its identity.
     pub id: ClientId,
     /// Its revision of MCP, such as `2026-07-28`.
@@ -59,7 +59,7 @@ pub struct Client {
     pub capabilities: Value,
 }
 
-impl Client {
+impl GatewayClient {
     /// Creates a client of the latest revision without capabilities.
     pub fn new(id: ClientId) -> Self {
         Self {

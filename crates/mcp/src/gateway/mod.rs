@@ -15,7 +15,7 @@ mod state;
 mod transport;
 
 pub use call::passthrough::completed;
-pub use client::{Client, ClientId};
+pub use client::{ClientId, GatewayClient};
 pub use host::{Host, HostCall, PassthroughMode, SuspendedCall, TaskRequest};
 pub use state::{CALL_GRACE, Gateway, NOTIFIED_CLIENT_GRACE};
-pub use transport::{HttpService, ServeError, serve_stdio, serve_stream};
+pub use transport::{HttpService, StreamError, serve_stdio, serve_stream};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// Inputs, state and data of one scope.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Scope {
+pub(super) struct MemoryScope {
     #[serde(default)]
     pub(super) input: Option<Value>,
     #[serde(default)]
@@ -24,10 +24,10 @@ pub(super) struct Scope {
 pub(super) struct WorkingMemory {
     /// Values shared by all instances.
     #[serde(default)]
-    pub(super) shared: Scope,
+    pub(super) shared: MemoryScope,
     /// Values of single instances, which take precedence.
     #[serde(default)]
-    pub(super) instances: IndexMap<Arc<str>, Scope>,
+    pub(super) instances: IndexMap<Arc<str>, MemoryScope>,
     /// JSON Schemas by kind of data.
     #[serde(default)]
     pub(super) schemas: Vec<(MemoryKind, Value)>,
@@ -66,7 +66,7 @@ impl MemoryKind {
     }
 }
 
-impl Scope {
+impl MemoryScope {
     pub(super) fn get(&self, kind: MemoryKind) -> Option<&Value> {
         match kind {
             MemoryKind::Input => self.input.as_ref(),

@@ -10,7 +10,7 @@ use planwright_core::{
 use planwright_dialects::acts::Acts;
 use planwright_dialects::{ReadOptions, parse_as};
 
-use super::completed_calls::{CompletedCall, completed_results, side_effect};
+use super::completed_calls::{AgentCall, completed_results, side_effect};
 use super::memory::WorkingMemory;
 use super::solution::{Solution, escape, has_reference, plan_text};
 
@@ -33,7 +33,7 @@ pub(super) struct ValidSolution {
 #[derive(Clone, Copy)]
 pub(super) struct SolutionValidator<'a> {
     pub(super) memory: &'a WorkingMemory,
-    pub(super) completed: &'a [CompletedCall],
+    pub(super) completed: &'a [AgentCall],
     pub(super) check: CheckContext<'a>,
     pub(super) output: Option<&'a Schema>,
 }
@@ -103,7 +103,7 @@ impl SolutionValidator<'_> {
         &self,
         plan: &Plan,
         solution: &Solution,
-    ) -> Vec<Option<Vec<&CompletedCall>>> {
+    ) -> Vec<Option<Vec<&AgentCall>>> {
         let paths: Vec<Option<Value>> = solution.calls.iter().map(output_path).collect();
         completed_results(
             plan,
@@ -133,7 +133,7 @@ impl SolutionValidator<'_> {
 /// their results to a new destination.
 fn calls_to_run(
     solution: &Solution,
-    earlier: &[Option<Vec<&CompletedCall>>],
+    earlier: &[Option<Vec<&AgentCall>>],
 ) -> Vec<(usize, Value)> {
     let mut to_run = Vec::new();
     for (origin, (call, earlier)) in solution.calls.iter().zip(earlier).enumerate() {
@@ -175,7 +175,7 @@ pub(super) fn output_path(call: &Value) -> Option<Value> {
 }
 
 /// Replaces a completed call by calls that write its results to a new destination.
-fn copy_calls(call: &Value, results: &[&CompletedCall]) -> Vec<Value> {
+fn copy_calls(call: &Value, results: &[&AgentCall]) -> Vec<Value> {
     let Some(path) = output_path(call) else {
         return Vec::new();
     };

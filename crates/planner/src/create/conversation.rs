@@ -1,6 +1,6 @@
 //! The conversation about a plan: asks again with all errors until the plan is valid or the tries are used up.
 
-use super::evaluate::{Evaluation, evaluate};
+use super::evaluate::{PlanEvaluation, evaluate};
 use super::extract::parse_decline;
 use super::request::{MAX_PROSE_BYTES, PlanAttempt, PlanRequest, PlanResponse};
 use crate::model::{
@@ -76,7 +76,7 @@ impl<'a> PlanConversation<'a> {
             self.created.attempts.push(PlanAttempt::new(reply.text));
             return;
         }
-        let Evaluation {
+        let PlanEvaluation {
             plan,
             notation,
             plan_text,

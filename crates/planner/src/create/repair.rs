@@ -21,12 +21,12 @@ pub(super) const SOURCE_NAME: &str = "answer";
 
 /// The text of a plan as written by a model.
 #[derive(Clone, Debug)]
-pub(super) struct PlanText {
+pub(super) struct ExtractedPlan {
     pub(super) notation: PlanDialect,
     pub(super) text: String,
 }
 
-impl PlanText {
+impl ExtractedPlan {
     /// Extracts the plan from a reply. A model that was asked for lines may write JSON anyway.
     pub(super) fn find(reply: &str, notation: PlanDialect) -> Option<Self> {
         let lines = match notation {

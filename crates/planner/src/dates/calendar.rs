@@ -4,7 +4,7 @@ use jiff::civil::{Date, ISOWeekDate, Weekday};
 use jiff::{Span, ToSpan};
 
 use super::Now;
-use super::evaluate::{Days, EvaluationError};
+use super::evaluate::{Days, DateEvaluationError};
 use super::phrase::{Occurrence, TimeUnit, YearReference};
 
 /// The occurrence of a recurring period that a phrase without further detail means.
@@ -38,11 +38,11 @@ pub(super) fn yearly(
     year: YearReference,
     today: Date,
     anchor: Anchor,
-) -> Result<Days, EvaluationError> {
+) -> Result<Days, DateEvaluationError> {
     let found = match year {
-        YearReference::Fixed(year) => return of(year).ok_or(EvaluationError::NoSuchDay),
+        YearReference::Fixed(year) => return of(year).ok_or(DateEvaluationError::NoSuchDay),
         YearReference::Relative(offset) => {
-            return of(today.year() + offset).ok_or(EvaluationError::NoSuchDay);
+            return of(today.year() + offset).ok_or(DateEvaluationError::NoSuchDay);
         }
         YearReference::Unstated(Occurrence::This) => of(today.year()),
         YearReference::Unstated(Occurrence::Last) => {
@@ -56,7 +56,7 @@ pub(super) fn yearly(
             Anchor::EndingFrom(day) => first_from(&of, day.year(), |(_, to)| day <= to),
         },
     };
-    found.ok_or(EvaluationError::NoSuchDay)
+    found.ok_or(DateEvaluationError::NoSuchDay)
 }
 
 fn latest_until(

@@ -1,8 +1,8 @@
 //! Resolves phrases to days.
 
-use super::evaluate::{self, EvaluationError};
+use super::evaluate::{self, DateEvaluationError};
 use super::phrase::DatePhrase;
-use super::token::{Token, tokens};
+use super::token::{DateToken, tokens};
 use super::{DateError, DateRange, Day, Now, find, grammar, vocabulary};
 
 /// The length of a phrase, in bytes.
@@ -69,8 +69,8 @@ pub(super) fn evaluate_phrase(
     };
     let phrase = text();
     Err(match fault {
-        EvaluationError::NoSuchDay => DateError::NoSuchDay { phrase },
-        EvaluationError::Ambiguous {
+        DateEvaluationError::NoSuchDay => DateError::NoSuchDay { phrase },
+        DateEvaluationError::Ambiguous {
             day_first,
             month_first,
         } => DateError::Ambiguous {
@@ -78,27 +78,27 @@ pub(super) fn evaluate_phrase(
             day_first: day(day_first)?,
             month_first: day(month_first)?,
         },
-        EvaluationError::MissingStart { to } => DateError::MissingStart {
+        DateEvaluationError::MissingStart { to } => DateError::MissingStart {
             phrase,
             to: day(to)?,
         },
-        EvaluationError::StartsInFuture { from } => DateError::StartsInFuture {
+        DateEvaluationError::StartsInFuture { from } => DateError::StartsInFuture {
             phrase,
             from: day(from)?,
         },
-        EvaluationError::EndsBeforeStart { from, to } => DateError::EndsBeforeStart {
+        DateEvaluationError::EndsBeforeStart { from, to } => DateError::EndsBeforeStart {
             phrase,
             from: day(from)?,
             to: day(to)?,
         },
-        EvaluationError::WeekdayMismatch(weekday) => DateError::WeekdayMismatch { phrase, weekday },
-        EvaluationError::OutOfRange => DateError::OutOfRange { phrase },
+        DateEvaluationError::WeekdayMismatch(weekday) => DateError::WeekdayMismatch { phrase, weekday },
+        DateEvaluationError::OutOfRange => DateError::OutOfRange { phrase },
     })
 }
 
-fn lacks_count(tokens: &[Token]) -> bool {
+fn lacks_count(tokens: &[DateToken]) -> bool {
     let vague = ["few", "several", "some"];
-    let is = |token: &Token| token.word().is_some_and(|word| vague.contains(&word));
+    let is = |token: &DateToken| token.word().is_some_and(|word| vague.contains(&word));
     tokens.iter().any(is)
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// A word, a number, or a sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Token {
+pub(super) struct DateToken {
     pub(super) kind: TokenKind,
     /// The byte range, without a trailing `'s`.
     pub(super) at: Range<usize>,
@@ -25,7 +25,7 @@ pub(super) enum TokenKind {
     Sign(char),
 }
 
-impl Token {
+impl DateToken {
     pub(super) fn word(&self) -> Option<&str> {
         match &self.kind {
             TokenKind::Word(word) => Some(word),
@@ -39,8 +39,8 @@ impl Token {
 }
 
 /// Splits a text into tokens. The `'s` of `today's` and the apostrophe of `days'` belong to no token.
-pub(super) fn tokens(text: &str) -> Vec<Token> {
-    let mut found: Vec<Token> = Vec::new();
+pub(super) fn tokens(text: &str) -> Vec<DateToken> {
+    let mut found: Vec<DateToken> = Vec::new();
     let mut previous_end = None;
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -51,7 +51,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
         }
         let is_adjacent = previous_end == Some(start);
         let mut push = |kind, length: usize| {
-            found.push(Token {
+            found.push(DateToken {
                 kind,
                 at: start..start + length,
                 is_adjacent,

@@ -12,8 +12,8 @@ use crate::run::effect::Effect;
 use crate::run::journaling::records::PriorCall;
 use crate::run::outcome::{Outcome, StepStatus};
 use crate::run::report::cost_model::CostModel;
-use crate::run::state::Run;
-use crate::run::tasks::task_data::{Group, TaskKind};
+use crate::run::state::RunMachine;
+use crate::run::tasks::task::{Group, TaskKind};
 use crate::run::values::slots::Slots;
 use crate::schedule::{CallTerms, Event, Prepared, TaskId, TaskState};
 
@@ -21,7 +21,7 @@ use crate::schedule::{CallTerms, Event, Prepared, TaskId, TaskState};
 /// the limits on calls.
 const MAX_STARTED_ITEMS: usize = 1024;
 
-impl Run {
+impl RunMachine {
     pub(in crate::run) fn prepare(&mut self, task: TaskId, effects: &mut Vec<Effect>) {
         if self.scheduler.state(task) != TaskState::Preparing {
             return;

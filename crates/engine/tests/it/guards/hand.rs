@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use planwright_core::Plan;
 use planwright_engine::backend::{ToolCall, ToolError, ToolOutput};
-use planwright_engine::run::{Effect, Input, Run};
+use planwright_engine::run::{Effect, RunInput, RunMachine};
 use planwright_engine::schedule::{TaskId, Timer};
 use planwright_engine::{RunOptions, RunSummary};
 
@@ -13,7 +13,7 @@ use crate::drive::sound;
 
 /// A run by hand in virtual time: the test decides what ends next, and when time passes.
 pub(super) struct Hand {
-    run: Run,
+    run: RunMachine,
     now: Duration,
     calls: Vec<(TaskId, ToolCall)>,
     timers: BTreeMap<(Duration, TaskId), Timer>,
@@ -28,7 +28,7 @@ impl Hand {
         choose: &mut dyn FnMut(usize) -> usize,
     ) -> (RunSummary, Vec<(Duration, String)>) {
         let mut hand = Self {
-            run: Run::new("run", sound(plan), options),
+            run: RunMachine::new("run", sound(plan), options),
             now: Duration::ZERO,
             calls: Vec::new(),
             timers: BTreeMap::new(),
@@ -47,7 +47,7 @@ impl Hand {
             let choice = choose(hand.calls.len() + usize::from(!hand.timers.is_empty()));
             let input = if choice < hand.calls.len() {
                 let (task, call) = hand.calls.remove(choice);
-                Input::AttemptEnded {
+                RunInput::AttemptEnded {
                     task,
                     attempt: call.context.attempt,
                     result: answer(&call),
@@ -55,7 +55,7 @@ impl Hand {
             } else {
                 let ((at, task), timer) = hand.timers.pop_first().expect("the run is stuck");
                 hand.now = hand.now.max(at);
-                Input::TimerFired(task, timer)
+                RunInput::TimerFired(task, timer)
             };
             hand.run.handle(input, hand.now, &mut effects);
         }

@@ -9,7 +9,7 @@ use planwright_core::plan::{
     Alternative, Approval, Field, ForEach, Form, Node, OnError, Read, Reference, Retry, Source,
 };
 use planwright_core::{Catalog, Place, Plan, Step, StepId, Tool, Value};
-use planwright_engine::schedule::Limits;
+use planwright_engine::schedule::ConcurrencyLimits;
 use planwright_engine::{Guards, Rate, RunOptions};
 
 use super::chance::Chance;
@@ -103,9 +103,9 @@ pub(super) fn options(chance: &mut Chance) -> RunOptions {
     }
     RunOptions {
         guards,
-        limits: Limits {
+        limits: ConcurrencyLimits {
             total: NonZeroUsize::new(usize::try_from(1 + chance.below(4)).unwrap()).unwrap(),
-            ..Limits::default()
+            ..ConcurrencyLimits::default()
         },
         attempt_timeout: Some(Duration::from_secs(5)),
         ..RunOptions::default()

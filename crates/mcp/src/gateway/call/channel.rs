@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use planwright_core::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::gateway::client::Client;
+use crate::gateway::client::GatewayClient;
 use crate::session::caller::{Caller, UpstreamClient, UpstreamError};
 
 /// A message of a call to its client.
@@ -43,7 +43,7 @@ pub(crate) struct CallChannel {
 impl CallChannel {
     /// Creates a channel to `client`. `meta` is the `_meta` of requests that are made for it.
     pub(crate) fn new(
-        client: &Client,
+        client: &GatewayClient,
         meta: Value,
     ) -> (Self, mpsc::UnboundedReceiver<CallMessage>) {
         let (messages, receiver) = mpsc::unbounded_channel();

@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::channel::{CallMessage, ClientQuestion};
 use super::suspended::{Continuation, RequestKey, random_state};
 use super::translate;
-use crate::gateway::client::Client;
+use crate::gateway::client::GatewayClient;
 use crate::gateway::host::SuspendedCall;
 use crate::gateway::state::GatewayState;
 use crate::gateway::transport::sessions::wait_for_end;
@@ -80,7 +80,7 @@ impl InFlightCall {
     /// cancelled when the client cancels it or its session ends.
     pub(crate) async fn drive(
         mut self,
-        client: &Client,
+        client: &GatewayClient,
         gateway: &GatewayState,
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, ErrorData> {
@@ -145,7 +145,7 @@ impl InFlightCall {
     /// used once, with the same request, by the same client. Without a state, the server needs none.
     fn suspend_upstream(
         self,
-        client: &Client,
+        client: &GatewayClient,
         gateway: &GatewayState,
         result: &Value,
     ) -> Result<Value, ErrorData> {
@@ -169,7 +169,7 @@ impl InFlightCall {
     }
 
     /// Suspends the call at its open questions, and returns a result that requests the answers.
-    fn suspend(self, client: &Client, gateway: &GatewayState) -> Result<Value, ErrorData> {
+    fn suspend(self, client: &GatewayClient, gateway: &GatewayState) -> Result<Value, ErrorData> {
         let requests = self.questions.iter().map(|(key, question)| {
             let request = [
                 ("method", Value::from(question.method.as_str())),
@@ -214,7 +214,7 @@ fn too_many() -> ErrorData {
 /// Sends a notification in the form of the client's revision.
 async fn send_notification(
     context: &RequestContext<RoleServer>,
-    client: &Client,
+    client: &GatewayClient,
     method: String,
     params: Value,
 ) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use planwright_core::{Object, Value};
 
-use crate::gateway::client::Client;
+use crate::gateway::client::GatewayClient;
 use crate::object::{with, without};
 use crate::session::caller::{Caller, UpstreamError};
 use crate::upstream::Upstreams;
@@ -21,7 +21,7 @@ pub(crate) fn pass_request(
     server: Arc<str>,
     method: &'static str,
     params: Value,
-    client: Client,
+    client: GatewayClient,
     caller: Arc<dyn Caller>,
 ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
     let upstreams = upstreams.clone();

@@ -3,11 +3,11 @@
 use planwright_core::Value;
 use rmcp::model::ErrorData;
 
-use crate::gateway::client::Client;
+use crate::gateway::client::GatewayClient;
 use crate::session::caller::UpstreamError;
 
 /// Converts a result to the client's revision: only since 2026-07-28 results have a `resultType`.
-pub(crate) fn result(result: Value, client: &Client) -> Value {
+pub(crate) fn result(result: Value, client: &GatewayClient) -> Value {
     let Value::Object(fields) = &result else {
         return result;
     };
@@ -29,7 +29,7 @@ pub(crate) fn result(result: Value, client: &Client) -> Value {
 
 /// Sets the cache fields of a list or resource that the server has left out: no caching, so that a client without
 /// change notifications gets current data.
-pub(crate) fn cacheable(result: Value, client: &Client) -> Value {
+pub(crate) fn cacheable(result: Value, client: &GatewayClient) -> Value {
     let Value::Object(fields) = &result else {
         return result;
     };
@@ -74,12 +74,12 @@ mod tests {
     use planwright_core::Value;
 
     use super::{cacheable, result};
-    use crate::gateway::client::{Client, ClientId};
+    use crate::gateway::client::{ClientId, GatewayClient};
 
     fn check(revision: &str, given: &str, expected: &str) {
-        let client = Client {
+        let client = GatewayClient {
             revision: revision.to_owned(),
-            ..Client::new(ClientId::local())
+            ..GatewayClient::new(ClientId::local())
         };
         let given = Value::from_json(given).unwrap();
         let translated = cacheable(result(given, &client), &client);

@@ -15,7 +15,7 @@ use crate::gateway::call::passthrough::pass_request;
 use crate::gateway::call::raw_results::{PlaceholderResult, deliver};
 use crate::gateway::call::suspended::{Continuation, RequestKey};
 use crate::gateway::call::translate;
-use crate::gateway::client::Client;
+use crate::gateway::client::GatewayClient;
 use crate::gateway::listing::{AmbiguousName, Offer};
 use crate::object::{with, without};
 use crate::session::caller::{Caller, UpstreamError};
@@ -27,7 +27,7 @@ impl GatewayHandler {
     /// Drives the call that `start` creates for `request` until it has a result or is suspended.
     pub(super) async fn drive(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         context: &Context,
         request: RequestKey,
         start: impl FnOnce(Arc<dyn Caller>) -> BoxFuture<'static, Result<Value, UpstreamError>>,
@@ -41,7 +41,7 @@ impl GatewayHandler {
     /// Forwards a request to its server, either the first time or with the state of an earlier round.
     pub(super) async fn forward_or_resume(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         context: &Context,
         (request, params): (RequestKey, Value),
     ) -> Result<Value, ErrorData> {
@@ -62,7 +62,7 @@ impl GatewayHandler {
     /// Takes the suspended call that a client returns to with `state`.
     pub(super) fn take_suspended(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         request: &RequestKey,
         state: Option<&str>,
     ) -> Result<(RequestKey, Continuation), ErrorData> {
@@ -73,7 +73,7 @@ impl GatewayHandler {
 
     pub(super) async fn resume(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         context: &Context,
         mut work: InFlightCall,
         answers: Value,
@@ -85,7 +85,7 @@ impl GatewayHandler {
     /// Forwards a request to its server.
     pub(super) async fn forward(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         context: &Context,
         request: RequestKey,
         params: Value,
@@ -106,7 +106,7 @@ impl GatewayHandler {
     /// because they are still starting.
     pub(super) fn list<T: PlaceholderResult>(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         context: &Context,
         field: &str,
         entries: Vec<Value>,
@@ -165,7 +165,7 @@ pub(super) fn with_state(params: &Value, state: Option<Value>) -> Value {
 }
 
 /// Returns the `_meta` of requests for the client: its trace, its log level and its capabilities.
-fn request_meta(client: &Client, context: &Context) -> Value {
+fn request_meta(client: &GatewayClient, context: &Context) -> Value {
     let meta = &context.meta;
     let texts = [
         ("traceparent", meta.get_traceparent()),

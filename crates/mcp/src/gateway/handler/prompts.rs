@@ -10,13 +10,13 @@ use super::forwarding::{params, with_name};
 use super::service::{Context, GatewayHandler};
 use crate::gateway::call::raw_results::deliver;
 use crate::gateway::call::suspended::RequestKey;
-use crate::gateway::client::Client;
+use crate::gateway::client::GatewayClient;
 use crate::gateway::listing::OfferListing;
 use crate::object::with;
 
 impl GatewayHandler {
     pub(super) async fn prompts(&self, context: Context) -> Result<ListPromptsResult, ErrorData> {
-        let client = Client::of(&context);
+        let client = GatewayClient::of(&context);
         let mut entries = Vec::new();
         if self.gateway.passes_through() {
             let listing = self.listing(&client).await;
@@ -30,7 +30,7 @@ impl GatewayHandler {
         request: GetPromptRequestParams,
         context: Context,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let client = Client::of(&context);
+        let client = GatewayClient::of(&context);
         let name = request.name.clone();
         let prompt = |listing: &OfferListing| listing.prompt(&name);
         let found = self.gateway.find(&client, prompt).await;
@@ -49,7 +49,7 @@ impl GatewayHandler {
         request: CompleteRequestParams,
         context: Context,
     ) -> Result<CompleteResult, ErrorData> {
-        let client = Client::of(&context);
+        let client = GatewayClient::of(&context);
         let whole = params(&request, &context)?;
         let subject = whole.get("ref").cloned().unwrap_or_default();
         let field = |name: &str| subject.get(name).and_then(Value::as_text);

@@ -13,7 +13,7 @@ use super::service::{Context, GatewayHandler};
 use crate::gateway::call::raw_results::deliver;
 use crate::gateway::call::suspended::RequestKey;
 use crate::gateway::call::translate;
-use crate::gateway::client::Client;
+use crate::gateway::client::GatewayClient;
 use crate::upstream::ResourceSubscription;
 
 impl GatewayHandler {
@@ -21,7 +21,7 @@ impl GatewayHandler {
         &self,
         context: Context,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let client = Client::of(&context);
+        let client = GatewayClient::of(&context);
         let mut entries = Arc::clone(&self.gateway.host)
             .resources(client.clone())
             .await;
@@ -36,7 +36,7 @@ impl GatewayHandler {
         &self,
         context: Context,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let client = Client::of(&context);
+        let client = GatewayClient::of(&context);
         let mut entries = Vec::new();
         if self.gateway.passes_through() {
             let listing = self.listing(&client).await;
@@ -50,7 +50,7 @@ impl GatewayHandler {
         request: ReadResourceRequestParams,
         context: Context,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let client = Client::of(&context);
+        let client = GatewayClient::of(&context);
         let host = Arc::clone(&self.gateway.host);
         let address = request.uri.clone();
         let result = match host.read(client.clone(), address.clone()).await {
@@ -73,7 +73,7 @@ impl GatewayHandler {
     /// Reads a resource from the server that has it.
     async fn read_anywhere(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         context: &Context,
         address: &str,
         params: Value,

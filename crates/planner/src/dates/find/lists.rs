@@ -2,7 +2,7 @@
 
 use super::mention::PhraseCandidate;
 use crate::dates::phrase::{DatePhrase, Occurrence, Period, TimeUnit, YearReference};
-use crate::dates::token::{Token, TokenKind};
+use crate::dates::token::{DateToken, TokenKind};
 
 /// Words and signs that join phrases.
 const CONJUNCTIONS: &[&str] = &[
@@ -18,7 +18,7 @@ const FILLERS: &[&str] = &["as", "for", "from", "in", "of", "on", "the", "well"]
 const MAX_CONJUNCTION_TOKENS: usize = 4;
 
 /// Applies years and weeks across joined phrases, and removes phrases that stay uncertain.
-pub(super) fn resolve_lists(candidates: &mut Vec<PhraseCandidate>, tokens: &[Token]) {
+pub(super) fn resolve_lists(candidates: &mut Vec<PhraseCandidate>, tokens: &[DateToken]) {
     let conjunctions: Vec<Option<Conjunction>> = candidates
         .windows(2)
         .map(|pair| conjunction(tokens.get(pair[0].tokens.end..pair[1].tokens.start)?))
@@ -59,7 +59,7 @@ enum Conjunction {
     Versus,
 }
 
-fn conjunction(between: &[Token]) -> Option<Conjunction> {
+fn conjunction(between: &[DateToken]) -> Option<Conjunction> {
     if MAX_CONJUNCTION_TOKENS < between.len() {
         return None;
     }
@@ -125,7 +125,7 @@ fn confirm_listed(candidates: &mut [PhraseCandidate], conjunctions: &[Option<Con
 }
 
 /// Applies a possessive year to the phrase after it: `last year's Q4`.
-fn apply_possessive_years(candidates: &mut [PhraseCandidate], tokens: &[Token]) {
+fn apply_possessive_years(candidates: &mut [PhraseCandidate], tokens: &[DateToken]) {
     for at in 1..candidates.len() {
         let (before, after) = candidates.split_at_mut(at);
         let (of, candidate) = (&before[at - 1], &mut after[0]);
@@ -152,11 +152,11 @@ fn apply_possessive_years(candidates: &mut [PhraseCandidate], tokens: &[Token]) 
 }
 
 /// Returns true if the year of a phrase follows `of` or `in`, and therefore applies to all phrases listed before it.
-fn has_trailing_year(candidate: &PhraseCandidate, tokens: &[Token]) -> bool {
+fn has_trailing_year(candidate: &PhraseCandidate, tokens: &[DateToken]) -> bool {
     let matched = tokens.get(candidate.tokens.clone()).unwrap_or_default();
     matched
         .iter()
-        .filter_map(Token::word)
+        .filter_map(DateToken::word)
         .any(|word| word == "of" || word == "in")
 }
 
@@ -212,7 +212,7 @@ fn share_year(phrase: &mut DatePhrase, other: &DatePhrase, is_of: bool, is_after
 fn has_conflicting_year(
     candidates: &[PhraseCandidate],
     conjunctions: &[Option<Conjunction>],
-    tokens: &[Token],
+    tokens: &[DateToken],
     at: usize,
 ) -> bool {
     if !single_period(&candidates[at].phrase).is_some_and(is_open) {
@@ -230,7 +230,7 @@ fn has_conflicting_year(
             })
     };
     // A dot directly after a word may end an abbreviation, so that it does not count as the end of a sentence.
-    let is_end = |token: &Token| {
+    let is_end = |token: &DateToken| {
         matches!(token.kind, TokenKind::Sign('?' | '!' | ';'))
             || token.is_sign('.') && !token.is_adjacent
     };
@@ -246,7 +246,7 @@ fn has_conflicting_year(
 }
 
 /// Changes `last week` to a calendar week if it is joined with other calendar weeks, so that they do not overlap.
-fn align_weeks(candidates: &mut [PhraseCandidate], tokens: &[Token]) {
+fn align_weeks(candidates: &mut [PhraseCandidate], tokens: &[DateToken]) {
     let is_calendar = |candidate: &PhraseCandidate| {
         matches!(
             single_period(&candidate.phrase),
@@ -262,7 +262,7 @@ fn align_weeks(candidates: &mut [PhraseCandidate], tokens: &[Token]) {
         return;
     }
     for candidate in candidates {
-        let first = tokens.get(candidate.tokens.start).and_then(Token::word);
+        let first = tokens.get(candidate.tokens.start).and_then(DateToken::word);
         if candidate.phrase == DatePhrase::Single(Period::Rolling(-1, TimeUnit::Week))
             && first == Some("last")
             && candidate.tokens.len() == 2

@@ -6,7 +6,7 @@ use super::context::PhraseContext;
 use super::lists::resolve_lists;
 use crate::dates::phrase::DatePhrase;
 use crate::dates::resolve::evaluate_phrase;
-use crate::dates::token::{Token, TokenKind, tokens};
+use crate::dates::token::{DateToken, TokenKind, tokens};
 use crate::dates::{DateError, DateRange, Now, grammar};
 
 /// A date phrase within a text.
@@ -66,7 +66,7 @@ pub fn find(text: &str, now: &Now) -> Vec<DateMention> {
 /// Parses the phrase at a token. Returns it unless its context excludes it, and the position after it.
 fn candidate_at(
     text: &str,
-    tokens: &[Token],
+    tokens: &[DateToken],
     at: usize,
 ) -> Option<(Option<PhraseCandidate>, usize)> {
     // An article is skipped, so that the mention starts with the phrase itself.
@@ -100,7 +100,7 @@ fn stands_alone(context: &PhraseContext<'_>) -> bool {
         after,
         ..
     } = *context;
-    let is_glue = |token: &Token| matches!(token.kind, TokenKind::Sign(sign) if "-_/.@#:=&\\$%+*~^".contains(sign));
+    let is_glue = |token: &DateToken| matches!(token.kind, TokenKind::Sign(sign) if "-_/.@#:=&\\$%+*~^".contains(sign));
     let is_free = !matched.first().is_some_and(|first| first.is_adjacent)
         || before
             .last()

@@ -1,13 +1,13 @@
 //! Combinators shared by the parsers.
 
-use crate::dates::token::{Token, TokenKind};
+use crate::dates::token::{DateToken, TokenKind};
 use crate::dates::vocabulary;
 
 /// The result of a parser, with the number of tokens used.
 pub(super) type Parsed<T> = Option<(T, usize)>;
 
 /// Matches a sequence of words, with optional hyphens between them.
-pub(super) fn word_sequence(tokens: &[Token], wanted: &[&str]) -> Option<usize> {
+pub(super) fn word_sequence(tokens: &[DateToken], wanted: &[&str]) -> Option<usize> {
     let mut used = 0;
     for (at, word) in wanted.iter().enumerate() {
         if 0 < at && tokens.get(used).is_some_and(|token| token.is_sign('-')) {
@@ -22,17 +22,17 @@ pub(super) fn word_sequence(tokens: &[Token], wanted: &[&str]) -> Option<usize> 
 }
 
 /// Matches one of several words.
-pub(super) fn one_of(tokens: &[Token], wanted: &[&str]) -> Option<usize> {
+pub(super) fn one_of(tokens: &[DateToken], wanted: &[&str]) -> Option<usize> {
     wanted.contains(&tokens.first()?.word()?).then_some(1)
 }
 
 /// Matches a sign.
-pub(super) fn sign(tokens: &[Token], wanted: char) -> Option<usize> {
+pub(super) fn sign(tokens: &[DateToken], wanted: char) -> Option<usize> {
     tokens.first()?.is_sign(wanted).then_some(1)
 }
 
 /// Parses a number in digits or as a word; `a couple of` is two.
-pub(super) fn count(tokens: &[Token]) -> Parsed<i32> {
+pub(super) fn count(tokens: &[DateToken]) -> Parsed<i32> {
     match &tokens.first()?.kind {
         TokenKind::Number(value, _) => Some((i32::try_from(*value).ok()?, 1)),
         TokenKind::Word(word) if word == "couple" => {
@@ -48,17 +48,17 @@ pub(super) fn count(tokens: &[Token]) -> Parsed<i32> {
 }
 
 /// Parses a number, or `a` and `an` as one.
-pub(super) fn count_or_one(tokens: &[Token]) -> Parsed<i32> {
+pub(super) fn count_or_one(tokens: &[DateToken]) -> Parsed<i32> {
     count(tokens).or_else(|| Some((1, one_of(tokens, &["a", "an"])?)))
 }
 
 /// Looks the next word up in a vocabulary.
-pub(super) fn lookup<T>(tokens: &[Token], table: fn(&str) -> Option<T>) -> Parsed<T> {
+pub(super) fn lookup<T>(tokens: &[DateToken], table: fn(&str) -> Option<T>) -> Parsed<T> {
     Some((table(tokens.first()?.word()?)?, 1))
 }
 
 /// Parses the number of a day in its month.
-pub(super) fn day_number(tokens: &[Token]) -> Parsed<i8> {
+pub(super) fn day_number(tokens: &[DateToken]) -> Parsed<i8> {
     let value = match &tokens.first()?.kind {
         TokenKind::Number(value, 1..=2) | TokenKind::Ordinal(value) => *value,
         _ => return None,
@@ -70,7 +70,7 @@ pub(super) fn day_number(tokens: &[Token]) -> Parsed<i8> {
 }
 
 /// Parses a year of four digits.
-pub(super) fn year_number(tokens: &[Token]) -> Parsed<i16> {
+pub(super) fn year_number(tokens: &[DateToken]) -> Parsed<i16> {
     match tokens.first()?.kind {
         TokenKind::Number(value, 4) if 0 < value => Some((i16::try_from(value).ok()?, 1)),
         _ => None,

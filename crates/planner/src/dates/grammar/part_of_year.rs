@@ -3,14 +3,14 @@
 use super::calendar::{which, year_of};
 use super::combinators::{Parsed, lookup, one_of, sign, word_sequence, year_number};
 use crate::dates::phrase::{Occurrence, Period, YearReference};
-use crate::dates::token::{Token, TokenKind};
+use crate::dates::token::{DateToken, TokenKind};
 use crate::dates::vocabulary;
 
 /// Words before the number of a week.
 const WEEKS: &[&str] = &["cw", "kw", "week", "wk"];
 
 /// `Q3`, `Q3 2024`, `2024 Q3`, `2024Q3`, `third quarter of last year`, `last quarter of 2024`
-pub(super) fn quarter(tokens: &[Token]) -> Parsed<Period> {
+pub(super) fn quarter(tokens: &[DateToken]) -> Parsed<Period> {
     let quarter = |number: i8, year| {
         (1..=4).contains(&number).then_some(Period::Quarter {
             quarter: number,
@@ -39,7 +39,7 @@ pub(super) fn quarter(tokens: &[Token]) -> Parsed<Period> {
 }
 
 /// `H1 2025`, `2025-H1`, `1H 2025`, `first half of last year`
-pub(super) fn half(tokens: &[Token]) -> Parsed<Period> {
+pub(super) fn half(tokens: &[DateToken]) -> Parsed<Period> {
     let half = |number: i8, year| {
         (1..=2)
             .contains(&number)
@@ -74,7 +74,7 @@ pub(super) fn half(tokens: &[Token]) -> Parsed<Period> {
 }
 
 /// `2025-W40`, `2025W40`, `W40 2025`, `week 40 of 2025`, `KW 40`, `calendar week 1 2026`
-pub(super) fn week(tokens: &[Token]) -> Parsed<Period> {
+pub(super) fn week(tokens: &[DateToken]) -> Parsed<Period> {
     let week = |number: i8, year| {
         (1..=53)
             .contains(&number)
@@ -109,7 +109,7 @@ pub(super) fn week(tokens: &[Token]) -> Parsed<Period> {
 
 /// Parses a year followed by a letter with a number: `2024-Q2`, `2024 Q2`, `2024Q2`.
 fn after_year(
-    tokens: &[Token],
+    tokens: &[DateToken],
     letters: &[&str],
     period: impl Fn(i8, YearReference) -> Option<Period>,
 ) -> Parsed<Period> {
@@ -135,7 +135,7 @@ fn numbered(word: &str) -> Option<(&str, Option<i8>)> {
 }
 
 /// Parses the year after a part of it, also after a slash: `Q2/2024`.
-fn before_year(tokens: &[Token], which: Occurrence) -> (YearReference, usize) {
+fn before_year(tokens: &[DateToken], which: Occurrence) -> (YearReference, usize) {
     let slash = sign(tokens, '/').unwrap_or(0);
     let (year, more) = year_of(tokens.get(slash..).unwrap_or_default(), which);
     (year, if more == 0 { 0 } else { more + slash })

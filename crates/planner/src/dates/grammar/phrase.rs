@@ -3,10 +3,10 @@
 use super::combinators::{Parsed, day_number, one_of, sign, word_sequence, year_number};
 use super::{calendar, part_of_year, relative};
 use crate::dates::phrase::{DatePhrase, Period};
-use crate::dates::token::{Token, TokenKind};
+use crate::dates::token::{DateToken, TokenKind};
 use crate::dates::vocabulary;
 
-type PeriodParser = fn(&[Token]) -> Parsed<Period>;
+type PeriodParser = fn(&[DateToken]) -> Parsed<Period>;
 
 /// Parsers of periods. Of results of equal length, the first wins.
 const PERIOD_PARSERS: &[PeriodParser] = &[
@@ -30,13 +30,13 @@ const PERIOD_PARSERS: &[PeriodParser] = &[
 const LEAD_WORDS: &str = "across at during for from in of on over throughout within";
 
 /// Parses a text that is exactly one phrase.
-pub(in crate::dates) fn parse_whole(tokens: &[Token]) -> Option<DatePhrase> {
+pub(in crate::dates) fn parse_whole(tokens: &[DateToken]) -> Option<DatePhrase> {
     // Quotes and punctuation around the phrase do not matter, but a hyphen belongs to a date.
-    let is_edge = |token: &Token| matches!(token.kind, TokenKind::Sign(sign) if sign != '-');
+    let is_edge = |token: &DateToken| matches!(token.kind, TokenKind::Sign(sign) if sign != '-');
     let first = tokens.iter().position(|token| !is_edge(token))?;
     let end = tokens.iter().rposition(|token| !is_edge(token))? + 1;
     let tokens = tokens.get(first..end)?;
-    let is_lead = |token: &Token| token.word().is_some_and(is_lead_word);
+    let is_lead = |token: &DateToken| token.word().is_some_and(is_lead_word);
     // `in 3 days` differs from `3 days`, so that a lead word is only dropped as a last resort.
     let without = tokens.split_first().filter(|(lead, _)| is_lead(lead));
     [Some(tokens), without.map(|(_, rest)| rest)]
@@ -53,7 +53,7 @@ pub(in crate::dates) fn is_lead_word(word: &str) -> bool {
     vocabulary::contains_word(LEAD_WORDS, word)
 }
 
-fn parse_period(tokens: &[Token]) -> Parsed<Period> {
+fn parse_period(tokens: &[DateToken]) -> Parsed<Period> {
     let skipped = one_of(tokens, &["the"]).unwrap_or(0);
     let tokens = tokens.get(skipped..)?;
     // Several parsers may match: `October`, and `October 1st, 2025`.
@@ -92,7 +92,7 @@ const END_WORDS: &[(&[&str], bool)] = &[
 ];
 
 /// Parses the longest phrase at the start of the tokens.
-pub(in crate::dates) fn parse_phrase(tokens: &[Token]) -> Parsed<DatePhrase> {
+pub(in crate::dates) fn parse_phrase(tokens: &[DateToken]) -> Parsed<DatePhrase> {
     let readings = [between(tokens), since(tokens), until(tokens), bare(tokens)];
     let mut best: Parsed<DatePhrase> = None;
     for reading in readings.into_iter().flatten() {
@@ -107,7 +107,7 @@ pub(in crate::dates) fn parse_phrase(tokens: &[Token]) -> Parsed<DatePhrase> {
 }
 
 /// Matches a connector, a dash, or dots.
-pub(super) fn connector(tokens: &[Token]) -> Option<usize> {
+pub(super) fn connector(tokens: &[DateToken]) -> Option<usize> {
     let dash = || sign(tokens, '-').or_else(|| sign(tokens, '…'));
     let dots = || {
         let dots = tokens.iter().take_while(|token| token.is_sign('.')).count();
@@ -121,7 +121,7 @@ pub(super) fn connector(tokens: &[Token]) -> Option<usize> {
 }
 
 /// `last week`, `October 1st to October 10th`
-fn bare(tokens: &[Token]) -> Parsed<DatePhrase> {
+fn bare(tokens: &[DateToken]) -> Parsed<DatePhrase> {
     let (first, used) = parse_period(tokens)?;
     let rest = tokens.get(used..)?;
     // A slash joins two dates only in an ISO 8601 interval; elsewhere it lists alternatives.
@@ -138,12 +138,12 @@ fn bare(tokens: &[Token]) -> Parsed<DatePhrase> {
 }
 
 /// Returns true if the tokens start with a year, a hyphen, and a month, as an ISO 8601 interval does.
-fn is_iso(tokens: &[Token]) -> bool {
+fn is_iso(tokens: &[DateToken]) -> bool {
     year_number(tokens).is_some() && tokens.get(1).is_some_and(|token| token.is_sign('-'))
 }
 
 /// `from X to Y`, `between X and Y`
-fn between(tokens: &[Token]) -> Parsed<DatePhrase> {
+fn between(tokens: &[DateToken]) -> Parsed<DatePhrase> {
     if let Some(found) = days_between(tokens) {
         return Some(found);
     }
@@ -163,7 +163,7 @@ fn between(tokens: &[Token]) -> Parsed<DatePhrase> {
 }
 
 /// `between 5 and 10 October`
-fn days_between(tokens: &[Token]) -> Parsed<DatePhrase> {
+fn days_between(tokens: &[DateToken]) -> Parsed<DatePhrase> {
     let mut used = one_of(tokens, &["between"])?;
     used += one_of(tokens.get(used..)?, &["the"]).unwrap_or(0);
     let (first, more) = day_number(tokens.get(used..)?)?;
@@ -176,18 +176,18 @@ fn days_between(tokens: &[Token]) -> Parsed<DatePhrase> {
     Some((DatePhrase::Single(last), used + more))
 }
 
-fn and(tokens: &[Token]) -> Option<usize> {
+fn and(tokens: &[DateToken]) -> Option<usize> {
     one_of(tokens, &["and"]).or_else(|| sign(tokens, '-'))
 }
 
-fn end(tokens: &[Token], joins: fn(&[Token]) -> Option<usize>) -> Parsed<Period> {
+fn end(tokens: &[DateToken], joins: fn(&[DateToken]) -> Option<usize>) -> Parsed<Period> {
     let used = joins(tokens)?;
     let (last, more) = parse_period(tokens.get(used..)?)?;
     Some((last, used + more))
 }
 
 /// `since X`, `after X`, `from X on`
-fn since(tokens: &[Token]) -> Parsed<DatePhrase> {
+fn since(tokens: &[DateToken]) -> Parsed<DatePhrase> {
     let lead = one_of(tokens, &["since", "from", "starting", "after"])?;
     let word = tokens.first()?.word()?;
     let with = if word == "starting" {
@@ -211,7 +211,7 @@ fn since(tokens: &[Token]) -> Parsed<DatePhrase> {
 }
 
 /// `until X`, `before X`
-fn until(tokens: &[Token]) -> Parsed<DatePhrase> {
+fn until(tokens: &[DateToken]) -> Parsed<DatePhrase> {
     let (lead, is_inclusive) = END_WORDS
         .iter()
         .find_map(|(words, is_inclusive)| Some((word_sequence(tokens, words)?, *is_inclusive)))?;

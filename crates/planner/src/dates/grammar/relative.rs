@@ -2,7 +2,7 @@
 
 use super::combinators::{Parsed, count, count_or_one, lookup, one_of, sign, word_sequence};
 use crate::dates::phrase::{Period, TimeUnit};
-use crate::dates::token::Token;
+use crate::dates::token::DateToken;
 use crate::dates::vocabulary;
 
 const DAYS: &[(&[&str], i32)] = &[
@@ -26,7 +26,7 @@ const TO_DATE: &[(&str, TimeUnit)] = &[
 ];
 
 /// `yesterday`, `the day after tomorrow`
-pub(super) fn named(tokens: &[Token]) -> Parsed<Period> {
+pub(super) fn named(tokens: &[DateToken]) -> Parsed<Period> {
     DAYS.iter().find_map(|(words, offset)| {
         Some((
             Period::Offset(*offset, TimeUnit::Day),
@@ -36,7 +36,7 @@ pub(super) fn named(tokens: &[Token]) -> Parsed<Period> {
 }
 
 /// `last 30 days`, `previous two months`, `next year`, `this week`
-pub(super) fn counted(tokens: &[Token]) -> Parsed<Period> {
+pub(super) fn counted(tokens: &[DateToken]) -> Parsed<Period> {
     let direction = tokens.first()?.word()?;
     let mut used = 1;
     let mut is_whole = skip_adjective(tokens, &mut used);
@@ -73,7 +73,7 @@ pub(super) fn counted(tokens: &[Token]) -> Parsed<Period> {
     Some((period, used))
 }
 
-fn skip_adjective(tokens: &[Token], used: &mut usize) -> bool {
+fn skip_adjective(tokens: &[DateToken], used: &mut usize) -> bool {
     let rest = tokens.get(*used..).unwrap_or_default();
     let skipped = one_of(rest, &["calendar", "complete", "full", "whole"]);
     *used += skipped.unwrap_or(0);
@@ -81,7 +81,7 @@ fn skip_adjective(tokens: &[Token], used: &mut usize) -> bool {
 }
 
 /// `3 days ago`, `in two weeks`, `a month from now`, `the week before last`
-pub(super) fn distant(tokens: &[Token]) -> Parsed<Period> {
+pub(super) fn distant(tokens: &[DateToken]) -> Parsed<Period> {
     around(tokens).or_else(|| {
         let comes = one_of(tokens, &["in"]).unwrap_or(0);
         let (number, more) = count_or_one(tokens.get(comes..)?)?;
@@ -102,7 +102,7 @@ pub(super) fn distant(tokens: &[Token]) -> Parsed<Period> {
     })
 }
 
-fn around(tokens: &[Token]) -> Parsed<Period> {
+fn around(tokens: &[DateToken]) -> Parsed<Period> {
     let (unit, used) = lookup(tokens, vocabulary::unit)?;
     let rest = tokens.get(used..).filter(|_| unit != TimeUnit::Fortnight)?;
     if let Some(more) = word_sequence(rest, &["before", "last"]) {
@@ -113,7 +113,7 @@ fn around(tokens: &[Token]) -> Parsed<Period> {
 }
 
 /// `year to date`, `YTD`
-pub(super) fn to_date(tokens: &[Token]) -> Parsed<Period> {
+pub(super) fn to_date(tokens: &[DateToken]) -> Parsed<Period> {
     let short = TO_DATE
         .iter()
         .find_map(|(word, unit)| Some((*unit, one_of(tokens, &[*word])?)));
