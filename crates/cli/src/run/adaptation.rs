@@ -13,7 +13,7 @@ use planwright::engine::run::History;
 use planwright::format::{PlanTextV1, RevisionV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::adapt::{
-    CorrectionFailure, FailedRun, FailedCall, ReplanRequest, correct, replan,
+    CorrectionFailure, FailedCall, FailedRun, ReplanRequest, correct, replan,
 };
 use planwright::planner::create::CreateSettings;
 use planwright::planner::dates::{Now, Zone};

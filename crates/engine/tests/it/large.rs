@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use planwright_core::expression::{EvaluationLimits, parse_form};
 use planwright_core::plan::{
-    Action, Field, ForEach, InputKind, Name, Node, NodeKind, Output, PlanCall, PlanTarget,
-    Reference, Input, TextPart,
+    Action, Field, ForEach, Input, InputKind, Name, Node, NodeKind, Output, PlanCall, PlanTarget,
+    Reference, TextPart,
 };
 use planwright_core::{Place, Plan, Step, StepId, Value};
 use planwright_engine::backend::ErrorKind;

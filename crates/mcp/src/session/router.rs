@@ -14,9 +14,9 @@ use rmcp::model::RequestId;
 use tokio::sync::oneshot;
 
 use super::caller::UpstreamError;
+use super::envelope::ResponseOutline;
 use super::envelope::{self, Envelope, canonical_id};
 use super::handshake::{DISCOVER, INITIALIZE};
-use super::outline::ResponseOutline;
 
 /// The pending requests, and the handler of server-initiated messages.
 #[derive(Default)]

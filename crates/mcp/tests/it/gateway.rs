@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use planwright_core::{Tool, Value};
 use planwright_mcp::gateway::{
-    GatewayClient, Gateway, Host, HostCall, PassthroughMode, TaskRequest, serve_stream,
+    Gateway, GatewayClient, Host, HostCall, PassthroughMode, TaskRequest, serve_stream,
 };
 use planwright_mcp::{ConnectOptions, ServersConfig, UpstreamError, Upstreams};
 use serde_json::json;

@@ -4,7 +4,7 @@ use planwright_core::plan::Action;
 use planwright_core::{CheckedPlan, Diagnostics, Value};
 use serde_json::Value as Json;
 
-use super::failed_run::{FailedRun, FailedCall};
+use super::failed_run::{FailedCall, FailedRun};
 use super::replan::ReplanRequest;
 use crate::create::{extract, parse_decline};
 use crate::model::{DeclineReason, Message, ModelError, ModelRequest, Usage, answer};

@@ -9,8 +9,8 @@ use planwright_engine::{ErrorKind, RunSummary, StepStatus};
 use super::completed_calls::AgentCall;
 use super::memory::MemoryKind;
 use super::prompt::shorten;
+use super::solution::{ValidSolution, output_path};
 use super::state::{AgentState, CallStatus, SolutionCall};
-use super::validate::{ValidSolution, output_path};
 
 /// Field of the data that stores results of calls without `_outputPath`.
 const RESULTS_FIELD: &str = "results";

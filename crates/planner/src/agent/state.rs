@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::apply_results::error_message;
 use super::completed_calls::AgentCall;
-use super::context::AgentContext;
+use super::memory::AgentContext;
 use super::memory::{MemoryKind, WorkingMemory};
 use crate::model::Usage;
 

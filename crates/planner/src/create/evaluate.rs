@@ -9,8 +9,8 @@ use planwright_core::{
 use planwright_dialects::native::Native;
 use planwright_dialects::{Dialect, ParseResult, ReadOptions, parse_as};
 
-use super::repair::{PlanRepair, ExtractedPlan, SOURCE_NAME};
-use super::request::{CreatedPlan, PlanRequest};
+use super::conversation::{CreatedPlan, PlanRequest};
+use super::repair::{ExtractedPlan, PlanRepair, SOURCE_NAME};
 use crate::model::{FinishReason, Reply};
 use crate::prompt::{PlanDialect, slot_names};
 

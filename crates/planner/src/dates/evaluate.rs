@@ -3,11 +3,9 @@
 use jiff::civil::Date;
 
 use super::Now;
-use super::calendar::{
-    Anchor, calendar_units, iso_week, months, shifted, weekday_in, weekly, yearly,
-};
+use super::day::{Anchor, calendar_units, iso_week, months, shifted, weekday_in, weekly, yearly};
 use super::phrase::{DatePhrase, Occurrence, Period, YearReference};
-use super::vocabulary::weekday_name;
+use super::token::weekday_name;
 
 /// The first and the last day.
 pub(super) type Days = (Date, Date);
@@ -48,7 +46,9 @@ pub(super) fn evaluate(phrase: &DatePhrase, now: &Now) -> Result<Days, DateEvalu
         }
         DatePhrase::Before(period) => {
             let (from, _) = evaluate_period(period, now, latest)?;
-            let to = from.yesterday().map_err(|_| DateEvaluationError::OutOfRange)?;
+            let to = from
+                .yesterday()
+                .map_err(|_| DateEvaluationError::OutOfRange)?;
             Err(DateEvaluationError::MissingStart { to })
         }
     }
@@ -125,7 +125,11 @@ pub(super) fn evaluate_fixed(period: &Period) -> Option<Days> {
     }
 }
 
-fn evaluate_period(period: &Period, now: &Now, anchor: Anchor) -> Result<Days, DateEvaluationError> {
+fn evaluate_period(
+    period: &Period,
+    now: &Now,
+    anchor: Anchor,
+) -> Result<Days, DateEvaluationError> {
     let today = now.today().date();
     match *period {
         Period::MonthDays {
@@ -186,7 +190,8 @@ fn evaluate_period(period: &Period, now: &Now, anchor: Anchor) -> Result<Days, D
             calendar_units(today, first, last, unit).ok_or(DateEvaluationError::OutOfRange)
         }
         Period::ToDate(unit) => {
-            let (from, _) = calendar_units(today, 0, 0, unit).ok_or(DateEvaluationError::OutOfRange)?;
+            let (from, _) =
+                calendar_units(today, 0, 0, unit).ok_or(DateEvaluationError::OutOfRange)?;
             Ok((from, today))
         }
     }

@@ -10,7 +10,7 @@ use planwright_engine::run::History;
 use planwright_engine::{Engine, JournalError, RunSummary, SpawnRequest, StampedEvent};
 
 use super::early_run::{EarlyCallLog, EarlyRun};
-use super::plan_diff::{discarded_steps, extends};
+use super::early_run::{discarded_steps, extends};
 use super::plan_reader::ReplyParser;
 use super::request::{EarlyRunStorage, RunJournal, StreamEvent, StreamOutcome, StreamRequest};
 use crate::create::{CreatedPlan, PlanConversation, PlanRequest, PlanResponse};

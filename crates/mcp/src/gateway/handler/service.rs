@@ -25,7 +25,7 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 
 use super::forwarding::{read, write};
 use super::notifications::{ClientSubscriptions, PendingSubscriptions};
-use crate::gateway::capabilities;
+use crate::gateway::client;
 use crate::gateway::client::GatewayClient;
 use crate::gateway::host::TaskRequest;
 use crate::gateway::listing::OfferListing;
@@ -56,7 +56,7 @@ impl GatewayHandler {
 
 impl ServerHandler for GatewayHandler {
     fn get_info(&self) -> ServerConfig {
-        capabilities::config(&self.gateway)
+        client::config(&self.gateway)
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
@@ -220,8 +220,8 @@ impl ServerHandler for GatewayHandler {
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
         let is_older = GatewayClient::of(&context).receives_requests();
-        let is_known = capabilities::METHODS.contains(&method.as_str())
-            && (is_older || !capabilities::REMOVED_METHODS.contains(&method.as_str()));
+        let is_known = client::METHODS.contains(&method.as_str())
+            && (is_older || !client::REMOVED_METHODS.contains(&method.as_str()));
         // `rmcp` parses a request with invalid parameters as one of an unknown method.
         Err(if is_known {
             let message = format!("these are no parameters of `{method}`");

@@ -7,10 +7,10 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorData, ListToolsR
 
 use super::forwarding::{params, with_name, with_state, write};
 use super::service::{Context, GatewayHandler};
-use crate::gateway::call::passthrough::pass_request;
-use crate::gateway::call::raw_results::deliver;
+use crate::gateway::call::results::deliver;
 use crate::gateway::call::suspended::{Continuation, RequestKey};
 use crate::gateway::client::GatewayClient;
+use crate::gateway::handler::forwarding::pass_request;
 use crate::gateway::host::HostCall;
 use crate::gateway::listing::{Offer, OfferListing};
 use crate::object::with;

@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::incoming::{self, Incoming, Unreadable};
 use super::sessions::SessionEnd;
-use crate::gateway::call::raw_results::RawResultService;
+use crate::gateway::call::results::RawResultService;
 use crate::gateway::handler::service::GatewayHandler;
 use crate::gateway::state::Gateway;
-use crate::transport::stdio::line::{BoundedLine, BoundedLineReader};
+use crate::transport::stdio::pipe::{BoundedLine, BoundedLineReader};
 
 /// The maximum length of a message in bytes.
 const MAX_MESSAGE_BYTES: usize = 16 << 20;

@@ -1,9 +1,9 @@
 //! The context of a phrase: decides by the words around it whether it is a date at all, and whether it is a complete one.
 
 use crate::dates::phrase::{DatePhrase, Occurrence, Period, TimeUnit, YearReference};
+use crate::dates::token::contains_word;
 use crate::dates::token::{DateToken, TokenKind};
-use crate::dates::vocabulary::contains_word;
-use crate::dates::{grammar, vocabulary};
+use crate::dates::{grammar, token};
 
 /// Words before a four-digit number that make it a year.
 const YEAR_LEADS: &str = "compare during for in of throughout year";
@@ -130,7 +130,7 @@ impl PhraseContext<'_> {
         self.matched
             .first()
             .and_then(DateToken::word)
-            .is_some_and(vocabulary::is_ambiguous)
+            .is_some_and(token::is_ambiguous)
     }
 
     /// Returns true if the next word is counted by the number before it: `2024 items`.
@@ -161,7 +161,7 @@ impl PhraseContext<'_> {
                 .matched
                 .last()
                 .and_then(DateToken::word)
-                .is_some_and(vocabulary::is_ambiguous)
+                .is_some_and(token::is_ambiguous)
     }
 
     /// Returns true if the words before a name make it a month or a weekday, and the name does not continue after it.
@@ -208,11 +208,11 @@ impl PhraseContext<'_> {
         let is_count = match &count.kind {
             TokenKind::Number(..) => true,
             TokenKind::Word(word) => {
-                counts.contains(&word.as_str()) || vocabulary::number(word).is_some()
+                counts.contains(&word.as_str()) || token::number(word).is_some()
             }
             _ => false,
         };
-        is_count && unit.word().and_then(vocabulary::unit).is_some()
+        is_count && unit.word().and_then(token::unit).is_some()
     }
 
     /// Returns true if the words before the phrase select a part of it: `early October`, `end of last month`, `first week of
@@ -225,7 +225,7 @@ impl PhraseContext<'_> {
                 .and_then(|at| self.before[at].word())
         };
         // `the same quarter last year` is only a part of last year.
-        let is_same = word(2) == Some("same") && word(1).and_then(vocabulary::unit).is_some();
+        let is_same = word(2) == Some("same") && word(1).and_then(token::unit).is_some();
         if is_same || word(1).is_some_and(|word| contains_word(PART_WORDS, word)) {
             return true;
         }
@@ -237,16 +237,15 @@ impl PhraseContext<'_> {
             let at = self.before.len().checked_sub(back);
             at.is_some_and(|at| match &self.before[at].kind {
                 TokenKind::Word(word) => {
-                    contains_word(ORDINALS, word) || vocabulary::number(word).is_some()
+                    contains_word(ORDINALS, word) || token::number(word).is_some()
                 }
                 TokenKind::Number(..) | TokenKind::Ordinal(_) => true,
                 TokenKind::Sign(_) => false,
             })
         };
         word(of + 1).is_some_and(|part| {
-            let is_unit =
-                vocabulary::unit(part).is_some() && (is_ordinal(of + 2) || is_ordinal(of + 3));
-            let is_weekday = vocabulary::weekday(part).is_some() && is_ordinal(of + 2);
+            let is_unit = token::unit(part).is_some() && (is_ordinal(of + 2) || is_ordinal(of + 3));
+            let is_weekday = token::weekday(part).is_some() && is_ordinal(of + 2);
             let is_part = contains_word(PARTS_OF, part) || contains_word(ORDINALS, part);
             is_part && word(of) == Some("of") || is_unit || is_weekday
         })
@@ -311,7 +310,7 @@ impl PhraseContext<'_> {
         let first = self.matched.first().and_then(DateToken::word);
         if let [.., number, conjunction] = self.before {
             let is_number = matches!(number.kind, TokenKind::Number(..))
-                || number.word().and_then(vocabulary::number).is_some();
+                || number.word().and_then(token::number).is_some();
             let is_conjunction = conjunction.is_sign('-')
                 || conjunction
                     .word()

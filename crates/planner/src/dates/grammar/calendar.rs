@@ -1,13 +1,13 @@
 //! Periods named by the calendar: days, months, weekdays, and numeric dates.
 
-use super::combinators::{Parsed, day_number, lookup, one_of, sign, word_sequence, year_number};
+use super::phrase::{Parsed, day_number, lookup, one_of, sign, word_sequence, year_number};
 use crate::dates::phrase::{Occurrence, Period, YearReference};
+use crate::dates::token;
 use crate::dates::token::{DateToken, TokenKind};
-use crate::dates::vocabulary;
 
 /// `October 1st`, `Oct 1, 2025`, `1st of October`, `October 1-10`, `1 to 10 October`, `Monday, October 6th`
 pub(super) fn dates(tokens: &[DateToken]) -> Parsed<Period> {
-    let named = lookup(tokens, vocabulary::weekday);
+    let named = lookup(tokens, token::weekday);
     let mut used = 0;
     if let Some((_, more)) = named {
         used += more;
@@ -29,7 +29,7 @@ pub(super) fn dates(tokens: &[DateToken]) -> Parsed<Period> {
 }
 
 fn month_first(tokens: &[DateToken]) -> Parsed<(i8, i8, i8)> {
-    let (month, mut used) = lookup(tokens, vocabulary::month)?;
+    let (month, mut used) = lookup(tokens, token::month)?;
     used += sign(tokens.get(used..)?, '.').unwrap_or(0);
     used += one_of(tokens.get(used..)?, &["the"]).unwrap_or(0);
     let (first, more) = day_number(tokens.get(used..)?)?;
@@ -44,7 +44,7 @@ fn month_first(tokens: &[DateToken]) -> Parsed<(i8, i8, i8)> {
 fn is_followed_by_month(tokens: &[DateToken], at: usize) -> bool {
     let rest = tokens.get(at..).unwrap_or_default();
     let of = one_of(rest, &["of"]).unwrap_or(0);
-    lookup(rest.get(of..).unwrap_or_default(), vocabulary::month).is_some()
+    lookup(rest.get(of..).unwrap_or_default(), token::month).is_some()
 }
 
 fn day_first(tokens: &[DateToken]) -> Parsed<(i8, i8, i8)> {
@@ -54,7 +54,7 @@ fn day_first(tokens: &[DateToken]) -> Parsed<(i8, i8, i8)> {
     used += one_of(tokens.get(used..)?, &["of"])
         .or_else(|| hyphen(tokens.get(used..)?))
         .unwrap_or(0);
-    let (month, more) = lookup(tokens.get(used..)?, vocabulary::month)?;
+    let (month, more) = lookup(tokens.get(used..)?, token::month)?;
     used += more;
     used += dot_before_year(tokens.get(used..)?);
     Some(((month, first, last), used))
@@ -71,7 +71,7 @@ fn last_day(tokens: &[DateToken]) -> Parsed<i8> {
 /// `October`, `Oct 2025`, `last October`, `October of last year`
 pub(super) fn month(tokens: &[DateToken]) -> Parsed<Period> {
     let (which, mut used) = which(tokens);
-    let (month, more) = lookup(tokens.get(used..)?, vocabulary::month)?;
+    let (month, more) = lookup(tokens.get(used..)?, token::month)?;
     used += more;
     used += dot_before_year(tokens.get(used..)?);
     let (year, more) = year_of(tokens.get(used..)?, which);
@@ -85,7 +85,7 @@ pub(super) fn weekday(tokens: &[DateToken]) -> Parsed<Period> {
     if let Some(more) = one_of(rest, &["weekend"]) {
         return Some((Period::Weekend(which), used + more));
     }
-    let (weekday, more) = lookup(rest, vocabulary::weekday)?;
+    let (weekday, more) = lookup(rest, token::weekday)?;
     Some((Period::Weekday(weekday, which), used + more))
 }
 
@@ -101,14 +101,14 @@ pub(super) fn weekday_in(tokens: &[DateToken]) -> Parsed<Period> {
         };
         Some((offset, 1 + one_of(tokens.get(1..)?, &["week"])?))
     };
-    if let Some((weekday, used)) = lookup(tokens, vocabulary::weekday) {
+    if let Some((weekday, used)) = lookup(tokens, token::weekday) {
         let of = one_of(tokens.get(used..)?, &["in", "of"]).unwrap_or(0);
         let (offset, more) = week(tokens.get(used + of..)?)?;
         return Some((Period::WeekdayOfWeek(weekday, offset), used + of + more));
     }
     let (offset, used) = week(tokens)?;
     let on = one_of(tokens.get(used..)?, &["on"]).unwrap_or(0);
-    let (weekday, more) = lookup(tokens.get(used + on..)?, vocabulary::weekday)?;
+    let (weekday, more) = lookup(tokens.get(used + on..)?, token::weekday)?;
     Some((Period::WeekdayOfWeek(weekday, offset), used + on + more))
 }
 
