@@ -93,8 +93,8 @@ pub enum PlanState {
 impl RunOptions {
     /// All texts that are redacted in the run's reports, except the plan's own secret inputs.
     pub fn masked_texts(&self) -> Vec<Arc<str>> {
-        let given = self.secret_values.texts();
-        self.secrets.iter().cloned().chain(given).collect()
+        let texts = self.secret_values.texts();
+        self.secrets.iter().cloned().chain(texts).collect()
     }
 }
 

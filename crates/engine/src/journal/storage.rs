@@ -233,7 +233,7 @@ mod tests {
 
     /// Forwards after so many batches and returns the headers that arrive.
     fn check(batches_before: usize) {
-        let (held, kept) = (BufferedJournal::new(), MemoryJournal::new());
+        let (buffered, stored) = (BufferedJournal::new(), MemoryJournal::new());
         let opened = |header: &str| Entry {
             at: Duration::ZERO,
             turn: 0,
@@ -250,11 +250,11 @@ mod tests {
         let batches = [vec![opened("little")], vec![closed], vec![opened("again")]];
         for (number, batch) in batches.into_iter().enumerate() {
             if number == batches_before {
-                drop(held.forward_to(Arc::new(kept.clone()), Value::from("all")));
+                drop(buffered.forward_to(Arc::new(stored.clone()), Value::from("all")));
             }
-            drop(held.append(batch));
+            drop(buffered.append(batch));
         }
-        let entries = kept.entries();
+        let entries = stored.entries();
         assert_eq!(entries.len(), 3);
         let headers: Vec<&str> = entries
             .iter()

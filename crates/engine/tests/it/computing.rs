@@ -88,7 +88,7 @@ fn options() -> RunOptions {
     }
 }
 
-fn told(summary: &RunSummary) -> Vec<String> {
+fn outcomes(summary: &RunSummary) -> Vec<String> {
     let steps = summary.steps.iter();
     steps
         .map(|step| format!("{} {}", step.at, step.status.as_str()))
@@ -174,7 +174,7 @@ fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<RunInput>) -> O
             None => break,
         }
     }
-    assert!(run.is_done(), "{:#?}", told(&run.summary()));
+    assert!(run.is_done(), "{:#?}", outcomes(&run.summary()));
     let replayed = replay(&Arc::from("run"), &entries, |_, _| {
         Ok::<_, Infallible>(ReplayHeader {
             plan: plan.clone(),
@@ -189,8 +189,8 @@ fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<RunInput>) -> O
     let replayed =
         replayed.unwrap_or_else(|error| panic!("pause {pause}: {error:#?}\n{entries:#?}"));
     assert_eq!(
-        told(&replayed.summary),
-        told(&run.summary()),
+        outcomes(&replayed.summary),
+        outcomes(&run.summary()),
         "{entries:#?}"
     );
     (pauses >= pause).then(|| run.summary())

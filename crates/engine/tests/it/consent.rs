@@ -77,8 +77,8 @@ impl Process {
             ..Plan::default()
         };
         let catalog: Catalog = [self.tool.clone()].into_iter().collect();
-        let (checked, findings) = check(plan, &CheckContext::new(&catalog));
-        checked.unwrap_or_else(|| panic!("rejected: {findings:#?}"))
+        let (checked, diagnostics) = check(plan, &CheckContext::new(&catalog));
+        checked.unwrap_or_else(|| panic!("rejected: {diagnostics:#?}"))
     }
 
     fn drive(self, entries: &mut Vec<Entry>) -> (Did, RunStatus) {

@@ -20,8 +20,8 @@ pub(crate) fn catalog() -> Catalog {
 /// Returns the checked plan.
 pub(crate) fn sound(plan: Plan) -> CheckedPlan {
     let catalog = catalog();
-    let (checked, findings) = check(plan, &CheckContext::new(&catalog));
-    checked.unwrap_or_else(|| panic!("rejected: {findings:#?}"))
+    let (checked, diagnostics) = check(plan, &CheckContext::new(&catalog));
+    checked.unwrap_or_else(|| panic!("rejected: {diagnostics:#?}"))
 }
 
 /// The summary of a run, with the order in which calls began and ended.

@@ -244,9 +244,10 @@ fn check_written(steps: Vec<Step>, output: Output, guards: Guards, expected: &st
     };
     let summary = ran(plan, options);
     let failed = summary.steps.iter().find(|step| step.error.is_some());
-    let told = failed.map(|step| format!("{}: {}", step.at, step.error.as_ref().unwrap().message));
+    let failure =
+        failed.map(|step| format!("{}: {}", step.at, step.error.as_ref().unwrap().message));
     let warned = summary.warnings.first().map(|found| found.message.clone());
-    assert_eq!(told.or(warned).unwrap_or_default(), expected);
+    assert_eq!(failure.or(warned).unwrap_or_default(), expected);
     summary
 }
 

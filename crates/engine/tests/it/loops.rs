@@ -171,15 +171,15 @@ fn stopped(step: Step, history: History) -> RunSummary {
 
 fn check_stopped(step: Step, history: History, expected: &str) {
     let summary = stopped(step, history);
-    let mut told = Vec::new();
+    let mut outcomes = Vec::new();
     let mut at = summary.steps.first();
     while let Some(step) = at {
         let reason = step.reason.as_ref();
         let reason = reason.map_or(String::new(), |reason| format!(" by {}", reason.of));
-        told.push(format!("{} {}{reason}", step.at, step.status));
+        outcomes.push(format!("{} {}{reason}", step.at, step.status));
         at = step.parts.last();
     }
-    assert_eq!(told.join(", "), expected);
+    assert_eq!(outcomes.join(", "), expected);
     let failed = summary.steps.last().unwrap();
     assert_eq!(failed.status, StepStatus::Failed);
 }

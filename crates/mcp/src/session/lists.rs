@@ -280,14 +280,14 @@ mod tests {
 
     /// Compares the number of warnings left of `count`, and the last of them.
     #[track_caller]
-    fn check_lists(count: usize, kept: usize, last: &str) {
+    fn check_lists(count: usize, length: usize, last: &str) {
         let mut warnings: Vec<String> = (1..=count)
             .map(|number| format!("fault {number}"))
             .collect();
         limit_warnings("s", &mut warnings);
         assert_eq!(
             (warnings.len(), warnings.last().map_or("", String::as_str)),
-            (kept, last)
+            (length, last)
         );
     }
 

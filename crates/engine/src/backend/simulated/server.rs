@@ -301,11 +301,11 @@ impl ScriptReader {
     }
 
     fn answer(&mut self, fields: &Object, after_fault: bool) -> ScriptedOutput {
-        let given = ["returns", "echo", "result"]
+        let answers = ["returns", "echo", "result"]
             .iter()
             .filter(|field| fields.contains_key(**field))
             .count();
-        if given > 1 {
+        if answers > 1 {
             self.error("`returns`, `echo` and `result` exclude each other");
         }
         if let Some(value) = fields.get("returns") {

@@ -73,7 +73,7 @@ pub enum Assumption {
     OneRound(String),
     /// The first of several alternatives of this step has a value.
     FirstAlternative(String),
-    /// The consent to this step is given without delay.
+    /// The consent to this step is arguments without delay.
     Consent(String),
     /// The run has more parts than the estimate covers.
     Shortened,
@@ -246,8 +246,8 @@ impl JobBuilder<'_> {
         }
         let args = self.with_scope(frame, item, |scope| scope.preview(&step.args));
         let none = Object::default();
-        let given = args.as_object().unwrap_or(&none);
-        let frame = Frame::new(inner.clone(), None, None, given, None);
+        let arguments = args.as_object().unwrap_or(&none);
+        let frame = Frame::new(inner.clone(), None, None, arguments, None);
         self.plan(&frame, Some(&Arc::new(address)), waits)
     }
 

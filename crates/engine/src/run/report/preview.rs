@@ -111,9 +111,9 @@ fn steps(frame: &Frame, limits: &EvaluationLimits, memory: &MemoryBudget) -> Vec
             after.dedup();
             let parts = checked.plan.as_ref().map(|inner| {
                 let none = Object::default();
-                let given = args.as_object().unwrap_or(&none);
+                let arguments = args.as_object().unwrap_or(&none);
                 steps(
-                    &Frame::new(inner.clone(), None, None, given, None),
+                    &Frame::new(inner.clone(), None, None, arguments, None),
                     limits,
                     memory,
                 )

@@ -265,9 +265,13 @@ impl RunMachine {
             return self.fail_before_call(task, error);
         };
         let none = Object::default();
-        let given = args.as_object().unwrap_or(&none);
+        let arguments = args.as_object().unwrap_or(&none);
         let room = self.budgets.reserve_tasks(plan.steps().len());
-        let room = room.and_then(|()| self.budgets.memory.add_parts(0, fields_of(&plan, given)));
+        let room = room.and_then(|()| {
+            self.budgets
+                .memory
+                .add_parts(0, fields_of(&plan, arguments))
+        });
         if let Err(error) = room.and_then(|()| self.write_value(&args)) {
             return self.fail_before_call(task, error);
         }
@@ -276,7 +280,7 @@ impl RunMachine {
             data.args = Some(args.clone());
         }
         self.open_group(task, Group::Plan { frame }, effects);
-        self.instantiate(plan, Some(task), None, given, shared);
+        self.instantiate(plan, Some(task), None, arguments, shared);
         self.start_steps(frame, 0);
         // All steps of the plan are known, so no children will be added.
         self.notify(Event::Sealed(task));
@@ -284,10 +288,10 @@ impl RunMachine {
 }
 
 /// The number of fields in the initial slots of a plan.
-fn fields_of(plan: &CheckedPlan, given: &Object) -> usize {
+fn fields_of(plan: &CheckedPlan, arguments: &Object) -> usize {
     let contents = plan.plan().contents.iter();
     let contents = contents.filter_map(|content| content.value.as_object());
     let contents: usize = contents.map(Object::len).sum();
     // Inputs have slots of their own; those that are variables have two.
-    given.len() + plan.inputs().len() + plan.plan().inputs.len() + contents
+    arguments.len() + plan.inputs().len() + plan.plan().inputs.len() + contents
 }

@@ -170,12 +170,12 @@ impl RunMachine {
         plan: CheckedPlan,
         owner: Option<TaskId>,
         instance: Option<Arc<str>>,
-        given: &Object,
+        arguments: &Object,
         shared: Option<Arc<Slots>>,
     ) -> usize {
         let frame = self.frames.len();
         self.frames
-            .push(Frame::new(plan, owner, instance, given, shared));
+            .push(Frame::new(plan, owner, instance, arguments, shared));
         self.add_steps(frame, 0);
         frame
     }

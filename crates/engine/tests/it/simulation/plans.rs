@@ -12,7 +12,7 @@ use planwright_core::{Catalog, Place, Plan, Step, StepId, Tool, Value};
 use planwright_engine::schedule::ConcurrencyLimits;
 use planwright_engine::{Guards, Rate, RunOptions};
 
-use super::chance::Chance;
+use super::world::Chance;
 
 /// Tools: one that only reads, one that may be called twice, two that must not be.
 pub(super) const TOOLS: [&str; 4] = ["read", "put", "pay", "send"];
@@ -41,8 +41,8 @@ pub(super) fn plan(chance: &mut Chance) -> CheckedPlan {
         ..Plan::default()
     };
     let catalog = catalog();
-    let (checked, findings) = check(plan, &CheckContext::new(&catalog));
-    checked.unwrap_or_else(|| panic!("rejected: {findings:#?}"))
+    let (checked, diagnostics) = check(plan, &CheckContext::new(&catalog));
+    checked.unwrap_or_else(|| panic!("rejected: {diagnostics:#?}"))
 }
 
 fn step(index: u64, chance: &mut Chance) -> Step {

@@ -210,13 +210,13 @@ mod tests {
     use super::{cacheable, result};
     use crate::gateway::client::{ClientId, GatewayClient};
 
-    fn check(revision: &str, given: &str, expected: &str) {
+    fn check(revision: &str, input: &str, expected: &str) {
         let client = GatewayClient {
             revision: revision.to_owned(),
             ..GatewayClient::new(ClientId::local())
         };
-        let given = Value::from_json(given).unwrap();
-        let translated = cacheable(result(given, &client), &client);
+        let input = Value::from_json(input).unwrap();
+        let translated = cacheable(result(input, &client), &client);
         assert_eq!(translated.to_json(), expected, "{revision}");
     }
 
@@ -228,7 +228,7 @@ mod tests {
         check("2025-11-25", new, old);
         check("2026-07-28", old, new);
         check("2026-07-28", new, new);
-        let kept = r#"{"resultType":"complete","ttlMs":5,"cacheScope":"public"}"#;
-        check("2026-07-28", kept, kept);
+        let unchanged = r#"{"resultType":"complete","ttlMs":5,"cacheScope":"public"}"#;
+        check("2026-07-28", unchanged, unchanged);
     }
 }
