@@ -9,7 +9,7 @@ use futures::stream::{FuturesOrdered, StreamExt};
 use planwright_core::Hashing;
 use tokio::time::{Instant, sleep_until};
 
-use super::foreign_calls;
+use super::in_flight;
 use crate::approval::ApprovalRequest;
 use crate::backend::ToolCall;
 use crate::journal::{Entry, Journal, JournalError, Record};
@@ -154,7 +154,7 @@ impl JournalGate {
     fn flush(&mut self) {
         self.flush_at = None;
         let waiters = std::mem::take(&mut self.waiters);
-        let result = foreign_calls::append_entries(&self.journal, std::mem::take(&mut self.batch));
+        let result = in_flight::append_entries(&self.journal, std::mem::take(&mut self.batch));
         self.commits
             .push_back(Box::pin(async move { (waiters, result.await) }));
     }

@@ -4,16 +4,15 @@
 //! with a clock that jumps from one end to the next, [`optimize_order`](crate::forecast::optimize_order) searches for an order with
 //! a short makespan, and [`Bounds`](crate::forecast::Bounds) are lower bounds of the makespan over all orders.
 
-mod bounds;
 mod jobs;
 mod optimize;
 mod simulate;
 
-pub use bounds::Bounds;
 pub use jobs::{Job, JobId, Jobs};
 pub(crate) use optimize::MAX_OPTIMIZED_JOBS;
 pub use optimize::{
-    OptimizedOrder, OrderSource, is_worth_optimizing, longest_paths, optimize_order, run_order,
+    Bounds, OptimizedOrder, OrderSource, is_worth_optimizing, longest_paths, optimize_order,
+    run_order,
 };
 pub use simulate::{Order, Timeline, simulate};
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use planwright_core::{Hashing, Tool, Value};
 
+use super::guards::RateLimiter;
 use super::guards::{Bound, GuardKind, Guards, guard_error};
-use super::rate::RateLimiter;
 use super::written::output_size;
 use crate::backend::{ToolError, ToolOutput};
 

@@ -5,11 +5,9 @@
 
 mod budgets;
 mod guards;
-mod rate;
 mod written;
 
-pub use guards::{Bound, Guards};
-pub use rate::Rate;
+pub use guards::{Bound, Guards, Rate};
 pub use written::WrittenMeter;
 
 pub(crate) use budgets::Guard;

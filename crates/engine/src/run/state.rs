@@ -16,20 +16,20 @@ use crate::journal::Record;
 use crate::options::RunOptions;
 use crate::run::budgets::Budgets;
 use crate::run::command_queue::{CommandQueue, TimeSlice};
-use crate::run::effect::{Effect, Input};
+use crate::run::effect::{Effect, RunInput};
 use crate::run::journaling::records::JournalState;
 use crate::run::lifecycle::Lifecycle;
 use crate::run::redaction::redactor::Redactor;
 use crate::run::redaction::redactor::secret_inputs;
-use crate::run::tasks::task_data::{CallRecord, TaskData};
+use crate::run::tasks::task::{CallRecord, TaskData};
 use crate::run::values::frame::{Frame, shared_slots};
-use crate::run::values::resolve::Scope;
+use crate::run::values::resolve::ReferenceScope;
 use crate::run::values::slots::Slots;
-use crate::schedule::{Command, Event, Scheduler, TaskId, TaskState};
+use crate::schedule::{Event, Scheduler, SchedulerCommand, TaskId, TaskState};
 
 /// A run in progress, without a clock and without IO.
 #[derive(Debug)]
-pub struct Run {
+pub struct RunMachine {
     pub(super) id: Arc<str>,
     pub(super) options: RunOptions,
     pub(super) scheduler: Scheduler,
@@ -55,7 +55,7 @@ pub struct Run {
     queue: CommandQueue,
 }
 
-impl Run {
+impl RunMachine {
     /// Creates a run of `plan` without starting it.
     pub fn new(id: impl Into<Arc<str>>, plan: CheckedPlan, options: RunOptions) -> Self {
         let secrets = secret_inputs(&plan)
@@ -114,20 +114,20 @@ impl Run {
 
     /// Applies an input that happened at `now`, counted from the start of the run. Call [`proceed`](Self::proceed)
     /// once all inputs of about the same time have been applied.
-    pub fn handle(&mut self, input: Input, now: Duration, effects: &mut Vec<Effect>) {
+    pub fn handle(&mut self, input: RunInput, now: Duration, effects: &mut Vec<Effect>) {
         if self.has_effect(&input) {
             self.now = now;
         }
         self.queue.input_arrived();
         match input {
-            Input::AttemptEnded {
+            RunInput::AttemptEnded {
                 task,
                 attempt,
                 result,
             } => self.attempt_ended(task, attempt, result, effects),
-            Input::Decided { task, decision } => self.decided(task, decision, effects),
-            Input::TimerFired(task, timer) => self.timer_fired(task, timer, effects),
-            Input::Extend(plan) => {
+            RunInput::Decided { task, decision } => self.decided(task, decision, effects),
+            RunInput::TimerFired(task, timer) => self.timer_fired(task, timer, effects),
+            RunInput::Extend(plan) => {
                 self.record(effects, || {
                     Some(Record::Extended {
                         digest: Arc::from(plan.digest()),
@@ -137,19 +137,19 @@ impl Run {
                 self.extend(plan, effects);
             }
             // A second close has no effect and is not recorded.
-            Input::Close => {
+            RunInput::Close => {
                 if self.lifecycle.is_open() {
                     self.record(effects, || Some(Record::Closed));
                 }
                 self.lifecycle.close();
                 self.start_deferred();
             }
-            Input::Cancel => {
+            RunInput::Cancel => {
                 self.record(effects, || Some(Record::Cancelled));
                 self.lifecycle.cancel();
                 self.notify(Event::Cancel);
             }
-            Input::EndAsStuck => {
+            RunInput::EndAsStuck => {
                 self.lifecycle.end_as_stuck();
                 self.notify(Event::Cancel);
             }
@@ -159,15 +159,18 @@ impl Run {
 
     /// Returns true if `input` has an effect. Inputs without one are not recorded, so no recorded time may depend on
     /// them.
-    fn has_effect(&self, input: &Input) -> bool {
+    fn has_effect(&self, input: &RunInput) -> bool {
         match input {
-            Input::AttemptEnded { task, attempt, .. } => self.is_in_flight(*task, *attempt),
-            Input::Decided { task, decision } => {
+            RunInput::AttemptEnded { task, attempt, .. } => self.is_in_flight(*task, *attempt),
+            RunInput::Decided { task, decision } => {
                 *decision != Decision::Later
                     && self.scheduler.state(*task) == TaskState::AwaitingApproval
             }
-            Input::Close => self.lifecycle.is_open(),
-            Input::TimerFired(..) | Input::Extend(_) | Input::Cancel | Input::EndAsStuck => true,
+            RunInput::Close => self.lifecycle.is_open(),
+            RunInput::TimerFired(..)
+            | RunInput::Extend(_)
+            | RunInput::Cancel
+            | RunInput::EndAsStuck => true,
         }
     }
 
@@ -294,11 +297,11 @@ impl Run {
             return;
         };
         match command {
-            Command::Prepare(task) => self.prepare(task, effects),
-            Command::Ask(task) => self.ask(task, effects),
-            Command::Call { task, attempt } => self.call(task, attempt, effects),
-            Command::Abort { task, attempt } => self.abort(task, attempt, effects),
-            Command::RetryLater {
+            SchedulerCommand::Prepare(task) => self.prepare(task, effects),
+            SchedulerCommand::Ask(task) => self.ask(task, effects),
+            SchedulerCommand::Call { task, attempt } => self.call(task, attempt, effects),
+            SchedulerCommand::Abort { task, attempt } => self.abort(task, attempt, effects),
+            SchedulerCommand::RetryLater {
                 task,
                 attempt,
                 pause,
@@ -307,13 +310,15 @@ impl Run {
                     self.emit(effects, || RunEvent::RetryScheduled { at, attempt, pause });
                 }
             }
-            Command::SetTimer { task, timer, after } => {
+            SchedulerCommand::SetTimer { task, timer, after } => {
                 effects.push(Effect::SetTimer { task, timer, after });
             }
-            Command::ClearTimer(task, timer) => effects.push(Effect::ClearTimer(task, timer)),
-            Command::ChildSettled { group, .. } => self.next_part(group),
-            Command::Close(task) => self.close_group(task),
-            Command::Settled(task, by) => self.complete_task(task, by, effects),
+            SchedulerCommand::ClearTimer(task, timer) => {
+                effects.push(Effect::ClearTimer(task, timer))
+            }
+            SchedulerCommand::ChildSettled { group, .. } => self.next_part(group),
+            SchedulerCommand::Close(task) => self.close_group(task),
+            SchedulerCommand::Settled(task, by) => self.complete_task(task, by, effects),
         }
     }
 
@@ -362,9 +367,9 @@ impl Run {
     }
 
     /// The values that the references of a task can read.
-    pub(super) fn scope<'a>(&'a self, data: &'a TaskData, frame: &'a Frame) -> Scope<'a> {
+    pub(super) fn scope<'a>(&'a self, data: &'a TaskData, frame: &'a Frame) -> ReferenceScope<'a> {
         let iteration = data.iteration.as_deref();
-        Scope {
+        ReferenceScope {
             frame,
             item: iteration.and_then(|iteration| iteration.item.as_ref()),
             index: iteration.map(|iteration| iteration.index),

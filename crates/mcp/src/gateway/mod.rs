@@ -5,7 +5,6 @@
 //! one revision are converted to another.
 
 mod call;
-mod capabilities;
 mod client;
 mod handler;
 mod host;
@@ -14,8 +13,8 @@ mod naming;
 mod state;
 mod transport;
 
-pub use call::passthrough::completed;
-pub use client::{Client, ClientId};
+pub use client::{ClientId, GatewayClient};
+pub use handler::forwarding::completed;
 pub use host::{Host, HostCall, PassthroughMode, SuspendedCall, TaskRequest};
 pub use state::{CALL_GRACE, Gateway, NOTIFIED_CLIENT_GRACE};
-pub use transport::{HttpService, ServeError, serve_stdio, serve_stream};
+pub use transport::{HttpService, StreamError, serve_stdio, serve_stream};

@@ -6,11 +6,8 @@ pub(crate) mod handshake;
 pub(crate) mod in_flight;
 pub(crate) mod lifecycle;
 pub(crate) mod lists;
-pub(crate) mod observer;
-pub(crate) mod outline;
 pub(crate) mod request;
 pub(crate) mod router;
-pub(crate) mod sanitize;
 pub(crate) mod server_requests;
 mod tools;
 

@@ -14,9 +14,9 @@ use rmcp::model::RequestId;
 use tokio::sync::oneshot;
 
 use super::caller::UpstreamError;
+use super::envelope::ResponseOutline;
 use super::envelope::{self, Envelope, canonical_id};
 use super::handshake::{DISCOVER, INITIALIZE};
-use super::outline::ResponseOutline;
 
 /// The pending requests, and the handler of server-initiated messages.
 #[derive(Default)]
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn routes_results_unchanged() {
-        let kept = [
+        let passed = [
             (
                 r#"{"jsonrpc":"2.0","id":7,"result":{"b":1,"a":[]}}"#,
                 r#"{"b":1,"a":[]}"#,
@@ -272,7 +272,7 @@ mod tests {
             (r#"{"id":7,"result":"\u00e4"}"#, "\"ä\""),
             (r#"{"id":7,"result":{},"error":null}"#, "{}"),
         ];
-        for (line, expected) in kept {
+        for (line, expected) in passed {
             assert_eq!(check(line).unwrap().unwrap().to_json(), expected, "{line}");
         }
         let others = [

@@ -10,9 +10,9 @@ use rmcp::model::{
 use tokio::task::AbortHandle;
 
 use super::caller::UpstreamError;
+use super::caller::{ListKind, ServerObserver};
 use super::envelope::canonical_id;
 use super::in_flight::{InFlight, RequestOwner};
-use super::observer::{ListKind, ServerObserver};
 use super::request::{SUBSCRIPTION_ID, request_of_token};
 use super::router::{RequestError, ResponseRouter, ServerMessageHandler};
 use crate::object::{with, without};

@@ -2,7 +2,5 @@
 
 pub(crate) mod auth;
 pub(crate) mod connection;
-pub(crate) mod handle;
 pub(crate) mod http;
-pub(crate) mod inbound;
 pub(crate) mod stdio;

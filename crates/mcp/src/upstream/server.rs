@@ -10,13 +10,13 @@ use planwright_engine::backend::{RetryAdvice, ToolError};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use super::connections::ConnectOptions;
 use super::connections::ServerFailure;
-use super::options::ConnectOptions;
 use crate::config::ServerConfig;
 use crate::session::caller::UpstreamError;
+use crate::session::caller::{ClientContext, ServerObserver};
 use crate::session::lifecycle::{ServerStartError, Session};
 use crate::session::lists::ToolList;
-use crate::session::observer::{ClientContext, ServerObserver};
 use crate::session::router::RequestError;
 use crate::transport::stdio::log::StderrLog;
 

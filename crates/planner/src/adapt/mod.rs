@@ -7,7 +7,7 @@ mod replan;
 use planwright_core::{CheckedPlan, Diagnostics};
 
 pub use correct::{Correction, CorrectionFailure, correct};
-pub use failed_run::{CompletedStep, FailedRun, FailedStep};
+pub use failed_run::{CompletedStep, FailedCall, FailedRun};
 pub use replan::{ReplanOutcome, ReplanRequest, replan};
 
 /// Parser and checker of a plan in Planwright's own dialect, with the inputs, policy and library of the run.

@@ -10,30 +10,25 @@
 //!
 //! The modules are listed in the order in which a round passes through them.
 
-mod context;
 mod memory;
 
-mod ask;
 mod prompt;
 
 mod completed_calls;
 mod solution;
-mod validate;
 
 mod apply_results;
 mod host;
 
-mod outcome;
 mod state;
 
 mod run_loop;
 
-pub use context::{AgentContext, ContextError};
 pub use host::{
-    AgentEvent, AgentListener, AgentRun, NoopListener, ResumeOutcome, SolutionOutcome,
-    SolutionRunner,
+    AgentEnd, AgentEvent, AgentLimit, AgentLimits, AgentListener, AgentOutcome, AgentRun,
+    NoopListener, ResumeOutcome, SolutionOutcome, SolutionRunner,
 };
-pub use outcome::{AgentEnd, AgentLimit, AgentLimits, AgentOutcome};
+pub use memory::{AgentContext, ContextError};
 pub use prompt::AGENT_INSTRUCTIONS;
 pub use run_loop::Agent;
 pub use state::{AgentState, AgentStateError, CallStatus, SolutionCall};

@@ -8,14 +8,14 @@ use planwright_engine::{RunStatus, RunSummary};
 use tokio::time::Instant;
 
 use super::apply_results::{apply_results, call_error_message, error_message};
-use super::ask::{SolutionReply, SolutionRequest};
+use super::host::{AgentEnd, AgentLimit, AgentLimits, AgentOutcome};
 use super::host::{
     AgentEvent, AgentListener, AgentRun, ResumeOutcome, SolutionOutcome, SolutionRunner,
 };
-use super::outcome::{AgentEnd, AgentLimit, AgentLimits, AgentOutcome};
+use super::prompt::{SolutionReply, SolutionRequest};
 use super::solution::{Solution, has_reference, unescape};
+use super::solution::{SolutionValidator, ValidSolution, output_errors};
 use super::state::{AgentState, CallStatus, PendingSolution, SolutionCall};
-use super::validate::{SolutionValidator, ValidSolution, output_errors};
 use crate::model::Model;
 
 /// An agent: everything that a loop needs apart from its state.

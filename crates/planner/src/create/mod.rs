@@ -2,16 +2,12 @@
 
 mod conversation;
 mod evaluate;
-mod extract;
 mod repair;
-mod request;
 
-pub use conversation::create;
+pub use conversation::{
+    CreateSettings, CreatedPlan, PlanAttempt, PlanOrigin, PlanRequest, PlanResponse, create,
+};
 pub(crate) use conversation::{PlanConversation, assistant_text, prose_error};
 pub(crate) use evaluate::check_beginning;
-pub use extract::extract;
-pub(crate) use extract::parse_decline;
-pub use repair::PlanRepair;
-pub use request::{
-    CreateSettings, CreatedPlan, PlanAttempt, PlanOrigin, PlanRequest, PlanResponse,
-};
+pub(crate) use repair::parse_decline;
+pub use repair::{PlanRepair, extract};

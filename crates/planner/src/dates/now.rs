@@ -10,7 +10,7 @@ use jiff::tz::{TimeZone, TimeZoneDatabase};
 use jiff::{SignedDuration, Timestamp};
 
 use super::Day;
-use super::vocabulary::weekday_name;
+use super::token::weekday_name;
 
 /// The bundled time zones, so that results are the same on every machine.
 static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);

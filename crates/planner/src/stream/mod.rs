@@ -4,7 +4,6 @@
 //! other steps wait until the whole plan has passed.
 
 mod early_run;
-mod plan_diff;
 mod plan_reader;
 mod request;
 mod session;

@@ -12,10 +12,10 @@ use crate::journal::Record;
 use crate::run::effect::Effect;
 use crate::run::journaling::step_history::{PastDecision, StepHistory};
 use crate::run::redaction::redactor::MASK;
-use crate::run::state::Run;
+use crate::run::state::RunMachine;
 use crate::schedule::{Event, TaskId, TaskState};
 
-impl Run {
+impl RunMachine {
     pub(in crate::run) fn ask(&mut self, task: TaskId, effects: &mut Vec<Effect>) {
         // The task may have been ended since the command was issued.
         if self.scheduler.state(task) != TaskState::AwaitingApproval {
@@ -166,7 +166,7 @@ fn decision_record(at: &Arc<Address>, decision: &Decision) -> Option<Record> {
     })
 }
 
-impl Run {
+impl RunMachine {
     /// Returns true if a person must agree to the call of a task.
     pub(in crate::run) fn needs_consent(&self, task: TaskId, tool: &Tool) -> bool {
         let step = self.step_of(task).map(|(_, step)| step);

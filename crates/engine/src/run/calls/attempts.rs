@@ -13,15 +13,15 @@ use crate::backend::{
 use crate::event::{Address, RunEvent};
 use crate::journal::Record;
 use crate::run::effect::Effect;
-use crate::run::state::Run;
-use crate::run::tasks::task_data::{CallRecord, Group};
+use crate::run::state::RunMachine;
+use crate::run::tasks::task::{CallRecord, Group};
 use crate::schedule::{AttemptEnd, Event, TaskId, TaskState, Timer};
 
 /// The number of digest digits in an idempotency key: 64 bits suffice, since keys are compared within one place of one
 /// run only.
 const KEY_DIGITS: usize = 16;
 
-impl Run {
+impl RunMachine {
     pub(in crate::run) fn call(&mut self, task: TaskId, attempt: u32, effects: &mut Vec<Effect>) {
         if !self.admit_call(task, attempt) || !self.admit_repeated_args(task, attempt) {
             return;

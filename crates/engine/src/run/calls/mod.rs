@@ -3,4 +3,3 @@
 pub(super) mod admission;
 mod approvals;
 mod attempts;
-mod validation;

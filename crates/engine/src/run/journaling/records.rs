@@ -14,8 +14,8 @@ use crate::run::effect::Effect;
 use crate::run::journaling::history::{Choice, History};
 use crate::run::journaling::step_history::{PastDecision, StepHistory};
 use crate::run::outcome::{Outcome, SkipKind, SkipReason};
-use crate::run::state::Run;
-use crate::run::tasks::task_data::CallRecord;
+use crate::run::state::RunMachine;
+use crate::run::tasks::task::CallRecord;
 use crate::schedule::TaskId;
 
 /// The journal of a run, as far as the run knows it.
@@ -55,7 +55,7 @@ pub(in crate::run) enum PriorCall {
     InDoubt,
 }
 
-impl Run {
+impl RunMachine {
     /// Records everything from here on in the journal.
     #[must_use]
     pub fn journaled(mut self) -> Self {

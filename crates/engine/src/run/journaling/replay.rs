@@ -13,10 +13,10 @@ use crate::journal::{Entry, Record};
 use crate::options::RunOptions;
 use crate::run::calls::admission::RUN_TIMER_TASK;
 use crate::run::command_queue::TimeSlice;
-use crate::run::effect::{Effect, Input};
+use crate::run::effect::{Effect, RunInput};
 use crate::run::journaling::history::{Choice, History};
 use crate::run::report::summary::RunSummary;
-use crate::run::state::Run;
+use crate::run::state::RunMachine;
 use crate::schedule::{TaskId, Timer};
 
 /// The settings that one process of a run began with.
@@ -127,7 +127,7 @@ pub fn replay<E>(
             .fold(history.clone(), |history, (step, choice)| {
                 history.with_choice(step, choice)
             });
-        let mut machine = Run::new(Arc::clone(run), opening.plan, opening.options)
+        let mut machine = RunMachine::new(Arc::clone(run), opening.plan, opening.options)
             .journaled()
             .after(Arc::new(chosen));
         machine.journal.replay_questions(questions(process));
@@ -153,7 +153,7 @@ pub fn replay<E>(
 
 /// Feeds the inputs of one process into a new run.
 struct Replayer {
-    run: Run,
+    run: RunMachine,
     extensions: VecDeque<CheckedPlan>,
     tasks: HashMap<Arc<Address>, TaskId, Hashing>,
     /// The number of tasks in the table.
@@ -165,7 +165,7 @@ struct Replayer {
 }
 
 impl Replayer {
-    fn new(run: Run, extensions: VecDeque<CheckedPlan>) -> Self {
+    fn new(run: RunMachine, extensions: VecDeque<CheckedPlan>) -> Self {
         Self {
             run,
             extensions,
@@ -245,7 +245,7 @@ impl Replayer {
         // The driver ended the stuck run by itself, without an input in the journal.
         if self.decided.is_empty() && self.run.is_stuck() {
             self.run
-                .handle(Input::EndAsStuck, entry.at, &mut self.effects);
+                .handle(RunInput::EndAsStuck, entry.at, &mut self.effects);
             self.collect();
         }
         match self.decided.pop_front() {
@@ -255,7 +255,7 @@ impl Replayer {
         }
     }
 
-    fn input<E>(&mut self, entry: &Entry) -> Result<Input, ReplayError<E>> {
+    fn input<E>(&mut self, entry: &Entry) -> Result<RunInput, ReplayError<E>> {
         Ok(match &entry.record {
             Record::Answered {
                 at,
@@ -267,7 +267,7 @@ impl Replayer {
                     .run
                     .task_data(task)
                     .map_or(0, |data| data.earlier_attempts);
-                Input::AttemptEnded {
+                RunInput::AttemptEnded {
                     task,
                     attempt: attempt.saturating_sub(before),
                     result: result.clone(),
@@ -278,7 +278,7 @@ impl Replayer {
                 approved,
                 changed_args,
                 because,
-            } => Input::Decided {
+            } => RunInput::Decided {
                 task: self.task(at, entry.turn)?,
                 decision: if *approved {
                     Decision::Approve {
@@ -291,15 +291,15 @@ impl Replayer {
                 },
             },
             Record::TimerFired { at, timer } => {
-                Input::TimerFired(self.task(at, entry.turn)?, *timer)
+                RunInput::TimerFired(self.task(at, entry.turn)?, *timer)
             }
             Record::Extended { .. } => {
                 let plan = self.extensions.pop_front();
-                Input::Extend(plan.ok_or(ReplayError::Extension { turn: entry.turn })?)
+                RunInput::Extend(plan.ok_or(ReplayError::Extension { turn: entry.turn })?)
             }
-            Record::Closed => Input::Close,
-            Record::Cancelled => Input::Cancel,
-            Record::OutOfTime => Input::TimerFired(RUN_TIMER_TASK, Timer::Run),
+            Record::Closed => RunInput::Close,
+            Record::Cancelled => RunInput::Cancel,
+            Record::OutOfTime => RunInput::TimerFired(RUN_TIMER_TASK, Timer::Run),
             // An opening record begins the next process; all other records are decisions.
             _ => return Err(ReplayError::NoOpening),
         })

@@ -9,12 +9,12 @@ use planwright_core::plan::{Action, Approval};
 use planwright_core::{Object, StepId, Value};
 
 use crate::options::DEFAULT_COMPUTED_BYTES;
+use crate::options::SecretValues;
+use crate::run::budgets::MemoryBudget;
 use crate::run::redaction::redactor::Redactor;
 use crate::run::redaction::redactor::secret_inputs;
 use crate::run::values::frame::{Frame, shared_slots};
-use crate::run::values::memory_budget::MemoryBudget;
-use crate::run::values::resolve::Scope;
-use crate::secret_values::SecretValues;
+use crate::run::values::resolve::ReferenceScope;
 
 /// The preview of one step.
 #[derive(Clone, Debug)]
@@ -81,7 +81,7 @@ fn steps(frame: &Frame, limits: &EvaluationLimits, memory: &MemoryBudget) -> Vec
     let plan = &frame.plan;
     let warnings = RefCell::new(Vec::new());
     let nothing = SecretValues::new();
-    let scope = Scope {
+    let scope = ReferenceScope {
         frame,
         item: None,
         index: None,
@@ -111,9 +111,9 @@ fn steps(frame: &Frame, limits: &EvaluationLimits, memory: &MemoryBudget) -> Vec
             after.dedup();
             let parts = checked.plan.as_ref().map(|inner| {
                 let none = Object::default();
-                let given = args.as_object().unwrap_or(&none);
+                let arguments = args.as_object().unwrap_or(&none);
                 steps(
-                    &Frame::new(inner.clone(), None, None, given, None),
+                    &Frame::new(inner.clone(), None, None, arguments, None),
                     limits,
                     memory,
                 )

@@ -11,11 +11,11 @@ use crate::journal::Record;
 use crate::options::FailurePolicy;
 use crate::run::effect::Effect;
 use crate::run::outcome::{Outcome, SkipKind, SkipReason, StepStatus};
-use crate::run::state::Run;
-use crate::run::tasks::task_data::TaskKind;
+use crate::run::state::RunMachine;
+use crate::run::tasks::task::TaskKind;
 use crate::schedule::{Event, SettledBy, TaskId};
 
-impl Run {
+impl RunMachine {
     pub(in crate::run) fn complete_task(
         &mut self,
         task: TaskId,

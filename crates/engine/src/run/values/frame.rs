@@ -30,16 +30,16 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// Creates a frame for a plan that is about to start, with `given` over its own inputs.
+    /// Creates a frame for a plan that is about to start, with `arguments` over its own inputs.
     pub(crate) fn new(
         plan: CheckedPlan,
         owner: Option<TaskId>,
         instance: Option<Arc<str>>,
-        given: &Object,
+        arguments: &Object,
         shared: Option<Arc<Slots>>,
     ) -> Self {
         let mut slots = shared.map_or_else(Slots::default, Slots::over);
-        set_initial_values(&mut slots, &plan, instance.as_ref(), given);
+        set_initial_values(&mut slots, &plan, instance.as_ref(), arguments);
         Self {
             tasks: Vec::new(),
             outcomes: Vec::new(),
@@ -69,15 +69,15 @@ pub(crate) fn shared_slots(plan: &CheckedPlan) -> Slots {
 }
 
 /// Sets the initial values of the slots: first those for all instances, then those for this one; inputs that were
-/// given replace their defaults.
+/// arguments replace their defaults.
 fn set_initial_values(
     slots: &mut Slots,
     plan: &CheckedPlan,
     instance: Option<&Arc<str>>,
-    given: &Object,
+    arguments: &Object,
 ) {
     let variables = plan.plan().inputs.iter().filter_map(|input| {
-        let value = given
+        let value = arguments
             .get(&input.name)
             .or_else(|| plan.inputs().get(&input.name))
             .or(input.default.as_ref())
@@ -92,7 +92,7 @@ fn set_initial_values(
     }
     if instance.is_none() {
         // The later ones win.
-        for fields in [plan.inputs(), given] {
+        for fields in [plan.inputs(), arguments] {
             slots.fill(SlotKind::Inputs, &Value::from(fields.clone()));
         }
         let inputs = plan.plan().inputs.iter();

@@ -10,10 +10,10 @@ use planwright_core::schema::{PathLookup, Type};
 use planwright_core::{Diagnostic, Hashing, Object, Value};
 
 use crate::backend::{ErrorKind, ToolError};
+use crate::options::SecretValues;
+use crate::run::budgets::MemoryBudget;
 use crate::run::outcome::{Outcome, SkipReason};
 use crate::run::values::frame::Frame;
-use crate::run::values::memory_budget::MemoryBudget;
-use crate::secret_values::SecretValues;
 
 /// The reason why a reference has no value.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ pub(super) type Resolution<T> = Result<T, ResolveError>;
 
 /// The values that references can read.
 #[derive(Debug)]
-pub(crate) struct Scope<'a> {
+pub(crate) struct ReferenceScope<'a> {
     pub(crate) frame: &'a Frame,
     pub(crate) item: Option<&'a Value>,
     pub(crate) index: Option<u64>,
@@ -89,7 +89,7 @@ impl ReadValue {
     }
 }
 
-impl Scope<'_> {
+impl ReferenceScope<'_> {
     /// Resolves `node`. `expected` is the type of the parameter that receives it, if that is known.
     pub(crate) fn node(&self, node: &Node, expected: Option<&Type>) -> Resolution<Value> {
         match &node.kind {

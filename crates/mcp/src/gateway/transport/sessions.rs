@@ -21,7 +21,7 @@ use rmcp::transport::streamable_http_server::session::{SessionId, SessionManager
 use tokio_util::sync::CancellationToken;
 
 use super::usage::{OpeningGuard, RequestGuard, SessionRequest, SessionUsage};
-use crate::gateway::call::raw_results::{ResultSlot, slot};
+use crate::gateway::call::results::{ResultSlot, slot};
 use crate::gateway::client::ClientId;
 
 #[derive(Debug, Default)]

@@ -17,8 +17,8 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::Sse;
 use tokio_util::sync::CancellationToken;
 
-use super::failure::{HttpError, HttpFailure};
 use super::response::{self, ExpectedResponse};
+use super::transport::{HttpError, HttpFailure};
 use crate::config::HttpConfig;
 use crate::session::router::ResponseRouter;
 use crate::transport::auth::authorizer::Authorizer;

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::super::{ModelError, ModelErrorKind, Usage};
 use super::error_message;
-use super::model_name::ModelName;
 use super::retry::{Clock, delay_from_body, delay_from_headers, format_delay};
 use super::settings::Key;
+use super::settings::ModelName;
 
 /// The error of an attempt.
 #[derive(Clone, Debug)]

@@ -1,7 +1,6 @@
 //! Finds tools by words: BM25 over their names, titles, descriptions, and parameters.
 
 mod index;
-mod tokenizer;
 
 #[cfg(test)]
 mod tests;
