@@ -9,11 +9,11 @@ use planwright_engine::journal::{Entry, Record};
 use planwright_engine::{Decision, History};
 use rusqlite::{Connection, Row, params};
 
+use super::values::{from_nanos, to_nanos};
 use crate::error::{QueryError, StoreError};
-use crate::format::{AddressV1, parse_value, value_json};
-use crate::numbers::{from_nanos, to_nanos};
 use crate::run::{find, unreadable};
 use crate::store::Store;
+use planwright_format::journal::{AddressV1, parse_value, value_json};
 
 /// A decision to store.
 #[derive(Clone, Debug, PartialEq)]

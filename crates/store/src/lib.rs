@@ -6,8 +6,8 @@
 /// Errors of the store.
 mod error;
 
-/// Conversion of times and counts to the integers of the tables.
-mod numbers;
+/// Validation of names, and conversion of times and counts to the integers of the tables.
+mod values;
 
 /// The database file: opening, locking, migrations.
 mod file;
@@ -15,14 +15,11 @@ mod file;
 /// The store handle, with its connections and settings.
 mod store;
 
-/// Validation of run ids and plan names.
-mod names;
-
 /// Runs: metadata, leases, journals, pruning.
 mod run;
 
-/// The journal format, `planwright.journal/1`.
-mod format;
+/// Rows of journal entries.
+mod rows;
 
 /// The writer thread and its group commit.
 mod writer;
@@ -48,7 +45,6 @@ mod exchange;
 pub use decisions::{NewDecision, StoredDecision};
 pub use error::{FileProblem, StoreError};
 pub use exchange::{EXPORT_FORMAT, ImportOutcome};
-pub use format::JOURNAL_FORMAT;
 pub use pins::{
     Acceptance, AcceptedTool, ChangedServer, ChangedTool, ListedServer, ListedTool, PinnedServer,
     PinnedTool, ServerIdentity, StoredDefinition, tools_digest,

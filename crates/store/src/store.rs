@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use planwright_engine::approval::SealKey;
 use rusqlite::{Connection, OptionalExtension};
 
+use super::values::to_i64;
 use crate::error::{QueryError, StoreError};
 use crate::file::{self, OpenedFile, StoreFile};
-use crate::numbers::to_i64;
 use crate::writer::StoreWriter;
 
 /// The idle read connections that are kept open.

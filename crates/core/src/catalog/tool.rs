@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::server_names::for_models;
+use super::names::for_models;
 use crate::{Object, Schema, Value};
 
 /// A tool of a server.

@@ -10,10 +10,8 @@ mod pipeline;
 mod policy;
 mod reporter;
 mod resolved_plan;
-mod sub_plans;
 mod tool_mismatch;
 mod type_inference;
-mod writers;
 
 pub use checked_plan::{CheckedPlan, CheckedStep, Dependency, DependencyKind};
 pub use context::{CheckContext, Library};

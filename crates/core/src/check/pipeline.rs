@@ -5,16 +5,14 @@ use std::sync::Arc;
 
 use super::checked_plan::{CheckedData, CheckedPlan, CheckedStep, PlanSize};
 use super::context::CheckContext;
-use super::dependencies::{StepDependencies, step_dependencies};
+use super::dependencies::{SlotWriters, StepDependencies, slot_keys, step_dependencies};
 use super::digest;
 use super::passes::{
-    arguments, cycles, inputs, limits, names, policy, positional, references, sharing, slots,
+    arguments, cycles, inputs, names, policy, positional, references, sharing, slots,
 };
 use super::reporter::{DiagnosticBatch, Reporter};
-use super::resolved_plan::{PlanRole, ResolvedPlan};
-use super::sub_plans::{CheckSession, ParentScope, sub_plans};
+use super::resolved_plan::{CheckSession, ParentScope, PlanRole, ResolvedPlan, sub_plans};
 use super::type_inference::TypeInference;
-use super::writers::{SlotWriters, slot_keys};
 use crate::flow::{self, FlowContext, FlowPolicy, FlowVerdict};
 use crate::plan::reference::StepIndex;
 use crate::plan::{Action, Alternative, Form, Node, Output, Read, Source};
@@ -107,7 +105,7 @@ fn check_plan(
     let mut reporter = Reporter::new(parent.sources, parent.text.clone());
     let limits = &context.policy.limits;
     // The other passes assume bounded sizes.
-    if limits::check_size(&plan, limits, &mut session.patterns, &mut reporter).is_break() {
+    if policy::check_size(&plan, limits, &mut session.patterns, &mut reporter).is_break() {
         return (None, reporter.finish());
     }
     // Positional arguments get their names first: all other passes see named ones only.
@@ -122,7 +120,7 @@ fn check_plan(
         PlanRole::Nested { .. } => 1,
     };
     let size = PlanSize::of(&plan, &sub_plans, instances);
-    limits::check_total_size(&plan, size, limits, &mut reporter);
+    policy::check_total_size(&plan, size, limits, &mut reporter);
     let dependencies = step_dependencies(&plan, &ids, &writers, &sub_plans);
     let nothing = Object::default();
     // A sub-plan gets its inputs as arguments, which differ between calls.
@@ -150,7 +148,7 @@ fn check_plan(
     arguments::check(&resolved, &types, &mut reporter);
     sharing::check(&resolved, &mut reporter);
     policy::check(&resolved, &mut reporter);
-    limits::check(&resolved, &mut reporter);
+    policy::check_limits(&resolved, &mut reporter);
     slots::check(&resolved, &types, &mut reporter);
     drop(types);
 

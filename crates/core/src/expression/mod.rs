@@ -3,20 +3,20 @@
 mod error;
 mod evaluate;
 pub(crate) mod function;
-mod limits;
 pub(crate) mod operator;
 mod parser;
 mod pattern;
-mod print;
 mod program;
 pub(crate) mod tree;
 
-pub use error::{EvaluationError, ExpressionError, ExpressionErrorKind};
-pub use limits::{EvaluationLimits, MAX_EXPRESSION_CHARS, MAX_EXPRESSION_DEPTH};
+pub use error::{
+    EvaluationError, EvaluationLimits, ExpressionError, ExpressionErrorKind, MAX_EXPRESSION_CHARS,
+    MAX_EXPRESSION_DEPTH,
+};
 pub use parser::{parse_form, parse_form_within};
 pub use pattern::PatternBudget;
-pub use print::{print_form, print_path};
 pub use program::Expression;
+pub use tree::{print_form, print_path};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,5 @@
 //! JSON Schema (2020-12): structural types for checks before a run, and validators for values during it.
 
-mod compatibility;
 mod cost;
 mod display;
 mod document;
@@ -14,7 +13,6 @@ mod template;
 mod type_reader;
 mod types;
 
-pub use compatibility::Compatibility;
 pub(crate) use display::shown;
 pub use document::Schema;
 pub use fault::{FaultKind, SchemaFault};
@@ -22,7 +20,7 @@ pub use lookup::{KnownFields, PathLookup};
 pub use secret::{PartPath, declares_secrets, is_secret, part_at, replace_parts, secret_parts};
 pub(crate) use template::{Placeholders, TemplateValue};
 pub(crate) use type_reader::resolve_pointer;
-pub use types::{Additional, ListType, ObjectType, Property, Type};
+pub use types::{Additional, Compatibility, ListType, ObjectType, Property, Type};
 
 #[cfg(test)]
 mod tests;

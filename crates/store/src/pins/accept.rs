@@ -8,9 +8,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::changed::digest_of_tools;
 use super::pin::{ServerIdentity, delete_definition};
 use crate::error::{QueryError, StoreError};
-use crate::format::Digest;
-use crate::numbers::to_nanos;
 use crate::store::Store;
+use crate::values::to_nanos;
+use planwright_format::journal::Digest;
 
 /// The acceptance of tools of one server, exactly as a person saw them.
 #[derive(Clone, Debug, PartialEq, Eq)]

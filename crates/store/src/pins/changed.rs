@@ -7,8 +7,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::accept::tools_digest;
 use super::pin::ServerIdentity;
 use crate::error::{QueryError, StoreError};
-use crate::numbers::from_nanos;
 use crate::store::Store;
+use crate::values::from_nanos;
 
 /// A stored definition of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::accept::AcceptanceLog;
 use crate::error::{QueryError, StoreError};
-use crate::numbers::to_nanos;
 use crate::store::Store;
+use crate::values::to_nanos;
 
 /// The identity of a server: its name in the configuration and its origin.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -8,10 +8,10 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::lease::{Lease, LeaseHolder};
 use crate::error::{QueryError, StoreError};
-use crate::format::{JOURNAL_FORMAT, parse_value, run_status, value_json};
-use crate::names;
-use crate::numbers::{from_nanos, to_i64, to_nanos, to_usize};
 use crate::store::Store;
+use crate::values;
+use crate::values::{from_nanos, to_i64, to_nanos, to_usize};
+use planwright_format::journal::{JOURNAL_FORMAT, parse_value, run_status, value_json};
 
 /// The maximum number of ids that an error for an ambiguous selector names.
 const MAX_CANDIDATES: i64 = 8;
@@ -174,7 +174,7 @@ pub(crate) fn find(connection: &Connection, selector: &str) -> Result<(i64, Stri
         what: "run",
         selector: selector.to_owned(),
     };
-    if !names::is_name(selector) {
+    if !values::is_name(selector) {
         return Err(missing().into());
     }
     // An exact id wins, even if other ids begin with it.
@@ -207,7 +207,7 @@ pub(crate) fn find(connection: &Connection, selector: &str) -> Result<(i64, Stri
 
 /// Inserts a run, and returns its key.
 pub(crate) fn insert(connection: &Connection, new: &NewRun) -> Result<i64, QueryError> {
-    names::check("id of a run", &new.id)?;
+    values::check("id of a run", &new.id)?;
     let header = value_json(&new.header).map_err(|reason| unreadable(&new.id, &reason))?;
     let added = connection
         .prepare_cached(

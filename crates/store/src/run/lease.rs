@@ -3,18 +3,17 @@
 //! A lease consists of two locks of the operating system: one on a file in the lock folder, one on the inode of the database, which
 //! holds even if that file is removed. Neither needs renewal or expiry: the system releases the locks of a process that dies.
 
-use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, SystemTime};
+use std::{fmt, thread};
 
 use serde::{Deserialize, Serialize};
 
 use crate::file::{InodeLease, StoreFile, create_folder, private_file};
-use crate::numbers::{from_nanos, to_nanos};
+use crate::values::{from_nanos, to_nanos};
 
 /// The number of attempts before a lock counts as held: a reader that looks up the holder locks the file for a moment, too.
 const MAX_ATTEMPTS: u32 = 8;

@@ -7,8 +7,8 @@ use rusqlite::{Connection, params};
 
 use super::lease::LeaseHolder;
 use crate::error::{QueryError, StoreError};
-use crate::numbers::{to_i64, to_nanos};
 use crate::store::Store;
+use crate::values::{to_i64, to_nanos};
 
 /// The number of pages that one vacuum step frees, so that runs in progress do not wait for all of them.
 const PAGES_PER_VACUUM: i64 = 512;

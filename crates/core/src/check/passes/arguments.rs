@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::receiver::{
+use super::positional::{
     ArgumentReceiver, fitting_fields, may_be_text, named_arguments, properties, with_shape,
 };
 use crate::check::reporter::Reporter;

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::fixture::CheckFixture;
-use crate::check::passes::graph::{DependencyGraph, shortest_cycle};
+use crate::check::passes::cycles::{DependencyGraph, shortest_cycle};
 
 #[test]
 fn cyclic_components() {

@@ -10,14 +10,14 @@ use planwright_engine::schedule::Timer;
 use planwright_engine::{ToolError, ToolOutput};
 use serde::{Deserialize, Serialize};
 
-use super::address::AddressV1;
-use super::blob::{Blob, StoredValueV1};
-use super::composite::BlobRef;
+use super::blob::{Blob, BlobRef};
 use super::keywords;
-use crate::numbers::duration_nanos;
+use super::keywords::AddressV1;
+use super::value::StoredValueV1;
+use crate::time::duration_nanos;
 
 /// Loads a value that is stored as a blob.
-pub(super) type BlobLoader<'a> = &'a mut dyn FnMut(BlobRef) -> Result<Value, String>;
+pub type BlobLoader<'a> = &'a mut dyn FnMut(BlobRef) -> Result<Value, String>;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

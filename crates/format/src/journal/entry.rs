@@ -1,53 +1,31 @@
-//! Encoding of entries as rows, and decoding.
+//! Encoding and decoding of records.
 
 use std::time::Duration;
 
 use planwright_engine::approval::CallSubject;
-use planwright_engine::journal::{Entry, Record};
+use planwright_engine::journal::Record;
 use serde::Serialize;
 
-use super::address::AddressV1;
-use super::blob::{Blob, StoredValueV1};
-use super::json::parse;
+use super::blob::{Blob, parse};
 use super::keywords;
+use super::keywords::AddressV1;
 use super::record::{
     AnsweredEntryV1, BlobLoader, CallEntryV1, CallResultV1, ChosenEntryV1, DecidedEntryV1,
     EmptyEntryV1, EndedEntryV1, ExtendedEntryV1, GivenUpEntryV1, OpenedEntryV1, PausedEntryV1,
     SettledEntryV1, SkipReasonV1, StepChoiceV1, TimerFiredEntryV1, ToolErrorV1, ToolOutputV1,
 };
-use super::row::{EntryBatch, EntryRow};
-use crate::numbers::{duration_nanos, to_i64};
+use super::value::StoredValueV1;
+use crate::time::duration_nanos;
 
-/// Encodes entries.
-pub(crate) fn encode(entries: &[Entry]) -> Result<EntryBatch, String> {
-    let mut batch = EntryBatch {
-        rows: Vec::with_capacity(entries.len()),
-        ..EntryBatch::default()
-    };
-    for entry in entries {
-        batch.totals.add(entry);
-        let (kind, body) = encode_record(&entry.record, &mut batch.blobs)?;
-        batch.rows.push(EntryRow {
-            at_ns: to_i64(duration_nanos(entry.at)),
-            turn: to_i64(entry.turn),
-            kind: kind.to_owned(),
-            body,
-        });
-    }
-    Ok(batch)
-}
-
-/// Decodes an entry.
-pub(crate) fn decode(row: &EntryRow, load: BlobLoader<'_>) -> Result<Entry, String> {
-    let record = decode_record(&row.kind, &row.body, load)?;
-    Ok(Entry {
-        at: Duration::from_nanos(row.at_ns.unsigned_abs()),
-        turn: row.turn.unsigned_abs(),
-        record,
-    })
-}
-
-fn encode_record(record: &Record, blobs: &mut Vec<Blob>) -> Result<(&'static str, String), String> {
+/// Encodes a record as its kind and its body. Large values are added to `blobs`, which the body refers to.
+///
+/// # Errors
+///
+/// The reason why a value cannot be stored.
+pub fn encode_record(
+    record: &Record,
+    blobs: &mut Vec<Blob>,
+) -> Result<(&'static str, String), String> {
     match record {
         Record::Opened { digest, header, .. } => body(
             "opened",
@@ -191,7 +169,12 @@ fn encode_record(record: &Record, blobs: &mut Vec<Blob>) -> Result<(&'static str
     }
 }
 
-fn decode_record(kind: &str, body: &str, load: BlobLoader<'_>) -> Result<Record, String> {
+/// Decodes the record of an entry of the kind `kind`; `load` provides its large values.
+///
+/// # Errors
+///
+/// The reason why the entry is invalid.
+pub fn decode_record(kind: &str, body: &str, load: BlobLoader<'_>) -> Result<Record, String> {
     Ok(match kind {
         "opened" => {
             let OpenedEntryV1 { digest, header } = parse(body)?;

@@ -1,13 +1,18 @@
-//! Rows of the table `entries`, and batches of them.
+//! Rows of the table `entries`: batches of encoded entries, their checksums and totals, and the statements that write them.
+
+use std::time::Duration;
 
 use planwright_core::Value;
 use planwright_engine::StepStatus;
 use planwright_engine::journal::{Entry, Record};
+use planwright_format::duration_nanos;
+use planwright_format::journal::{Blob, BlobLoader, decode_record, encode_record};
+use rusqlite::{Connection, params};
 use sha2::{Digest as _, Sha256};
 
-use super::blob::Blob;
-use crate::numbers::{duration_nanos, to_i64};
+use crate::error::QueryError;
 use crate::run::RunState;
+use crate::values::to_i64;
 
 /// An encoded entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +24,16 @@ pub(crate) struct EntryRow {
 }
 
 impl EntryRow {
+    /// Decodes the entry; `load` provides its large values.
+    pub(crate) fn decode(&self, load: BlobLoader<'_>) -> Result<Entry, String> {
+        let record = decode_record(&self.kind, &self.body, load)?;
+        Ok(Entry {
+            at: Duration::from_nanos(self.at_ns.unsigned_abs()),
+            turn: self.turn.unsigned_abs(),
+            record,
+        })
+    }
+
     /// The checksum of the row as the entry `number` of the run with the key `run`: the first eight bytes of the SHA-256 over all
     /// columns. It detects damage, not forgery: a program that writes into the store can write checksums as well.
     pub(crate) fn checksum(&self, run: i64, number: i64) -> i64 {
@@ -41,6 +56,27 @@ pub(crate) struct EntryBatch {
     pub(crate) rows: Vec<EntryRow>,
     pub(crate) blobs: Vec<Blob>,
     pub(crate) totals: RunTotals,
+}
+
+impl EntryBatch {
+    /// Encodes entries.
+    pub(crate) fn encode(entries: &[Entry]) -> Result<Self, String> {
+        let mut batch = Self {
+            rows: Vec::with_capacity(entries.len()),
+            ..Self::default()
+        };
+        for entry in entries {
+            batch.totals.add(entry);
+            let (kind, body) = encode_record(&entry.record, &mut batch.blobs)?;
+            batch.rows.push(EntryRow {
+                at_ns: to_i64(duration_nanos(entry.at)),
+                turn: to_i64(entry.turn),
+                kind: kind.to_owned(),
+                body,
+            });
+        }
+        Ok(batch)
+    }
 }
 
 /// The totals of a run's entries, or of a part of them.
@@ -96,4 +132,69 @@ impl RunTotals {
             standing: later.standing.or(self.standing),
         }
     }
+}
+
+/// Inserts entries of a run, numbered from `from`, and the blobs that they refer to.
+pub(crate) fn insert_batch(
+    connection: &Connection,
+    run: i64,
+    from: i64,
+    batch: &EntryBatch,
+) -> Result<(), QueryError> {
+    for blob in &batch.blobs {
+        connection
+            .prepare_cached(
+                "INSERT INTO blobs (digest, json) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+            )?
+            .execute(params![blob.digest.0, blob.json])?;
+        connection
+            .prepare_cached(
+                "INSERT INTO uses (run, digest) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+            )?
+            .execute(params![run, blob.digest.0])?;
+    }
+    let mut entry = connection.prepare_cached(
+        "INSERT INTO entries (run, number, at_ns, turn, kind, body, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?;
+    for (number, row) in (from..).zip(&batch.rows) {
+        entry.execute(params![
+            run,
+            number,
+            row.at_ns,
+            row.turn,
+            row.kind,
+            row.body,
+            row.checksum(run, number)
+        ])?;
+    }
+    Ok(())
+}
+
+/// Returns true if the run is in the store.
+pub(crate) fn run_exists(connection: &Connection, run: i64) -> Result<bool, QueryError> {
+    Ok(connection
+        .prepare_cached("SELECT 1 FROM runs WHERE key = ?1")?
+        .exists([run])?)
+}
+
+/// Updates the totals in the row of a run.
+pub(crate) fn update_run(
+    connection: &Connection,
+    run: i64,
+    totals: &RunTotals,
+) -> Result<(), QueryError> {
+    connection
+        .prepare_cached(
+            "UPDATE runs SET done = ?2, calls = ?3, duration_ns = ?4, status = ?5, steps = coalesce(?6, steps)
+             WHERE key = ?1",
+        )?
+        .execute(params![
+            run,
+            totals.done,
+            totals.calls,
+            totals.last_ns,
+            totals.standing.and_then(RunState::keyword),
+            totals.steps
+        ])?;
+    Ok(())
 }

@@ -10,9 +10,7 @@ use planwright_core::{Object, Value};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 
-use super::blob::{Blob, MAX_INLINE_BYTES};
-use super::digest::Digest;
-use super::json::MAX_DEPTH;
+use super::blob::{Blob, BlobRef, Digest, MAX_DEPTH, MAX_INLINE_BYTES};
 
 /// The minimum length of the JSON of a part that is stored separately because it occurs in many places, in bytes.
 const MIN_SHARED_BYTES: u64 = 256;
@@ -23,14 +21,6 @@ pub(super) const MAX_REFERENCES: usize = 32;
 const BLOB: &str = "$blob";
 pub(super) const COMPOSITE: &str = "$woven";
 pub(super) const ESCAPED: &str = "$plain";
-
-/// A reference to a stored value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct BlobRef {
-    pub(crate) digest: Digest,
-    /// True if its JSON has references to other stored values.
-    pub(crate) is_composite: bool,
-}
 
 /// The statistics of a part that is shared in memory.
 #[derive(Clone, Copy)]
@@ -261,8 +251,8 @@ impl<'de> Deserialize<'de> for BlobRef {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::expand::resolve;
-    use crate::format::json::parse_value;
+    use crate::journal::blob::parse_value;
+    use crate::journal::value::resolve;
 
     /// Encodes a value, compares the number and length of its blobs, and reads it back.
     fn check(value: &Value, stored: usize, max_bytes: usize) -> Value {
