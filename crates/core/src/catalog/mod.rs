@@ -5,6 +5,6 @@ mod names;
 mod tool;
 
 pub use lookup::{Catalog, Lookup};
+pub(crate) use names::matches_name;
 pub use names::{ServerNames, ToolPattern};
 pub use tool::{Annotations, Hints, Tool};
-pub(crate) use names::matches_name;

@@ -29,7 +29,8 @@ impl FlowPattern {
     ///
     /// # Errors
     ///
-    /// Fails if the tool, the field, or a name in the path is empty, or if the text has invisible characters.
+    /// Fails if the tool, the field, or a name in the path is empty, or if the text has a control character or a
+    /// space at an end.
     pub fn parse(text: &str) -> Result<Self, FlowPatternError> {
         let error = |reason| FlowPatternError {
             text: text.to_owned(),
@@ -43,11 +44,8 @@ impl FlowPattern {
         if tool.trim().is_empty() {
             return Err(error("the tool is missing; `*` means any"));
         }
-        if text
-            .chars()
-            .any(|letter| letter.is_whitespace() || letter.is_control())
-        {
-            return Err(error("it contains a space or a control character"));
+        if text.trim() != text || text.chars().any(char::is_control) {
+            return Err(error("it has a control character, or a space at an end"));
         }
         let field: Vec<Arc<str>> = field
             .into_iter()
@@ -183,7 +181,7 @@ mod tests {
             (":to", "the tool is missing"),
             ("a:", "a name of the field is empty"),
             ("a:b..c", "a name of the field is empty"),
-            ("a b", "a space"),
+            ("a ", "a space at an end"),
             ("a:b\u{7}", "a control character"),
         ] {
             let error = FlowPattern::parse(text).unwrap_err().to_string();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::flow::FlowTable;
 use super::model::ModelTable;
 use super::serve::ServeTable;
 use super::store::StoreTable;
@@ -22,6 +23,9 @@ pub(super) struct ConfigFile {
     pub(super) tools: ToolsTable,
     /// The way in which decisions about calls are made.
     pub(super) approvals: ApprovalsTable,
+    /// Where data may go.
+    #[cfg_attr(test, schemars(with = "FlowTable"))]
+    pub(super) flow: Option<FlowTable>,
     /// The budgets of one run.
     pub(super) budgets: BudgetsTable,
     /// The rate limits of servers, by their names, such as `github = "100/m"`.

@@ -24,6 +24,7 @@ impl Config {
             self.passphrase.as_ref(),
             Value::from,
         );
+        self.flow.list(&mut list);
         let guards = &self.guards;
         list.count("budgets.calls", guards.calls.as_ref());
         let time = guards.wall_time.as_ref();

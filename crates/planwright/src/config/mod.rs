@@ -4,6 +4,7 @@
 
 mod fault;
 mod file;
+mod flow;
 mod listing;
 mod model;
 mod outside;

@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::check::Policy;
+use planwright_core::flow::FlowPolicy;
 use planwright_core::plan::ExternalValue;
 use planwright_core::{Catalog, Tool, ToolPattern};
 use planwright_engine::{Bound, Guards, Rate};
 use toml::Spanned;
 
+use super::flow::FlowRules;
 use super::model::ModelSettings;
 use super::outside::{OutsideRules, Place};
 use super::serve::Serve;
@@ -27,6 +29,7 @@ use crate::pins::PinPolicy;
 pub struct Config {
     pub(super) tools: ToolRules,
     pub(super) passphrase: Option<Bound<bool>>,
+    pub(super) flow: FlowRules,
     pub(super) guards: Guards,
     pub(super) max_output: Option<Bound>,
     pub(super) outside: OutsideRules,
@@ -49,7 +52,21 @@ impl Config {
 
     /// The policy, with the rules of the configuration added.
     pub fn restrict(&self, policy: Policy) -> Policy {
-        self.outside.restrict(self.tools.restrict(policy))
+        let policy = self.outside.restrict(self.tools.restrict(policy));
+        match self.flow.enabled() {
+            Some(flow) => policy.with_flow(flow.clone()),
+            None => policy,
+        }
+    }
+
+    /// Returns the flow policy, whether or not a file switches it on.
+    pub fn flow(&self) -> &FlowPolicy {
+        self.flow.policy()
+    }
+
+    /// Returns the flow policy unless the user's own file switches it off, for those who analyze the flow by default.
+    pub fn flow_by_default(&self) -> Option<&FlowPolicy> {
+        self.flow.unless_switched_off()
     }
 
     /// Returns the place of an external value.
@@ -73,7 +90,7 @@ impl Config {
     pub fn catalog_asking(&self, catalog: &Catalog, asks: impl Fn(&Tool) -> bool) -> Catalog {
         catalog.map(|tool| {
             let asks = asks(tool);
-            self.tools.apply(tool, asks);
+            self.tools.apply(tool, asks, self.flow.is_by_flow());
         })
     }
 
@@ -134,6 +151,7 @@ impl Config {
             self.stages = stages::read(source);
         }
         self.tools.add(source);
+        self.flow.add(source);
         self.outside.add(source);
         self.serve.add(source);
         self.retention.add(source);

@@ -78,6 +78,7 @@ impl ConfigSource {
         };
         let faults_of_tables = super::tools::faults(self)
             .into_iter()
+            .chain(super::flow::faults(self))
             .chain(super::outside::faults(self))
             .chain(super::stages::faults(self))
             .chain(super::serve::faults(self))
