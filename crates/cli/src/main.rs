@@ -82,6 +82,9 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Check(arguments) => {
                 interruptible(inspect::commands::check(&arguments, printer)).await
             }
+            Command::Flow(arguments) => {
+                interruptible(inspect::flow::flow(&arguments, printer)).await
+            }
             Command::Show(arguments) => {
                 interruptible(inspect::commands::show(&arguments, printer)).await
             }

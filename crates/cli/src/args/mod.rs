@@ -37,7 +37,8 @@ pub(crate) use self::stored::{
     ReplayArguments, RunsArguments, StandingArgument,
 };
 pub(crate) use inspect::{
-    CheckArguments, ConfigArguments, ConvertArguments, Picture, ShowArguments, ToolsArguments,
+    CheckArguments, ConfigArguments, ConvertArguments, FlowArguments, FlowSwitches, Picture,
+    ShowArguments, ToolsArguments,
 };
 pub(crate) use serve::ServeArguments;
 pub(crate) use stored::{DeleteArguments, ListArguments, SaveArguments};
@@ -131,6 +132,12 @@ pub(crate) enum Command {
     ///
     /// Exit status: 0 sound, 2 usage, 3 rejected.
     Check(CheckArguments),
+    /// Show where the arguments of a plan come from: each guarded or leaving parameter, its sources and ways.
+    ///
+    /// `[flow]` in planwright.toml says what is untrusted, private and guarded; without it, the defaults hold.
+    ///
+    /// Exit status: 0 clean, 2 usage, 3 denied, or the plan has errors; 4 a step would ask.
+    Flow(FlowArguments),
     /// Draw a plan; or a run that is kept, with how each of its steps stands.
     ///
     /// A run is named by its id, or the beginning of it, where there is neither a file nor a saved plan of that name.
@@ -237,6 +244,15 @@ pub(crate) enum Command {
     },
 }
 
+/// The default of `--max-steps`.
+const MAX_STEPS: usize = 10_000;
+
+/// The default of `--max-depth`.
+const MAX_DEPTH: usize = 128;
+
+/// The default of `--max-size`, in bytes.
+const MAX_SIZE: usize = 16 * 1024 * 1024;
+
 /// A plan's text, and how it is read.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reading the plan")]
@@ -248,10 +264,10 @@ pub(crate) struct TextArguments {
     #[arg(long, visible_alias = "from", value_name = "DIALECT", value_parser = dialect_names())]
     pub(crate) dialect: Option<String>,
     /// The deepest nesting that a plan's text may have.
-    #[arg(long, value_name = "N", default_value_t = 128)]
+    #[arg(long, value_name = "N", default_value_t = MAX_DEPTH)]
     pub(crate) max_depth: usize,
     /// The largest text, in bytes, that is read as a plan.
-    #[arg(long, value_name = "BYTES", default_value_t = 16 * 1024 * 1024)]
+    #[arg(long, value_name = "BYTES", default_value_t = MAX_SIZE)]
     pub(crate) max_size: usize,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
@@ -276,7 +292,7 @@ pub(crate) struct PlanArguments {
     #[arg(long)]
     pub(crate) reorder: bool,
     /// The most steps that a plan may have, those of the plans that it runs included.
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    #[arg(long, value_name = "N", default_value_t = MAX_STEPS)]
     pub(crate) max_steps: usize,
 }
 

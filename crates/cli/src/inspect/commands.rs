@@ -37,6 +37,7 @@ pub(crate) async fn check(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let Settings { config, .. } = settings::load(Path::new("."))?;
+    let config = arguments.flow.apply(config);
     let loaded = plan_file::read(&arguments.plan)?;
     let needed = loaded.tool_names();
     let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;

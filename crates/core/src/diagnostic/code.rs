@@ -100,3 +100,14 @@ codes! {
     UntrustedDecision = "PW1003", "an untrusted value decides a guarded call";
     UnusedFlowRule = "PW1004", "a flow rule covers nothing";
 }
+
+impl Code {
+    /// Returns true if the code is about a value that the flow policy does not let through. Such diagnostics are for
+    /// the person whose policy it is, and not for a model.
+    pub fn is_flow_violation(self) -> bool {
+        matches!(
+            self,
+            Self::UntrustedArgument | Self::PrivateArgument | Self::UntrustedDecision
+        )
+    }
+}

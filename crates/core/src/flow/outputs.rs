@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use super::graph::Flags;
+use serde::Serialize;
+
 use super::policy::{FlowPolicy, FlowRule};
+use super::report::{Confidentiality, Integrity};
 use crate::Tool;
 use crate::schema::{Additional, PathLookup, Type};
 
@@ -50,6 +53,15 @@ impl<'a> OutputRules<'a> {
             untrusted: (self.open_world || covers(&self.untrusted)) && !covers(&self.trusted),
             private: covers(&self.private),
         }
+    }
+
+    /// Returns the text of the rule that makes the field at `path` untrusted, or trusted.
+    fn integrity_rule(&self, path: &[Arc<str>], untrusted: bool) -> Option<Arc<str>> {
+        if !untrusted {
+            return first_rule(&self.trusted, path);
+        }
+        let rule = first_rule(&self.untrusted, path);
+        rule.or_else(|| self.open_world.then(|| Arc::from("openWorldHint")))
     }
 
     /// Returns true if a rule may distinguish fields inside the value at `path`.
@@ -206,22 +218,19 @@ fn part_at(shape: &Type, path: &[Arc<str>]) -> Type {
     shape
 }
 
-/// The label of a field of a tool's output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FieldLabels {
-    /// True if the policy calls the field untrusted.
-    pub untrusted: bool,
-    /// True if the policy calls the field private.
-    pub private: bool,
-}
-
-/// A field of a tool's output, with its labels.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A field of a tool's output, with the rules that label it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OutputField {
     /// The path of the field, with dots; empty for the whole output.
     pub field: String,
-    /// Its labels.
-    pub labels: FieldLabels,
+    /// The integrity of the field.
+    pub integrity: Integrity,
+    /// The rule that calls it untrusted, or trusted; `None` if no rule covers it.
+    pub integrity_rule: Option<Arc<str>>,
+    /// The confidentiality of the field.
+    pub confidentiality: Confidentiality,
+    /// The rule that calls it private.
+    pub confidentiality_rule: Option<Arc<str>>,
 }
 
 /// Returns the labels of the output of `tool`: one entry if all of it has the same label, else one for each field that
@@ -232,10 +241,21 @@ pub fn output_fields(policy: &FlowPolicy, tool: &Tool) -> Vec<OutputField> {
     tree.into_iter()
         .map(|(path, flags)| OutputField {
             field: path.join("."),
-            labels: FieldLabels {
-                untrusted: flags.untrusted,
-                private: flags.private,
-            },
+            integrity: Integrity::of(flags.untrusted),
+            integrity_rule: rules.integrity_rule(&path, flags.untrusted),
+            confidentiality: Confidentiality::of(flags.private),
+            confidentiality_rule: flags
+                .private
+                .then(|| first_rule(&rules.private, &path))
+                .flatten(),
         })
         .collect()
+}
+
+/// Returns the text of the first rule that applies to the field at `path`, or to a field in it.
+fn first_rule(rules: &[&FlowRule], path: &[Arc<str>]) -> Option<Arc<str>> {
+    let covers =
+        |rule: &&&FlowRule| rule.pattern.covers_field(path) || rule.pattern.may_cover_inside(path);
+    let rule = rules.iter().find(covers)?;
+    Some(rule.pattern.as_str().into())
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use serde::Serialize;
 
 use super::labels::{LabelStore, LabelsId};
 use super::policy::{BUILTIN_PARAMETERS, FlowPolicy, FlowRule, Guard, builtin_verb};
@@ -376,7 +377,7 @@ impl ArgumentWalk<'_, '_> {
 }
 
 /// A guarded or leaving parameter of a tool.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ParameterRule {
     /// The path of the parameter, with dots; empty if the tool does not list its parameters.
     pub parameter: Arc<str>,

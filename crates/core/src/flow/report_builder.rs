@@ -306,6 +306,13 @@ fn flow_origin(origin: &Origin) -> FlowOrigin {
     }
 }
 
+impl FlowOrigin {
+    /// Returns the source in a few words.
+    pub fn shown(&self) -> String {
+        shown_origin(self)
+    }
+}
+
 fn shown_origin(origin: &FlowOrigin) -> String {
     match (&*origin.step, &*origin.tool) {
         ("", "plan") => "the plan's author".to_owned(),

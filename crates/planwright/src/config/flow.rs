@@ -241,6 +241,16 @@ impl FlowRules {
         self.said.push((word, value, place));
     }
 
+    /// Switches the analysis on, whatever the files say.
+    pub(super) fn switch_on(&mut self) {
+        self.enabled = true;
+    }
+
+    /// Labels literals and inputs of plans as untrusted.
+    pub(super) fn expose(&mut self) {
+        self.policy.planner = PlannerLabel::Exposed;
+    }
+
     /// Returns the policy, if a file switches the analysis on.
     pub(super) fn enabled(&self) -> Option<&FlowPolicy> {
         self.enabled.then_some(&self.policy)

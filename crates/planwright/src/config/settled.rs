@@ -59,14 +59,33 @@ impl Config {
         }
     }
 
+    /// Switches the analysis of the flow on, whatever the files say.
+    #[must_use]
+    pub fn with_flow(mut self) -> Self {
+        self.flow.switch_on();
+        self
+    }
+
+    /// Labels literals and inputs of plans as untrusted: their author has read untrusted text.
+    #[must_use]
+    pub fn with_exposed_planner(mut self) -> Self {
+        self.flow.expose();
+        self
+    }
+
     /// Returns the flow policy, whether or not a file switches it on.
     pub fn flow(&self) -> &FlowPolicy {
         self.flow.policy()
     }
 
-    /// Returns the flow policy unless the user's own file switches it off, for those who analyze the flow by default.
-    pub fn flow_by_default(&self) -> Option<&FlowPolicy> {
-        self.flow.unless_switched_off()
+    /// Switches the analysis of the flow on unless the user's own file switches it off.
+    #[must_use]
+    pub fn with_flow_by_default(self) -> Self {
+        if self.flow.unless_switched_off().is_some() {
+            self.with_flow()
+        } else {
+            self
+        }
     }
 
     /// Returns the place of an external value.

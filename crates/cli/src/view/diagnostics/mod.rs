@@ -146,6 +146,9 @@ fn compact_line(diagnostic: &Diagnostic, texts: &[(String, String)]) -> String {
         let _ = write!(line, " ({})", one_line(help));
     }
     line.push('\n');
+    for hop in &diagnostic.way {
+        let _ = writeln!(line, "    {}", one_line(&hop.text));
+    }
     line
 }
 
@@ -239,7 +242,13 @@ impl miette::Diagnostic for Report<'_> {
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         let help = self.diagnostic.help.as_ref()?;
-        Some(Box::new(one_line(help)))
+        let mut text = String::new();
+        for hop in &self.diagnostic.way {
+            text.push_str(&one_line(&hop.text));
+            text.push('\n');
+        }
+        text.push_str(&one_line(help));
+        Some(Box::new(text))
     }
 
     fn url<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
