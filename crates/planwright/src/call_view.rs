@@ -63,7 +63,10 @@ impl<'a> CallView<'a> {
         let tool = self.subject.qualified_name();
         let mut lines = vec![format!("{} wants to call {}", visible(&at), visible(&tool))];
         if let Some(reason) = self.reason {
-            lines.push(format!("  why it asks: {}", short(reason)));
+            let mut reasons = reason.lines();
+            let first = reasons.next().unwrap_or_default();
+            lines.push(format!("  why it asks: {}", short(first)));
+            lines.extend(reasons.map(|line| format!("    {}", short(line))));
         }
         for change in self.changes {
             lines.push(format!("  since the last question: {}", short(change)));

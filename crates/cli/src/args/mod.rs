@@ -340,6 +340,8 @@ pub(crate) struct RunArguments {
     pub(crate) plan: PlanArguments,
     #[command(flatten)]
     pub(crate) tools: ToolArguments,
+    #[command(flatten)]
+    pub(crate) flow: FlowSwitches,
     /// Show the order, the arguments as far as they are known and the approvals that would be asked; call nothing.
     #[arg(help_heading = RUNNING, long)]
     pub(crate) dry_run: bool,

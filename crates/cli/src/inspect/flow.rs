@@ -61,13 +61,11 @@ async fn of_plan(
     }
     let (sound, mut loaded) = loaded.check(&toolbox.catalog, &policy);
     toolbox.close().await;
-    let report = sound
-        .as_ref()
-        .and_then(|plan| plan.flow())
-        .map(|report| FlowReport {
-            on_violation: config.flow().violation,
-            ..report.clone()
-        });
+    let report = sound.as_ref().and_then(|plan| plan.flow()).map(|report| {
+        let mut report = report.clone();
+        report.on_violation = config.flow().violation;
+        report
+    });
     let report = report.as_ref();
     if config.flow().violation == OnViolation::Deny {
         for diagnostic in &mut loaded.diagnostics {

@@ -29,6 +29,7 @@ use crate::view::printer::Printer;
 /// `planwright run PLAN`
 pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Exit, CommandError> {
     let Settings { config, .. } = settings::load(Path::new("."))?;
+    let config = arguments.flow.apply(config);
     let telemetry = telemetry::open(&config)?;
     let loaded = plan_file::read(&arguments.plan)?;
     let mut options = options(arguments, &config)?;

@@ -62,6 +62,7 @@ pub(crate) async fn resume(
         None => old,
     };
     let Settings { config, .. } = settings::load(folder(&kept))?;
+    let config = kept.with_flow(config);
     let telemetry = telemetry::open(&config)?;
     let max_output = limits::max_output(&arguments.guards, &config);
     let mut signals = Signals::new()?;

@@ -7,4 +7,5 @@ mod tool;
 pub use lookup::{Catalog, Lookup};
 pub(crate) use names::matches_name;
 pub use names::{ServerNames, ToolPattern};
+pub(crate) use tool::hex;
 pub use tool::{Annotations, Hints, Tool};

@@ -196,7 +196,7 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(2 * bytes.len());
     for byte in bytes {
         // Writing to a `String` cannot fail.

@@ -63,10 +63,20 @@ pub fn analyze(plan: &CheckedPlan, context: FlowContext<'_>) -> FlowReport {
         texts: &analysis.texts,
     };
     let (parameters, diagnostics) = builder.build(&analysis.parameters);
+    let mut by_step: HashMap<Arc<str>, Vec<usize>> = HashMap::new();
+    for (position, parameter) in parameters.iter().enumerate() {
+        by_step
+            .entry(Arc::clone(&parameter.step))
+            .or_default()
+            .push(position);
+    }
     FlowReport {
+        by_step,
         parameters,
         diagnostics,
         on_violation: context.policy.violation,
+        planner: context.policy.planner,
+        policy: context.policy.digest().into(),
         output: (
             Integrity::of(flags.untrusted),
             Confidentiality::of(flags.private),

@@ -393,7 +393,9 @@ pub struct ParameterRule {
 pub fn parameter_rules(policy: &FlowPolicy, tool: &Tool) -> Vec<ParameterRule> {
     let rules = ArgumentRules::of(policy, tool);
     let mut store = LabelStore::new(super::graph::Flags::default());
-    let labels = store.planner();
+    // The arguments may be anything.
+    let anything = store.graph.open();
+    let labels = store.whole(anything);
     let part = ArgumentPart::Computed(tool.input.structure(), Place::NOWHERE);
     arguments(&mut store, &rules, tool, part, labels)
         .into_iter()

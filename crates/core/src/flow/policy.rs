@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
+
 use super::FlowPattern;
-use crate::Tool;
+use crate::catalog::hex;
+use crate::{Tool, Value};
 
 /// A rule of the policy, with the place where it is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +94,37 @@ impl Default for FlowPolicy {
             planner: PlannerLabel::Clean,
             violation: OnViolation::Ask,
         }
+    }
+}
+
+impl FlowPolicy {
+    /// Returns the digest of the policy, SHA-256 in hexadecimal digits. Consent is bound to it.
+    pub fn digest(&self) -> String {
+        let rules = |rules: &[FlowRule]| {
+            let texts = rules.iter().map(|rule| Value::from(rule.pattern.as_str()));
+            Value::list(texts)
+        };
+        let guards = self.guard.iter().map(|guard| match guard {
+            // No pattern is an object.
+            Guard::Builtin => Value::empty_object(),
+            Guard::Rule(rule) => Value::from(rule.pattern.as_str()),
+        });
+        let all = Value::list([
+            Value::from("planwright.flow-policy/1"),
+            rules(&self.untrusted),
+            rules(&self.trusted),
+            Value::list(guards),
+            rules(&self.private),
+            rules(&self.leaves),
+            rules(&self.decides),
+            Value::from(self.planner == PlannerLabel::Exposed),
+            Value::from(match self.violation {
+                OnViolation::Warn => "warn",
+                OnViolation::Ask => "ask",
+                OnViolation::Deny => "deny",
+            }),
+        ]);
+        hex(&Sha256::digest(all.to_json()))
     }
 }
 

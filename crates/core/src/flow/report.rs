@@ -1,11 +1,11 @@
 //! The result of a flow analysis.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::OnViolation;
+use super::{OnViolation, PlannerLabel};
 pub use crate::diagnostic::FlowHop;
 use crate::{Code, Diagnostics};
 
@@ -68,6 +68,19 @@ pub struct FlowParameter {
     pub way: Vec<FlowHop>,
 }
 
+impl FlowParameter {
+    /// Returns what a person who decides about the call should know: the violation, and the way of the value, one place
+    /// a line.
+    pub fn explanation(&self) -> Vec<String> {
+        let Some(code) = self.code else {
+            return Vec::new();
+        };
+        let mut lines = vec![format!("{code}: {}", code.title())];
+        lines.extend(self.way.iter().map(|hop| hop.text.clone()));
+        lines
+    }
+}
+
 fn code_text<S: serde::Serializer>(code: &Option<Code>, to: S) -> Result<S::Ok, S::Error> {
     code.map(Code::as_str).serialize(to)
 }
@@ -88,7 +101,7 @@ pub enum FlowVerdict {
 }
 
 /// The result of a flow analysis.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FlowReport {
     /// The guarded and leaving parameters, in the order of the steps.
     pub parameters: Vec<FlowParameter>,
@@ -96,8 +109,14 @@ pub struct FlowReport {
     pub diagnostics: Diagnostics,
     /// The consequence of violations.
     pub on_violation: OnViolation,
+    /// The label of literals and inputs.
+    pub planner: PlannerLabel,
+    /// The [digest](super::FlowPolicy::digest) of the policy.
+    pub policy: Arc<str>,
     /// The integrity and the confidentiality of what the plan's output selects.
     pub output: (Integrity, Confidentiality),
+    /// The positions of the parameters of each step.
+    pub(super) by_step: HashMap<Arc<str>, Vec<usize>>,
 }
 
 impl FlowReport {
@@ -115,6 +134,13 @@ impl FlowReport {
     pub fn violations(&self) -> impl Iterator<Item = &FlowParameter> {
         let parameters = self.parameters.iter();
         parameters.filter(|parameter| parameter.code.is_some())
+    }
+
+    /// Returns the guarded and leaving parameters of the step at `path`: its id, after those of the steps around its plan,
+    /// with slashes between them. Steps whose ids contain slashes may share a path.
+    pub fn parameters_of(&self, path: &str) -> impl Iterator<Item = &FlowParameter> {
+        let positions = self.by_step.get(path).into_iter().flatten();
+        positions.filter_map(|position| self.parameters.get(*position))
     }
 
     /// Returns the steps that must wait for approval, with the path of inner plans before each.

@@ -53,6 +53,7 @@ pub fn encode_record(
                 origin: None,
                 definition: None,
                 seal: None,
+                flow: None,
                 reason: None,
             },
         ),
@@ -94,6 +95,7 @@ pub fn encode_record(
                 origin: subject.origin.clone(),
                 definition: subject.definition.clone(),
                 seal: subject.seal.clone(),
+                flow: subject.flow.clone(),
                 reason: reason.clone(),
             },
         ),
@@ -225,6 +227,7 @@ pub fn decode_record(kind: &str, body: &str, load: BlobLoader<'_>) -> Result<Rec
                     definition: call.definition,
                     args: call.args.decode(load)?,
                     seal: call.seal,
+                    flow: call.flow,
                 }),
                 reason: call.reason,
             }

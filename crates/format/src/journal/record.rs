@@ -49,6 +49,8 @@ pub(super) struct CallEntryV1 {
     /// The keyed digest of arguments with secrets, if the call needs approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) seal: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) flow: Option<Arc<str>>,
     /// The reason why the call needs approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) reason: Option<Arc<str>>,

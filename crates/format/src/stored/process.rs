@@ -46,6 +46,9 @@ pub struct ProcessV1 {
     /// True if no consent counts that stands in the journal before this process: the run was imported.
     #[serde(default, skip_serializing_if = "super::run::is_false")]
     pub revokes_consent: bool,
+    /// The label of the planner, if the plan was checked for where data goes: `clean` or `exposed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<FlowModeV1>,
     /// The digest of the plan, where a person approved it as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_plan: Option<String>,
@@ -61,6 +64,16 @@ pub struct ProcessV1 {
     /// The inputs that take the place of earlier ones; secrets are `[redacted]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vars: Option<Object>,
+}
+
+/// The way in which a plan was checked for where data goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FlowModeV1 {
+    /// The author of the plan had read nothing untrusted.
+    Clean,
+    /// The author of the plan had read untrusted text.
+    Exposed,
 }
 
 /// A person's choice about a step of a run that is resumed.

@@ -1,6 +1,7 @@
 //! Consent to a plan as a whole.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use planwright_core::check::CheckedPlan;
 use planwright_core::{Object, Value};
@@ -32,12 +33,17 @@ pub fn plan_consent(plan: &CheckedPlan, options: &RunOptions) -> String {
             Value::list(flags.map(Value::from)),
         ])
     });
-    let all = Value::list([
+    let parts = [
         Value::from("planwright.plan-consent/1"),
         Value::from(plan.digest()),
         Value::from(shown.clone()),
         Value::list(tools),
-    ]);
+    ];
+    // Without a flow policy, the digest is that of earlier versions.
+    let flow = plan
+        .flow()
+        .map(|flow| Value::Text(Arc::clone(&flow.policy).into()));
+    let all = Value::list(parts.into_iter().chain(flow));
     let digest = Sha256::digest(all.to_json());
     let hex = digest.iter().fold(String::new(), |mut hex, byte| {
         // Writing to a text cannot fail.

@@ -12,8 +12,9 @@ use planwright_engine::{Durations, RunStatus};
 use planwright_store::Store;
 
 use super::{StoredRunError, tools_of};
+use crate::config::Config;
 use crate::format::from_unix_ms;
-use crate::format::{FormatError, PlanTextV1, ProcessV1, RevisionV1, RunV1, ToolV1};
+use crate::format::{FlowModeV1, FormatError, PlanTextV1, ProcessV1, RevisionV1, RunV1, ToolV1};
 use crate::loaded_plan::LoadedPlan;
 
 /// A run as it is kept.
@@ -92,6 +93,17 @@ impl StoredRun {
             process,
             imported,
         })
+    }
+
+    /// Returns the configuration under which the run continues: a plan that was checked for where data goes stays so, and a
+    /// planner that had read untrusted text stays exposed.
+    #[must_use]
+    pub fn with_flow(&self, config: Config) -> Config {
+        match self.process.as_ref().and_then(|process| process.flow) {
+            None => config,
+            Some(FlowModeV1::Clean) => config.with_flow(),
+            Some(FlowModeV1::Exposed) => config.with_flow().with_exposed_planner(),
+        }
     }
 
     /// Returns the time for which no process has driven the run at `now`; zero if the clock was set back.
