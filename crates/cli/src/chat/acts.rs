@@ -41,6 +41,10 @@ pub(super) async fn take(
     ]));
     let schema = output_schema(context)?;
     let policy = config.restrict(Policy::new());
+    let policy_after_results = config
+        .clone()
+        .with_exposed_planner()
+        .restrict(Policy::new());
     let bounds = bounds(context, &state);
     let kept = StoringListener {
         context,
@@ -53,6 +57,7 @@ pub(super) async fn take(
         check: CheckContext::new(&context.toolbox.catalog)
             .with_library(&context.delegates.library)
             .with_policy(&policy),
+        policy_after_results: &policy_after_results,
         output: schema.as_ref(),
         bounds: &bounds,
         listener: &kept,

@@ -1,6 +1,7 @@
 //! Everything that is open during a conversation, and how plans are run over it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -53,6 +54,8 @@ pub(super) struct ChatContext<'a> {
     pub(super) telemetry: Telemetry,
     /// True if plans run while they are written.
     pub(super) is_streamed: bool,
+    /// True if the model may have read untrusted text.
+    pub(super) is_exposed: AtomicBool,
     /// The lock of the terminal: its owner may ask the person something.
     pub(super) turn: Arc<tokio::sync::Mutex<()>>,
 }
@@ -96,6 +99,8 @@ impl<'a> ChatContext<'a> {
             printer,
             telemetry: telemetry::open(config)?,
             is_streamed: false,
+            // The model sees the results of earlier calls again.
+            is_exposed: AtomicBool::new(calls > 0),
             turn: Arc::default(),
         })
     }
@@ -116,7 +121,27 @@ impl<'a> ChatContext<'a> {
 
     /// Checks a plan against the tools under the configuration.
     pub(super) fn check(&self, loaded: LoadedPlan) -> (Option<CheckedPlan>, LoadedPlan) {
-        loaded.check(&self.toolbox.catalog, &self.config.restrict(Policy::new()))
+        loaded.check(&self.toolbox.catalog, &self.policy())
+    }
+
+    /// Returns the rules for what the model writes next.
+    fn policy(&self) -> Policy {
+        let config = self.config.clone();
+        let config = if self.is_exposed.load(Ordering::Relaxed) {
+            config.with_exposed_planner()
+        } else {
+            config
+        };
+        config.restrict(Policy::new())
+    }
+
+    /// Records that the model sees the result of a run.
+    fn expose(&self, plan: &CheckedPlan, summary: &RunSummary) {
+        // The texts of errors are untrusted.
+        let is_failed = summary.status != RunStatus::Succeeded;
+        if is_failed || plan.flow().is_none_or(|flow| flow.exposes) {
+            self.is_exposed.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Runs a plan to its end, stored as every run is.
@@ -241,6 +266,7 @@ impl<'a> ChatContext<'a> {
             live: &live,
         })?;
         spec.trace = telemetry::parent();
+        let plan = spec.plan.clone();
         let mut run = self.service().launch(spec)?;
         while let Some(event) = run.next_event().await {
             self.shown.run(&id, &event);
@@ -248,7 +274,9 @@ impl<'a> ChatContext<'a> {
                 lines.event(&event);
             }
         }
-        Ok(run.finish().await)
+        let summary = run.finish().await;
+        self.expose(&plan, &summary);
+        Ok(summary)
     }
 
     /// The service that all runs of the conversation go through. Their calls are counted together.
@@ -257,7 +285,7 @@ impl<'a> ChatContext<'a> {
         service.with_tools(Tools {
             catalog: Arc::new(self.toolbox.catalog.clone()),
             backend: Arc::new(self.backend.clone()),
-            policy: self.config.restrict(Policy::new()),
+            policy: self.policy(),
         })
     }
 

@@ -154,7 +154,9 @@ impl Adaptation<'_> {
             keep_to(pinned, "no other plan was asked for", session);
             return Ok(None);
         }
-        let policy = adapting.config.restrict(Policy::new());
+        // The model has read what failed, and what the steps before it returned.
+        let config = adapting.config.clone().with_exposed_planner();
+        let policy = config.restrict(Policy::new());
         let judge = |text: &str| {
             let loaded = AdaptationSettings::read(&old, text, session);
             let (plan, loaded) = loaded.check(&session.toolbox.catalog, &policy);

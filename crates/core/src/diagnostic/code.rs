@@ -102,8 +102,13 @@ codes! {
 }
 
 impl Code {
-    /// Returns true if the code is about a value that the flow policy does not let through. Such diagnostics are for
-    /// the person whose policy it is, and not for a model.
+    /// Returns true if the code is about the flow policy. Such diagnostics are for the person whose policy it is, and not for
+    /// a model.
+    pub fn is_flow(self) -> bool {
+        self.is_flow_violation() || self == Self::UnusedFlowRule
+    }
+
+    /// Returns true if the code is about a value that the flow policy does not let through.
     pub fn is_flow_violation(self) -> bool {
         matches!(
             self,

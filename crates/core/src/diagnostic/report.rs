@@ -315,14 +315,36 @@ impl Diagnostics {
     }
 }
 
+/// The sentence that a model reads in place of violations of the flow policy. It names neither values nor ways, so that an
+/// attacker who speaks through the model learns nothing from it.
+pub const FLOW_REFUSAL: &str = "the policy of the person whose tools these are does not let this plan pass its data on; the person can see why";
+
+impl Diagnostics {
+    /// Returns the diagnostics that a model may read, and whether [`FLOW_REFUSAL`] takes the place of errors among the
+    /// others.
+    pub fn for_model(&self) -> (impl Iterator<Item = &Diagnostic>, bool) {
+        let is_refused = self
+            .0
+            .iter()
+            .any(|found| found.code.is_flow() && found.is_error());
+        (
+            self.0.iter().filter(|found| !found.code.is_flow()),
+            is_refused,
+        )
+    }
+}
+
 impl fmt::Display for Diagnostics {
     /// Writes one line per diagnostic, for a model.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, diagnostic) in self.0.iter().enumerate() {
-            if index > 0 {
-                f.write_str("\n")?;
-            }
-            diagnostic.fmt(f)?;
+        let (shown, is_refused) = self.for_model();
+        let mut separator = "";
+        for diagnostic in shown {
+            write!(f, "{separator}{diagnostic}")?;
+            separator = "\n";
+        }
+        if is_refused {
+            write!(f, "{separator}{FLOW_REFUSAL}")?;
         }
         Ok(())
     }

@@ -50,8 +50,12 @@ pub fn analyze(plan: &CheckedPlan, context: FlowContext<'_>) -> FlowReport {
     let text = analysis.add_text(&plan.plan().sources);
     let main = PlanScope::new(plan, Arc::from(""), text, inputs, true);
     let output = analysis.plan(&main, None);
+    let texts = analysis.store.texts(output);
     let output = analysis.store.join(output);
     analysis.store.graph.propagate();
+    let graph = &analysis.store.graph;
+    let exposes =
+        texts.is_none_or(|texts| texts.into_iter().any(|text| graph.flags(text).untrusted));
     let flags = analysis.store.graph.flags(output);
     // Steps were visited in the order of the data.
     analysis
@@ -72,6 +76,7 @@ pub fn analyze(plan: &CheckedPlan, context: FlowContext<'_>) -> FlowReport {
     }
     FlowReport {
         by_step,
+        exposes,
         parameters,
         diagnostics,
         on_violation: context.policy.violation,

@@ -51,12 +51,12 @@ impl ExpressionWalk<'_, '_> {
             Tree::Object(fields) => self.object(fields),
             Tree::Not(part) | Tree::Negate(part) | Tree::Has(part) => {
                 let part = self.labels(part);
-                self.bound.store().computed_from(&[part])
+                self.bound.store().number_from(&[part])
             }
             Tree::Chain(first, rest) => self.chain(first, rest),
             Tree::And(parts) | Tree::Or(parts) => {
                 let parts = self.all(parts);
-                self.bound.store().computed_from(&parts)
+                self.bound.store().number_from(&parts)
             }
             Tree::Choice(cases, otherwise) => {
                 let mut values = Vec::new();
@@ -129,7 +129,7 @@ impl ExpressionWalk<'_, '_> {
         if concatenates {
             self.bound.store().any_of(values)
         } else {
-            self.bound.store().computed_from(&values)
+            self.bound.store().number_from(&values)
         }
     }
 
@@ -152,7 +152,7 @@ impl ExpressionWalk<'_, '_> {
                     values.extend(self.all(arguments));
                     self.call(function.name, &values)
                 }
-                Accessor::Matches(_) => self.bound.store().computed_from(&[value]),
+                Accessor::Matches(_) => self.bound.store().number_from(&[value]),
                 Accessor::Loop(kind, trees) => self.run_loop(*kind, value, trees),
             };
         }
@@ -190,7 +190,15 @@ impl ExpressionWalk<'_, '_> {
                 let item = store.any_of(vec![item, inner]);
                 store.list(item)
             }
-            // All others make a new value of everything that they read.
+            (
+                "size" | "int" | "uint" | "double" | "bool" | "contains" | "startsWith"
+                | "endsWith" | "matches" | "indexOf" | "lastIndexOf",
+                _,
+            ) => store.number_from(values),
+            (name, _) if name.starts_with("math.") || name.starts_with("lists.") => {
+                store.number_from(values)
+            }
+            // All others make a new text of everything that they read.
             _ => store.computed_from(values),
         }
     }
@@ -213,7 +221,7 @@ impl ExpressionWalk<'_, '_> {
                 let list = store.list(*value);
                 store.with(list, read)
             }
-            _ => store.computed_from(&bodies),
+            _ => store.number_from(&bodies),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Labels by field: the labels of a value, as far as its structure is known.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::graph::{Flags, LabelGraph, NodeId, Origin, Passage};
-use super::outputs::{LabelTree, OutputRules, label_tree, may_have_fields};
+use super::outputs::{LabelTree, OutputRules, label_tree, may_be_untrusted_text, may_have_fields};
 use crate::plan::Segment;
 use crate::{Hashing, Tool};
 
@@ -19,6 +19,8 @@ enum Labels {
     Whole(NodeId),
     /// A value without fields, such as a text, or a list of such values.
     Scalar(NodeId),
+    /// A number or a boolean, or a list of such values.
+    Number(NodeId),
     /// The part of a tool's output at a path, labelled by the policy.
     Output(usize, Arc<[Arc<str>]>),
     /// An object with these fields.
@@ -156,10 +158,46 @@ impl<'a> LabelStore<'a> {
         self.push(Labels::Scalar(node))
     }
 
+    /// Returns the labels of all parts of a value that may be texts, apart from outputs of tools; `None` if such an
+    /// output may be an untrusted text.
+    pub(super) fn texts(&self, id: LabelsId) -> Option<Vec<NodeId>> {
+        let mut texts = Vec::new();
+        let mut seen: HashSet<LabelsId, Hashing> = HashSet::default();
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            match self.get(id) {
+                Labels::Output(output, path) => {
+                    let call = self.outputs.get(output)?;
+                    if may_be_untrusted_text(&call.rules, call.tool, &path) {
+                        return None;
+                    }
+                }
+                Labels::Object(fields) => open.extend(fields.values()),
+                Labels::AnyOf(values) => open.extend(values.iter()),
+                Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
+                    open.push(value);
+                }
+                Labels::Whole(node) | Labels::Scalar(node) => texts.push(node),
+                Labels::Number(_) => {}
+            }
+        }
+        Some(texts)
+    }
+
+    /// Returns the label of a number or boolean that is computed from `values`, or of a list of such.
+    pub(super) fn number_from(&mut self, values: &[LabelsId]) -> LabelsId {
+        let nodes = values.iter().map(|value| self.join(*value)).collect();
+        let node = self.graph.join(nodes);
+        self.push(Labels::Number(node))
+    }
+
     /// Returns false if the value certainly has no fields, and contains nothing that has.
     pub(super) fn may_have_fields(&self, id: LabelsId) -> bool {
         match self.get(id) {
-            Labels::Scalar(_) => false,
+            Labels::Scalar(_) | Labels::Number(_) => false,
             Labels::Whole(_) => id != self.planner && id != self.nothing,
             Labels::Object(_) => true,
             Labels::Output(output, path) => self
@@ -197,7 +235,7 @@ impl<'a> LabelStore<'a> {
             return known;
         }
         let node = match self.get(id) {
-            Labels::Whole(node) | Labels::Scalar(node) => node,
+            Labels::Whole(node) | Labels::Scalar(node) | Labels::Number(node) => node,
             Labels::Output(output, path) => self.output_node(output, path),
             Labels::Object(fields) => {
                 let nodes = fields.values().map(|field| self.join(*field)).collect();
@@ -273,7 +311,7 @@ impl<'a> LabelStore<'a> {
         }
         let is_position = is_position(key);
         let field = match self.get(id) {
-            Labels::Whole(_) | Labels::Scalar(_) => id,
+            Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) => id,
             // Positions in lists are left out of paths.
             Labels::Output(..) if is_position => id,
             Labels::Output(output, path) => {
@@ -309,7 +347,7 @@ impl<'a> LabelStore<'a> {
             return *known;
         }
         let item = match self.get(id) {
-            Labels::Whole(_) | Labels::Scalar(_) | Labels::Output(..) => id,
+            Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) | Labels::Output(..) => id,
             Labels::List(item) => item,
             // Loops over objects go through the keys, which may be data; computed keys select any field.
             Labels::Object(_) => {

@@ -191,6 +191,54 @@ pub(super) fn may_have_fields(tool: &Tool, path: &[Arc<str>]) -> bool {
     check(&part_at(tool.output.structure(), path))
 }
 
+/// Returns true if the part of `tool`'s output at `path` may be an untrusted text, or contain one. Constants of the schema
+/// do not count: no stranger chooses them.
+pub(super) fn may_be_untrusted_text(
+    rules: &OutputRules<'_>,
+    tool: &Tool,
+    path: &[Arc<str>],
+) -> bool {
+    fn visit(
+        rules: &OutputRules<'_>,
+        shape: &Type,
+        path: &mut Vec<Arc<str>>,
+        depth: usize,
+    ) -> bool {
+        if depth > MAX_DEPTH {
+            return rules.unknown_fields(path).untrusted;
+        }
+        shape.members().iter().any(|member| match member {
+            Type::Any => rules.unknown_fields(path).untrusted,
+            Type::Text => rules.flags(path).untrusted,
+            Type::List(list) => visit(rules, &list.any_item(), path, depth + 1),
+            Type::Object(object) => {
+                let in_listed = object.properties.iter().any(|(name, property)| {
+                    path.push(Arc::clone(name));
+                    let found = visit(rules, &property.shape, path, depth + 1);
+                    path.pop();
+                    found
+                });
+                let is_open = object.additional != Additional::Closed;
+                in_listed || is_open && rules.unknown_fields(path).untrusted
+            }
+            Type::Never
+            | Type::Null
+            | Type::Boolean
+            | Type::Integer
+            | Type::Number
+            | Type::Literal(_)
+            | Type::Union(_) => false,
+        })
+    }
+    let shape = part_at(tool.output.structure(), path);
+    visit(rules, &shape, &mut path.to_vec(), 0)
+}
+
+/// Returns true if an answer of `tool` may contain an untrusted text. Its reader is exposed then.
+pub fn may_expose(policy: &FlowPolicy, tool: &Tool) -> bool {
+    may_be_untrusted_text(&OutputRules::of(policy, tool), tool, &[])
+}
+
 /// Returns the type of the field at `path`, through lists.
 fn part_at(shape: &Type, path: &[Arc<str>]) -> Type {
     let mut shape = shape.clone();

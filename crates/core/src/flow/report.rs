@@ -115,6 +115,9 @@ pub struct FlowReport {
     pub policy: Arc<str>,
     /// The integrity and the confidentiality of what the plan's output selects.
     pub output: (Integrity, Confidentiality),
+    /// True if the plan's output may contain an untrusted text: one that is no constant of a schema. A planner that reads
+    /// such an output is exposed.
+    pub exposes: bool,
     /// The positions of the parameters of each step.
     pub(super) by_step: HashMap<Arc<str>, Vec<usize>>,
 }

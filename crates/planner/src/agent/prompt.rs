@@ -272,7 +272,7 @@ impl SolutionRequest<'_> {
             let validator = SolutionValidator {
                 memory: &state.memory,
                 completed: &state.completed,
-                check: agent.check,
+                check: agent.check_after(state),
                 output: agent.output,
             };
             let validated = Solution::read(&reply, bounds.max_reply_bytes)

@@ -141,8 +141,8 @@ fn error_list_at(
     place: &str,
     line: &dyn Fn(&Diagnostic) -> Option<usize>,
 ) -> String {
-    let errors: Vec<_> = diagnostics
-        .iter()
+    let (shown, is_refused) = diagnostics.for_model();
+    let errors: Vec<_> = shown
         .filter(|diagnostic| diagnostic.is_error())
         .collect();
     let mut text = format!("This cannot be run. What is wrong, with {place}:\n");
@@ -154,6 +154,9 @@ fn error_list_at(
     }
     if errors.len() > MAX_DIAGNOSTICS {
         let _ = writeln!(text, "- and {} more", errors.len() - MAX_DIAGNOSTICS);
+    }
+    if is_refused {
+        let _ = writeln!(text, "- {FLOW_REFUSAL}");
     }
     text
 }
