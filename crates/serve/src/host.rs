@@ -8,6 +8,7 @@ use futures::future::BoxFuture;
 use planwright::Planwright;
 use planwright::service::Tools;
 use planwright_core::check::Policy;
+use planwright_core::flow::PlannerLabel;
 use planwright_core::{Catalog, Lookup, Tool, Value};
 use planwright_engine::Backends;
 use planwright_mcp::gateway::{
@@ -16,6 +17,7 @@ use planwright_mcp::gateway::{
 use planwright_mcp::{Caller, UpstreamError, Upstreams};
 use tokio::sync::watch;
 
+use crate::exposure::ExposedClients;
 use crate::plans::create::CreatedPlans;
 use crate::runs::registry::RunRegistry;
 use crate::settings::{GatewaySettings, Mode};
@@ -34,12 +36,14 @@ pub struct PlanHost {
     pub(crate) created_plans: CreatedPlans,
     snapshots: SnapshotCache,
     stages: Mutex<HashMap<ClientId, Stages>>,
+    exposed: ExposedClients,
     ticks: watch::Sender<u64>,
 }
 
 impl PlanHost {
     /// A host whose plans call the tools of these servers.
-    pub fn new(settings: GatewaySettings, upstreams: Upstreams) -> Arc<Self> {
+    pub fn new(mut settings: GatewaySettings, upstreams: Upstreams) -> Arc<Self> {
+        settings.config = settings.config.with_flow_by_default();
         let nothing = Tools {
             catalog: Arc::default(),
             backend: Arc::new(Backends::new()),
@@ -57,6 +61,7 @@ impl PlanHost {
             created_plans: CreatedPlans::default(),
             snapshots: SnapshotCache::default(),
             stages: Mutex::default(),
+            exposed: ExposedClients::default(),
             ticks: watch::Sender::new(0),
         });
         host.announce_changes();
@@ -116,7 +121,12 @@ impl PlanHost {
 
     /// The rules for plans and calls of a client.
     pub(crate) fn policy(&self, client: &ClientId) -> Policy {
-        let policy = self.settings.config.restrict(Policy::new());
+        let mut policy = self.settings.config.restrict(Policy::new());
+        if let Some(flow) = &mut policy.flow
+            && self.exposed.contains(client)
+        {
+            flow.planner = PlannerLabel::Exposed;
+        }
         match self.stage(client, |stages| stages.restrict(policy.clone())) {
             Some(policy) => policy,
             None => policy,
@@ -146,6 +156,10 @@ impl PlanHost {
                 }
             }
         });
+    }
+
+    pub(crate) fn exposed(&self) -> &ExposedClients {
+        &self.exposed
     }
 
     fn lock_stages(&self) -> MutexGuard<'_, HashMap<ClientId, Stages>> {
@@ -216,6 +230,7 @@ impl Host for PlanHost {
         caller: Arc<dyn Caller>,
     ) -> BoxFuture<'static, Result<(), UpstreamError>> {
         Box::pin(async move {
+            self.note_answer_of(&client.id, &tool);
             let verdicts = &self.tool_snapshot().verdicts;
             let rules = &self.settings.config;
             // Clients see the annotations of a tool and can ask by themselves; they cannot see that the tool changed since it was pinned.
@@ -265,6 +280,7 @@ impl Host for PlanHost {
     }
 
     fn end_client(&self, client: &ClientId) {
+        self.exposed.remove(client);
         self.runs.cancel_all(client);
     }
 

@@ -11,6 +11,9 @@ mod compat;
 /// Errors of the server.
 mod error;
 
+/// Clients that have read untrusted text.
+mod exposure;
+
 /// The handler of the gateway's tools.
 mod host;
 

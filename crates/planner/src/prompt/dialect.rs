@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use planwright_core::diagnostic::FLOW_REFUSAL;
 use planwright_core::{Catalog, Diagnostic, Diagnostics};
 
 use super::reply_schema::plan_schema;
@@ -142,9 +143,7 @@ fn error_list_at(
     line: &dyn Fn(&Diagnostic) -> Option<usize>,
 ) -> String {
     let (shown, is_refused) = diagnostics.for_model();
-    let errors: Vec<_> = shown
-        .filter(|diagnostic| diagnostic.is_error())
-        .collect();
+    let errors: Vec<_> = shown.filter(|diagnostic| diagnostic.is_error()).collect();
     let mut text = format!("This cannot be run. What is wrong, with {place}:\n");
     for diagnostic in errors.iter().take(MAX_DIAGNOSTICS) {
         let _ = match line(diagnostic) {

@@ -10,7 +10,7 @@ use planwright_engine::approval::SealKey;
 use planwright_engine::event::Address;
 use planwright_engine::{Decision, RunStatus};
 use planwright_mcp::UpstreamError;
-use planwright_mcp::gateway::{HostCall, SuspendedCall};
+use planwright_mcp::gateway::{ClientId, HostCall, SuspendedCall};
 use planwright_store::{NewDecision, RunInfo, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -145,7 +145,7 @@ impl PlanHost {
         let goes_on =
             answered.map_err(|error| UpstreamError::new(UpstreamError::UNAVAILABLE, error.0))?;
         if !goes_on {
-            return Ok(self.stored_response(stored).await);
+            return Ok(self.stored_response(&call.client.id, stored).await);
         }
         match self
             .resume_stored(call, stored, ResumeChanges::default())
@@ -276,13 +276,20 @@ impl PlanHost {
     }
 
     /// Returns the state of a stored run that is not in progress.
-    async fn stored_response(&self, (info, stored): (RunInfo, StoredRun)) -> Value {
+    async fn stored_response(
+        &self,
+        client: &ClientId,
+        (info, stored): (RunInfo, StoredRun),
+    ) -> Value {
         if stored.status().is_none() {
             return self.interrupted(&info.id);
         }
         let plan = stored.latest_plan().ok();
         match self.replayed(&info.id, stored).await {
-            Ok(summary) => self.run_response(&summary, plan.as_ref(), &[]),
+            Ok(summary) => {
+                self.note_run_answer(client, plan.as_ref(), &summary);
+                self.run_response(&summary, plan.as_ref(), &[])
+            }
             Err(error) => self.refused(&error.0),
         }
     }

@@ -171,8 +171,8 @@ impl PlanHost {
                 ))),
                 (None, None) => {
                     let last = created.attempts.last();
-                    let findings = last.into_iter().flat_map(|attempt| &attempt.diagnostics);
-                    Ok(Err(answer::rejected(findings)))
+                    let found = last.map(|attempt| attempt.diagnostics.clone());
+                    Ok(Err(answer::rejected(&found.unwrap_or_default())))
                 }
             };
         };

@@ -72,7 +72,7 @@ impl PlanHost {
         let given = request.object("inputs")?.unwrap_or_default();
         let dialect = request.optional_text("dialect")?;
         match self.checked(&call.client, &text, dialect, given).await {
-            Ok(valid) => Ok(sound_answer(&valid)),
+            Ok(valid) => Ok(sound_answer(&valid, self.is_exposed(&call.client.id))),
             Err(invalid) => Ok(self.rejected(&invalid)),
         }
     }
@@ -366,18 +366,18 @@ fn plan_text(request: &GatewayArguments<'_>) -> Result<String, BadRequest> {
 }
 
 /// Builds the response for a valid plan: a preview of its steps, and its warnings.
-fn sound_answer(valid: &ValidPlan) -> Value {
+fn sound_answer(valid: &ValidPlan, is_exposed: bool) -> Value {
     let steps = preview(&valid.plan, &EvaluationLimits::default());
     let steps: Vec<Value> = steps.iter().map(step).collect();
     let mut fields = Object::default();
     fields.insert("status".into(), Value::from("sound"));
     fields.insert("steps".into(), steps.into());
-    let warnings: Vec<Value> = valid
-        .loaded
-        .diagnostics
-        .iter()
-        .map(answer::described)
-        .collect();
+    if is_exposed {
+        // Calls with literals in guarded parameters ask then.
+        fields.insert("exposed".into(), Value::from(true));
+    }
+    let (warnings, _) = valid.loaded.diagnostics.for_model();
+    let warnings: Vec<Value> = warnings.map(answer::described).collect();
     if !warnings.is_empty() {
         fields.insert("findings".into(), warnings.into());
     }

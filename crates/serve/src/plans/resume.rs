@@ -70,6 +70,7 @@ impl PlanHost {
                 }
                 let plan = run.latest_plan().ok();
                 let summary = self.replayed(&info.id, run).await?;
+                self.note_run_answer(&call.client.id, plan.as_ref(), &summary);
                 Ok(self.run_response(&summary, plan.as_ref(), &[]))
             }
         }
@@ -98,6 +99,7 @@ impl PlanHost {
         let changes_nothing = changes.plan.is_none() && changes.choices.is_empty();
         if stored.status() == Some(RunStatus::Succeeded) && changes_nothing {
             let summary = self.replayed(&info.id, stored).await?;
+            self.note_run_answer(&call.client.id, None, &summary);
             return Ok(self.run_response(&summary, None, &[]));
         }
         match self.resume_stored(call, (info, stored), changes).await {

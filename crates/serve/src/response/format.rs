@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use planwright_core::check::CheckedPlan;
-use planwright_core::{Object, Value};
+use planwright_core::{Diagnostics, Object, Value};
 use planwright_engine::RunSummary;
 
 use crate::compat;
@@ -18,6 +18,7 @@ impl PlanHost {
     pub(crate) fn progress_response(&self, running: &TrackedRun, progress: &RunProgress) -> Value {
         match progress {
             RunProgress::Ended(summary) => {
+                self.note_run_answer(&running.client, Some(&running.plan), summary);
                 self.run_response(summary, Some(&running.plan), &running.rerun)
             }
             RunProgress::InProgress { done, of } => {
@@ -69,9 +70,13 @@ impl PlanHost {
     pub(crate) fn rejected(&self, invalid: &InvalidPlan) -> Value {
         match (self.settings.face, invalid) {
             (Some(face), InvalidPlan::Diagnostics(loaded)) => {
-                compat::refused(face, &answer::rejection(loaded.diagnostics.iter()))
+                log_violations(&loaded.diagnostics);
+                compat::refused(face, &answer::rejection(&loaded.diagnostics))
             }
-            (None, InvalidPlan::Diagnostics(loaded)) => answer::rejected(loaded.diagnostics.iter()),
+            (None, InvalidPlan::Diagnostics(loaded)) => {
+                log_violations(&loaded.diagnostics);
+                answer::rejected(&loaded.diagnostics)
+            }
             (_, InvalidPlan::Refused(error)) => self.refused(&error.0),
         }
     }
@@ -82,6 +87,16 @@ impl PlanHost {
             Some(face) => compat::refused(face, message),
             None => answer::refused(message),
         }
+    }
+}
+
+/// Logs the violations of the flow policy, which the client does not see.
+fn log_violations(diagnostics: &Diagnostics) {
+    for found in diagnostics
+        .iter()
+        .filter(|found| found.code.is_flow_violation())
+    {
+        tracing::warn!(code = %found.code, "a plan was refused: {}", found.message);
     }
 }
 

@@ -100,6 +100,7 @@ impl PlanHost {
                 if run.status().is_some() {
                     let plan = run.latest_plan().ok();
                     let summary = self.replayed(&info.id, run).await.map_err(invalid)?;
+                    self.note_run_answer(&client.id, plan.as_ref(), &summary);
                     let result = self.run_response(&summary, plan.as_ref(), &[]);
                     return Ok(task(id, "completed", info.created, [("result", result)]));
                 }
@@ -127,6 +128,7 @@ impl PlanHost {
                 task(id, "cancelled", now, [])
             }
             (RunProgress::Ended(summary), _) => {
+                self.note_run_answer(&running.client, Some(&running.plan), &summary);
                 let result = self.run_response(&summary, Some(&running.plan), &running.rerun);
                 task(id, "completed", now, [("result", result)])
             }
@@ -169,6 +171,7 @@ impl PlanHost {
         let Ok(Some(summary)) = self.summary(client, id).await else {
             return Some(Err(none()));
         };
+        self.note_unknown_answer(&client.id);
         let contents = if address == output_address(id) {
             Some(vec![json_contents(address, &summary.output)])
         } else {

@@ -126,6 +126,12 @@ impl PlanHost {
             return Ok(answer::refused(&format!("{message}; {help}")));
         }
         let arguments = Value::from(arguments);
+        let mut tool = tool;
+        if let Some(reason) = self.guarded_literals(&call.client.id, &tool, &arguments) {
+            let tool = Arc::make_mut(&mut tool);
+            tool.approval = true;
+            tool.approval_reason = Some(reason);
+        }
         if tool.needs_approval() {
             let (asked, caller) = (Tool::clone(&tool), Arc::clone(&call.caller));
             let decision = asked_about(&call.client, asked, arguments.clone(), caller);
@@ -142,6 +148,7 @@ impl PlanHost {
                 return Ok(answer::refused(&error.0));
             }
         }
+        self.note_answer_of(&call.client.id, &tool);
         self.call_one(call, tool, arguments).await
     }
 
