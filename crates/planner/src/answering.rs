@@ -232,7 +232,6 @@ fn skip_reason(reason: &SkipReason) -> String {
         SkipKind::Condition => "its condition was false".to_owned(),
         SkipKind::Stopped => format!("the run stopped after `{of}`"),
         SkipKind::Person => "a person decided to go on without it".to_owned(),
-        _ => format!("because of `{of}`"),
     }
 }
 

@@ -81,7 +81,7 @@ fn select_tools(catalog: &Catalog, names: Option<&[Arc<str>]>) -> Catalog {
     };
     let tools = names.iter().filter_map(|name| match catalog.find(name) {
         Lookup::Found(tool) => Some((*tool).clone()),
-        _ => None,
+        Lookup::Ambiguous(_) | Lookup::Unknown => None,
     });
     tools.collect()
 }
@@ -136,7 +136,7 @@ impl AgentLoop<'_> {
             && earlier.errors == state.errors;
         match round {
             Round::Continue if is_repeated && is_idle => Round::End(AgentEnd::Stuck, None),
-            round => round,
+            round @ (Round::Continue | Round::End(..)) => round,
         }
     }
 

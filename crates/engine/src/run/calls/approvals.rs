@@ -92,7 +92,9 @@ impl RunMachine {
                     because: Some(format!("the changed arguments cannot be used: {error}")),
                 },
             },
-            decision => decision,
+            decision @ (Decision::Approve { args: None }
+            | Decision::Reject { .. }
+            | Decision::Later) => decision,
         };
         self.record(effects, || decision_record(&at, &decision));
         match decision {

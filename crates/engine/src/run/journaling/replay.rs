@@ -51,7 +51,6 @@ pub struct ReplayReport {
 
 /// The reason why a replay failed.
 #[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum ReplayError<E> {
     /// The settings of a process cannot be loaded.
     #[error("{0}")]
@@ -195,7 +194,20 @@ impl Replayer {
                 match entry.record {
                     Record::Paused { .. } => self.run.pause(&mut self.effects),
                     Record::Resumed => self.run.resume_work(&mut self.effects),
-                    _ => {
+                    Record::Opened { .. }
+                    | Record::Sent { .. }
+                    | Record::Answered { .. }
+                    | Record::Aborted { .. }
+                    | Record::Asked { .. }
+                    | Record::Decided { .. }
+                    | Record::Chosen { .. }
+                    | Record::TimerFired { .. }
+                    | Record::Extended { .. }
+                    | Record::Closed
+                    | Record::Cancelled
+                    | Record::OutOfTime
+                    | Record::Settled { .. }
+                    | Record::Ended { .. } => {
                         let input = self.input(entry)?;
                         self.run.handle(input, entry.at, &mut self.effects);
                     }
@@ -301,7 +313,15 @@ impl Replayer {
             Record::Cancelled => RunInput::Cancel,
             Record::OutOfTime => RunInput::TimerFired(RUN_TIMER_TASK, Timer::Run),
             // An opening record begins the next process; all other records are decisions.
-            _ => return Err(ReplayError::NoOpening),
+            Record::Opened { .. }
+            | Record::Sent { .. }
+            | Record::Aborted { .. }
+            | Record::Asked { .. }
+            | Record::Chosen { .. }
+            | Record::Paused { .. }
+            | Record::Resumed
+            | Record::Settled { .. }
+            | Record::Ended { .. } => return Err(ReplayError::NoOpening),
         })
     }
 
@@ -325,7 +345,21 @@ impl Replayer {
 fn questions(process: &[Entry]) -> HashSet<Arc<Address>, Hashing> {
     let asked = process.iter().filter_map(|entry| match &entry.record {
         Record::Asked { at, .. } => Some(Arc::clone(at)),
-        _ => None,
+        Record::Opened { .. }
+        | Record::Sent { .. }
+        | Record::Answered { .. }
+        | Record::Aborted { .. }
+        | Record::Decided { .. }
+        | Record::Chosen { .. }
+        | Record::TimerFired { .. }
+        | Record::Extended { .. }
+        | Record::Closed
+        | Record::Cancelled
+        | Record::OutOfTime
+        | Record::Paused { .. }
+        | Record::Resumed
+        | Record::Settled { .. }
+        | Record::Ended { .. } => None,
     });
     asked.collect()
 }

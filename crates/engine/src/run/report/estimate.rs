@@ -56,7 +56,6 @@ pub struct EstimatedCall {
 
 /// An assumption of an estimate.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum Assumption {
     /// The duration of this tool is unknown: a typical one is assumed.
     Unknown {

@@ -25,7 +25,6 @@ use crate::schedule::{TaskId, TaskState};
 /// The final status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum RunStatus {
     /// Every step that had to run succeeded.
     Succeeded,
@@ -373,7 +372,6 @@ fn is_literal(output: &Output) -> bool {
 
 /// The reason why a run has no output of the wanted type.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum OutputError {
     /// The run has not succeeded.
     Run {

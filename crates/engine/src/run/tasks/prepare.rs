@@ -248,7 +248,7 @@ impl RunMachine {
             let (_, step) = self.step_of(task)?;
             let scopes = match &step.action {
                 Action::Plan(call) => call.scopes.clone(),
-                _ => Vec::new(),
+                Action::Tool(_) | Action::Value(_) => Vec::new(),
             };
             // The inner plan gets copies: its writes do not reach the slots of the outer one.
             let shared = (!scopes.is_empty()).then(|| {

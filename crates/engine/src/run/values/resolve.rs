@@ -140,7 +140,9 @@ impl ReferenceScope<'_> {
             NodeKind::Reference(reference) => {
                 self.count_new(self.reference(reference)?.fitting(expected))
             }
-            _ => self.node(node, expected().as_ref()),
+            NodeKind::Text(_) | NodeKind::List(_) | NodeKind::Object(_) => {
+                self.node(node, expected().as_ref())
+            }
         }
     }
 
@@ -304,7 +306,7 @@ fn wants_text(expected: &Type, value: &Value) -> bool {
 fn element_type(whole: &Type, segment: Segment) -> Option<Type> {
     match whole.at(&[segment]) {
         PathLookup::Found(element_type) => Some(element_type),
-        _ => None,
+        PathLookup::Impossible { .. } | PathLookup::Unlisted { .. } | PathLookup::Unknown => None,
     }
 }
 
