@@ -1,4 +1,6 @@
 //! Answers from results: a model reads the results and the statistics computed from them, and states what they mean.
+//!
+//! Design: [Answers](https://github.com/planwright/planwright/blob/main/docs/design/answers.md).
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

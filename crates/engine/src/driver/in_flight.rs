@@ -1,5 +1,7 @@
 //! The calls in flight. Each is a task of its own, except those of tools that answer at once. A panic of foreign code (a
 //! call, a decision, a commit) becomes an error, and the run continues.
+//!
+//! Design: [Fast calls are polled inline](https://github.com/planwright/planwright/blob/main/docs/design/execution.md#fast-calls-are-polled-inline).
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet, VecDeque};

@@ -192,6 +192,7 @@ impl AgentLoop<'_> {
         if state.is_shown() {
             return Round::End(AgentEnd::Shown, None);
         }
+        // Without this mark a restarted loop would take the run for one that made no call, and start it again.
         if let Err(reason) = self.mark_begun(state) {
             return Round::End(AgentEnd::NotStored(reason), None);
         }

@@ -1,4 +1,6 @@
 //! The history of a run, read from its journal.
+//!
+//! Design: [Resume](https://github.com/planwright/planwright/blob/main/docs/design/resume.md).
 
 use std::collections::HashMap;
 use std::sync::Arc;

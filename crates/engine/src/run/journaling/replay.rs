@@ -177,6 +177,7 @@ impl Replayer {
     }
 
     fn play<E>(&mut self, first: &Entry, entries: &[Entry]) -> Result<(), ReplayError<E>> {
+        // The replay stops at the command at which the process paused, so it makes its decisions in the same order.
         self.run.set_time_slice(time_slice(entries));
         self.run.start(&mut self.effects);
         let mut turn = first.turn;
@@ -281,6 +282,7 @@ impl Replayer {
                     .map_or(0, |data| data.earlier_attempts);
                 RunInput::AttemptEnded {
                     task,
+                    // The journal numbers attempts over all processes, the scheduler those of its own.
                     attempt: attempt.saturating_sub(before),
                     result: result.clone(),
                 }
@@ -306,6 +308,7 @@ impl Replayer {
                 RunInput::TimerFired(self.task(at, entry.turn)?, *timer)
             }
             Record::Extended { .. } => {
+                // The journal holds only the digest of an extended plan; the caller provides the plans.
                 let plan = self.extensions.pop_front();
                 RunInput::Extend(plan.ok_or(ReplayError::Extension { turn: entry.turn })?)
             }
@@ -326,7 +329,7 @@ impl Replayer {
     }
 
     fn task<E>(&mut self, at: &Arc<Address>, turn: u64) -> Result<TaskId, ReplayError<E>> {
-        for (index, data) in self.run.tasks.iter().enumerate().skip(self.known) {
+        for (index, data) in (self.known..).zip(self.run.tasks.since(self.known)) {
             let id = TaskId(u32::try_from(index).unwrap_or(u32::MAX));
             self.tasks.insert(Arc::clone(&data.address), id);
         }

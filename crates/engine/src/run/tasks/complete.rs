@@ -40,7 +40,7 @@ impl RunMachine {
         if past.is_none() {
             self.record(effects, || self.end_record(task, &outcome));
         }
-        let now = self.now;
+        let now = self.now();
         let Some(data) = self.task_data_mut(task) else {
             return;
         };

@@ -219,7 +219,7 @@ impl ReferenceScope<'_> {
             "`{}` leads nowhere and counts as null: {what}",
             reference.shown()
         );
-        self.warnings.borrow_mut().push(
+        self.warnings.add(
             Diagnostic::warning(Code::ImpossiblePath, message)
                 .at(reference.place, &self.frame.plan.plan().sources),
         );
