@@ -26,10 +26,7 @@ use crate::run::RunInput;
 use crate::schedule::TaskId;
 
 /// Makes one call. A panic of the backend becomes an error.
-pub(crate) async fn call_tool(
-    backend: Arc<dyn ToolBackend>,
-    call: ToolCall,
-) -> Result<ToolOutput, ToolError> {
+async fn call_tool(backend: Arc<dyn ToolBackend>, call: ToolCall) -> Result<ToolOutput, ToolError> {
     let tool = Arc::clone(&call.tool);
     // A panic in foreign code must not end the run.
     match AssertUnwindSafe(async move { backend.call(call).await })

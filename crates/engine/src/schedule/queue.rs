@@ -33,7 +33,7 @@ impl HierarchicalBitSet {
     }
 
     /// Returns true if it has no capacity.
-    pub(super) fn is_unset(&self) -> bool {
+    fn is_unset(&self) -> bool {
         self.levels.is_empty()
     }
 

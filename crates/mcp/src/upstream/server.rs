@@ -168,7 +168,7 @@ impl Server {
     }
 
     /// Returns a transport failure, with the end of the standard error output.
-    pub(crate) fn unavailable(&self, message: String) -> ToolError {
+    fn unavailable(&self, message: String) -> ToolError {
         let error = ToolError::unavailable(message);
         match self.log.tail() {
             tail if tail.is_empty() => error,

@@ -193,7 +193,7 @@ impl RunMachine {
     }
 
     /// The reason for asking about the call of a task.
-    pub(in crate::run) fn reason_to_ask(&self, task: TaskId, tool: &Tool) -> Option<Arc<str>> {
+    fn reason_to_ask(&self, task: TaskId, tool: &Tool) -> Option<Arc<str>> {
         let step = self.step_of(task).map(|(_, step)| step);
         let by_step = step.is_some_and(|step| step.approval == Approval::Ask);
         let by_plan = || by_step.then(|| Arc::from("the plan asks before this step"));
