@@ -144,7 +144,6 @@ pub fn is_run_id(text: &str) -> bool {
 
 /// The reason why a run must not start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum StartError {
     /// The id is [invalid](is_run_id).
     #[error(

@@ -1,5 +1,7 @@
 //! Options of runs, and the values of `env` and `secrets` references: texts that go into calls and appear nowhere else. They
 //! are redacted in everything that a run reports.
+//!
+//! Design: [External values go into arguments and nowhere else](https://github.com/planwright/planwright/blob/main/docs/design/secrets.md#external-values-go-into-arguments-and-nowhere-else).
 
 use std::fmt;
 use std::num::NonZeroU32;

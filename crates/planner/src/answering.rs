@@ -1,4 +1,6 @@
 //! Answers from results: a model reads the results and the statistics computed from them, and states what they mean.
+//!
+//! Design: [Answers](https://github.com/planwright/planwright/blob/main/docs/design/answers.md).
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -232,7 +234,6 @@ fn skip_reason(reason: &SkipReason) -> String {
         SkipKind::Condition => "its condition was false".to_owned(),
         SkipKind::Stopped => format!("the run stopped after `{of}`"),
         SkipKind::Person => "a person decided to go on without it".to_owned(),
-        _ => format!("because of `{of}`"),
     }
 }
 

@@ -215,7 +215,6 @@ impl AgentListener for StoringListener<'_> {
                 ];
                 shown.event("solution", fields);
             }
-            _ => {}
         }
     }
 

@@ -1,4 +1,6 @@
 //! Approval of calls by people: requests, decisions and the parties that decide.
+//!
+//! Design: [Approvals](https://github.com/planwright/planwright/blob/main/docs/design/approvals.md).
 
 mod changed_args;
 mod request;

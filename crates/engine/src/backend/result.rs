@@ -149,7 +149,6 @@ pub struct ToolError {
 /// The kinds of failure, as reports name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum ErrorKind {
     /// The tool reported an error.
     Tool,

@@ -1,5 +1,7 @@
 //! The calls in flight. Each is a task of its own, except those of tools that answer at once. A panic of foreign code (a
 //! call, a decision, a commit) becomes an error, and the run continues.
+//!
+//! Design: [Fast calls are polled inline](https://github.com/planwright/planwright/blob/main/docs/design/execution.md#fast-calls-are-polled-inline).
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -24,10 +26,7 @@ use crate::run::RunInput;
 use crate::schedule::TaskId;
 
 /// Makes one call. A panic of the backend becomes an error.
-pub(crate) async fn call_tool(
-    backend: Arc<dyn ToolBackend>,
-    call: ToolCall,
-) -> Result<ToolOutput, ToolError> {
+async fn call_tool(backend: Arc<dyn ToolBackend>, call: ToolCall) -> Result<ToolOutput, ToolError> {
     let tool = Arc::clone(&call.tool);
     // A panic in foreign code must not end the run.
     match AssertUnwindSafe(async move { backend.call(call).await })

@@ -1,4 +1,6 @@
 //! The write-ahead gate: calls wait until their intents are stored in the journal.
+//!
+//! Design: [A call waits for the journal, the step before it does not](https://github.com/planwright/planwright/blob/main/docs/design/journal.md#a-call-waits-for-the-journal-the-step-before-it-does-not).
 
 use std::collections::HashMap;
 use std::sync::Arc;

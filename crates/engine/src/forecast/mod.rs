@@ -3,6 +3,8 @@
 //! Nothing here waits or calls. [`simulate()`](crate::forecast::simulate()) drives the [scheduler](crate::schedule)
 //! with a clock that jumps from one end to the next, [`optimize_order`](crate::forecast::optimize_order) searches for an order with
 //! a short makespan, and [`Bounds`](crate::forecast::Bounds) are lower bounds of the makespan over all orders.
+//!
+//! Design: [The order is tried in virtual time before a run](https://github.com/planwright/planwright/blob/main/docs/design/scheduling.md#the-order-is-tried-in-virtual-time-before-a-run).
 
 mod jobs;
 mod optimize;

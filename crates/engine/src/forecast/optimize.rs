@@ -48,7 +48,7 @@ impl Bounds {
     }
 
     /// A bound that is cheap to prove.
-    pub(super) fn quick(jobs: &Jobs, width: NonZeroUsize) -> u64 {
+    fn quick(jobs: &Jobs, width: NonZeroUsize) -> u64 {
         provable(jobs, width.get(), QUICK_PROOF_SAMPLES)
     }
 

@@ -2,6 +2,8 @@
 //!
 //! They are as pure as the scheduler: callers pass the time. Each attempt is counted before it is sent, so concurrent
 //! calls cannot exceed a budget together.
+//!
+//! Design: [Budgets and limits](https://github.com/planwright/planwright/blob/main/docs/design/budgets.md).
 
 mod budgets;
 mod guards;

@@ -3,6 +3,8 @@
 //! A run is a pure function of its timed inputs. So its journal holds exactly these, call by call, together with the
 //! decisions of the run: enough to resume it after its process has died, and enough to prove later that it would
 //! decide the same again.
+//!
+//! Design: [The journal](https://github.com/planwright/planwright/blob/main/docs/design/journal.md).
 
 mod record;
 mod storage;

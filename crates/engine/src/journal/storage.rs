@@ -168,7 +168,9 @@ impl BufferedJournal {
         // The lock is still held, so no other entry can come between.
         match std::mem::replace(&mut *state, passed_on) {
             BufferState::Buffering(entries) if !entries.is_empty() => state.append(entries),
-            _ => futures::future::ready(Ok(())).boxed(),
+            BufferState::Buffering(_)
+            | BufferState::Forwarding { .. }
+            | BufferState::Discarding => futures::future::ready(Ok(())).boxed(),
         }
     }
 

@@ -1,4 +1,6 @@
 //! The commands of the scheduler that a run has not executed yet, and the time slices in which it executes them.
+//!
+//! Design: [Computation is divided into time slices](https://github.com/planwright/planwright/blob/main/docs/design/execution.md#computation-is-divided-into-time-slices).
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,6 @@
 //! The state machine of one run: running plans, resolution of references, outcomes of steps.
+//!
+//! Design: [Execution](https://github.com/planwright/planwright/blob/main/docs/design/execution.md).
 
 pub(super) mod budgets;
 mod calls;

@@ -3,6 +3,8 @@
 //! It knows tasks that wait for each other, limits, attempts, approvals and timers, but neither the work of a task nor
 //! the time. Its driver (a loop, a replay, a test) passes events and executes the commands. A whole run takes
 //! `O((tasks + waits) * log(tasks))`.
+//!
+//! Design: [Scheduling](https://github.com/planwright/planwright/blob/main/docs/design/scheduling.md).
 
 mod prefetch;
 mod queue;

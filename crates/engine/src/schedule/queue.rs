@@ -1,6 +1,8 @@
 //! Queues of ready tasks. The sorted ones are in a hierarchical bit set of small numbers that finds its minimum in constant
 //! time: one bit for each number, and above every 64 words one word that marks the non-empty ones. A million numbers take
 //! four levels, so every operation reads at most four words.
+//!
+//! Design: [Tasks are sorted once and queued as bits](https://github.com/planwright/planwright/blob/main/docs/design/scheduling.md#tasks-are-sorted-once-and-queued-as-bits).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -31,7 +33,7 @@ impl HierarchicalBitSet {
     }
 
     /// Returns true if it has no capacity.
-    pub(super) fn is_unset(&self) -> bool {
+    fn is_unset(&self) -> bool {
         self.levels.is_empty()
     }
 

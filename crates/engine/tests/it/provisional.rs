@@ -19,7 +19,7 @@ use planwright_engine::{
 use proptest::prelude::*;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::properties::seed;
+use crate::properties::{plan as random_plan, seed};
 
 fn plan(id: &str, approval: Approval) -> Plan {
     let args = Node::literal(Value::empty_object(), Place::NOWHERE);
@@ -203,7 +203,7 @@ proptest! {
         bits in prop::collection::vec(1..4_usize, 14),
         choices in prop::collection::vec(any::<u8>(), 1..60),
     ) {
-        let (mut plan, failing) = plan(&seeds);
+        let (mut plan, failing) = random_plan(&seeds);
         for (step, reads) in plan.steps.iter_mut().zip(reads) {
             if let (true, Action::Tool(name)) = (reads, &mut step.action) {
                 name.text = "r".into();
@@ -239,7 +239,7 @@ proptest! {
 
     #[test]
     fn a_plan_that_is_cancelled_has_changed_nothing(seeds in prop::collection::vec(seed(), 1..14)) {
-        let (plan, failing) = plan(&seeds);
+        let (plan, failing) = random_plan(&seeds);
         let mut hand = Hand::new(sound(plan), PlanState::Provisional, &failing);
         hand.tell(RunInput::Cancel);
         prop_assert!(hand.run.is_done());

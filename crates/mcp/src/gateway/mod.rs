@@ -3,6 +3,8 @@
 //! The [`Host`](crate::gateway::Host) executes plans and is independent of the protocol. The gateway implements all
 //! revisions of the protocol: how to request input during a call, which notifications a client gets, and how results of
 //! one revision are converted to another.
+//!
+//! Design: [The gateway](https://github.com/planwright/planwright/blob/main/docs/design/gateway.md).
 
 mod call;
 mod client;

@@ -120,7 +120,7 @@ impl From<ToolError> for UpstreamError {
     fn from(error: ToolError) -> Self {
         let data = match error.retry {
             RetryAdvice::Uncertain => with(&error.data, OUTCOME, Value::from(UNKNOWN)),
-            _ => error.data,
+            RetryAdvice::Never | RetryAdvice::Again | RetryAdvice::After(_) => error.data,
         };
         Self {
             code: Self::UNAVAILABLE,

@@ -1,4 +1,6 @@
 //! Sessions: connections to servers, with the requests and notifications of both sides.
+//!
+//! Design: [Sessions and transports](https://github.com/planwright/planwright/blob/main/docs/design/transports.md).
 
 pub(crate) mod caller;
 pub(crate) mod envelope;

@@ -4,6 +4,8 @@
 //! result that it knows. Results may be large and must arrive unchanged, and a gateway passes unknown fields through.
 //! So this module parses messages once, directly into shared values. `rmcp` still performs the handshake and sends
 //! messages; it receives an empty message in place of each routed one.
+//!
+//! Design: [Messages pass unchanged](https://github.com/planwright/planwright/blob/main/docs/design/transports.md#messages-pass-unchanged).
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,4 +1,6 @@
 //! Handles the requests and notifications that a server sends.
+//!
+//! Design: [A question of a server is refused while several clients share the connection](https://github.com/planwright/planwright/blob/main/docs/design/transports.md#a-question-of-a-server-is-refused-while-several-clients-share-the-connection).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};

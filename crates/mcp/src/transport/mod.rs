@@ -1,4 +1,6 @@
 //! The transports of sessions: stdio pipes and Streamable HTTP, with OAuth.
+//!
+//! Design: [Sessions and transports](https://github.com/planwright/planwright/blob/main/docs/design/transports.md).
 
 pub(crate) mod auth;
 pub(crate) mod connection;

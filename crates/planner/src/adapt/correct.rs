@@ -31,7 +31,6 @@ pub struct Correction {
 
 /// The reason why a reply does not correct the arguments.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum CorrectionFailure {
     /// The model states that other arguments would not help.
     NoHelp,

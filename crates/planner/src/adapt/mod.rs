@@ -1,4 +1,6 @@
 //! Plan revision after a failed run: completed steps stay, and the model writes the next ones or corrects rejected arguments.
+//!
+//! Design: [A revised plan repeats no step](https://github.com/planwright/planwright/blob/main/docs/design/resume.md#a-revised-plan-repeats-no-step).
 
 mod correct;
 mod failed_run;

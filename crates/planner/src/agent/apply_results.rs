@@ -122,7 +122,7 @@ fn status_of(step: &StepSummary) -> CallStatus {
         StepStatus::Waiting => CallStatus::Waiting,
         StepStatus::Unknown => CallStatus::Unknown,
         StepStatus::Cancelled => CallStatus::Cancelled,
-        _ => CallStatus::Blocked,
+        StepStatus::Skipped | StepStatus::NotRun => CallStatus::Blocked,
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn side_effect(step: &Step, catalog: &Catalog) -> Option<Arc<str>> {
             // Annotations of servers that are not trusted are mere claims.
             Lookup::Found(tool) if tool.annotations.trusted && tool.annotations.read_only => None,
             Lookup::Found(tool) => Some(tool.qualified_name().into()),
-            _ => None,
+            Lookup::Ambiguous(_) | Lookup::Unknown => None,
         },
         // A plan with scopes reads more than its arguments, so equal arguments do not mean an equal call.
         Action::Plan(call) if call.scopes.is_empty() => match &call.target {

@@ -62,7 +62,6 @@ impl Default for AgentLimits {
 
 /// A limit that a loop has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum AgentLimit {
     /// The number of rounds.
     Rounds,
@@ -102,7 +101,6 @@ pub struct AgentOutcome {
 
 /// The reason why a loop ended.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum AgentEnd {
     /// A solution had an output, and no call beside it failed.
     Output,
@@ -171,7 +169,6 @@ impl fmt::Display for AgentEnd {
 
 /// An event in a loop.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub enum AgentEvent<'a> {
     /// A round starts and the model is asked.
     Asked {

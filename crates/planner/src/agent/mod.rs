@@ -9,6 +9,8 @@
 //! - An output ends the loop only if no call beside it has failed, unless the solution handles the failure.
 //!
 //! The modules are listed in the order in which a round passes through them.
+//!
+//! Design: [The agent loop](https://github.com/planwright/planwright/blob/main/docs/design/agent.md).
 
 mod memory;
 

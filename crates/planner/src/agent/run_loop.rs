@@ -93,7 +93,7 @@ fn select_tools(catalog: &Catalog, names: Option<&[Arc<str>]>) -> Catalog {
     };
     let tools = names.iter().filter_map(|name| match catalog.find(name) {
         Lookup::Found(tool) => Some((*tool).clone()),
-        _ => None,
+        Lookup::Ambiguous(_) | Lookup::Unknown => None,
     });
     tools.collect()
 }
@@ -148,7 +148,7 @@ impl AgentLoop<'_> {
             && earlier.errors == state.errors;
         match round {
             Round::Continue if is_repeated && is_idle => Round::End(AgentEnd::Stuck, None),
-            round => round,
+            round @ (Round::Continue | Round::End(..)) => round,
         }
     }
 
@@ -204,6 +204,7 @@ impl AgentLoop<'_> {
         if state.is_shown() {
             return Round::End(AgentEnd::Shown, None);
         }
+        // Without this mark a restarted loop would take the run for one that made no call, and start it again.
         if let Err(reason) = self.mark_begun(state) {
             return Round::End(AgentEnd::NotStored(reason), None);
         }

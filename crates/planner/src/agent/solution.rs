@@ -260,7 +260,7 @@ impl SolutionValidator<'_> {
         match &step.action {
             Action::Tool(name) => match self.check.catalog.find(&name.text) {
                 Lookup::Found(tool) => tool.is_repeatable(),
-                _ => false,
+                Lookup::Ambiguous(_) | Lookup::Unknown => false,
             },
             Action::Value(_) => true,
             // The inner plan may have calls with side effects.

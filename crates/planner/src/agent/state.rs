@@ -50,7 +50,6 @@ pub struct SolutionCall {
 /// The status of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum CallStatus {
     /// The call has returned its result, in this round or an earlier one.
     Done,

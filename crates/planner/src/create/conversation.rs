@@ -16,7 +16,7 @@ use crate::model::{
 use crate::prompt::{PlanDialect, PlanTask, feedback, lines_feedback};
 
 /// Maximum bytes of a reply without a plan that are shown or sent back to the model.
-pub(super) const MAX_PROSE_BYTES: usize = 2048;
+const MAX_PROSE_BYTES: usize = 2048;
 
 /// A request to create a plan.
 #[derive(Clone, Copy)]

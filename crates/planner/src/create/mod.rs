@@ -1,4 +1,6 @@
 //! Plan creation: requests a plan, extracts it from the reply, applies safe repairs, checks it, and asks again with all errors.
+//!
+//! Design: [A model gets every diagnostic, and its own reply](https://github.com/planwright/planwright/blob/main/docs/design/planning.md#a-model-gets-every-diagnostic-and-its-own-reply).
 
 mod conversation;
 mod evaluate;

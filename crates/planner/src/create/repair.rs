@@ -4,6 +4,8 @@
 //! A misspelt name is corrected if there is exactly one plausible correction. A misspelt tool name is corrected only if
 //! that cannot do more harm than intended: the tool is read-only, or both names have the same letters, or both begin
 //! with the same word. `get_user` never becomes `set_user`.
+//!
+//! Design: [Some mistakes of a model are repaired](https://github.com/planwright/planwright/blob/main/docs/design/planning.md#some-mistakes-of-a-model-are-repaired).
 
 use planwright_core::{
     Catalog, Code, Diagnostic, Diagnostics, Fix, FixPart, Lookup, Value as PlanValue,

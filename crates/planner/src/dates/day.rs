@@ -211,7 +211,12 @@ pub(super) fn shifted(now: &Now, count: i32, unit: TimeUnit) -> Option<Date> {
         // Minutes and hours may cross midnight; other units are counted in days.
         TimeUnit::Minute => 60,
         TimeUnit::Hour => 3600,
-        _ => return add_units(now.today().date(), count, unit),
+        TimeUnit::Day
+        | TimeUnit::Week
+        | TimeUnit::Fortnight
+        | TimeUnit::Month
+        | TimeUnit::Quarter
+        | TimeUnit::Year => return add_units(now.today().date(), count, unit),
     };
     now.day_after(i64::from(count) * seconds)
 }

@@ -87,14 +87,36 @@ fn between(first: &Period, last: &Period, now: &Now) -> Result<Days, DateEvaluat
 fn is_unstated(period: &Period) -> bool {
     match period {
         Period::Weekday(_, which) | Period::Weekend(which) => *which == Occurrence::Latest,
-        _ => period.year() == Some(YearReference::Unstated(Occurrence::Latest)),
+        Period::MonthDays { .. }
+        | Period::NumericDate { .. }
+        | Period::Month { .. }
+        | Period::Quarter { .. }
+        | Period::Half { .. }
+        | Period::Week { .. }
+        | Period::Year(_)
+        | Period::WeekdayOfWeek(..)
+        | Period::Offset(..)
+        | Period::Rolling(..)
+        | Period::CalendarUnits(..)
+        | Period::ToDate(_) => period.year() == Some(YearReference::Unstated(Occurrence::Latest)),
     }
 }
 
 fn has_year(period: &Period) -> bool {
     match period {
         Period::Year(_) | Period::NumericDate { .. } => true,
-        _ => period
+        Period::MonthDays { .. }
+        | Period::Month { .. }
+        | Period::Quarter { .. }
+        | Period::Half { .. }
+        | Period::Week { .. }
+        | Period::Weekday(..)
+        | Period::WeekdayOfWeek(..)
+        | Period::Weekend(_)
+        | Period::Offset(..)
+        | Period::Rolling(..)
+        | Period::CalendarUnits(..)
+        | Period::ToDate(_) => period
             .year()
             .is_some_and(|year| !matches!(year, YearReference::Unstated(_))),
     }
@@ -121,7 +143,20 @@ pub(super) fn evaluate_fixed(period: &Period) -> Option<Days> {
             week,
             year: YearReference::Fixed(year),
         } => iso_week(year, week),
-        _ => None,
+        Period::MonthDays { .. }
+        | Period::NumericDate { .. }
+        | Period::Month { .. }
+        | Period::Quarter { .. }
+        | Period::Half { .. }
+        | Period::Week { .. }
+        | Period::Year(_)
+        | Period::Weekday(..)
+        | Period::WeekdayOfWeek(..)
+        | Period::Weekend(_)
+        | Period::Offset(..)
+        | Period::Rolling(..)
+        | Period::CalendarUnits(..)
+        | Period::ToDate(_) => None,
     }
 }
 

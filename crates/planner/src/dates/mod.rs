@@ -1,6 +1,8 @@
 //! Resolves date phrases such as "last week" to the first and the last day of a range.
 //!
 //! Resolution is pure and deterministic: callers pass the current time and the time zone. A model therefore never counts days.
+//!
+//! Design: [Dates and times](https://github.com/planwright/planwright/blob/main/docs/design/time.md).
 
 mod day;
 mod evaluate;

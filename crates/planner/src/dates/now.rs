@@ -29,7 +29,6 @@ pub struct Zone(TimeZone);
 
 /// The reason why a time or a zone is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum TimeError {
     /// The text is not a time.
     #[error("`{0}` is not a time such as `2025-10-12T09:00:00Z`")]

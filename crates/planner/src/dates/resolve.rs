@@ -7,7 +7,6 @@ use super::{DateRange, Day, Now, evaluate, find, grammar, token};
 
 /// The reason why a date phrase has no range of days.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum DateError {
     /// The phrase is not known.
     #[error("`{phrase}` is not a known date phrase")]
@@ -164,7 +163,11 @@ pub(crate) fn fixed_days(text: &str) -> Option<DateRange> {
                 to: Day::from_date(to)?,
             })
         }
-        _ => None,
+        DatePhrase::Between(..)
+        | DatePhrase::Since(_)
+        | DatePhrase::After(_)
+        | DatePhrase::Until(_)
+        | DatePhrase::Before(_) => None,
     }
 }
 

@@ -75,7 +75,6 @@ pub struct ModelError {
 
 /// The kind of a model error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum ModelErrorKind {
     /// The provider is unknown, or a setting that it needs is missing.
     Configuration,
@@ -186,7 +185,6 @@ pub struct ModelRequest {
 
 /// A message of a conversation.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Message {
     /// Text from the user.
     User(String),

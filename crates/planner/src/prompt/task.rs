@@ -17,12 +17,7 @@ use crate::tools::signatures::{estimate_tokens, signature};
 const MEMORY_TOKENS: usize = 200;
 
 /// Lists tool signatures within `budget` tokens, in the order of the catalog.
-pub(super) fn tool_list(
-    catalog: &Catalog,
-    goal: &str,
-    memory: Option<&Memory>,
-    budget: usize,
-) -> String {
+fn tool_list(catalog: &Catalog, goal: &str, memory: Option<&Memory>, budget: usize) -> String {
     let tools: Vec<&Arc<Tool>> = catalog.tools().collect();
     if tools.is_empty() {
         return "none: only `value` steps are possible\n".to_owned();

@@ -221,7 +221,15 @@ impl EarlyCallLog {
                     call.error.clone_from(error);
                 }
             }
-            _ => {}
+            RunEvent::RunStarted { .. }
+            | RunEvent::StepStarted { .. }
+            | RunEvent::AttemptStarted { .. }
+            | RunEvent::RetryScheduled { .. }
+            | RunEvent::ApprovalAsked { .. }
+            | RunEvent::ApprovalDecided { .. }
+            | RunEvent::OutcomeUnknown { .. }
+            | RunEvent::StepEnded { .. }
+            | RunEvent::RunEnded { .. } => {}
         }
         false
     }

@@ -152,6 +152,7 @@ impl StreamSession<'_> {
             };
         };
         if let Some(plan) = runnable(&conversation.created)
+            // Only a plan that begins with the running steps can continue their run; any other one needs a new run.
             && extends(&early_run.plan.checked, &plan.checked, &self.creation.check)
         {
             return self.run_confirmed(plan, early_run).await.map(Some);

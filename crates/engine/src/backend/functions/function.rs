@@ -26,7 +26,7 @@ pub(super) struct Parameters {
 }
 
 /// The parameters described by the fields of `A`.
-pub(super) fn of_parameters<A: JsonSchema>() -> Parameters {
+fn of_parameters<A: JsonSchema>() -> Parameters {
     let mut schema = root_schema::<A>(SchemaSettings::draft2020_12().for_deserialize());
     let description = schema
         .remove("description")
@@ -43,7 +43,7 @@ pub(super) fn of_parameters<A: JsonSchema>() -> Parameters {
 }
 
 /// The schema of a result.
-pub(super) fn of_result<T: JsonSchema>() -> Schema {
+fn of_result<T: JsonSchema>() -> Schema {
     close_and_convert(root_schema::<T>(
         SchemaSettings::draft2020_12().for_serialize(),
     ))

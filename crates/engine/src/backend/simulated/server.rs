@@ -14,7 +14,7 @@ use crate::backend::{ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
 use crate::durations::{Durations, LearnedDuration};
 
 /// The server of simulated tools whose names do not include one.
-pub(super) const SERVER: &str = "simulated";
+const SERVER: &str = "simulated";
 
 /// Simulated tools that answer from a script.
 #[derive(Debug)]

@@ -24,6 +24,7 @@ impl RunMachine {
     /// Returns true if an attempt may be sent now, which counts it. Otherwise the scheduler is notified that the
     /// attempt has failed or is postponed.
     pub(in crate::run) fn admit_call(&mut self, task: TaskId, attempt: u32) -> bool {
+        // Runs without bounds are the common case and pay nothing for them.
         if self.budgets.guard.is_idle() {
             return true;
         }
@@ -41,7 +42,7 @@ impl RunMachine {
             .and_then(|()| self.budgets.guard.check_repetition(&tool, &args, number))
             .err();
         if refused.is_none()
-            && let Some(pause) = self.budgets.guard.rate_delay(&tool, self.now, has_waited)
+            && let Some(pause) = self.budgets.guard.rate_delay(&tool, self.now(), has_waited)
         {
             if let Some(data) = self.task_data_mut(task) {
                 data.postponed = true;
@@ -108,7 +109,7 @@ impl RunMachine {
     pub(in crate::run) fn start_run_timer(&self, effects: &mut Vec<Effect>) {
         if let Some(most) = self.budgets.guard.wall_time() {
             // The time of earlier processes counts as well.
-            let after = most.saturating_sub(self.now);
+            let after = most.saturating_sub(self.now());
             effects.push(Effect::SetTimer {
                 task: RUN_TIMER_TASK,
                 timer: Timer::Run,
@@ -252,12 +253,7 @@ impl RunMachine {
             return;
         };
         // One warning per tool is enough.
-        if tool.output.is_any()
-            || self
-                .mismatched_tools
-                .iter()
-                .any(|other| Arc::ptr_eq(other, tool))
-        {
+        if tool.output.is_any() || self.warnings.reports_mismatch(tool) {
             return;
         }
         let mut faults = tool.output.validate(output);
@@ -279,8 +275,7 @@ impl RunMachine {
             .help("the plan was checked against that schema, and the output is used as it came")
             .at(step.place, &frame.plan.plan().sources);
         let tool = Arc::clone(tool);
-        self.warnings.borrow_mut().push(warning);
-        self.mismatched_tools.push(tool);
+        self.warnings.add_mismatch(tool, warning);
     }
 
     /// Validates arguments against the tool's schema.

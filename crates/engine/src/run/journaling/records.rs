@@ -66,7 +66,7 @@ impl RunMachine {
     /// Resumes from the history of earlier processes.
     #[must_use]
     pub fn after(mut self, history: Arc<History>) -> Self {
-        self.now = history.duration();
+        self.continue_at(history.duration());
         self.restore_usage(&history);
         self.journal.history = Some(history);
         self
@@ -90,7 +90,7 @@ impl RunMachine {
             // No record may leave the run with a secret.
             self.redactor.record(&mut record);
             effects.push(Effect::AppendRecord {
-                at: self.now,
+                at: self.now(),
                 record: Box::new(record),
             });
         }
@@ -225,7 +225,7 @@ impl RunMachine {
     fn restore_calls(&mut self, task: TaskId, past: &StepHistory) {
         for call in &past.calls {
             self.budgets.written.restore(written_bytes(&call.args));
-            self.calls.push(CallRecord {
+            self.tasks.push_call(CallRecord {
                 task,
                 attempt: call.attempt,
                 args: call.args.clone(),

@@ -51,7 +51,6 @@ pub struct ReplayReport {
 
 /// The reason why a replay failed.
 #[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum ReplayError<E> {
     /// The settings of a process cannot be loaded.
     #[error("{0}")]
@@ -178,6 +177,7 @@ impl Replayer {
     }
 
     fn play<E>(&mut self, first: &Entry, entries: &[Entry]) -> Result<(), ReplayError<E>> {
+        // The replay stops at the command at which the process paused, so it makes its decisions in the same order.
         self.run.set_time_slice(time_slice(entries));
         self.run.start(&mut self.effects);
         let mut turn = first.turn;
@@ -195,7 +195,20 @@ impl Replayer {
                 match entry.record {
                     Record::Paused { .. } => self.run.pause(&mut self.effects),
                     Record::Resumed => self.run.resume_work(&mut self.effects),
-                    _ => {
+                    Record::Opened { .. }
+                    | Record::Sent { .. }
+                    | Record::Answered { .. }
+                    | Record::Aborted { .. }
+                    | Record::Asked { .. }
+                    | Record::Decided { .. }
+                    | Record::Chosen { .. }
+                    | Record::TimerFired { .. }
+                    | Record::Extended { .. }
+                    | Record::Closed
+                    | Record::Cancelled
+                    | Record::OutOfTime
+                    | Record::Settled { .. }
+                    | Record::Ended { .. } => {
                         let input = self.input(entry)?;
                         self.run.handle(input, entry.at, &mut self.effects);
                     }
@@ -269,6 +282,7 @@ impl Replayer {
                     .map_or(0, |data| data.earlier_attempts);
                 RunInput::AttemptEnded {
                     task,
+                    // The journal numbers attempts over all processes, the scheduler those of its own.
                     attempt: attempt.saturating_sub(before),
                     result: result.clone(),
                 }
@@ -294,6 +308,7 @@ impl Replayer {
                 RunInput::TimerFired(self.task(at, entry.turn)?, *timer)
             }
             Record::Extended { .. } => {
+                // The journal holds only the digest of an extended plan; the caller provides the plans.
                 let plan = self.extensions.pop_front();
                 RunInput::Extend(plan.ok_or(ReplayError::Extension { turn: entry.turn })?)
             }
@@ -301,12 +316,20 @@ impl Replayer {
             Record::Cancelled => RunInput::Cancel,
             Record::OutOfTime => RunInput::TimerFired(RUN_TIMER_TASK, Timer::Run),
             // An opening record begins the next process; all other records are decisions.
-            _ => return Err(ReplayError::NoOpening),
+            Record::Opened { .. }
+            | Record::Sent { .. }
+            | Record::Aborted { .. }
+            | Record::Asked { .. }
+            | Record::Chosen { .. }
+            | Record::Paused { .. }
+            | Record::Resumed
+            | Record::Settled { .. }
+            | Record::Ended { .. } => return Err(ReplayError::NoOpening),
         })
     }
 
     fn task<E>(&mut self, at: &Arc<Address>, turn: u64) -> Result<TaskId, ReplayError<E>> {
-        for (index, data) in self.run.tasks.iter().enumerate().skip(self.known) {
+        for (index, data) in (self.known..).zip(self.run.tasks.since(self.known)) {
             let id = TaskId(u32::try_from(index).unwrap_or(u32::MAX));
             self.tasks.insert(Arc::clone(&data.address), id);
         }
@@ -325,7 +348,21 @@ impl Replayer {
 fn questions(process: &[Entry]) -> HashSet<Arc<Address>, Hashing> {
     let asked = process.iter().filter_map(|entry| match &entry.record {
         Record::Asked { at, .. } => Some(Arc::clone(at)),
-        _ => None,
+        Record::Opened { .. }
+        | Record::Sent { .. }
+        | Record::Answered { .. }
+        | Record::Aborted { .. }
+        | Record::Decided { .. }
+        | Record::Chosen { .. }
+        | Record::TimerFired { .. }
+        | Record::Extended { .. }
+        | Record::Closed
+        | Record::Cancelled
+        | Record::OutOfTime
+        | Record::Paused { .. }
+        | Record::Resumed
+        | Record::Settled { .. }
+        | Record::Ended { .. } => None,
     });
     asked.collect()
 }

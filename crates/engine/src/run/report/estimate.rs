@@ -1,6 +1,5 @@
 //! Estimates of runs, before they start.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::iter;
 use std::sync::Arc;
@@ -21,7 +20,7 @@ use crate::options::SecretValues;
 use crate::run::budgets::MemoryBudget;
 use crate::run::report::cost_model::{CostModel, in_order};
 use crate::run::values::frame::{Frame, shared_slots};
-use crate::run::values::resolve::ReferenceScope;
+use crate::run::values::resolve::{ReferenceScope, Warnings};
 use crate::schedule::ConcurrencyLimits;
 
 /// The maximum number of jobs in an estimate: calls, values, and the ends of plans and loops.
@@ -56,7 +55,6 @@ pub struct EstimatedCall {
 
 /// An assumption of an estimate.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum Assumption {
     /// The duration of this tool is unknown: a typical one is assumed.
     Unknown {
@@ -305,7 +303,7 @@ impl JobBuilder<'_> {
         item: Option<&Value>,
         see: impl FnOnce(&ReferenceScope<'_>) -> T,
     ) -> T {
-        let warnings = RefCell::new(Vec::new());
+        let warnings = Warnings::default();
         see(&ReferenceScope {
             frame,
             item,

@@ -1,6 +1,5 @@
 //! Previews of runs, for dry runs.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use crate::run::budgets::MemoryBudget;
 use crate::run::redaction::redactor::Redactor;
 use crate::run::redaction::redactor::secret_inputs;
 use crate::run::values::frame::{Frame, shared_slots};
-use crate::run::values::resolve::ReferenceScope;
+use crate::run::values::resolve::{ReferenceScope, Warnings};
 
 /// The preview of one step.
 #[derive(Clone, Debug)]
@@ -92,7 +91,7 @@ fn whole(plan: &CheckedPlan, limits: &EvaluationLimits, memory: &MemoryBudget) -
 
 fn steps(frame: &Frame, limits: &EvaluationLimits, memory: &MemoryBudget) -> Vec<StepPreview> {
     let plan = &frame.plan;
-    let warnings = RefCell::new(Vec::new());
+    let warnings = Warnings::default();
     let nothing = SecretValues::new();
     let scope = ReferenceScope {
         frame,

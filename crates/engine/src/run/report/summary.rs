@@ -25,7 +25,6 @@ use crate::schedule::{TaskId, TaskState};
 /// The final status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum RunStatus {
     /// Every step that had to run succeeded.
     Succeeded,
@@ -165,7 +164,7 @@ impl CallSummary {
 impl RunMachine {
     /// The summary of the run so far, or of the whole run after its end.
     pub fn summary(&self) -> RunSummary {
-        let roots: Vec<&Frame> = self.frames.iter().take(self.roots).collect();
+        let roots: Vec<&Frame> = self.frames.roots().collect();
         let mut steps = Vec::with_capacity(roots.iter().map(|frame| frame.tasks.len()).sum());
         for frame in &roots {
             let tasks = frame.tasks.iter().flatten();
@@ -175,7 +174,7 @@ impl RunMachine {
             let plan = &frame.plan;
             (plan.plan().name.clone(), Arc::from(plan.digest()))
         });
-        let mut warnings = self.warnings.borrow().clone();
+        let mut warnings = self.warnings.to_vec();
         let mut output_error = None;
         let output = self.selected(&roots, &mut output_error);
         let mut status = self.status(&steps);
@@ -192,14 +191,14 @@ impl RunMachine {
         let single = (roots.len() == 1).then(|| roots.first()).flatten();
         let slots = |kind: SlotKind| match single {
             Some(frame) if frame.instance.is_none() => frame.slots.all(kind),
-            _ => self.shared_slots.all(kind),
+            _ => self.frames.shared_slots().all(kind),
         };
         let mut summary = RunSummary {
-            run: Arc::clone(&self.id),
+            run: Arc::clone(self.id()),
             plan,
             digest,
             status,
-            duration: self.now,
+            duration: self.now(),
             output,
             steps,
             calls: self.calls(),
@@ -213,6 +212,7 @@ impl RunMachine {
             written_bytes: self.budgets.written.written(),
             journal_error: None,
         };
+        // The summary leaves the run, so it must not hold a secret.
         self.redactor.summary(&mut summary);
         summary
     }
@@ -304,7 +304,7 @@ impl RunMachine {
         if data.outcome_unknown {
             return Outcome::without_output(StepStatus::Unknown, None);
         }
-        let asks = self.scheduler.state(task) == TaskState::AwaitingApproval
+        let asks = self.scheduler().state(task) == TaskState::AwaitingApproval
             || data.parts.iter().any(|part| self.asks(*part));
         if asks {
             return Outcome::without_output(StepStatus::Waiting, None);
@@ -324,14 +324,14 @@ impl RunMachine {
     }
 
     fn asks(&self, task: TaskId) -> bool {
-        self.scheduler.state(task) == TaskState::AwaitingApproval
+        self.scheduler().state(task) == TaskState::AwaitingApproval
             || self
                 .task_data(task)
                 .is_some_and(|data| data.parts.iter().any(|part| self.asks(*part)))
     }
 
     fn calls(&self) -> Vec<CallSummary> {
-        let calls = self.calls.iter().filter_map(|call| {
+        let calls = self.tasks.calls().iter().filter_map(|call| {
             let data = self.task_data(call.task)?;
             let (_, step) = self.step_of(call.task)?;
             let tool = step.tool().map(|name| Arc::clone(&name.text))?;
@@ -347,7 +347,7 @@ impl RunMachine {
         });
         let Some(history) = self.journal.history() else {
             // Without a history, the calls are recorded in the order of sending.
-            let mut all = Vec::with_capacity(self.calls.len());
+            let mut all = Vec::with_capacity(self.tasks.calls().len());
             all.extend(calls.map(|(_, call)| call));
             return all;
         };
@@ -373,7 +373,6 @@ fn is_literal(output: &Output) -> bool {
 
 /// The reason why a run has no output of the wanted type.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum OutputError {
     /// The run has not succeeded.
     Run {

@@ -28,12 +28,13 @@ enum NextPart {
 impl RunMachine {
     /// Starts the next part of a group, or seals the group.
     pub(in crate::run) fn next_part(&mut self, task: TaskId) {
-        if self.scheduler.state(task) != TaskState::Group {
+        // The command may be older than the end of the group, since commands are queued.
+        if self.scheduler().state(task) != TaskState::Group {
             return;
         }
         let next = self.determine_next_part(task);
         // The last part may have ended a stopped group anyway; nothing new is started in one.
-        let stopped = self.scheduler.is_stopped(task);
+        let stopped = self.scheduler().is_stopped(task);
         match next {
             NextPart::Item(..) if stopped => self.notify(Event::Sealed(task)),
             // The outcome of the group depends on the round that should have followed.
@@ -47,6 +48,7 @@ impl RunMachine {
                 }
                 self.start_part(task, TaskKind::Item, index, Some(item), None);
             }
+            // Items are reserved all at once, since their number is known; the number of rounds is not.
             NextPart::Round(number, last) => match self.budgets.reserve_tasks(1) {
                 Ok(()) => self.start_round(task, number, last),
                 Err(error) => {
@@ -87,6 +89,7 @@ impl RunMachine {
                     }
                 }
             }
+            // All steps of an inner plan have been added when it started.
             Some(Group::Plan { .. }) | None => NextPart::Nothing,
         }
     }
@@ -219,10 +222,10 @@ impl RunMachine {
             }
             _ => {
                 part.path_after = data.path_after;
-                self.scheduler.rank(group)
+                self.scheduler().rank(group)
             }
         };
-        let task = self.scheduler.add(Some(group), rank);
+        let task = self.add_task(Some(group), rank);
         self.tasks.push(part);
         if let Some(data) = self.task_data_mut(group) {
             data.parts.push(task);
@@ -234,7 +237,7 @@ impl RunMachine {
 impl RunMachine {
     /// Computes the outcome of a group whose parts have all settled.
     pub(in crate::run) fn close_group(&mut self, task: TaskId) {
-        if self.scheduler.state(task) != TaskState::Group {
+        if self.scheduler().state(task) != TaskState::Group {
             return;
         }
         let outcome = self
@@ -329,6 +332,7 @@ impl RunMachine {
                 outcome.output = last.and_then(|last| last.output.clone());
                 outcome
             }
+            // A round that was due but did not start leaves the result of the loop open.
             (None, Some(last)) if data.parts.len() as u64 > number => Outcome::clone(&last),
             (None, _) => self.not_run_outcome(),
         }

@@ -23,7 +23,7 @@ const MAX_STARTED_ITEMS: usize = 1024;
 
 impl RunMachine {
     pub(in crate::run) fn prepare(&mut self, task: TaskId, effects: &mut Vec<Effect>) {
-        if self.scheduler.state(task) != TaskState::Preparing {
+        if self.scheduler().state(task) != TaskState::Preparing {
             return;
         }
         let action = match self.chosen_outcome(task, effects) {
@@ -206,7 +206,7 @@ impl RunMachine {
             .task_data(task)
             .is_some_and(|data| data.outcome_unknown);
         let step_timeout = self.step_timeout(task);
-        let lane = self.scheduler.lane(&tool.server, &tool.name);
+        let lane = self.lane(&tool);
         let approval = self.needs_consent(task, &tool);
         let Some((_, step)) = self.step_of(task) else {
             return;
@@ -248,7 +248,7 @@ impl RunMachine {
             let (_, step) = self.step_of(task)?;
             let scopes = match &step.action {
                 Action::Plan(call) => call.scopes.clone(),
-                _ => Vec::new(),
+                Action::Tool(_) | Action::Value(_) => Vec::new(),
             };
             // The inner plan gets copies: its writes do not reach the slots of the outer one.
             let shared = (!scopes.is_empty()).then(|| {

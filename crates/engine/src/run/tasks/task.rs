@@ -144,6 +144,76 @@ impl TaskData {
     }
 }
 
+/// The tasks of a run by id, and the attempts at their calls in the order of sending.
+#[derive(Debug, Default)]
+pub(in crate::run) struct TaskTable {
+    tasks: Vec<TaskData>,
+    calls: Vec<CallRecord>,
+}
+
+impl TaskTable {
+    /// Adds the data of the task that the scheduler has added last: ids of tasks count from 0.
+    pub(in crate::run) fn push(&mut self, data: TaskData) {
+        self.tasks.push(data);
+    }
+
+    /// Reserves room for `more` tasks with one call each.
+    fn reserve(&mut self, more: usize) {
+        self.tasks.reserve(more);
+        self.calls.reserve(more);
+    }
+
+    pub(in crate::run) fn get(&self, task: TaskId) -> Option<&TaskData> {
+        self.tasks.get(task.0 as usize)
+    }
+
+    pub(in crate::run) fn get_mut(&mut self, task: TaskId) -> Option<&mut TaskData> {
+        self.tasks.get_mut(task.0 as usize)
+    }
+
+    pub(in crate::run) fn len(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// The tasks from the index `first` on.
+    pub(in crate::run) fn since(&self, first: usize) -> impl Iterator<Item = &TaskData> {
+        self.tasks.iter().skip(first)
+    }
+
+    /// Adds an attempt and returns its index.
+    pub(in crate::run) fn push_call(&mut self, call: CallRecord) -> usize {
+        self.calls.push(call);
+        self.calls.len() - 1
+    }
+
+    /// The last attempt of a task.
+    pub(in crate::run) fn last_call(&self, task: TaskId) -> Option<&CallRecord> {
+        self.calls.get(self.get(task)?.last_call?)
+    }
+
+    /// The last attempt of a task, if it is number `attempt` and has not ended. It ends with `error`, if there is one.
+    pub(in crate::run) fn end_call(
+        &mut self,
+        task: TaskId,
+        attempt: u32,
+        error: Option<&ToolError>,
+    ) -> bool {
+        let index = self.get(task).and_then(|data| data.last_call);
+        match index.and_then(|index| self.calls.get_mut(index)) {
+            Some(call) if call.attempt == attempt && !call.ended => {
+                call.ended = true;
+                call.error = error.cloned().map(Box::new);
+                true
+            }
+            Some(_) | None => false,
+        }
+    }
+
+    pub(in crate::run) fn calls(&self) -> &[CallRecord] {
+        &self.calls
+    }
+}
+
 impl RunMachine {
     pub(in crate::run) fn instantiate_roots(&mut self, plan: CheckedPlan) {
         let instances = plan.plan().instances.clone();
@@ -151,7 +221,7 @@ impl RunMachine {
             self.instantiate(plan, None, None, &Object::default(), None);
         } else {
             for instance in instances {
-                let shared = Some(Arc::clone(&self.shared_slots));
+                let shared = Some(Arc::clone(self.frames.shared_slots()));
                 self.instantiate(
                     plan.clone(),
                     None,
@@ -161,7 +231,7 @@ impl RunMachine {
                 );
             }
         }
-        self.roots = self.frames.len();
+        self.frames.end_roots();
     }
 
     /// Adds a plan's steps as tasks, without starting them.
@@ -173,9 +243,8 @@ impl RunMachine {
         arguments: &Object,
         shared: Option<Arc<Slots>>,
     ) -> usize {
-        let frame = self.frames.len();
-        self.frames
-            .push(Frame::new(plan, owner, instance, arguments, shared));
+        let frame = Frame::new(plan, owner, instance, arguments, shared);
+        let frame = self.frames.push(frame);
         self.add_steps(frame, 0);
         frame
     }
@@ -198,14 +267,13 @@ impl RunMachine {
             own.saturating_add(base)
         };
         let more = plan.plan().steps.len().saturating_sub(first);
-        self.tasks.reserve(more);
         // Most steps make one call.
-        self.calls.reserve(more);
+        self.tasks.reserve(more);
         for (offset, step) in plan.plan().steps.iter().enumerate().skip(first) {
             let mut task = None;
             // Steps of other instances have no task in this frame.
             if step.instance.is_none() || step.instance == instance {
-                let id = self.scheduler.add(owner, at(&paths.ranks, offset));
+                let id = self.add_task(owner, at(&paths.ranks, offset));
                 let address = Arc::new(Address {
                     inside: owner.and_then(|owner| self.address(owner)),
                     instance: instance.clone(),
@@ -222,6 +290,7 @@ impl RunMachine {
                 }
                 task = Some(id);
             }
+            // Both lists have an entry for every step, so that the index of a step is valid in them.
             if let Some(frame) = self.frames.get_mut(frame_index) {
                 frame.tasks.push(task);
                 frame.outcomes.push(None);
@@ -279,19 +348,20 @@ impl RunMachine {
         if !self.lifecycle.accept_plan() {
             return;
         }
-        for frame in 0..self.roots {
+        for frame in self.frames.root_indices() {
             let steps = self.frames.get(frame).map_or(0, |frame| frame.tasks.len());
             self.start_steps(frame, steps);
         }
     }
 
     pub(in crate::run) fn extend(&mut self, plan: CheckedPlan, effects: &mut Vec<Effect>) {
-        for index in 0..self.roots {
+        for index in self.frames.root_indices() {
             let Some(frame) = self.frames.get_mut(index) else {
                 return;
             };
             let first = frame.tasks.len();
             frame.plan = plan.clone();
+            // Steps of the plan itself always run: they are counted, but not refused.
             let before = self.tasks.len();
             self.add_steps(index, first);
             self.budgets.add_steps(self.tasks.len() - before);

@@ -110,7 +110,7 @@ impl RunMachine {
     }
 
     /// Returns true if a step that only has to come after `name` must not run, because of a failure.
-    pub(in crate::run) fn blocks_after(frame: &Frame, name: &Name) -> bool {
+    fn blocks_after(frame: &Frame, name: &Name) -> bool {
         let outcome = frame
             .plan
             .step_index(&name.text)

@@ -1,6 +1,7 @@
 //! A running plan: the run's own, an instance of it, or an inner plan.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use planwright_core::check::CheckedPlan;
@@ -27,6 +28,65 @@ pub(crate) struct Frame {
     pub(crate) deferred: Vec<usize>,
     /// The first step whose failure fails the plan.
     pub(crate) failed: Option<u32>,
+}
+
+/// The running plans of a run: first those of the run itself, then the inner ones in the order of their start.
+#[derive(Debug)]
+pub(in crate::run) struct Frames {
+    all: Vec<Frame>,
+    /// The number of frames of the run's own plan: one, or one per instance.
+    roots: usize,
+    /// The slots that all instances share.
+    shared_slots: Arc<Slots>,
+}
+
+impl Frames {
+    pub(in crate::run) fn new(shared_slots: Slots) -> Self {
+        Self {
+            all: Vec::new(),
+            roots: 0,
+            shared_slots: Arc::new(shared_slots),
+        }
+    }
+
+    /// Adds a frame and returns its index.
+    pub(in crate::run) fn push(&mut self, frame: Frame) -> usize {
+        self.all.push(frame);
+        self.all.len() - 1
+    }
+
+    /// Ends the frames of the run's own plan: frames that follow belong to inner plans.
+    pub(in crate::run) fn end_roots(&mut self) {
+        self.roots = self.all.len();
+    }
+
+    pub(in crate::run) fn get(&self, index: usize) -> Option<&Frame> {
+        self.all.get(index)
+    }
+
+    pub(in crate::run) fn get_mut(&mut self, index: usize) -> Option<&mut Frame> {
+        self.all.get_mut(index)
+    }
+
+    /// The number of frames, which is the index of the next one.
+    pub(in crate::run) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The indices of the frames of the run's own plan.
+    pub(in crate::run) fn root_indices(&self) -> Range<usize> {
+        0..self.roots
+    }
+
+    /// The frames of the run's own plan.
+    pub(in crate::run) fn roots(&self) -> impl Iterator<Item = &Frame> {
+        self.all.iter().take(self.roots)
+    }
+
+    /// The slots that all instances share.
+    pub(in crate::run) fn shared_slots(&self) -> &Arc<Slots> {
+        &self.shared_slots
+    }
 }
 
 impl Frame {

@@ -178,7 +178,7 @@ impl ReferenceScope<'_> {
                     .iter()
                     .map(|segment| match segment {
                         Segment::Key(key) => Some(Arc::clone(key)),
-                        _ => None,
+                        Segment::Index(_) | Segment::Each => None,
                     })
                     .collect();
                 found.text = keys.and_then(|keys| self.frame.slots.text(kind, &keys).cloned());
@@ -219,7 +219,7 @@ impl ReferenceScope<'_> {
             "`{}` leads nowhere and counts as null: {what}",
             reference.shown()
         );
-        self.warnings.borrow_mut().push(
+        self.warnings.add(
             Diagnostic::warning(Code::ImpossiblePath, message)
                 .at(reference.place, &self.frame.plan.plan().sources),
         );

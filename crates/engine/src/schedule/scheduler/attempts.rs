@@ -79,7 +79,7 @@ impl Scheduler {
     }
 
     /// Releases the slot of a running task.
-    pub(super) fn release_slot(&mut self, id: TaskId, out: &mut Vec<SchedulerCommand>) {
+    fn release_slot(&mut self, id: TaskId, out: &mut Vec<SchedulerCommand>) {
         let Some(terms) = self.terms_of(id) else {
             return;
         };

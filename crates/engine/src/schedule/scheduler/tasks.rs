@@ -41,7 +41,7 @@ impl PackedState {
         }
     }
 
-    pub(super) fn set_state(&mut self, state: TaskState) {
+    fn set_state(&mut self, state: TaskState) {
         self.0 = self.0 & !Self::STATE | state as u32;
     }
 

@@ -1,4 +1,6 @@
 //! The Streamable HTTP transport of remote servers.
+//!
+//! Design: [Our own HTTP requests inside sessions of `rmcp`](https://github.com/planwright/planwright/blob/main/docs/design/transports.md#our-own-http-requests-inside-sessions-of-rmcp).
 
 mod arguments;
 mod client;

@@ -141,7 +141,7 @@ impl From<HttpError> for HttpFailure {
 /// | 401, 402, 403, 407, 451 | the sender is not authorized |
 /// | 404, 405, 406 | the endpoint or session does not exist, or does not accept the request |
 /// | 429, 503 with `Retry-After` | the server has no capacity at the moment |
-pub(crate) fn is_refusal(status: StatusCode, headers: &HeaderMap) -> bool {
+fn is_refusal(status: StatusCode, headers: &HeaderMap) -> bool {
     match status.as_u16() {
         301 | 307 | 308 | 400..=407 | 411 | 413..=415 | 421 | 422 | 426 | 428 | 429 | 431 | 451 => {
             true

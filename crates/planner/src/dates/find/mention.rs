@@ -24,7 +24,7 @@ const FILLERS: &[&str] = &["as", "for", "from", "in", "of", "on", "the", "well"]
 const MAX_CONJUNCTION_TOKENS: usize = 4;
 
 /// Applies years and weeks across joined phrases, and removes phrases that stay uncertain.
-pub(super) fn resolve_lists(candidates: &mut Vec<PhraseCandidate>, tokens: &[DateToken]) {
+fn resolve_lists(candidates: &mut Vec<PhraseCandidate>, tokens: &[DateToken]) {
     let conjunctions: Vec<Option<Conjunction>> = candidates
         .windows(2)
         .map(|pair| conjunction(tokens.get(pair[0].tokens.end..pair[1].tokens.start)?))

@@ -170,7 +170,9 @@ pub(super) fn year_of(tokens: &[DateToken], which: Occurrence) -> (YearReference
     };
     match which {
         Occurrence::Latest => stated().unwrap_or((YearReference::Unstated(which), 0)),
-        _ => (YearReference::Unstated(which), 0),
+        Occurrence::Last | Occurrence::This | Occurrence::Next => {
+            (YearReference::Unstated(which), 0)
+        }
     }
 }
 

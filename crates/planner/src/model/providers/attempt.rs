@@ -46,7 +46,7 @@ impl ProviderReply {
     }
 
     /// Converts a streamed reply.
-    pub(super) fn from_stream(end: StreamEnd, dropped: DroppedParts) -> Self {
+    fn from_stream(end: StreamEnd, dropped: DroppedParts) -> Self {
         Self::new(
             end.captured_content.unwrap_or_default(),
             end.captured_reasoning_content,
@@ -57,7 +57,7 @@ impl ProviderReply {
     }
 
     /// Wraps a reply that was parsed without `genai`.
-    pub(super) fn from_reply(reply: Reply) -> Self {
+    fn from_reply(reply: Reply) -> Self {
         Self {
             reply,
             reasoning_message: None,

@@ -181,6 +181,7 @@ fn from_stream_error(error: BoxError, context: ErrorContext<'_>) -> AttemptError
         Ok(error) => return AttemptError::from_genai(*error, context),
         Err(error) => error,
     };
+    // Streams pass on errors of several layers as boxes; each layer has its own classification.
     if let Some(error) = error.downcast_ref::<reqwest::Error>() {
         return from_transport_error(error, context);
     }

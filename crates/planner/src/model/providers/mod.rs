@@ -4,6 +4,8 @@
 //! detection of truncated replies, and redaction of keys.
 //!
 //! The modules are listed in the order in which a request passes through them.
+//!
+//! Design: [`genai` speaks to providers](https://github.com/planwright/planwright/blob/main/docs/design/planning.md#genai-speaks-to-providers).
 
 mod settings;
 

@@ -29,7 +29,7 @@ impl bm25::Tokenizer for ToolTokenizer {
 }
 
 /// Splits `text` into words, in order.
-pub(super) fn tokenize(text: &str) -> Vec<String> {
+fn tokenize(text: &str) -> Vec<String> {
     let stemmer = Stemmer::create(Algorithm::English);
     subwords(text)
         .map(str::to_lowercase)
