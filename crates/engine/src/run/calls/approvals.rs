@@ -211,7 +211,7 @@ impl RunMachine {
 
     /// Returns the flow of data in the run's plan, if it was checked for it.
     fn flow(&self) -> Option<&FlowReport> {
-        self.frames.first()?.plan.flow()
+        self.frames.get(0)?.plan.flow()
     }
 
     /// The reason for asking about the call of a task.
