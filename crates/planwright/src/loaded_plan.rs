@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use planwright_core::check::{CheckContext, CheckedPlan, Library, Limits, Policy, check};
 use planwright_core::plan::{
-    Action, Field, Name, Node, NodeKind, Ordering, Output, PlanTarget, Sharing, Step,
+    Action, Field, Name, Node, NodeKind, Ordering, Output, PlanTarget, RECALLED_STEP, Sharing, Step,
 };
 use planwright_core::{Catalog, Code, Diagnostics, Object, Place, Plan, StepId, Tool, Value};
 use planwright_dialects::{ParseResult, ReadOptions, document};
@@ -13,7 +13,7 @@ use planwright_dialects::{ParseResult, ReadOptions, document};
 use crate::format::{LibraryPlanV1, PlanTextV1};
 
 /// The step that stands for the results of earlier runs.
-pub const RECALLED: &str = "runs";
+pub const RECALLED: &str = RECALLED_STEP;
 
 /// The step of `plan` that stands for the results of earlier runs, where it has one: see [`LoadedPlan::with_recalled`].
 pub fn recalled(plan: &CheckedPlan) -> Option<&StepId> {

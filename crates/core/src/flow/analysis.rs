@@ -15,7 +15,7 @@ use super::report_builder::{ReportBuilder, StepParameter};
 use crate::check::Releases;
 use crate::plan::{
     Action, Alternative, ExternalValue, Form, InputKind, Method, Node, NodeKind, OnError, Output,
-    Read, Reference, Segment, SlotKind, SlotPath, Source, Targets, TextPart,
+    RECALLED_STEP, Read, Reference, Segment, SlotKind, SlotPath, Source, Targets, TextPart,
 };
 use crate::{CheckedPlan, CheckedStep, Expression, Hashing, Sources, Step, Tool};
 
@@ -346,6 +346,7 @@ impl<'a> Analysis<'a> {
                 let rules = self.output_rules(tool);
                 self.store.output(path, tool, rules)
             }
+            (Action::Value(_), ..) if is_recalled(step) => self.recalled(),
             (Action::Value(value), ..) => self.node(scope, Some(index), value),
             (Action::Plan(call), _, Some(inner)) => {
                 let inputs = self.node(scope, Some(index), &step.args);
@@ -364,6 +365,22 @@ impl<'a> Analysis<'a> {
             // Only checked plans get here, whose tools and plans are known.
             (Action::Tool(_) | Action::Plan(_), ..) => self.unknown(scope, step),
         }
+    }
+
+    /// Returns the label of results of earlier runs. Their plans are not known here, so they count as untrusted, and as
+    /// private if anything may be.
+    fn recalled(&mut self) -> LabelsId {
+        let origin = Origin::Output {
+            step: Arc::from(RECALLED_STEP),
+            tool: Arc::from(RECALLED_STEP),
+            field: Arc::from(""),
+        };
+        let flags = Flags {
+            untrusted: true,
+            private: !self.context.policy.private.is_empty(),
+        };
+        let node = self.store.graph.origin(origin, flags);
+        self.store.whole(node)
     }
 
     fn unknown(&mut self, scope: &PlanScope<'a, '_>, step: &Step) -> LabelsId {
@@ -769,6 +786,11 @@ impl<'a> Analysis<'a> {
         });
         values.push(wrapped);
     }
+}
+
+/// Returns true if the step stands for the results of earlier runs.
+fn is_recalled(step: &Step) -> bool {
+    step.id.as_str() == RECALLED_STEP && step.place == crate::Place::NOWHERE
 }
 
 /// The place of an expression.

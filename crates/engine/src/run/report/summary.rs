@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::IndexMap;
+use planwright_core::flow::FlowReport;
 use planwright_core::plan::{Output, SlotKind};
 use planwright_core::{Diagnostic, Object, Value};
 use serde::Serialize;
@@ -94,6 +95,8 @@ pub struct RunSummary {
     pub written_bytes: u64,
     /// The error of the journal that ended the run.
     pub journal_error: Option<JournalError>,
+    /// The flow of data in the plan, if it was checked for it.
+    pub flow: Option<FlowReport>,
 }
 
 /// The summary of a step, item or round.
@@ -211,6 +214,7 @@ impl RunMachine {
             warnings,
             written_bytes: self.budgets.written.written(),
             journal_error: None,
+            flow: roots.first().and_then(|frame| frame.plan.flow().cloned()),
         };
         // The summary leaves the run, so it must not hold a secret.
         self.redactor.summary(&mut summary);
