@@ -1,26 +1,38 @@
 //! Questions to people without an answer.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use futures::future::{AbortHandle, Abortable, Aborted, BoxFuture, FutureExt};
 use futures::stream::{FuturesUnordered, StreamExt};
 use planwright_core::Hashing;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::approval::Decision;
 use crate::schedule::TaskId;
 
 /// The open questions of a run.
-#[derive(Default)]
 pub(crate) struct OpenQuestions {
     decisions: FuturesUnordered<BoxFuture<'static, (TaskId, Result<Decision, Aborted>)>>,
     /// The handle of each open question, and the time when it was asked.
     handles: HashMap<TaskId, (AbortHandle, Instant), Hashing>,
     /// The closed questions: the task, the start and the end.
     closed: Vec<(TaskId, Instant, Instant)>,
+    /// Notified when a question is closed.
+    question_closed: Arc<Notify>,
 }
 
 impl OpenQuestions {
+    pub(crate) fn new(question_closed: Arc<Notify>) -> Self {
+        Self {
+            decisions: FuturesUnordered::new(),
+            handles: HashMap::default(),
+            closed: Vec::new(),
+            question_closed,
+        }
+    }
+
     pub(crate) fn ask(&mut self, task: TaskId, decision: BoxFuture<'static, Decision>) {
         // A future that is already in the set can only be withdrawn by aborting it.
         let (handle, registration) = AbortHandle::new_pair();
@@ -40,15 +52,18 @@ impl OpenQuestions {
     fn close(&mut self, task: TaskId) -> Option<AbortHandle> {
         let (handle, since) = self.handles.remove(&task)?;
         self.closed.push((task, since, Instant::now()));
+        self.question_closed.notify_one();
         Some(handle)
     }
 
-    /// The times in which questions were open so far: the task, the start and the end. Open questions end now.
-    pub(crate) fn intervals(&self) -> impl Iterator<Item = (TaskId, Instant, Instant)> {
-        let now = Instant::now();
-        let open = self.handles.iter();
-        let open = open.map(move |(task, (_, since))| (*task, *since, now));
-        self.closed.iter().copied().chain(open)
+    /// The closed questions: the task, the start and the end.
+    pub(crate) fn closed(&self) -> impl Iterator<Item = (TaskId, Instant, Instant)> {
+        self.closed.iter().copied()
+    }
+
+    /// The tasks with an open question.
+    pub(crate) fn open(&self) -> impl Iterator<Item = TaskId> {
+        self.handles.keys().copied()
     }
 
     /// Returns true if a question is open.

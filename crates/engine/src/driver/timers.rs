@@ -1,6 +1,6 @@
 //! The timers of a run.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
@@ -22,6 +22,8 @@ pub(super) struct Timers {
     /// Each entry holds the rest of its time after it expires.
     queue: DelayQueue<(TaskId, Timer, Duration)>,
     keys: HashMap<(TaskId, Timer), Key, Hashing>,
+    /// The timers that have expired during a question and are set again after it.
+    suspended: HashSet<(TaskId, Timer), Hashing>,
 }
 
 /// An expired timer.
@@ -39,6 +41,7 @@ impl Timers {
 
     /// Sets a timer. It replaces an earlier one of the same task and kind.
     pub(super) fn set(&mut self, task: TaskId, timer: Timer, after: Duration) {
+        self.suspended.remove(&(task, timer));
         let now = after.min(MAX_TIMER);
         let rest = after.saturating_sub(now);
         let key = self.queue.insert((task, timer, rest), now);
@@ -47,7 +50,18 @@ impl Timers {
         }
     }
 
+    /// Suspends an expired timer until it is set again.
+    pub(super) fn suspend(&mut self, task: TaskId, timer: Timer) {
+        self.suspended.insert((task, timer));
+    }
+
+    /// Removes and returns the suspended timers.
+    pub(super) fn take_suspended(&mut self) -> HashSet<(TaskId, Timer), Hashing> {
+        std::mem::take(&mut self.suspended)
+    }
+
     pub(super) fn clear(&mut self, task: TaskId, timer: Timer) {
+        self.suspended.remove(&(task, timer));
         if let Some(key) = self.keys.remove(&(task, timer)) {
             self.queue.try_remove(&key);
         }
