@@ -1,22 +1,27 @@
 //! References of other systems in texts: `{{step.x}}`, `${{ step.x }}`, `$step.x`, `<step.x>`.
 //!
-//! A tool would receive them unchanged, so they are errors; the text itself is written as a reference to a literal,
-//! `${'{{step.x}}'}`.
+//! A tool would receive them unchanged, so they are errors; in the native dialect the text itself is written as a reference
+//! to a literal, `${'{{step.x}}'}`. The native dialect searches the texts before it lowers them, all others those that
+//! remain literal.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Range;
+use std::sync::Arc;
 
 use planwright_core::expression::print_form;
-use planwright_core::plan::{Alternative, Form, Input, InputKind};
-use planwright_core::{Code, Diagnostic, Plan, Value};
+use planwright_core::plan::{
+    Action, Alternative, Form, Input, InputKind, Node, NodeKind, Output, SlotPath, TextPart,
+};
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment, Value};
 
 use crate::document::{DiagnosticSink, Entry, Item, ItemKind};
 
 /// The words that other systems put before the id of a step, in any case.
-const PREFIXES: [&str; 10] = [
-    "steps.", "step.", "nodes.", "node.", "tasks.", "needs.", "results.", "outputs.", "json.",
-    "data.",
+const PREFIXES: [&str; 13] = [
+    "steps.", "step.", "nodes.", "node.", "tasks.", "task.", "needs.", "results.", "outputs.",
+    "json.", "data.", "state.", "ref:",
 ];
 
 /// The words that other systems put before the name of an input, in any case.
@@ -42,7 +47,8 @@ const EXPRESSION_DELIMITERS: [(&str, &str); 5] = [
 ];
 
 /// The delimiters of paths in other systems.
-const PATH_DELIMITERS: [(&str, &str); 7] = [
+const PATH_DELIMITERS: [(&str, &str); 8] = [
+    ("${", "}"),
     ("<", ">"),
     ("[[", "]]"),
     ("$(", ")"),
@@ -76,6 +82,9 @@ const HTML_ELEMENTS: [&str; 24] = [
 /// The fields that other systems put between the id and the path, if one of [`PREFIXES`] precedes the id.
 const OUTPUT_FIELDS: [&str; 4] = [".outputs", ".output", ".result", ".data"];
 
+/// The prefixes of references by the position of a step, in any case.
+const INDEX_PREFIXES: [&str; 4] = ["steps[", "step[", "nodes[", "tasks["];
+
 /// The maximum length of a marker.
 const MAX_MARKER_BYTES: usize = 256;
 
@@ -90,8 +99,26 @@ const CHECKED_FIELDS: [&str; 7] = [
     "on_error",
 ];
 
-/// Reports each text of `steps` and `output` with such a marker of a step or an input of the plan.
-pub(super) fn check(
+/// The reference syntax of a dialect whose plans are searched after they were lowered.
+#[derive(Clone, Copy, Debug)]
+pub struct ReferenceForm {
+    /// Writes a reference to a dotted path that begins with a step or with `inputs`, `vars`, `state` or `data`; `None` if
+    /// the dialect has no references.
+    pub write: fn(&str) -> Option<String>,
+    /// Returns true if a text or a key has the form of the dialect's own references. In a literal, it was escaped.
+    pub is_own: fn(&str) -> bool,
+}
+
+impl ReferenceForm {
+    /// The form of the native dialect, whose own references are skipped before.
+    const NATIVE: Self = Self {
+        write: |path| Some(format!("${{{path}}}")),
+        is_own: |_| false,
+    };
+}
+
+/// Reports each text of the native plan with these `steps` and `output` that has a marker of a step or an input.
+pub(crate) fn check(
     steps: &[Item],
     output: Option<&Item>,
     inputs: &[Input],
@@ -100,15 +127,7 @@ pub(super) fn check(
     let ids = steps
         .iter()
         .filter_map(|step| field(step, "id")?.as_text().map(|id| &**id));
-    let order: Vec<&str> = ids.collect();
-    let names = ReferenceNames {
-        steps: order.iter().copied().collect(),
-        order,
-        inputs: inputs
-            .iter()
-            .map(|input| (&*input.name, input.kind))
-            .collect(),
-    };
+    let names = ReferenceNames::native(ids.collect(), inputs);
     for step in steps {
         for name in CHECKED_FIELDS {
             if let Some(item) = field(step, name) {
@@ -121,33 +140,193 @@ pub(super) fn check(
     }
 }
 
+/// Reports each literal text of `plan`, whose own references have the form `form`, that has a marker of a step, a slot or
+/// an input.
+pub(crate) fn check_plan(plan: &Plan, form: ReferenceForm) -> Diagnostics {
+    let mut search = PlanSearch {
+        names: ReferenceNames::of_slots(plan, form),
+        plan,
+        found: Diagnostics::new(),
+    };
+    for step in &plan.steps {
+        search.node(&step.args);
+        for node in &step.positional {
+            search.node(node);
+        }
+        if let Action::Value(node) = &step.action {
+            search.node(node);
+        }
+    }
+    if let Output::Value(node) = &plan.output {
+        search.node(node);
+    }
+    search.found
+}
+
 fn field<'a>(item: &'a Item, name: &str) -> Option<&'a Item> {
     let mut entries = item.as_object()?.iter();
     let entry = entries.find(|entry| &*entry.key == name)?;
     Some(&entry.item)
 }
 
-/// The names of a plan's own steps and inputs.
-pub(super) struct ReferenceNames<'a> {
-    steps: HashSet<&'a str>,
+/// The search of the literal texts of a lowered plan.
+struct PlanSearch<'a> {
+    names: ReferenceNames<'a>,
+    plan: &'a Plan,
+    found: Diagnostics,
+}
+
+impl PlanSearch<'_> {
+    fn node(&mut self, node: &Node) {
+        match &node.kind {
+            NodeKind::Literal(value) => self.value(value, node.place, &mut Vec::new()),
+            NodeKind::Reference(_) => {}
+            NodeKind::Text(parts) => {
+                for part in parts {
+                    if let TextPart::Literal(text) = part {
+                        self.text(text, false, (node.place, &[]));
+                    }
+                }
+            }
+            NodeKind::List(items) => items.iter().for_each(|item| self.node(item)),
+            NodeKind::Object(fields) => fields.iter().for_each(|field| self.node(&field.value)),
+        }
+    }
+
+    /// Searches the part at `path` of the literal at `place`.
+    fn value(&mut self, value: &Value, place: Place, path: &mut Vec<PointerSegment>) {
+        match value {
+            Value::Text(text) => self.text(text, true, (place, path)),
+            Value::List(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    path.push(PointerSegment::Index(index));
+                    self.value(item, place, path);
+                    path.pop();
+                }
+            }
+            Value::Object(fields) => {
+                for (key, field) in fields.iter() {
+                    path.push(PointerSegment::Key(Arc::clone(key)));
+                    let text = field.as_text().filter(|_| fields.len() == 1);
+                    let text = text.filter(|_| !(self.names.form.is_own)(key));
+                    let meaning = text.and_then(|text| self.names.keyed_reference(key, text));
+                    match (text, meaning) {
+                        (Some(text), Some(meaning)) => {
+                            self.push(text, &meaning, true, (place, path));
+                        }
+                        _ => self.value(field, place, path),
+                    }
+                    path.pop();
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Searches `text`, a whole value if it `is_whole`.
+    fn text(&mut self, text: &str, is_whole: bool, spot: (Place, &[PointerSegment])) {
+        if let Some(marker) = self.names.marker(text) {
+            let written = &text[marker.range.clone()];
+            // Not every dialect can escape such a text, so only one that can hardly be anything else is an error.
+            let is_all = is_whole && written.len() == text.len();
+            let is_certain = marker.is_certain && (is_all || has_path(written));
+            self.push(written, &marker.meaning, is_certain, spot);
+        }
+    }
+
+    /// Reports the marker `written` in the part of a place.
+    fn push(
+        &mut self,
+        written: &str,
+        meaning: &str,
+        is_certain: bool,
+        (place, path): (Place, &[PointerSegment]),
+    ) {
+        let sources = &self.plan.sources;
+        let help = match (self.names.form.write)(meaning) {
+            Some(reference) => format!("write `{reference}`"),
+            None => format!(
+                "this dialect has no references: write the plan in the native dialect, with `${{{meaning}}}`"
+            ),
+        };
+        let diagnostic = message(written, "text", is_certain).help(help);
+        // The first call of `descend` takes time linear in the text, which plans without such texts do not pay.
+        let place = sources.descend(place, path);
+        self.found.push(diagnostic.at(place, sources));
+    }
+}
+
+/// The names of a plan's own steps, slots and inputs.
+pub(crate) struct ReferenceNames<'a> {
+    /// The paths of the steps' outputs, by the names of the steps and of the slots that they write.
+    steps: HashMap<&'a str, Cow<'a, str>>,
     /// The ids of the steps in order, for references by index.
     order: Vec<&'a str>,
-    inputs: HashMap<&'a str, InputKind>,
+    /// The paths of the inputs.
+    inputs: HashMap<&'a str, String>,
+    form: ReferenceForm,
+    is_native: bool,
 }
 
 impl<'a> ReferenceNames<'a> {
-    /// The names of the steps and inputs of `plan`.
-    pub(super) fn of(plan: &'a Plan) -> Self {
-        let inputs = plan.inputs.iter();
+    /// The names of the steps and inputs of the native plan `plan`.
+    pub(crate) fn of(plan: &'a Plan) -> Self {
+        let order = plan.steps.iter().map(|step| step.id.as_str());
+        Self::native(order.collect(), &plan.inputs)
+    }
+
+    fn native(order: Vec<&'a str>, inputs: &'a [Input]) -> Self {
         Self {
-            steps: plan.steps.iter().map(|step| step.id.as_str()).collect(),
+            steps: order.iter().map(|id| (*id, (*id).into())).collect(),
+            order,
+            inputs: inputs.iter().map(input_path).collect(),
+            form: ReferenceForm::NATIVE,
+            is_native: true,
+        }
+    }
+
+    /// The names of the steps, slots and inputs of `plan`.
+    fn of_slots(plan: &'a Plan, form: ReferenceForm) -> Self {
+        let mut inputs: HashMap<&str, String> = plan.inputs.iter().map(input_path).collect();
+        for values in &plan.contents {
+            for key in values
+                .value
+                .as_object()
+                .into_iter()
+                .flat_map(|all| all.keys())
+            {
+                inputs.insert(key, format!("{}.{key}", values.kind));
+            }
+        }
+        let mut steps = HashMap::new();
+        for step in &plan.steps {
+            let written = step.writes.as_ref().map(|writes| writes.targets.paths());
+            let written = written.unwrap_or_default();
+            for slot in written {
+                if let Some(name) = slot.keys.first() {
+                    let path = if slot.keys.len() == 1 {
+                        slot.to_string()
+                    } else {
+                        format!("{}.{name}", slot.kind)
+                    };
+                    steps.insert(&**name, Cow::from(path));
+                }
+            }
+            let output = written.first().map(SlotPath::to_string);
+            let output = output.map_or_else(|| step.id.as_str().into(), Cow::from);
+            steps.entry(step.id.as_str()).or_insert(output);
+        }
+        Self {
+            steps,
             order: plan.steps.iter().map(|step| step.id.as_str()).collect(),
-            inputs: inputs.map(|input| (&*input.name, input.kind)).collect(),
+            inputs,
+            form,
+            is_native: false,
         }
     }
 
     /// A step in native JSON, with its texts escaped so that none is reported.
-    pub(super) fn escape_step(&self, step: Value) -> Value {
+    pub(crate) fn escape_step(&self, step: Value) -> Value {
         let Value::Object(fields) = &step else {
             return step;
         };
@@ -162,7 +341,7 @@ impl<'a> ReferenceNames<'a> {
     }
 
     /// `value` with its texts escaped so that none is reported.
-    pub(super) fn escape(&self, value: Value) -> Value {
+    pub(crate) fn escape(&self, value: Value) -> Value {
         match value {
             Value::Text(text) => match self.escape_text(&text) {
                 Some(escaped) => escaped.into(),
@@ -253,7 +432,7 @@ impl<'a> ReferenceNames<'a> {
         let [step] = entry.item.as_object()? else {
             return None;
         };
-        let names = &*entry.key == "output_by_reference" && self.steps.contains(&*step.key);
+        let names = &*entry.key == "output_by_reference" && self.steps.contains_key(&*step.key);
         let path = step.item.as_list().filter(|_| names)?;
         let mut meaning = step.key.to_string();
         for key in path {
@@ -269,7 +448,12 @@ impl<'a> ReferenceNames<'a> {
     /// The first marker in `text` that names a step or an input.
     fn marker(&self, text: &str) -> Option<Marker> {
         // A marker inside of one of our references is part of an expression.
-        let references = references(text);
+        let references = if self.is_native {
+            references(text)
+        } else {
+            Vec::new()
+        };
+        let is_foreign = |range: &Range<usize>| !(self.form.is_own)(&text[range.clone()]);
         let is_apart = |at: usize| {
             let next = references.partition_point(|range| range.end <= at);
             references
@@ -304,25 +488,19 @@ impl<'a> ReferenceNames<'a> {
                         end += 1;
                     }
                     let range = start - usize::from(is_dollar_form)..end;
-                    return Some(Marker {
-                        range,
-                        meaning,
-                        is_certain,
-                    });
+                    if is_foreign(&range) {
+                        return Some(Marker::new(range, meaning, is_certain));
+                    }
                 }
             }
         }
         if let Some(path) = SIGILS.iter().find_map(|sigil| text.strip_prefix(sigil))
             && !path.contains(char::is_whitespace)
             && let Some(meaning) = self.path(path)
+            && is_foreign(&(0..text.len()))
         {
             let is_certain = path.contains(['.', '[']);
-            let range = 0..text.len();
-            return Some(Marker {
-                range,
-                meaning,
-                is_certain,
-            });
+            return Some(Marker::new(0..text.len(), meaning, is_certain));
         }
         for (open, close) in PATH_DELIMITERS {
             for (start, _) in text.match_indices(open) {
@@ -344,11 +522,9 @@ impl<'a> ReferenceNames<'a> {
                     && let Some(meaning) = self.path(path)
                 {
                     let range = start..end;
-                    return Some(Marker {
-                        range,
-                        meaning,
-                        is_certain,
-                    });
+                    if is_foreign(&range) {
+                        return Some(Marker::new(range, meaning, is_certain));
+                    }
                 }
             }
         }
@@ -375,11 +551,9 @@ impl<'a> ReferenceNames<'a> {
             let is_certain = (is_whole || path.contains(['.', '['])) && !is_json_path;
             if let Some(meaning) = self.path(path) {
                 let range = start..inside + path.len();
-                return Some(Marker {
-                    range,
-                    meaning,
-                    is_certain,
-                });
+                if !(self.form.is_own)(&text[range.clone()]) {
+                    return Some(Marker::new(range, meaning, is_certain));
+                }
             }
         }
         None
@@ -425,8 +599,10 @@ impl<'a> ReferenceNames<'a> {
         {
             return self.input(name);
         }
-        if let Some(step) = strip_prefix_any_case(written, "steps[") {
-            let (index, rest) = step.split_once(']')?;
+        let indexed = INDEX_PREFIXES
+            .iter()
+            .find_map(|word| strip_prefix_any_case(written, word));
+        if let Some((index, rest)) = indexed.and_then(|step| step.split_once(']')) {
             let name = self.order.get(index.parse::<usize>().ok()?)?;
             return self.step(&format!("{name}{rest}"), true);
         }
@@ -443,51 +619,73 @@ impl<'a> ReferenceNames<'a> {
 
     fn step(&self, path: &str, has_prefix: bool) -> Option<String> {
         let (name, rest) = split_name(path);
-        self.steps.get(name)?;
+        // A bare number is a price or an index, even if a step has it as its id.
+        if !self.is_native && !has_prefix && name.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let output = self.steps.get(name)?;
         let between = OUTPUT_FIELDS.iter().filter(|_| has_prefix);
         let mut shorter = between.filter_map(|word| rest.strip_prefix(word));
         let rest = shorter
             .find(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
             .unwrap_or(rest);
-        Some(format!("{name}{rest}"))
+        Some(format!("{output}{rest}"))
     }
 
     fn input(&self, path: &str) -> Option<String> {
         let (name, rest) = split_name(path);
-        if name.is_empty() {
-            return None;
-        }
-        let slot = match self.inputs.get(name)? {
-            InputKind::Variable => "vars",
-            InputKind::Input => "inputs",
-        };
-        Some(format!("{slot}.{name}{rest}"))
+        let input = self.inputs.get(name).filter(|_| !name.is_empty())?;
+        Some(format!("{input}{rest}"))
     }
+}
+
+/// The name of `input`, and its path.
+fn input_path(input: &Input) -> (&str, String) {
+    let slot = match input.kind {
+        InputKind::Variable => "vars",
+        InputKind::Input => "inputs",
+    };
+    (&input.name, format!("{slot}.{}", input.name))
 }
 
 /// A reference of another system in a text.
 struct Marker {
     range: Range<usize>,
-    /// The path in this dialect.
+    /// The path in the native dialect.
     meaning: String,
     /// True if it can hardly be anything else. Otherwise it is only a warning.
     is_certain: bool,
 }
 
+impl Marker {
+    fn new(range: Range<usize>, meaning: String, is_certain: bool) -> Self {
+        Self {
+            range,
+            meaning,
+            is_certain,
+        }
+    }
+}
+
+/// The diagnostic for `written`, which stands in a value of the kind `what`.
+fn message(written: &str, what: &str, is_certain: bool) -> Diagnostic {
+    let message = format!("`{written}` is a reference in other systems, and only {what} here");
+    if is_certain {
+        Diagnostic::error(Code::MalformedReference, message)
+    } else {
+        Diagnostic::warning(Code::MalformedReference, message)
+    }
+}
+
 fn report(item: &Item, written: &str, meaning: &str, is_certain: bool, sink: &mut DiagnosticSink) {
     let is_text = item.as_text().is_some();
     let what = if is_text { "text" } else { "an object" };
-    let message = format!("`{written}` is a reference in other systems, and only {what} here");
     let text = literal(written).filter(|_| is_text);
     let help = match &text {
         Some(text) => format!("write `${{{meaning}}}`; for the text itself, `{text}`"),
         None => format!("write `${{{meaning}}}`"),
     };
-    let diagnostic = if is_certain {
-        Diagnostic::error(Code::MalformedReference, message)
-    } else {
-        Diagnostic::warning(Code::MalformedReference, message)
-    };
+    let diagnostic = message(written, what, is_certain);
     sink.push(item.place, diagnostic.help(help));
 }
 
@@ -495,6 +693,13 @@ fn report(item: &Item, written: &str, meaning: &str, is_certain: bool, sink: &mu
 fn literal(text: &str) -> Option<String> {
     let form = Form::First(vec![Alternative::Literal(Value::text(text))]);
     print_form(&form).map(|form| format!("${{{form}}}"))
+}
+
+/// Returns true if the marker `written` names a field or an item.
+fn has_path(written: &str) -> bool {
+    let inside = written.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_');
+    let end = inside.find(['|', ' ']).unwrap_or(inside.len());
+    inside[..end].contains(['.', '['])
 }
 
 /// The rest of `text` after `prefix`, ignoring ASCII case.
@@ -560,11 +765,15 @@ mod tests {
     use crate::{ReadOptions, parse};
 
     fn shown(text: &str) -> Option<String> {
-        let names = ReferenceNames {
-            steps: HashSet::from(["o", "rows"]),
-            order: vec!["o", "rows"],
-            inputs: HashMap::from([("city", InputKind::Input), ("v", InputKind::Variable)]),
-        };
+        let inputs = [("city", InputKind::Input), ("v", InputKind::Variable)];
+        let inputs = inputs.map(|(name, kind)| Input {
+            name: name.into(),
+            kind,
+            schema: Value::Null,
+            default: None,
+            place: Place::NOWHERE,
+        });
+        let names = ReferenceNames::native(vec!["o", "rows"], &inputs);
         let found = names.marker(text);
         found.map(|marker| {
             let verb = if marker.is_certain { "is" } else { "may be" };
@@ -689,11 +898,7 @@ mod tests {
 
     #[test]
     fn escaped_texts_are_not_reported() {
-        let names = ReferenceNames {
-            steps: HashSet::from(["o"]),
-            order: vec!["o"],
-            inputs: HashMap::new(),
-        };
+        let names = ReferenceNames::native(vec!["o"], &[]);
         for text in [
             "{{o.x}}",
             "a {{o.x}} b {{ o.y }} c",

@@ -37,7 +37,6 @@
 mod choices;
 mod dialect;
 mod duration;
-mod foreign_references;
 /// The dialect in lines instead of JSON.
 pub mod lines;
 mod parse;

@@ -37,6 +37,7 @@ use planwright_core::{Diagnostics, Plan};
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Item};
+use crate::foreign_references::ReferenceForm;
 
 /// The dialect of the Acts of Emergence.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +66,16 @@ impl Dialect for Acts {
             Some(messages) if messages.iter().all(names::is_message) => MatchConfidence::Possible,
             _ => MatchConfidence::No,
         }
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(ReferenceForm {
+            write: |path| {
+                let path = path.replace("inputs.", "input.");
+                Some(format!("†{}", path.replace('[', ".").replace(']', "")))
+            },
+            is_own: |text| text.starts_with('†'),
+        })
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {

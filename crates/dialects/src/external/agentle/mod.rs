@@ -24,6 +24,7 @@ use planwright_core::{Diagnostics, Plan};
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Item};
+use crate::foreign_references::ReferenceForm;
 
 /// The dialect of agentle4j's tool planning.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +49,13 @@ impl Dialect for Agentle {
         } else {
             MatchConfidence::No
         }
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(ReferenceForm {
+            write: |path| Some(format!("$ref:{path}")),
+            is_own: |text| text.starts_with("$ref:"),
+        })
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {

@@ -25,6 +25,7 @@ use planwright_core::{Diagnostics, Plan};
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Item, ItemKind};
+use crate::foreign_references::ReferenceForm;
 
 /// The dialect of the Concierge plan backend.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +59,19 @@ impl Dialect for Concierge {
         } else {
             MatchConfidence::No
         }
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(ReferenceForm {
+            write: |path| {
+                let (step, rest) = path.split_at(path.find(['.', '[']).unwrap_or(path.len()));
+                let keys = rest.split(['.', '[', ']']).filter(|key| !key.is_empty());
+                let keys = keys.map(|key| format!("\"{key}\"")).collect::<Vec<_>>();
+                let keys = keys.join(", ");
+                Some(format!("{{\"{}\": {{\"{step}\": [{keys}]}}}}", parse::KEY))
+            },
+            is_own: |text| text == parse::KEY,
+        })
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {

@@ -36,6 +36,7 @@ use planwright_core::{Diagnostics, Plan};
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Item};
+use crate::foreign_references::ReferenceForm;
 
 /// The dialect of mcp-cli's execution plans.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +70,18 @@ impl Dialect for McpCli {
         } else {
             MatchConfidence::No
         }
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(ReferenceForm {
+            write: |path| {
+                Some(format!(
+                    "${{{}}}",
+                    path.strip_prefix("vars.").unwrap_or(path)
+                ))
+            },
+            is_own: |text| text.starts_with("${"),
+        })
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {

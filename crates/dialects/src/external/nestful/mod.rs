@@ -27,6 +27,7 @@ use planwright_core::{Diagnostics, Plan};
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Item};
+use crate::foreign_references::ReferenceForm;
 
 /// The dialect of the NESTFUL benchmark.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +65,18 @@ impl Dialect for Nestful {
         } else {
             MatchConfidence::No
         }
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(ReferenceForm {
+            write: |path| Some(format!("${path}$")),
+            is_own: |text| {
+                let label = text.strip_prefix('$');
+                label.is_some_and(|label| {
+                    !label.starts_with(['{', '(', '[']) && !label.starts_with("ref:")
+                })
+            },
+        })
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {

@@ -10,7 +10,8 @@
 //! - A line `#E1 = Tool[input]` is a step with the id `E1`; it may follow the plan on one line. The input extends from
 //!   the first `[` to the last `]` of the line, or of the lines after it if that one has none. It is one text for the
 //!   first parameter of the tool, which the checks name; an empty one is no argument.
-//! - `Plan:` becomes the note of the next step. Other lines are ignored.
+//! - `Plan:` becomes the note of the next step. Other lines are ignored if they are words; a line of
+//!   code is an error.
 //! - A reference is `#E1`: as the whole input it preserves the type of the value, inside of it the value is inserted;
 //!   the original system adds square brackets. `#E10` does not contain `#E1`. References may lead forward; independent
 //!   steps run in parallel, whereas the original system runs them in order.
@@ -25,6 +26,7 @@ use planwright_core::{Diagnostics, Plan};
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Syntax};
+use crate::foreign_references::ReferenceForm;
 
 /// The dialect of ReWOO's planner.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +60,16 @@ impl Dialect for Rewoo {
         } else {
             MatchConfidence::No
         }
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(ReferenceForm {
+            write: |path| {
+                let step = path.split(['.', '[']).next().unwrap_or_default();
+                Some(format!("#{step}"))
+            },
+            is_own: |text| text.starts_with("#E"),
+        })
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {

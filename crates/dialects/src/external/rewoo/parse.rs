@@ -9,8 +9,8 @@ use planwright_core::{Diagnostics, Plan, StepId, Value};
 use super::reference::{EvidenceIds, fragments, id_of, read};
 use crate::document::{Document, Limits, Offsets, quote};
 use crate::lowering::lines::{
-    LineContext, ValueBudget, digit_count, line_at, next_line, parse_lines, tool_name_length,
-    trimmed,
+    LineContext, ValueBudget, code_advice, code_fault, digit_count, line_at, next_line,
+    parse_lines, tool_name_length, trimmed,
 };
 use crate::lowering::{MarkedText, lower_fragments};
 
@@ -24,6 +24,7 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
             budget: ValueBudget::of(limits),
             drafts: Vec::new(),
             plan: None,
+            is_broken: false,
         };
         reader.read(context);
         reader.drafts
@@ -51,6 +52,8 @@ struct EvidenceReader<'a> {
     budget: ValueBudget,
     drafts: Vec<EvidenceDraft>,
     plan: Option<Arc<str>>,
+    /// True after a step whose input is never closed, since the next lines may be part of it.
+    is_broken: bool,
 }
 
 impl EvidenceReader<'_> {
@@ -80,6 +83,11 @@ impl EvidenceReader<'_> {
                 "a line begins with `#E` and is no step".to_owned(),
                 FORM,
             );
+        } else if !self.is_broken
+            && let Some(message) = code_fault(line)
+        {
+            let line = trimmed(self.text, range.clone());
+            context.report_malformed(line, message, &code_advice(FORM));
         }
         range.end
     }
@@ -96,6 +104,7 @@ impl EvidenceReader<'_> {
             // The rest of the text is skipped: every further call would exceed the budget as well.
             return self.text.len();
         }
+        self.is_broken = false;
         let number = &self.text[start + evidence.id.start + 1..start + evidence.id.end];
         let id = id_of(number);
         let rest = &self.text[start + evidence.call..line.end];
@@ -114,6 +123,7 @@ impl EvidenceReader<'_> {
         let open = tool.end + (after.len() - after.trim_start().len()) + 1;
         let Some(close) = self.close(open, line.end) else {
             report_malformed("has an input that is never closed", "add `]`");
+            self.is_broken = true;
             return line.end;
         };
         let end = line_at(self.text, close).end;

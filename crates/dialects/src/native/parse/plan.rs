@@ -8,11 +8,11 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Source, Source
 
 use super::fields::{choice, names};
 use crate::document::{DiagnosticSink, Document, Fields, Item, ItemKind};
+use crate::foreign_references;
 use crate::lowering::lower;
 use crate::native::choices::{
     KINDS, MODES, ON_FAILURES, ORDERINGS, REFERENCE_ROOTS, SHARINGS, value_of,
 };
-use crate::native::foreign_references;
 use crate::native::reference::{NativeTemplates, plain};
 
 /// Reads a plan.

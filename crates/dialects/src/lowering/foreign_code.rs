@@ -3,17 +3,18 @@
 //! Ignoring them would change what a plan means, so each is an error that suggests the form of a plan.
 
 /// The advice about a block: the fields that express the same for one step.
-pub(super) const NO_BLOCKS: &str = "a plan has no blocks: give each step its own `{\"when\": ${…}}`, `{\"for_each\": ${…}}` or `{\"on_error\": …}`, without indentation";
+pub(crate) const NO_BLOCKS: &str = "a plan has no blocks: give each step its own `{\"when\": ${…}}`, `{\"for_each\": ${…}}` or `{\"on_error\": …}`, without indentation";
 
 /// The advice about a statement that is nearly a step.
 const STEP: &str =
     "write `id = tool(name=value)`, or `id = ${…}` for a value; words belong behind a `#`";
 
 /// Keywords that open a block.
-const OPENERS: [&str; 31] = [
+const OPENERS: [&str; 34] = [
     "if", "elif", "elsif", "elseif", "else", "unless", "for", "foreach", "while", "until", "loop",
     "repeat", "with", "try", "except", "catch", "rescue", "finally", "ensure", "switch", "match",
-    "case", "when", "do", "begin", "def", "fn", "func", "function", "async", "parallel",
+    "case", "when", "do", "begin", "def", "fn", "func", "function", "async", "parallel", "class",
+    "struct", "lambda",
 ];
 
 /// Keywords that stand alone on a line of a block.
@@ -28,7 +29,7 @@ const DECLARATIONS: [&str; 10] = [
 const OPERATORS: [&str; 8] = [":=", "<-", "+=", "-=", "*=", "/=", "|=", "??="];
 
 /// The fault in a line of a program, and the advice; `None` for prose.
-pub(super) fn fault(line: &str) -> Option<(String, &'static str)> {
+pub(crate) fn fault(line: &str) -> Option<(String, &'static str)> {
     let code = without_comment(line).trim();
     if let Some(word) = opener(code) {
         return Some((format!("`{word}` opens a block"), NO_BLOCKS));

@@ -3,10 +3,13 @@
 //! A line that is neither a step nor prose belongs to a program, and ignoring it would change the meaning of the plan.
 //! No list covers all languages, so a line is accepted only if it looks like prose.
 
-use super::foreign_code::NO_BLOCKS;
+use super::foreign_code::{self, NO_BLOCKS};
 
 /// The advice about a line that is not prose.
 const HELP: &str = "write `id = tool(name=value)` with its own `{\"when\": ${…}}` or `{\"for_each\": ${…}}`; words belong behind a `#`";
+
+/// The advice about a comment that holds code.
+const COMMENTS: &str = "a comment begins with `#`; take the line away, or write it as a step";
 
 /// Keywords that put other lines under a condition or in a loop.
 const CONDITIONS: [&str; 19] = [
@@ -69,22 +72,42 @@ const STANDALONE_WORDS: [&str; 30] = [
 const HEADINGS: [&str; 5] = ["then", "next", "done", "stop", "return"];
 
 /// Keywords of short statements.
-const STATEMENT_WORDS: [&str; 17] = [
+const STATEMENT_WORDS: [&str; 24] = [
     "print", "puts", "echo", "assert", "raise", "throw", "del", "delete", "defer", "goto", "break",
-    "continue", "exit", "yield", "die", "unset", "rethrow",
+    "continue", "exit", "yield", "die", "unset", "rethrow", "return", "import", "package",
+    "require", "include", "lambda", "set",
+];
+
+/// The first two words of statements in SQL.
+const SQL_STATEMENTS: [(&str, &str); 5] = [
+    ("insert", "into"),
+    ("delete", "from"),
+    ("begin", "transaction"),
+    ("create", "table"),
+    ("drop", "table"),
 ];
 
 /// Characters of programs that occur in no word. Some may surround a word.
 const CODE_CHARS: &str = "{}[]<>=|\\$^~#\"`*;()!?";
 
 /// The fault in a line that is no step, and the advice; `None` for prose.
-pub(super) fn fault(line: &str) -> Option<(String, &'static str)> {
+pub(crate) fn fault(line: &str) -> Option<(String, &'static str)> {
     let line = line.trim();
-    // Models write `//` comments too. They have no effect in any language.
-    if line.is_empty() || line.starts_with("//") {
+    if line.is_empty() {
         return None;
     }
     let not_prose = || Some(("the line is neither a step nor words".to_owned(), HELP));
+    if let Some(text) = comment(line) {
+        // Models write words in comments of other languages too, which have no effect in any. Code in them is a step that
+        // was meant to be left out, or not.
+        let is_code = foreign_code::fault(text).is_some() || fault(text).is_some();
+        return is_code.then(|| {
+            (
+                "a comment of another language holds code".to_owned(),
+                COMMENTS,
+            )
+        });
+    }
     if let Some(text) = line.strip_prefix('#') {
         return if is_directive(text) {
             not_prose()
@@ -109,15 +132,36 @@ pub(super) fn fault(line: &str) -> Option<(String, &'static str)> {
         && !line.ends_with([';', '{', '('])
         && line.contains(char::is_alphabetic)
         && words.iter().all(|word| is_word(word))
-        && !is_statement(&line, &words, first, second);
+        && !is_statement(&line, &words, first, second)
+        && !is_label(&line, &words);
     if is_prose { None } else { not_prose() }
+}
+
+/// The text of a comment in another language.
+fn comment(line: &str) -> Option<&str> {
+    let marks = [
+        ("//", ""),
+        ("/*", "*/"),
+        ("<!--", "-->"),
+        ("--", ""),
+        (";", ""),
+    ];
+    marks.iter().find_map(|(open, close)| {
+        let text = line.strip_prefix(open)?.trim_start_matches(['/', '*', ';']);
+        let text = text.trim().strip_suffix(close)?.trim();
+        (!text.is_empty() && text.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+            .then_some(text)
+    })
 }
 
 /// Returns true if `text`, which follows a `#`, is a preprocessor directive and no comment: `#if X`.
 fn is_directive(text: &str) -> bool {
     let end = text.find(|c: char| !c.is_ascii_lowercase());
     let word = &text[..end.unwrap_or(text.len())];
-    ["if", "ifdef", "ifndef", "elif", "else", "endif"].contains(&word)
+    let directives = [
+        "if", "ifdef", "ifndef", "elif", "else", "endif", "include", "define", "pragma",
+    ];
+    directives.contains(&word)
 }
 
 /// `line` without the marker of a list item or a quotation, and without emphasis.
@@ -128,7 +172,7 @@ fn without_list_marker(line: &str) -> &str {
     }
     if let Some((mark, rest)) = line.split_once(' ') {
         let number = mark.trim_start_matches('(').trim_end_matches(['.', ')']);
-        let is_short = number.len() < 4 && number.len() < mark.len();
+        let is_short = number.len() < 4 && mark.ends_with(['.', ')']);
         if is_short && number.chars().all(char::is_alphanumeric) {
             line = rest.trim_start();
         }
@@ -190,11 +234,17 @@ fn is_word(word: &str) -> bool {
     if core.is_empty() {
         return ["-", "...", ":", "!", "?"].contains(&word);
     }
+    // An address may hold any of the characters below.
+    if core.starts_with("https://") || core.starts_with("http://") {
+        return true;
+    }
     let core = core.strip_suffix("(s").unwrap_or(core);
     let amount = core.strip_prefix('$');
     let amount = amount.filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     let core = amount.unwrap_or(core);
-    let is_code = core.starts_with("--")
+    let option = core.strip_prefix('-');
+    let is_code = option
+        .is_some_and(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '-'))
         || core.ends_with("++")
         || core.ends_with("--")
         || core.contains("::")
@@ -228,6 +278,8 @@ fn is_statement(line: &str, words: &[&str], first: &str, second: &str) -> bool {
             || CONDITIONS.contains(&second)
             || of_blocks.contains(&second)))
         || (first == "select" && second == "case")
+        || (first == "from" && words.contains(&"import"))
+        || (!ends_sentence && SQL_STATEMENTS.contains(&(first, second)))
         || (few && !is_sentence && STATEMENT_WORDS.contains(&first))
         || (few && !is_capital && words.iter().any(|word| is_path(word)))
         || (!is_sentence && starts.contains('_'))
@@ -236,6 +288,39 @@ fn is_statement(line: &str, words: &[&str], first: &str, second: &str) -> bool {
             && ["do", "of", "then", "begin", "yield"]
                 .iter()
                 .any(|word| words.last() == Some(word)))
+}
+
+/// Words with a colon that begin a line of prose, even in lower case.
+const LABELS: [&str; 10] = [
+    "plan:",
+    "steps:",
+    "note:",
+    "notes:",
+    "summary:",
+    "goal:",
+    "task:",
+    "question:",
+    "answer:",
+    "thought:",
+];
+
+/// Returns true if `line` is a label or a target with names behind it, as in a makefile: `all: x y`, `loop:`.
+fn is_label(line: &str, words: &[&str]) -> bool {
+    let Some((label, names)) = words.split_first() else {
+        return false;
+    };
+    let is_name = |word: &str| {
+        let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-.$/".contains(c);
+        !word.is_empty() && word.chars().all(is_part)
+    };
+    if label.len() > 3 && label.starts_with('"') && label.ends_with("\":") {
+        return true;
+    }
+    let is_sentence = line.ends_with(['.', '!', '?']) || names.len() > 3;
+    label.strip_suffix(':').is_some_and(is_name)
+        && !LABELS.contains(label)
+        && !is_sentence
+        && names.iter().all(|name| is_name(name))
 }
 
 /// `word` in lower case, without punctuation around it.
@@ -264,6 +349,14 @@ mod tests {
             "# if x:",
             "#E1 = f[x]",
             "// the file is written next",
+            "/* then it is mailed */",
+            "-- fetch first",
+            "note: fetch first",
+            "(all of it)",
+            "See https://example.com/x?y=1 for more.",
+            "plan:",
+            "Targets: a b",
+            "cities: those that it names, in order",
             "Here is the plan:",
             "Plan:",
             "Step 1: fetch the orders",
@@ -300,6 +393,29 @@ mod tests {
     fn lines_of_programs_are_refused() {
         for line in [
             "3.times {",
+            "// w = f(x=1)",
+            "//w = f()",
+            "// if t.ok:",
+            "/* w = f() */",
+            "<!-- w = f() -->",
+            "-- w = f()",
+            "; w = f()",
+            "/// w = ${a.b}",
+            "lambda x: x",
+            "import os",
+            "from x import y",
+            "\"id\": \"a\",",
+            "curl -X POST http://x",
+            "rm -rf /",
+            "#include <x.h>",
+            "INSERT INTO x VALUES (1)",
+            "set w 5",
+            "all: x",
+            "all: x y",
+            "clean:",
+            "loop:",
+            "tool: get_weather",
+            "when: t.ok",
             "t.items.each { |x|",
             "until t.is_dst",
             "repeat",
