@@ -143,10 +143,38 @@ pub(crate) fn check(
 /// Reports each literal text of `plan`, whose own references have the form `form`, that has a marker of a step, a slot or
 /// an input.
 pub(crate) fn check_plan(plan: &Plan, form: ReferenceForm) -> Diagnostics {
+    let found = find(plan, form).into_iter();
+    let diagnostics = found.map(|found| {
+        let help = match (form.write)(&found.meaning) {
+            Some(reference) => format!("write `{reference}`"),
+            None => format!(
+                "this dialect has no references: write the plan in the native dialect, with `${{{}}}`",
+                found.meaning
+            ),
+        };
+        let diagnostic = message(&found.written, "text", found.is_certain).help(help);
+        diagnostic.at(found.place, &plan.sources)
+    });
+    diagnostics.collect()
+}
+
+/// A marker in a literal text of a plan.
+pub(crate) struct ForeignReference {
+    pub(crate) place: Place,
+    /// The text of the marker.
+    pub(crate) written: String,
+    /// The path in the native dialect.
+    meaning: String,
+    /// True if it can hardly be plain text.
+    pub(crate) is_certain: bool,
+}
+
+/// The markers of steps, slots and inputs in the literal texts of `plan`, whose own references have the form `form`.
+pub(crate) fn find(plan: &Plan, form: ReferenceForm) -> Vec<ForeignReference> {
     let mut search = PlanSearch {
         names: ReferenceNames::of_slots(plan, form),
         plan,
-        found: Diagnostics::new(),
+        found: Vec::new(),
     };
     for step in &plan.steps {
         search.node(&step.args);
@@ -173,7 +201,7 @@ fn field<'a>(item: &'a Item, name: &str) -> Option<&'a Item> {
 struct PlanSearch<'a> {
     names: ReferenceNames<'a>,
     plan: &'a Plan,
-    found: Diagnostics,
+    found: Vec<ForeignReference>,
 }
 
 impl PlanSearch<'_> {
@@ -234,7 +262,7 @@ impl PlanSearch<'_> {
         }
     }
 
-    /// Reports the marker `written` in the part of a place.
+    /// Adds the marker `written` in the part of a place.
     fn push(
         &mut self,
         written: &str,
@@ -242,17 +270,13 @@ impl PlanSearch<'_> {
         is_certain: bool,
         (place, path): (Place, &[PointerSegment]),
     ) {
-        let sources = &self.plan.sources;
-        let help = match (self.names.form.write)(meaning) {
-            Some(reference) => format!("write `{reference}`"),
-            None => format!(
-                "this dialect has no references: write the plan in the native dialect, with `${{{meaning}}}`"
-            ),
-        };
-        let diagnostic = message(written, "text", is_certain).help(help);
-        // The first call of `descend` takes time linear in the text, which plans without such texts do not pay.
-        let place = sources.descend(place, path);
-        self.found.push(diagnostic.at(place, sources));
+        self.found.push(ForeignReference {
+            // The first call takes time linear in the text, which plans without such texts do not pay.
+            place: self.plan.sources.descend(place, path),
+            written: written.to_owned(),
+            meaning: meaning.to_owned(),
+            is_certain,
+        });
     }
 }
 

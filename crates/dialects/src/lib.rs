@@ -13,11 +13,11 @@ pub mod document;
 /// Conversion of values with places to nodes, shared by all dialects.
 pub mod lowering;
 
-/// Conversion of plans to texts, shared by all printers.
-mod printing;
-
 /// References of other systems in texts.
 mod foreign_references;
+
+/// Conversion of plans to texts, shared by all printers.
+mod printing;
 
 /// The trait that every dialect implements.
 mod dialect;

@@ -8,6 +8,7 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Sources, Value
 
 use super::size::{WrittenSize, text_oversize};
 use crate::document::Limits;
+use crate::foreign_references::{ReferenceForm, find};
 
 /// The losses of printing one plan in a dialect: what the dialect cannot express.
 #[derive(Debug)]
@@ -79,6 +80,16 @@ impl<'a> LossReport<'a> {
         {
             let help = "give one slot for success and one for failure";
             self.error_with_help(place, "a choice among less than two slots", help);
+        }
+    }
+
+    /// Reports each text of `plan` that the dialect, whose references have the form `form`, would report as a reference of
+    /// another system.
+    pub(crate) fn report_foreign_references(&mut self, plan: &Plan, form: ReferenceForm) {
+        for found in find(plan, form).iter().filter(|found| found.is_certain) {
+            let what = format!("the text `{}`, which looks like a reference", found.written);
+            let help = "let the text be an input of the run, or come from a step";
+            self.error_with_help(found.place, &what, help);
         }
     }
 

@@ -1,7 +1,7 @@
 //! References of other systems in the texts of each dialect: never text for a tool without a diagnostic.
 
 use planwright_core::Code;
-use planwright_dialects::{ReadOptions, parse};
+use planwright_dialects::{ReadOptions, dialect, parse};
 use serde_json::json;
 
 /// A plan in `dialect` whose first call is read as `here` and whose second call takes `text`.
@@ -175,5 +175,25 @@ fn escaped_references_of_the_own_form_are_clean() {
         ("rewoo", "##E1"),
     ] {
         assert_eq!(found(dialect, text), [], "{dialect}: {text}");
+    }
+}
+
+#[test]
+fn a_text_that_would_be_reported_is_not_printed() {
+    let text = r#"{"steps": [{"id": "a", "tool": "f"}, {"id": "b", "tool": "g", "args": {"x": "${'{{a.y}}'}"}}]}"#;
+    let result = parse(
+        text.as_bytes(),
+        &ReadOptions::new("test").in_dialect("native"),
+    );
+    assert!(result.diagnostics.is_empty(), "{:?}", result.diagnostics);
+    let plan = result.plan.unwrap();
+    for name in ["mcp-cli", "concierge", "agentle", "acts"] {
+        let (printed, diagnostics) = dialect(name).unwrap().print(&plan);
+        assert_eq!(printed, None, "{name}");
+        let mut found = diagnostics.iter().map(|one| &*one.message);
+        assert!(
+            found.any(|message| message.contains("`{{a.y}}`")),
+            "{name}: {diagnostics:?}"
+        );
     }
 }

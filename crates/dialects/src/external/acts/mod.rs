@@ -43,6 +43,15 @@ use crate::foreign_references::ReferenceForm;
 #[derive(Clone, Copy, Debug)]
 pub struct Acts;
 
+/// The form of the references, for the search for those of other systems.
+const REFERENCE_FORM: ReferenceForm = ReferenceForm {
+    write: |path| {
+        let path = path.replace("inputs.", "input.");
+        Some(format!("†{}", path.replace('[', ".").replace(']', "")))
+    },
+    is_own: |text| text.starts_with('†'),
+};
+
 impl Dialect for Acts {
     fn name(&self) -> &'static str {
         "acts"
@@ -69,13 +78,7 @@ impl Dialect for Acts {
     }
 
     fn reference_form(&self) -> Option<ReferenceForm> {
-        Some(ReferenceForm {
-            write: |path| {
-                let path = path.replace("inputs.", "input.");
-                Some(format!("†{}", path.replace('[', ".").replace(']', "")))
-            },
-            is_own: |text| text.starts_with('†'),
-        })
+        Some(REFERENCE_FORM)
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {

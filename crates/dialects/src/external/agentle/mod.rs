@@ -30,6 +30,12 @@ use crate::foreign_references::ReferenceForm;
 #[derive(Clone, Copy, Debug)]
 pub struct Agentle;
 
+/// The form of the references, for the search for those of other systems.
+const REFERENCE_FORM: ReferenceForm = ReferenceForm {
+    write: |path| Some(format!("$ref:{path}")),
+    is_own: |text| text.starts_with("$ref:"),
+};
+
 impl Dialect for Agentle {
     fn name(&self) -> &'static str {
         "agentle"
@@ -52,10 +58,7 @@ impl Dialect for Agentle {
     }
 
     fn reference_form(&self) -> Option<ReferenceForm> {
-        Some(ReferenceForm {
-            write: |path| Some(format!("$ref:{path}")),
-            is_own: |text| text.starts_with("$ref:"),
-        })
+        Some(REFERENCE_FORM)
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {

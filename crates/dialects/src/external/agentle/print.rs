@@ -5,6 +5,7 @@ use std::sync::Arc;
 use planwright_core::plan::{Missing, Output, Reference, Segment, Source, Step};
 use planwright_core::{Diagnostics, Place, Plan, Value};
 
+use super::REFERENCE_FORM;
 use super::parse::MARK;
 use crate::document::quote;
 use crate::printing::{
@@ -24,6 +25,7 @@ const SUPPORTED: &[Feature] = &[
 /// Writes `plan`. Only data orders steps, so any other order must follow from it.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut losses = LossReport::new("agentle", plan);
+    losses.report_foreign_references(plan, REFERENCE_FORM);
     report_unsupported(plan, SUPPORTED, &mut losses);
     let mut steps = Vec::with_capacity(plan.steps.len());
     for (position, step) in plan.steps.iter().enumerate() {

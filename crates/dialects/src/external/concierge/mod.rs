@@ -31,6 +31,18 @@ use crate::foreign_references::ReferenceForm;
 #[derive(Clone, Copy, Debug)]
 pub struct Concierge;
 
+/// The form of the references, for the search for those of other systems.
+const REFERENCE_FORM: ReferenceForm = ReferenceForm {
+    write: |path| {
+        let (step, rest) = path.split_at(path.find(['.', '[']).unwrap_or(path.len()));
+        let keys = rest.split(['.', '[', ']']).filter(|key| !key.is_empty());
+        let keys = keys.map(|key| format!("\"{key}\"")).collect::<Vec<_>>();
+        let keys = keys.join(", ");
+        Some(format!("{{\"{}\": {{\"{step}\": [{keys}]}}}}", parse::KEY))
+    },
+    is_own: |text| text == parse::KEY,
+};
+
 impl Dialect for Concierge {
     fn name(&self) -> &'static str {
         "concierge"
@@ -62,16 +74,7 @@ impl Dialect for Concierge {
     }
 
     fn reference_form(&self) -> Option<ReferenceForm> {
-        Some(ReferenceForm {
-            write: |path| {
-                let (step, rest) = path.split_at(path.find(['.', '[']).unwrap_or(path.len()));
-                let keys = rest.split(['.', '[', ']']).filter(|key| !key.is_empty());
-                let keys = keys.map(|key| format!("\"{key}\"")).collect::<Vec<_>>();
-                let keys = keys.join(", ");
-                Some(format!("{{\"{}\": {{\"{step}\": [{keys}]}}}}", parse::KEY))
-            },
-            is_own: |text| text == parse::KEY,
-        })
+        Some(REFERENCE_FORM)
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {

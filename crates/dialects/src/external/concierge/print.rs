@@ -6,6 +6,7 @@ use std::sync::Arc;
 use planwright_core::plan::{Missing, Ordering, Reference, Segment, Source, Step};
 use planwright_core::{Diagnostics, Place, Plan, Value};
 
+use super::REFERENCE_FORM;
 use super::parse::KEY;
 use crate::document::quote;
 use crate::printing::{
@@ -18,6 +19,7 @@ const SUPPORTED: &[Feature] = &[Feature::ListedOrder, Feature::Stop, Feature::Ma
 /// Writes `plan`. In listed order, independent steps lose nothing but time; that is a warning.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut losses = LossReport::new("concierge", plan);
+    losses.report_foreign_references(plan, REFERENCE_FORM);
     let mut supported = SUPPORTED.to_vec();
     if plan.ordering == Ordering::Dataflow {
         // Listed order satisfies `after`, as long as it names earlier steps only.

@@ -42,6 +42,17 @@ use crate::foreign_references::ReferenceForm;
 #[derive(Clone, Copy, Debug)]
 pub struct McpCli;
 
+/// The form of the references, for the search for those of other systems.
+const REFERENCE_FORM: ReferenceForm = ReferenceForm {
+    write: |path| {
+        Some(format!(
+            "${{{}}}",
+            path.strip_prefix("vars.").unwrap_or(path)
+        ))
+    },
+    is_own: |text| text.starts_with("${"),
+};
+
 impl Dialect for McpCli {
     fn name(&self) -> &'static str {
         "mcp-cli"
@@ -73,15 +84,7 @@ impl Dialect for McpCli {
     }
 
     fn reference_form(&self) -> Option<ReferenceForm> {
-        Some(ReferenceForm {
-            write: |path| {
-                Some(format!(
-                    "${{{}}}",
-                    path.strip_prefix("vars.").unwrap_or(path)
-                ))
-            },
-            is_own: |text| text.starts_with("${"),
-        })
+        Some(REFERENCE_FORM)
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
