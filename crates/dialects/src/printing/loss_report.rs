@@ -83,13 +83,12 @@ impl<'a> LossReport<'a> {
         }
     }
 
-    /// Reports each text of `plan` that the dialect, whose references have the form `form`, would report as a reference of
-    /// another system.
+    /// Warns about each text of `plan` that is literal in the system of the dialect, but that the reader of the dialect
+    /// reports as a reference of another system. `form` is the form of the dialect's own references.
     pub(crate) fn report_foreign_references(&mut self, plan: &Plan, form: ReferenceForm) {
         for found in find(plan, form).iter().filter(|found| found.is_certain) {
-            let what = format!("the text `{}`, which looks like a reference", found.written);
-            let help = "let the text be an input of the run, or come from a step";
-            self.error_with_help(found.place, &what, help);
+            let what = format!("that the text `{}` is no reference", found.written);
+            self.warning(found.place, &what);
         }
     }
 

@@ -179,7 +179,7 @@ fn escaped_references_of_the_own_form_are_clean() {
 }
 
 #[test]
-fn a_text_that_would_be_reported_is_not_printed() {
+fn a_text_that_the_reader_reports_is_printed_with_a_warning() {
     let text = r#"{"steps": [{"id": "a", "tool": "f"}, {"id": "b", "tool": "g", "args": {"x": "${'{{a.y}}'}"}}]}"#;
     let result = parse(
         text.as_bytes(),
@@ -189,7 +189,7 @@ fn a_text_that_would_be_reported_is_not_printed() {
     let plan = result.plan.unwrap();
     for name in ["mcp-cli", "concierge", "agentle", "acts"] {
         let (printed, diagnostics) = dialect(name).unwrap().print(&plan);
-        assert_eq!(printed, None, "{name}");
+        assert!(printed.is_some(), "{name}");
         let mut found = diagnostics.iter().map(|one| &*one.message);
         assert!(
             found.any(|message| message.contains("`{{a.y}}`")),
