@@ -4,17 +4,20 @@
 //! to a literal, `${'{{step.x}}'}`. The native dialect searches the texts before it lowers them, all others those that
 //! remain literal.
 
+mod literals;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use literals::{check_plan, find};
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Range;
-use std::sync::Arc;
 
 use planwright_core::expression::print_form;
-use planwright_core::plan::{
-    Action, Alternative, Form, Input, InputKind, Node, NodeKind, Output, SlotPath, TextPart,
-};
-use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment, Value};
+use planwright_core::plan::{Alternative, Form, Input, InputKind, SlotPath};
+use planwright_core::{Code, Diagnostic, Plan, Value};
 
 use crate::document::{DiagnosticSink, Entry, Item, ItemKind};
 
@@ -140,144 +143,10 @@ pub(crate) fn check(
     }
 }
 
-/// Reports each literal text of `plan`, whose own references have the form `form`, that has a marker of a step, a slot or
-/// an input.
-pub(crate) fn check_plan(plan: &Plan, form: ReferenceForm) -> Diagnostics {
-    let found = find(plan, form).into_iter();
-    let diagnostics = found.map(|found| {
-        let help = match (form.write)(&found.meaning) {
-            Some(reference) => format!("write `{reference}`"),
-            None => format!(
-                "this dialect has no references: write the plan in the native dialect, with `${{{}}}`",
-                found.meaning
-            ),
-        };
-        let diagnostic = message(&found.written, "text", found.is_certain).help(help);
-        diagnostic.at(found.place, &plan.sources)
-    });
-    diagnostics.collect()
-}
-
-/// A marker in a literal text of a plan.
-pub(crate) struct ForeignReference {
-    pub(crate) place: Place,
-    /// The text of the marker.
-    pub(crate) written: String,
-    /// The path in the native dialect.
-    meaning: String,
-    /// True if it can hardly be plain text.
-    pub(crate) is_certain: bool,
-}
-
-/// The markers of steps, slots and inputs in the literal texts of `plan`, whose own references have the form `form`.
-pub(crate) fn find(plan: &Plan, form: ReferenceForm) -> Vec<ForeignReference> {
-    let mut search = PlanSearch {
-        names: ReferenceNames::of_slots(plan, form),
-        plan,
-        found: Vec::new(),
-    };
-    for step in &plan.steps {
-        search.node(&step.args);
-        for node in &step.positional {
-            search.node(node);
-        }
-        if let Action::Value(node) = &step.action {
-            search.node(node);
-        }
-    }
-    if let Output::Value(node) = &plan.output {
-        search.node(node);
-    }
-    search.found
-}
-
 fn field<'a>(item: &'a Item, name: &str) -> Option<&'a Item> {
     let mut entries = item.as_object()?.iter();
     let entry = entries.find(|entry| &*entry.key == name)?;
     Some(&entry.item)
-}
-
-/// The search of the literal texts of a lowered plan.
-struct PlanSearch<'a> {
-    names: ReferenceNames<'a>,
-    plan: &'a Plan,
-    found: Vec<ForeignReference>,
-}
-
-impl PlanSearch<'_> {
-    fn node(&mut self, node: &Node) {
-        match &node.kind {
-            NodeKind::Literal(value) => self.value(value, node.place, &mut Vec::new()),
-            NodeKind::Reference(_) => {}
-            NodeKind::Text(parts) => {
-                for part in parts {
-                    if let TextPart::Literal(text) = part {
-                        self.text(text, false, (node.place, &[]));
-                    }
-                }
-            }
-            NodeKind::List(items) => items.iter().for_each(|item| self.node(item)),
-            NodeKind::Object(fields) => fields.iter().for_each(|field| self.node(&field.value)),
-        }
-    }
-
-    /// Searches the part at `path` of the literal at `place`.
-    fn value(&mut self, value: &Value, place: Place, path: &mut Vec<PointerSegment>) {
-        match value {
-            Value::Text(text) => self.text(text, true, (place, path)),
-            Value::List(items) => {
-                for (index, item) in items.iter().enumerate() {
-                    path.push(PointerSegment::Index(index));
-                    self.value(item, place, path);
-                    path.pop();
-                }
-            }
-            Value::Object(fields) => {
-                for (key, field) in fields.iter() {
-                    path.push(PointerSegment::Key(Arc::clone(key)));
-                    let text = field.as_text().filter(|_| fields.len() == 1);
-                    let text = text.filter(|_| !(self.names.form.is_own)(key));
-                    let meaning = text.and_then(|text| self.names.keyed_reference(key, text));
-                    match (text, meaning) {
-                        (Some(text), Some(meaning)) => {
-                            self.push(text, &meaning, true, (place, path));
-                        }
-                        _ => self.value(field, place, path),
-                    }
-                    path.pop();
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
-
-    /// Searches `text`, a whole value if it `is_whole`.
-    fn text(&mut self, text: &str, is_whole: bool, spot: (Place, &[PointerSegment])) {
-        if let Some(marker) = self.names.marker(text) {
-            let written = &text[marker.range.clone()];
-            // Not every dialect can escape such a text, so only one that can hardly be anything else is an error.
-            let is_all = is_whole && written.len() == text.len();
-            let is_certain = marker.is_certain && (is_all || has_path(written));
-            self.push(written, &marker.meaning, is_certain, spot);
-        }
-    }
-
-    /// Adds the marker `written` in the part of a place.
-    fn push(
-        &mut self,
-        written: &str,
-        meaning: &str,
-        is_certain: bool,
-        (place, path): (Place, &[PointerSegment]),
-    ) {
-        self.found.push(ForeignReference {
-            // The first call takes time linear in the text, which plans without such texts do not pay.
-            place: self.plan.sources.descend(place, path),
-            written: written.to_owned(),
-            meaning: meaning.to_owned(),
-            is_certain,
-        });
-    }
 }
 
 /// The names of a plan's own steps, slots and inputs.
@@ -719,13 +588,6 @@ fn literal(text: &str) -> Option<String> {
     print_form(&form).map(|form| format!("${{{form}}}"))
 }
 
-/// Returns true if the marker `written` names a field or an item.
-fn has_path(written: &str) -> bool {
-    let inside = written.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_');
-    let end = inside.find(['|', ' ']).unwrap_or(inside.len());
-    inside[..end].contains(['.', '['])
-}
-
 /// The rest of `text` after `prefix`, ignoring ASCII case.
 fn strip_prefix_any_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let (start, rest) = text.split_at_checked(prefix.len())?;
@@ -781,165 +643,4 @@ fn marker_window(text: &str, start: usize) -> &str {
 /// The name at the start of a path, and the rest.
 fn split_name(path: &str) -> (&str, &str) {
     path.split_at(path.find(['.', '[']).unwrap_or(path.len()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{ReadOptions, parse};
-
-    fn shown(text: &str) -> Option<String> {
-        let inputs = [("city", InputKind::Input), ("v", InputKind::Variable)];
-        let inputs = inputs.map(|(name, kind)| Input {
-            name: name.into(),
-            kind,
-            schema: Value::Null,
-            default: None,
-            place: Place::NOWHERE,
-        });
-        let names = ReferenceNames::native(vec!["o", "rows"], &inputs);
-        let found = names.marker(text);
-        found.map(|marker| {
-            let verb = if marker.is_certain { "is" } else { "may be" };
-            format!("{} {verb} {}", &text[marker.range], marker.meaning)
-        })
-    }
-
-    #[test]
-    fn markers_of_other_systems() {
-        for (text, expected) in [
-            ("{{o.temp}}", "{{o.temp}} is o.temp"),
-            ("It is {{ o.temp }} there", "{{ o.temp }} is o.temp"),
-            (
-                "{{steps.o.outputs.temp}}",
-                "{{steps.o.outputs.temp}} is o.temp",
-            ),
-            (
-                "${{ steps.o.outputs.temp }}",
-                "${{ steps.o.outputs.temp }} is o.temp",
-            ),
-            ("{{ o.temp | round }}", "{{ o.temp | round }} is o.temp"),
-            ("{{city}}", "{{city}} is inputs.city"),
-            ("{{ inputs.city }}", "{{ inputs.city }} is inputs.city"),
-            ("{{v}}", "{{v}} is vars.v"),
-            ("$o.temp", "$o.temp is o.temp"),
-            ("It is $rows[0].id.", "$rows[0].id is rows[0].id"),
-            ("$o", "$o is o"),
-            ("<o.temp>", "<o.temp> is o.temp"),
-            ("<o>", "<o> is o"),
-            ("{{- o.temp -}}", "{{- o.temp -}} is o.temp"),
-            ("{{{o.temp}}}", "{{{o.temp}}} is o.temp"),
-            ("{{ upper(o.temp) }}", "{{ upper(o.temp) }} is o.temp"),
-            ("{{ o['temp'] }}", "{{ o['temp'] }} is o.temp"),
-            (
-                "{{ Steps[\"o\"].temp }}",
-                "{{ Steps[\"o\"].temp }} is o.temp",
-            ),
-            ("{{ steps[1].id }}", "{{ steps[1].id }} is rows.id"),
-            ("{{ $('o').item }}", "{{ $('o').item }} may be o"),
-            ("{{ not o }}", "{{ not o }} may be o"),
-            ("<%= o.temp %>", "<%= o.temp %> is o.temp"),
-            ("@{body('o')['temp']}", "@{body('o')['temp']} may be o"),
-            ("#{o.temp}", "#{o.temp} is o.temp"),
-            ("%{o}", "%{o} is o"),
-            ("{o}", "{o} is o"),
-            ("It is {o.temp}", "{o.temp} is o.temp"),
-            ("It is {city}", "{city} may be inputs.city"),
-            ("%o.temp%", "%o.temp% is o.temp"),
-            ("%o%", "%o% is o"),
-            ("%(o.temp)s", "%(o.temp)s is o.temp"),
-            ("[[o.temp]]", "[[o.temp]] is o.temp"),
-            ("$(o.temp)", "$(o.temp) is o.temp"),
-            ("$ref:o.temp", "$ref:o.temp is o.temp"),
-            ("$.o.temp", "$.o.temp may be o.temp"),
-            ("a $o b", "$o may be o"),
-            ("$o->temp", "$o may be o"),
-            ("@o.temp", "@o.temp is o.temp"),
-            ("#o", "#o may be o"),
-            ("=steps.o.temp", "=steps.o.temp is o.temp"),
-            ("a <rows> b", "<rows> may be rows"),
-            ("${o.x} and {{o.y}}", "{{o.y}} is o.y"),
-        ] {
-            assert_eq!(shown(text).as_deref(), Some(expected), "{text}");
-        }
-    }
-
-    #[test]
-    fn objects_that_are_references() {
-        let text = r##"{"steps": [
-            {"id": "o", "tool": "f"},
-            {"id": "p", "tool": "f", "positional": ["{{o.a}}"], "args": {
-                "a": [{"$ref": "#/steps/o/x"}], "b": {"output_by_reference": {"o": ["x", 0]}},
-                "c": {"$ref": "#/definitions/o"}, "d": {"$ref": "o", "x": 1}
-            }}
-        ]}"##;
-        let result = parse(
-            text.as_bytes(),
-            &ReadOptions::new("test").in_dialect("native"),
-        );
-        let found = result.diagnostics.iter();
-        let found: Vec<_> = found
-            .map(|one| (one.is_error(), one.help.clone().unwrap_or_default()))
-            .collect();
-        let wanted = [
-            (
-                true,
-                r#"write `${o.a}`; for the text itself, `${"{{o.a}}"}`"#,
-            ),
-            (
-                true,
-                r##"write `${o.x}`; for the text itself, `${"#/steps/o/x"}`"##,
-            ),
-            (false, "write `${o.x[0]}`"),
-        ]
-        .map(|(is_error, help)| (is_error, help.to_owned()));
-        assert_eq!(found, wanted, "{:#?}", result.diagnostics);
-    }
-
-    #[test]
-    fn texts_that_are_none() {
-        for text in [
-            "{{x.temp}}",
-            "{{",
-            "$5.00",
-            "$x.y",
-            "<b>o</b>",
-            "<p.x>",
-            "a@o.temp",
-            "50% of o and 20%",
-            "{\"o\": 1}",
-            "o.temp",
-            "${o.temp}",
-            "${'{{o.temp}}'}",
-            "${rows.map(o, {'a': o.x})}",
-            "$${o.temp}",
-            "$${{ o.temp }}",
-            "${\"{{o.temp}}\"}",
-        ] {
-            assert_eq!(shown(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn escaped_texts_are_not_reported() {
-        let names = ReferenceNames::native(vec!["o"], &[]);
-        for text in [
-            "{{o.x}}",
-            "a {{o.x}} b {{ o.y }} c",
-            "$${{ o.x }} and ${{ o.x }}",
-            "$o.x and $o.y.",
-            "<o>",
-            "<o.x><o.y>",
-            "$$o.x",
-            "{{{o.x}}}",
-            "a $o b",
-            "#{o} and @{o.x}",
-            "$ref:o",
-            "=o.x",
-        ] {
-            let escaped = names.escape_text(text).expect("the text has a marker");
-            assert!(names.marker(&escaped).is_none(), "{text}: {escaped}");
-        }
-        assert_eq!(names.escape_text("${o.x}"), None);
-    }
 }
