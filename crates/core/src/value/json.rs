@@ -187,8 +187,8 @@ impl Value {
         Ok(value)
     }
 
-    /// Parses one JSON value of another program, many of which write more digits of a decimal than a double has. Such a
-    /// decimal becomes the nearest double.
+    /// Parses one JSON value of another program. A decimal with more digits than a double has becomes the nearest double,
+    /// since many programs write such digits.
     ///
     /// # Errors
     ///
