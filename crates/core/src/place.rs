@@ -1,4 +1,6 @@
 //! Source places: spans and JSON pointers, stored apart from the plan itself.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/plans.md#places-are-stored-apart-from-the-plan).
 
 use std::collections::HashMap;
 use std::fmt;
@@ -139,7 +141,7 @@ impl Source {
 
     /// Returns the JSON pointer of `place`. If it has more than `most` bytes, returns a prefix that also has more than
     /// `most` bytes.
-    pub(crate) fn start_of_pointer(&self, place: Place, most: usize) -> Option<String> {
+    pub(crate) fn start_of_pointer(&self, place: Place, max_bytes: usize) -> Option<String> {
         let mut segments = Vec::new();
         let mut at = self.entry(place)?;
         loop {
@@ -152,15 +154,17 @@ impl Source {
         let mut pointer = String::new();
         // The segments were collected from the leaf up.
         for segment in segments.into_iter().rev() {
-            if pointer.len() > most {
+            if pointer.len() > max_bytes {
                 break;
             }
             match segment {
                 PointerSegment::Key(key) => {
                     // A key may be as long as the text, so only its beginning is copied.
-                    push_pointer_key(&mut pointer, start_of(key, most));
+                    push_pointer_key(&mut pointer, start_of(key, max_bytes));
                 }
-                segment => push_pointer_segment(&mut pointer, segment),
+                segment @ (PointerSegment::Root | PointerSegment::Index(_)) => {
+                    push_pointer_segment(&mut pointer, segment)
+                }
             }
         }
         Some(pointer)
@@ -217,8 +221,9 @@ fn push_pointer_key(pointer: &mut String, key: &str) {
 }
 
 /// Returns the longest prefix of `text` of at most `most` bytes that ends at a character boundary.
-pub(crate) fn start_of(text: &str, most: usize) -> &str {
-    text.get(..text.floor_char_boundary(most)).unwrap_or(text)
+pub(crate) fn start_of(text: &str, max_bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(max_bytes))
+        .unwrap_or(text)
 }
 
 /// The texts of a plan: usually one, several for a plan that was extended.

@@ -244,7 +244,7 @@ impl LoadedPlan {
         let context = CheckContext::new(catalog)
             .with_library(&self.library)
             .with_policy(policy)
-            .with_given(&self.given);
+            .with_inputs(&self.given);
         let (checked, found) = check(plan, &context);
         self.diagnostics.extend(found);
         self.diagnostics.sort();

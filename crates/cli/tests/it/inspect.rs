@@ -73,7 +73,7 @@ impl Subject {
             let context = CheckContext::new(&catalog)
                 .with_library(&library)
                 .with_policy(&policy)
-                .with_given(&self.given);
+                .with_inputs(&self.given);
             let (checked, found) = check(plan, &context);
             findings.extend(found);
             if self.runs {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::dependencies::{OverlappingWriters, slot_keys};
 use super::initial_types::InitialTypes;
 use super::resolved_plan::ResolvedPlan;
+use super::writers::{OverlappingWriters, slot_keys};
 use crate::plan::{
     Action, Alternative, Form, Method, Missing, Node, NodeKind, OnError, Output, Read, Reference,
     Segment, SlotKind, Source, Targets,
@@ -185,9 +185,21 @@ impl<'a> TypeInference<'a> {
         let shape = match list.at(&[Segment::Each]) {
             PathLookup::Found(Type::List(list)) => match list.any_item() {
                 Type::Never => Type::Any,
-                item => item,
+                item @ (Type::Any
+                | Type::Null
+                | Type::Boolean
+                | Type::Integer
+                | Type::Number
+                | Type::Text
+                | Type::Literal(_)
+                | Type::List(_)
+                | Type::Object(_)
+                | Type::Union(_)) => item,
             },
-            _ => Type::Any,
+            PathLookup::Found(_)
+            | PathLookup::Impossible { .. }
+            | PathLookup::Unlisted { .. }
+            | PathLookup::Unknown => Type::Any,
         };
         store(&self.items, index, shape.clone());
         shape
@@ -210,7 +222,7 @@ impl<'a> TypeInference<'a> {
                 Type::union([found, Type::Null])
             }
             ReadTarget::Path(PathLookup::Found(found)) => found,
-            _ => Type::Any,
+            ReadTarget::Path(_) | ReadTarget::EmptySlot => Type::Any,
         }
     }
 

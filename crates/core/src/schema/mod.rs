@@ -1,4 +1,6 @@
 //! JSON Schema (2020-12): structural types for checks before a run, and validators for values during it.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/schemas.md).
 
 mod cost;
 mod display;

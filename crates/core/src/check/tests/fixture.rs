@@ -47,7 +47,7 @@ pub(super) struct CheckFixture {
     pub(super) catalog: Catalog,
     pub(super) library: Library,
     pub(super) policy: Policy,
-    pub(super) given: Object,
+    pub(super) inputs: Object,
 }
 
 impl CheckFixture {
@@ -58,8 +58,8 @@ impl CheckFixture {
         }
     }
 
-    pub(super) fn given(mut self, text: &str) -> Self {
-        self.given = json(text).as_object().expect("an object").clone();
+    pub(super) fn inputs(mut self, text: &str) -> Self {
+        self.inputs = json(text).as_object().expect("an object").clone();
         self
     }
 
@@ -80,7 +80,7 @@ impl CheckFixture {
         CheckContext::new(&self.catalog)
             .with_library(&self.library)
             .with_policy(&self.policy)
-            .with_given(&self.given)
+            .with_inputs(&self.inputs)
     }
 
     /// Checks the plan and compares the diagnostics; a warning begins with a question mark.

@@ -51,7 +51,6 @@ pub struct ReplayReport {
 
 /// The reason why a replay failed.
 #[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum ReplayError<E> {
     /// The settings of a process cannot be loaded.
     #[error("{0}")]

@@ -24,7 +24,6 @@ use crate::schedule::{TaskId, TaskState};
 /// The final status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum RunStatus {
     /// Every step that had to run succeeded.
     Succeeded,
