@@ -1,4 +1,4 @@
-//! Source places: spans and JSON pointers, stored apart from the plan itself.
+//! SourceText places: spans and JSON pointers, stored apart from the plan itself.
 //!
 //! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/plans.md#places-are-stored-apart-from-the-plan).
 
@@ -64,7 +64,7 @@ struct PlaceEntry {
 
 /// A text and the places in it. Parents are added before their children.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct SourceText {
     name: Arc<str>,
     text: Arc<str>,
     base: u32,
@@ -73,7 +73,7 @@ pub struct Source {
     parts: OnceLock<HashMap<(Place, PointerSegment), Place, Hashing>>,
 }
 
-impl Source {
+impl SourceText {
     /// Creates a text called `name`. Its places are numbered from `base`, so that the texts of one plan do not share
     /// numbers.
     pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>, base: u32) -> Self {
@@ -228,11 +228,11 @@ pub(crate) fn start_of(text: &str, max_bytes: usize) -> &str {
 
 /// The texts of a plan: usually one, several for a plan that was extended.
 #[derive(Clone, Default)]
-pub struct Sources(Vec<Arc<Source>>);
+pub struct Sources(Vec<Arc<SourceText>>);
 
 impl Sources {
     /// Creates the sources of a plan with one text.
-    pub fn one(source: Source) -> Self {
+    pub fn one(source: SourceText) -> Self {
         Self(vec![Arc::new(source)])
     }
 
@@ -251,7 +251,7 @@ impl Sources {
     }
 
     /// Returns the text that contains `place`.
-    pub fn source_of(&self, place: Place) -> Option<&Arc<Source>> {
+    pub fn source_of(&self, place: Place) -> Option<&Arc<SourceText>> {
         self.0.iter().find(|source| source.entry(place).is_some())
     }
 
@@ -265,14 +265,14 @@ impl Sources {
         self.source_of(place)?.pointer(place)
     }
 
-    /// Returns the place of a part; see [`Source::descend`].
+    /// Returns the place of a part; see [`SourceText::descend`].
     pub fn descend(&self, place: Place, path: &[PointerSegment]) -> Place {
         self.source_of(place)
             .map_or(place, |source| source.descend(place, path))
     }
 
     /// Iterates over the texts, in the order in which they were added.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<Source>> {
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<SourceText>> {
         self.0.iter()
     }
 }

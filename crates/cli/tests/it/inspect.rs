@@ -86,10 +86,10 @@ impl Subject {
 
     fn read(&self, name: &str, text: &[u8], dialect: Option<&str>) -> ParseResult {
         let bound = |name: &str, usual: usize| self.bound(name).unwrap_or(usual);
-        let usual = document::Limits::default();
+        let usual = document::ReadLimits::default();
         let options = ReadOptions {
             dialect,
-            limits: document::Limits {
+            limits: document::ReadLimits {
                 bytes: bound("max_bytes", usual.bytes),
                 depth: bound("max_nesting", usual.depth),
                 ..usual

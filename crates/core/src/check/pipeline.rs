@@ -41,7 +41,7 @@ impl CheckedPlan {
     ///
     /// Inputs, initial values, slot schemas and texts of `more` are added. Its output replaces the current one unless
     /// it selects everything. Places of the new texts must not overlap with existing ones (see
-    /// [`Source::new`](crate::place::Source::new)).
+    /// [`SourceText::new`](crate::place::SourceText::new)).
     pub fn extend(
         &self,
         more: Plan,

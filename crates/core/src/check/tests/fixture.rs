@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::check::{CheckContext, CheckedPlan, Library, Policy, check};
 use crate::expression::parse_form;
-use crate::place::Source;
+use crate::place::SourceText;
 use crate::plan::{
     Action, Field, ForEach, InitialValues, Input, InputKind, Method, Name, Node, OnError, Ordering,
     Output, PlanCall, PlanTarget, Reference, Repeat, Retry, Sharing, SlotKind, SlotPath, Targets,
@@ -108,7 +108,7 @@ pub(super) fn plan(text: &str) -> Plan {
 
 pub(super) fn plan_called(name: &str, text: &str) -> Plan {
     let mut artist = Artist {
-        source: Source::new(name, text, 0),
+        source: SourceText::new(name, text, 0),
         next: 0,
     };
     let value = json(text);
@@ -119,7 +119,7 @@ pub(super) fn plan_called(name: &str, text: &str) -> Plan {
 }
 
 struct Artist {
-    source: Source,
+    source: SourceText,
     next: usize,
 }
 

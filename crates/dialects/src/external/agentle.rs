@@ -1,23 +1,79 @@
-//! Lowers an agentle plan: all ids first, then the arguments, because an id may hold characters of a path.
+//! The agentle dialect: `execute_tool_plan`, `"$ref:id.path"`.
+//!
+//! ```json
+//! {"steps": [
+//!   {"id": "tokyo", "tool": "get_weather", "arguments": "{\"location\": \"Tokyo\"}"},
+//!   {"id": "tell", "tool": "notify", "arguments": {"degrees": "$ref:tokyo.temp"}}
+//! ], "output_steps": ["tell"]}
+//! ```
+//!
+//! - `arguments` is an object or its JSON text, whose diagnostics have places as well; if absent, there are no
+//!   arguments.
+//! - A reference is a whole text, at any depth: `$ref:id`, `$ref:id.a.0.b`, `[0]` for `.0`, `["odd.key"]`. The id is
+//!   the longest known one that fits, so ids and fields may hold hyphens, blanks, dots and any letters; the original
+//!   system passes such a marker on to the tool. A missing part gives `null`.
+//! - `output_steps`, if absent or empty, selects every step.
+//! - `$ref:` inside of longer text is an error; the original system passes it on to the tool.
+//! - Literal: `$$ref:` stands for `$ref:` anywhere in a text, and each further `$` before it for one less. The
+//!   original system has no escape.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use planwright_core::plan::{
-    Action, Missing, Name, Node, NodeKind, Output, Path, Read, Reference, Segment,
-    Source as ReadSource, Step,
+    Action, Missing, Name, Node, NodeKind, Output, Path, Read, Reference, Segment, Source, Step,
 };
-use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Source, Sources, StepId, Value};
+use planwright_core::{
+    Code, Diagnostic, Diagnostics, Place, Plan, SourceText, Sources, StepId, Value,
+};
 
+use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{
-    DiagnosticSink, Document, Fields, Item, ItemKind, Limits, article, quote, read_inside,
+    DiagnosticSink, Document, Fields, Item, ItemKind, ReadLimits, article, quote, read_inside,
 };
-use crate::lowering::path::KnownNames;
-use crate::lowering::path::{PathSegment, parse_path};
+use crate::lowering::path::{KnownNames, PathSegment, parse_path};
 use crate::lowering::{LowerResult, ReferenceSyntax, lower, text_or_number, tool_action};
+use crate::printing::{
+    Feature, LossReport, ObjectBuilder, WriteReferences, report_order, report_unsupported,
+    write_node,
+};
+
+/// The dialect of agentle4j's tool planning.
+#[derive(Clone, Copy, Debug)]
+pub struct Agentle;
+
+impl Dialect for Agentle {
+    fn name(&self) -> &'static str {
+        "agentle"
+    }
+
+    fn shape(&self) -> &'static str {
+        "`{\"steps\": [{\"id\", \"tool\", \"arguments\"}], \"output_steps\"}` with `\"$ref:id.path\"`"
+    }
+
+    fn recognise(&self, document: &Document) -> MatchConfidence {
+        let Some(steps) = document.root.get("steps").and_then(Item::as_list) else {
+            return MatchConfidence::No;
+        };
+        let marked = |step: &Item| step.has("arguments") && step.has("tool");
+        if document.root.has("output_steps") || steps.iter().any(marked) {
+            MatchConfidence::Certain
+        } else {
+            MatchConfidence::No
+        }
+    }
+
+    fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
+        parse(document)
+    }
+
+    fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics) {
+        print(plan)
+    }
+}
 
 /// Reads a plan.
-pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
+fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
     let mut sink = DiagnosticSink::new();
     let mut source = document.source;
     let limits = document.limits;
@@ -29,8 +85,8 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
 
 fn plan(
     root: &Item,
-    source: &mut Source,
-    limits: &Limits,
+    source: &mut SourceText,
+    limits: &ReadLimits,
     sink: &mut DiagnosticSink,
 ) -> Option<Plan> {
     let mut fields = Fields::of(root, "the plan", sink)?;
@@ -106,7 +162,7 @@ impl<'a> StepDraft<'a> {
 fn arguments(
     item: &Item,
     ids: &KnownNames<'_>,
-    (source, limits): (&mut Source, &Limits),
+    (source, limits): (&mut SourceText, &ReadLimits),
     sink: &mut DiagnosticSink,
 ) -> Node {
     let inner;
@@ -155,11 +211,11 @@ impl ReferenceSyntax for AgentleTexts<'_> {
     }
 }
 
-pub(super) const MARK: &str = "$ref:";
+const MARK: &str = "$ref:";
 
 const ESCAPE: &str = "write `$$ref:` for a literal `$ref:`";
 
-pub(super) type Ids<'a> = KnownNames<'a>;
+type Ids<'a> = KnownNames<'a>;
 
 /// Splits `target` into id and path: the id is the longest known one that ends where a path may begin, else the text
 /// before the first `.` or `[`.
@@ -170,7 +226,7 @@ fn split_id<'t>(target: &'t str, ids: &Ids<'_>) -> (&'t str, &'t str) {
 
 /// The meaning of a text.
 #[derive(Debug)]
-pub(super) enum TextMeaning<'a> {
+enum TextMeaning<'a> {
     /// Literal text, escapes resolved.
     Literal(Cow<'a, str>),
     /// A reference.
@@ -178,7 +234,7 @@ pub(super) enum TextMeaning<'a> {
 }
 
 /// Reads a text as a reference or a literal.
-pub(super) fn read<'t>(text: &'t str, ids: &Ids<'_>, place: Place) -> LowerResult<TextMeaning<'t>> {
+fn read<'t>(text: &'t str, ids: &Ids<'_>, place: Place) -> LowerResult<TextMeaning<'t>> {
     if let Some(target) = text.strip_prefix(MARK) {
         return read_target(text, target, ids, place).map(TextMeaning::Reference);
     }
@@ -214,7 +270,7 @@ fn read_target(text: &str, target: &str, ids: &Ids<'_>, place: Place) -> LowerRe
         })
         .collect();
     let path = path.ok_or_else(|| malformed("this dialect has no `[*]`"))?;
-    let read = Read::part(ReadSource::Step(StepId::new(id)), path).or_missing(Missing::Null);
+    let read = Read::part(Source::Step(StepId::new(id)), path).or_missing(Missing::Null);
     Ok(Reference::read(read, text, place))
 }
 
@@ -249,4 +305,109 @@ fn unescape(text: &str) -> Option<Cow<'_, str>> {
     }
     literal.push_str(&text[start..]);
     Some(literal.into())
+}
+
+const SUPPORTED: &[Feature] = &[
+    Feature::SelectedOutput,
+    Feature::ListedOrder,
+    Feature::DataflowOrder,
+    Feature::KeepGoing,
+    Feature::OpenSharing,
+    Feature::After,
+];
+
+/// Writes `plan`. Only data orders steps, so any other order must follow from it.
+fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
+    let mut losses = LossReport::new("agentle", plan);
+    report_unsupported(plan, SUPPORTED, &mut losses);
+    let mut steps = Vec::with_capacity(plan.steps.len());
+    for (position, step) in plan.steps.iter().enumerate() {
+        report_order(plan, position, &mut losses);
+        steps.push(write_step(step, &mut losses));
+    }
+    let mut root = ObjectBuilder::default();
+    root.field("steps", steps);
+    if let Output::Steps(names) = &plan.output {
+        // In this dialect, an empty list selects every step.
+        if names.is_empty() {
+            losses.error(plan.place, "that the plan gives nothing back");
+        }
+        let names = names.iter().map(|name| Value::Text(Arc::clone(&name.text)));
+        root.field("output_steps", Value::list(names));
+    }
+    losses.finish(&root.build())
+}
+
+fn write_step(step: &Step, losses: &mut LossReport<'_>) -> Value {
+    let mut object = ObjectBuilder::default();
+    object.field("id", Arc::clone(step.id.text()));
+    object.optional("tool", step.tool().map(|tool| Arc::clone(&tool.text)));
+    let arguments = write_node(&step.args, &AgentleWriter, losses);
+    // The arguments are a JSON text of their own, whose size readers limit separately.
+    losses.report_oversize(step.args.place, &arguments);
+    object.field("arguments", arguments.to_json());
+    object.build()
+}
+
+/// A writer of references that match the pattern of the original system.
+struct AgentleWriter;
+
+impl WriteReferences for AgentleWriter {
+    fn write_whole(&self, reference: &Reference, losses: &mut LossReport<'_>) -> Value {
+        let refuse = |what: &str, losses: &mut LossReport<'_>| {
+            losses.error(reference.place, what);
+            Value::Null
+        };
+        let Some(read) = reference.as_read() else {
+            return refuse("alternatives or expressions in a reference", losses);
+        };
+        let Source::Step(step) = &read.source else {
+            let what = format!("what {} refers to", quote(&reference.text));
+            return refuse(&what, losses);
+        };
+        if !is_word(step.as_str()) {
+            let what = format!("a reference to step {}", quote(step.as_str()));
+            let help = "agentle reads ids of letters, digits and `_`: rename the step";
+            losses.error_with_help(reference.place, &what, help);
+            return Value::Null;
+        }
+        if read.missing != Missing::Null && !read.path.is_empty() {
+            losses.warning(reference.place, "that a missing value fails the step");
+        }
+        let mut written = format!("{MARK}{step}");
+        for segment in &read.path {
+            match segment {
+                Segment::Key(key) if is_word(key) => written.extend([".", key]),
+                Segment::Key(key) => {
+                    return refuse(&format!("the field {}", quote(key)), losses);
+                }
+                Segment::Index(index) if *index >= 0 => {
+                    written.extend([".", &index.to_string()]);
+                }
+                Segment::Index(_) => return refuse("an item counted from the end", losses),
+                Segment::Each => return refuse("a path that maps over a list", losses),
+            }
+        }
+        written.into()
+    }
+
+    fn write_inside(&self, reference: &Reference, losses: &mut LossReport<'_>) -> String {
+        losses.error(reference.place, "a reference inside of a text");
+        String::new()
+    }
+
+    fn report_text(&self, text: &str, _is_key: bool, place: Place, losses: &mut LossReport<'_>) {
+        if text.contains(MARK) {
+            losses.error_with_help(place, "a literal `$ref:`", "agentle has no escape for it");
+        }
+    }
+
+    fn escape_text(&self, text: &str, _before_marker: bool) -> String {
+        text.to_owned()
+    }
+}
+
+/// Returns true if agentle reads `name` as one id or field: its pattern has letters, digits and `_` only.
+fn is_word(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }

@@ -1,8 +1,71 @@
-//! Durations such as `250ms`, `30s`, `2m`.
+//! Keywords of choices, and durations as text.
 
 use std::time::Duration;
 
-use crate::document::Limits;
+use planwright_core::plan::{Method, Mode, OnFailure, Ordering, Sharing, SlotKind};
+
+use crate::document::ReadLimits;
+
+/// The words for the values of a field, the default first.
+pub(super) type Choices<T> = &'static [(&'static str, T)];
+
+pub(super) const ORDERINGS: Choices<Ordering> = &[
+    ("dataflow", Ordering::Dataflow),
+    ("listed", Ordering::Listed),
+];
+
+pub(super) const ON_FAILURES: Choices<OnFailure> = &[
+    ("keep_going", OnFailure::KeepGoing),
+    ("stop", OnFailure::Stop),
+];
+
+pub(super) const SHARINGS: Choices<Sharing> =
+    &[("open", Sharing::Open), ("marked", Sharing::MarkedOnly)];
+
+pub(super) const MODES: Choices<Mode> = &[("run", Mode::Run), ("show", Mode::Show)];
+
+pub(super) const METHODS: Choices<Method> = &[
+    ("set", Method::Set),
+    ("merge", Method::Merge),
+    ("assign", Method::Assign),
+    ("push", Method::Push),
+    ("concat", Method::Concat),
+];
+
+pub(super) const KINDS: Choices<SlotKind> = &[
+    ("inputs", SlotKind::Inputs),
+    ("vars", SlotKind::Vars),
+    ("state", SlotKind::State),
+    ("data", SlotKind::Data),
+];
+
+/// Words with a meaning in references: a step with such an id is reached by `steps["…"]` only.
+pub(super) const REFERENCE_ROOTS: &[&str] = &[
+    "inputs", "vars", "slots", "steps", "results", "item", "index", "last", "env", "secrets",
+    "true", "false", "null", "in",
+];
+
+/// The value with the name `word`.
+pub(super) fn value_of<T: Copy>(choices: Choices<T>, word: &str) -> Option<T> {
+    choices
+        .iter()
+        .find(|(known, _)| *known == word)
+        .map(|(_, value)| *value)
+}
+
+/// The word for `value`, or `None` if it is the default.
+pub(super) fn word_for<T: Copy + PartialEq>(choices: Choices<T>, value: T) -> Option<&'static str> {
+    choices
+        .iter()
+        .skip(1)
+        .find(|(_, known)| *known == value)
+        .map(|(word, _)| *word)
+}
+
+/// All words of a field.
+pub(super) fn all<T>(choices: Choices<T>) -> impl Iterator<Item = &'static str> {
+    choices.iter().map(|(word, _)| *word)
+}
 
 /// The units in nanoseconds, from the shortest.
 const UNITS: &[(&str, u64)] = &[
@@ -56,7 +119,7 @@ fn to_double(nanoseconds: u64) -> f64 {
 
 /// Writes `duration` as a whole number of the largest unit that divides it; `None` if no parser accepts it.
 pub(super) fn write(duration: Duration) -> Option<String> {
-    if duration > Limits::MAX_DURATION {
+    if duration > ReadLimits::MAX_DURATION {
         return None;
     }
     let nanoseconds = duration.as_nanos();
@@ -92,7 +155,7 @@ mod tests {
         check("7us", Some(Duration::from_micros(7)), "7us");
         check(
             "18446744073709551615ns",
-            Some(Limits::MAX_DURATION),
+            Some(ReadLimits::MAX_DURATION),
             "18446744073709551615ns",
         );
         for wrong in [
@@ -112,7 +175,7 @@ mod tests {
             check(wrong, None, "");
         }
         assert_eq!(from_milliseconds(9.3e12), None);
-        let longer = Limits::MAX_DURATION + Duration::from_nanos(1);
+        let longer = ReadLimits::MAX_DURATION + Duration::from_nanos(1);
         assert_eq!(write(longer), None);
         assert_eq!(from_milliseconds(f64::NAN), None);
         assert_eq!(from_milliseconds(-1.0), None);

@@ -1,24 +1,79 @@
-//! Reads the lines: all steps first, then their references, because references may lead forward.
+//! The dialect of ReWOO: plans in words, each with the evidence that a tool finds.
+//!
+//! ```text
+//! Plan: Find out who made the telescope.
+//! #E1 = Google[maker of the first telescope]
+//! Plan: Find out when that was.
+//! #E2 = LLM[When did #E1 live? Given context: #E1]
+//! ```
+//!
+//! - A line `#E1 = Tool[input]` is a step with the id `E1`; it may follow the plan on one line. The input extends from
+//!   the first `[` to the last `]` of the line, or of the lines after it if that one has none. It is one text for the
+//!   first parameter of the tool, which the checks name; an empty one is no argument.
+//! - `Plan:` becomes the note of the next step. Other lines are ignored.
+//! - A reference is `#E1`: as the whole input it preserves the type of the value, inside of it the value is inserted;
+//!   the original system adds square brackets. `#E10` does not contain `#E1`. References may lead forward; independent
+//!   steps run in parallel, whereas the original system runs them in order.
+//! - `#E1` followed by more of a word or a path, `#E` without a number, `#e1` if there is a step `E1`, and the number
+//!   of no step are errors; the original system passes them on.
+//! - Literal: `##E1` is `#E1`, and each further `#` before it stands for one less. Any other `#` is itself.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use planwright_core::plan::{Action, Node, Step};
-use planwright_core::{Diagnostics, Plan, StepId, Value};
+use planwright_core::plan::{Action, Node, Read, Reference, Source, Step};
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, StepId, Value};
 
-use super::reference::{EvidenceIds, fragments, id_of, read};
-use crate::document::{Document, Limits, Offsets, quote};
+use crate::dialect::{Dialect, MatchConfidence};
+use crate::document::{Document, Offsets, ReadLimits, Syntax, quote};
 use crate::lowering::lines::{
     LineContext, ValueBudget, digit_count, line_at, next_line, parse_lines, tool_name_length,
     trimmed,
 };
-use crate::lowering::{MarkedText, lower_fragments};
+use crate::lowering::{Fragment, MarkedText, lower_fragments};
+
+/// The dialect of ReWOO's planner.
+#[derive(Clone, Copy, Debug)]
+pub struct Rewoo;
+
+impl Dialect for Rewoo {
+    fn name(&self) -> &'static str {
+        "rewoo"
+    }
+
+    fn shape(&self) -> &'static str {
+        "lines `Plan: …` and `#E1 = Tool[input]` with `#E1`"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Lines
+    }
+
+    fn is_writable(&self) -> bool {
+        false
+    }
+
+    fn recognise(&self, document: &Document) -> MatchConfidence {
+        let text = document.root.as_text();
+        let is_step = |text: &str| text.lines().any(|line| evidence_head(line).is_some());
+        if text.is_some_and(|text| is_step(text)) {
+            MatchConfidence::Certain
+        } else {
+            MatchConfidence::No
+        }
+    }
+
+    fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
+        parse(document)
+    }
+}
 
 const FORM: &str = "write `#E1 = Tool[input]`";
 
 /// Reads a plan.
-pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let read = |text: &str, limits: &Limits, context: &mut LineContext<'_>| {
+fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
+    let read = |text: &str, limits: &ReadLimits, context: &mut LineContext<'_>| {
         let mut reader = EvidenceReader {
             text,
             budget: ValueBudget::of(limits),
@@ -201,7 +256,7 @@ const PLAN: &str = "Plan:";
 
 /// The parts of a line that begins a step, in bytes of the line.
 #[derive(Debug)]
-pub(super) struct EvidenceHead {
+struct EvidenceHead {
     /// The text of a plan on the same line.
     plan: Option<Range<usize>>,
     /// `E1`
@@ -211,7 +266,7 @@ pub(super) struct EvidenceHead {
 }
 
 /// The head of the step that `line` begins: `#E1 =`, at its start or after `Plan:`.
-pub(super) fn evidence_head(line: &str) -> Option<EvidenceHead> {
+fn evidence_head(line: &str) -> Option<EvidenceHead> {
     let start = line.len() - line.trim_start().len();
     if line[start..].starts_with('#') {
         return evidence_head_at(line, start, None);
@@ -242,4 +297,117 @@ fn plan_text(line: &str) -> Option<&str> {
 fn seems_evidence(line: &str) -> bool {
     let rest = line.trim_start().strip_prefix("#E");
     rest.is_some_and(|rest| !rest.starts_with(char::is_alphabetic))
+}
+
+const REFERENCE_FORM: &str =
+    "write `#E1` with nothing of a word behind it, and `##E1` for a literal `#E1`";
+
+/// The ids of a plan's steps.
+type EvidenceIds = HashSet<String>;
+
+/// The id of the step with the number `digits`, which may begin with zeros.
+fn id_of(digit_count: &str) -> String {
+    let number = digit_count.trim_start_matches('0');
+    format!("E{}", if number.is_empty() { "0" } else { number })
+}
+
+/// Splits `text` into literals and references to steps.
+fn fragments<'t>(text: &'t str, ids: &EvidenceIds) -> Vec<Fragment<'t>> {
+    let mut found = Vec::new();
+    let mut literal = String::new();
+    let mut at = 0;
+    while let Some(hash) = text[at..].find('#').map(|found| at + found) {
+        literal.push_str(&text[at..hash]);
+        let rest = &text[hash..];
+        let run = rest.len() - rest.trim_start_matches('#').len();
+        let start = hash + run;
+        at = start;
+        let Some(length) = marker(&text[start..], ids) else {
+            literal.push_str(&text[hash..start]);
+            continue;
+        };
+        // Each pair of `#` before a reference is one literal `#`.
+        literal.extend(std::iter::repeat_n('#', run / 2));
+        at = start + length;
+        if run.is_multiple_of(2) {
+            literal.push_str(&text[start..at]);
+            continue;
+        }
+        if !literal.is_empty() {
+            found.push(Fragment::Literal(std::mem::take(&mut literal).into()));
+        }
+        let range = start - 1..at;
+        found.push(match fault(&text[start..at], ids) {
+            None => Fragment::Marker(&text[start..at], range),
+            Some(diagnostic) => Fragment::Fault(diagnostic, range),
+        });
+    }
+    literal.push_str(&text[at..]);
+    if !literal.is_empty() {
+        found.push(Fragment::Literal(literal.into()));
+    }
+    found
+}
+
+/// The length of the text after a `#` that is a reference, or seems to be one.
+fn marker(rest: &str, ids: &EvidenceIds) -> Option<usize> {
+    let number = digit_count(rest.get(1..)?);
+    let after = &rest[1 + number..];
+    match rest.as_bytes().first() {
+        Some(b'E') if number > 0 => Some(1 + number + continuation(after)),
+        Some(b'E') => (!after.starts_with(char::is_alphanumeric)).then_some(1),
+        Some(b'e') if number > 0 && continuation(after) == 0 => {
+            let meant = id_of(&rest[1..=number]);
+            ids.contains(&meant).then_some(1 + number)
+        }
+        _ => None,
+    }
+}
+
+/// The length of the word or path that continues at the start of `after`.
+fn continuation(after: &str) -> usize {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let inside = after.strip_prefix('.').unwrap_or(after);
+    if inside.starts_with(is_word) {
+        let skipped = after.len() - inside.len();
+        return skipped + inside.find(|c| !is_word(c)).unwrap_or(inside.len());
+    }
+    usize::from(after.starts_with('['))
+}
+
+/// The fault in the text after a `#`.
+fn fault(written: &str, ids: &EvidenceIds) -> Option<Box<Diagnostic>> {
+    let is_whole = written.len() > 1 && digit_count(&written[1..]) + 1 == written.len();
+    if is_whole && written.starts_with('E') && ids.contains(&id_of(&written[1..])) {
+        return None;
+    }
+    let shown = quote(&format!("#{written}"));
+    let (code, message) = if is_whole {
+        match written.strip_prefix('e') {
+            Some(number) => (
+                Code::MalformedReference,
+                format!("{shown} is not a reference: the step is `#E{number}`"),
+            ),
+            None => (
+                Code::UnknownStep,
+                format!("{shown} refers to no step of the plan"),
+            ),
+        }
+    } else if written.len() > 1 {
+        let message = format!("{shown} is not a reference: more follows the number");
+        (Code::MalformedReference, message)
+    } else {
+        let message = format!("{shown} is not a reference: the number is missing");
+        (Code::MalformedReference, message)
+    };
+    Some(Box::new(
+        Diagnostic::error(code, message).help(REFERENCE_FORM),
+    ))
+}
+
+/// The reference to the step that is `written` after the `#`: an `E` with a number.
+fn read(written: &str, place: Place) -> Reference {
+    let id = id_of(written.trim_start_matches('E'));
+    let read = Read::whole(Source::Step(StepId::new(id)));
+    Reference::read(read, format!("#{written}"), place)
 }
