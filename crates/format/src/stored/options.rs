@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use planwright_engine::guard::{Bound, Guards, Rate};
 use planwright_engine::options::{FailurePolicy, RunOptions};
-use planwright_engine::schedule::Limits;
+use planwright_engine::schedule::ConcurrencyLimits;
 use serde::{Deserialize, Serialize};
 
 /// The options of a run that decide how it goes.
@@ -97,7 +97,7 @@ impl From<&OptionsV1> for RunOptions {
                 .collect()
         };
         Self {
-            limits: Limits {
+            limits: ConcurrencyLimits {
                 total: stored.max_parallel,
                 per_server: stored.max_per_server,
                 servers: listed(&stored.servers),
