@@ -5,7 +5,9 @@
 use planwright_core::{Code, Diagnostic, Diagnostics, Plan};
 
 use crate::dialect::{Dialect, MatchConfidence};
-use crate::document::{Document, EXPECT_JSON, Limits, Syntax, article, nearest, quote, read_lines};
+use crate::document::{
+    Document, EXPECT_JSON, ReadLimits, Syntax, article, nearest, quote, read_lines,
+};
 use crate::external::acts::Acts;
 use crate::external::agentle::Agentle;
 use crate::external::anthropic::Anthropic;
@@ -133,7 +135,7 @@ pub(crate) fn syntax_of(text: &[u8]) -> Syntax {
     if matches!(first, Some(b'{' | b'[')) {
         return Syntax::Json;
     }
-    let (Some(document), _) = read_lines(text, "", 0, &Limits::default()) else {
+    let (Some(document), _) = read_lines(text, "", 0, &ReadLimits::default()) else {
         return Syntax::Json;
     };
     let is_in_lines =

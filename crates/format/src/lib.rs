@@ -10,13 +10,16 @@ mod report;
 /// Headers of stored runs: the plan's text, the options and the tools of each process.
 mod stored;
 
+/// The journal format, `planwright.journal/1`.
+pub mod journal;
+
 /// Lists of runs, their journal entries as lines, comparisons.
 mod runs;
 
 /// Documents of single commands: plans and answers of models, configuration, conversion, setup.
 mod documents;
 
-/// Times in UTC as text.
+/// Times in UTC as text, and durations as numbers.
 mod time;
 
 /// Schemas of the documents, and their reference pages.
@@ -44,4 +47,4 @@ pub use stored::{
     PROCESS_SCHEMA, PlanTextV1, ProcessV1, RUN_SCHEMA, RateV1, RevisionV1, RunV1, ToolSourcesV1,
     ToolV1,
 };
-pub use time::{day, from_unix_ms, timestamp};
+pub use time::{day, duration_nanos, from_unix_ms, timestamp};

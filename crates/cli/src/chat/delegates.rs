@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use planwright::core::check::Library;
-use planwright::dialects::document::Limits;
+use planwright::dialects::document::ReadLimits;
 use planwright::dialects::{ReadOptions, parse};
 use planwright::loaded_plan::LoadedPlan;
 
@@ -62,7 +62,7 @@ impl Delegates {
             let text = self.texts.get(name);
             Ok::<_, Infallible>(text.map(|text| text.clone().into_bytes()))
         };
-        let Ok(loaded) = loaded.with_library(Limits::default(), find);
+        let Ok(loaded) = loaded.with_library(ReadLimits::default(), find);
         loaded
     }
 }

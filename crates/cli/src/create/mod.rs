@@ -377,7 +377,7 @@ impl<'a> Wanted<'a> {
         CheckContext::new(self.catalog)
             .with_library(&self.library)
             .with_policy(&self.policy)
-            .with_given(&self.given)
+            .with_inputs(&self.given)
     }
 
     /// Returns the expected duration of a run.

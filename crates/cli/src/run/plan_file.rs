@@ -46,11 +46,11 @@ fn parse(arguments: &TextArguments) -> Result<PlanText, CommandError> {
     Ok(PlanText { name, result })
 }
 
-fn limits(arguments: &TextArguments) -> document::Limits {
-    document::Limits {
+fn limits(arguments: &TextArguments) -> document::ReadLimits {
+    document::ReadLimits {
         bytes: arguments.max_size,
         depth: arguments.max_depth,
-        ..document::Limits::default()
+        ..document::ReadLimits::default()
     }
 }
 

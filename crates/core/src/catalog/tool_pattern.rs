@@ -1,4 +1,6 @@
 //! Patterns over tool names, which select the tools that a rule applies to.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/tools.md#a-pattern-with-a-dot-never-covers-a-bare-name).
 
 use std::fmt;
 use std::sync::Arc;

@@ -239,7 +239,12 @@ impl CheckedPlan {
             Source::Slot(SlotKind::Inputs | SlotKind::Vars) if self.has_secrets() => false,
             // A slot without a writer so far may get one in the rest of the plan.
             Source::Slot(SlotKind::State | SlotKind::Data) => self.writes(read),
-            _ => true,
+            Source::Step(_)
+            | Source::Result(_)
+            | Source::Slot(_)
+            | Source::Item
+            | Source::Index
+            | Source::Last => true,
         }
     }
 

@@ -185,9 +185,21 @@ impl<'a> TypeInference<'a> {
         let shape = match list.at(&[Segment::Each]) {
             PathLookup::Found(Type::List(list)) => match list.any_item() {
                 Type::Never => Type::Any,
-                item => item,
+                item @ (Type::Any
+                | Type::Null
+                | Type::Boolean
+                | Type::Integer
+                | Type::Number
+                | Type::Text
+                | Type::Literal(_)
+                | Type::List(_)
+                | Type::Object(_)
+                | Type::Union(_)) => item,
             },
-            _ => Type::Any,
+            PathLookup::Found(_)
+            | PathLookup::Impossible { .. }
+            | PathLookup::Unlisted { .. }
+            | PathLookup::Unknown => Type::Any,
         };
         store(&self.items, index, shape.clone());
         shape
@@ -210,7 +222,7 @@ impl<'a> TypeInference<'a> {
                 Type::union([found, Type::Null])
             }
             ReadTarget::Path(PathLookup::Found(found)) => found,
-            _ => Type::Any,
+            ReadTarget::Path(_) | ReadTarget::EmptySlot => Type::Any,
         }
     }
 

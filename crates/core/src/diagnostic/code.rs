@@ -4,7 +4,6 @@ macro_rules! codes {
     ($($name:ident = $code:literal, $title:literal;)*) => {
         /// The kind of a diagnostic.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[non_exhaustive]
         pub enum Code {
             $(#[doc = $title] $name,)*
         }

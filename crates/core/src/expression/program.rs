@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::error::EvaluationBudget;
 use super::evaluate::Evaluation;
-use super::limits::EvaluationBudget;
 use super::tree::{Accessor, CoalesceOperand, Tree};
 use super::{EvaluationError, EvaluationLimits};
 use crate::Value;

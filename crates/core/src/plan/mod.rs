@@ -1,9 +1,10 @@
 //! The data model of a plan, the same for all dialects.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/plans.md#every-dialect-becomes-the-same-plan).
 
 mod definition;
 mod node;
 pub(crate) mod reference;
-mod slot;
 mod step;
 
 pub use definition::{
@@ -11,9 +12,9 @@ pub use definition::{
 };
 pub use node::{Field, Node, NodeKind, TextPart};
 pub use reference::{
-    Alternative, ExternalValue, Form, Missing, Path, Read, Reference, Segment, Source,
+    Alternative, ExternalValue, Form, Method, Missing, Path, Read, Reference, Segment, SlotKind,
+    SlotPath, Source, Targets, Writes,
 };
-pub use slot::{Method, SlotKind, SlotPath, Targets, Writes};
 pub(crate) use step::SelfReference;
 pub use step::{
     Action, Approval, Concurrency, ForEach, Idempotency, Name, OnError, PlanCall, PlanTarget,

@@ -22,7 +22,7 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Plan, StepId, Value};
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{DiagnosticSink, Document, Fields, Item, quote};
 use crate::foreign_references::ReferenceForm;
-use crate::lowering::{CallContext, parse_calls};
+use crate::lowering::{LoweringContext, parse_calls};
 use crate::lowering::{NoReferences, lower, text_or_number};
 
 /// The tool calls of a message, as Anthropic's API writes them.
@@ -113,7 +113,7 @@ fn report_cut_off(message: &Item, sink: &mut DiagnosticSink) {
     }
 }
 
-fn step(block: &Item, position: usize, context: CallContext<'_>) -> Option<Step> {
+fn step(block: &Item, position: usize, context: LoweringContext<'_>) -> Option<Step> {
     let sink = context.sink;
     let mut fields = Fields::of(block, "the block", sink)?;
     fields.required("type", sink)?;

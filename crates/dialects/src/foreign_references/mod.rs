@@ -19,7 +19,7 @@ use planwright_core::expression::print_form;
 use planwright_core::plan::{Alternative, Form, Input, InputKind, SlotPath};
 use planwright_core::{Code, Diagnostic, Plan, Value};
 
-use crate::document::{DiagnosticSink, Entry, Item, ItemKind};
+use crate::document::{DiagnosticSink, Item, ItemEntry, ItemKind};
 
 /// The words that other systems put before the id of a step, in any case.
 const PREFIXES: [&str; 13] = [
@@ -318,7 +318,7 @@ impl<'a> ReferenceNames<'a> {
     }
 
     /// A reference of the form `{"output_by_reference": {"id": ["key"]}}`: its text, and the path in this dialect.
-    fn output_by_reference(&self, entries: &[Entry]) -> Option<(String, String)> {
+    fn output_by_reference(&self, entries: &[ItemEntry]) -> Option<(String, String)> {
         let [entry] = entries else {
             return None;
         };

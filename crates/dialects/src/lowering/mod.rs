@@ -9,6 +9,6 @@ mod values;
 pub use values::{ReferenceSyntax, lower};
 
 pub(crate) use values::{
-    CallContext, Fragment, LowerResult, MarkedText, NoReferences, lower_fields, lower_fragments,
-    lower_template, object_or_json_text, parse_calls, text_or_number, tool_action,
+    Fragment, LowerResult, LoweringContext, MarkedText, NoReferences, lower_fields,
+    lower_fragments, lower_template, object_or_json_text, parse_calls, text_or_number, tool_action,
 };

@@ -1,4 +1,4 @@
-//! The stored header of each process that drives a run.
+//! A process that drives a stored run, `planwright.process/1`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use planwright_core::{Object, Value};
 use planwright_engine::run::Choice;
 use serde::{Deserialize, Serialize};
 
-use super::{FormatError, OptionsV1, PlanTextV1, RevisionV1, ToolV1};
+use super::{FormatError, OptionsV1, PlanTextV1, ToolV1};
 use crate::DurationsV1;
 
 /// The schema's name and version.
@@ -130,4 +130,19 @@ impl ChoiceV1 {
         };
         Ok((Arc::from(self.step.as_str()), choice))
     }
+}
+
+/// The reason for another plan of a run, and its author.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct RevisionV1 {
+    /// `replanned`: the model wrote what came next; `repaired`: it corrected the arguments of one step.
+    pub kind: String,
+    /// The step that had failed.
+    pub step: String,
+    /// The failure before it.
+    pub error: String,
+    /// The name of the model.
+    pub model: String,
 }

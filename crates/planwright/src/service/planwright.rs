@@ -244,7 +244,7 @@ impl Planwright {
     }
 
     pub(super) fn context<'a>(&'a self, given: &'a Object) -> CheckContext<'a> {
-        self.check_context().with_given(given)
+        self.check_context().with_inputs(given)
     }
 
     fn checked(&self, read: ParseResult, given: &Object) -> Result<CheckedPlan, Error> {

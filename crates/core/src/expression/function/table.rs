@@ -3,7 +3,7 @@
 use super::{list, number, text};
 use crate::Value;
 use crate::expression::EvaluationError;
-use crate::expression::limits::EvaluationBudget;
+use crate::expression::error::EvaluationBudget;
 
 type Implementation = fn(&[Value], &mut EvaluationBudget) -> Result<Value, EvaluationError>;
 

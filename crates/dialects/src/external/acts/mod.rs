@@ -25,7 +25,6 @@
 //! - Literal: the original system cannot pass `†` on. Here `††` stands for one, anywhere in a text, and `__name` for a
 //!   parameter called `_name`.
 
-mod call;
 mod context;
 mod expression;
 mod names;

@@ -22,7 +22,6 @@
 
 mod argument;
 mod parse;
-mod python_string;
 mod reference;
 
 use planwright_core::{Diagnostics, Plan};

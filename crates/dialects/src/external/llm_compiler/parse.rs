@@ -7,11 +7,11 @@ use planwright_core::plan::{Action, Node, Step};
 use planwright_core::{Diagnostics, Plan, StepId};
 
 use super::argument::{
-    Argument, ArgumentError, ArgumentKind, ArgumentScanner, ArgumentValue, is_structured,
+    Argument, ArgumentError, ArgumentKind, ArgumentScanner, ArgumentValue, PythonString,
+    is_structured,
 };
-use super::python_string::PythonString;
 use super::reference::{StepNumbers, lower, without_zeros};
-use crate::document::{Document, Limits, quote};
+use crate::document::{Document, ReadLimits, quote};
 use crate::lowering::lines::{
     LineContext, ValueBudget, code_advice, code_fault, digit_count, line_at, next_line,
     parse_lines, tool_name_length, trimmed,
@@ -24,7 +24,7 @@ const FORM: &str = "write `1. tool(\"text\", name=value)`";
 
 /// Reads a plan.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let read = |text: &str, limits: &Limits, context: &mut LineContext<'_>| {
+    let read = |text: &str, limits: &ReadLimits, context: &mut LineContext<'_>| {
         let mut reader = CallReader {
             text,
             depth: limits.effective_depth(),

@@ -9,7 +9,7 @@ use planwright_core::{Diagnostics, Place, Plan, Value};
 use super::REFERENCE_FORM;
 use super::parse::is_foreign_metadata;
 use super::reference::{self, Variable};
-use super::variables::{Origin, StepLink, VariableWriters};
+use super::variables::{StepLink, VariableOrigin, VariableWriters};
 use crate::document::quote;
 use crate::printing::{
     Feature, LossReport, ObjectBuilder, WriteReferences, dependencies, report_chain,
@@ -217,10 +217,10 @@ impl McpCliWriter<'_> {
             Source::Step(id) => {
                 let position = *self.names.positions.get(id.as_str())?;
                 let name = self.names.results[position].clone()?;
-                (name, 0, Origin::Step(position))
+                (name, 0, VariableOrigin::Step(position))
             }
             Source::Slot(SlotKind::Inputs) => match read.path.first()? {
-                Segment::Key(name) => (Arc::clone(name), 1, Origin::Initial),
+                Segment::Key(name) => (Arc::clone(name), 1, VariableOrigin::Initial),
                 _ => return None,
             },
             _ => return None,

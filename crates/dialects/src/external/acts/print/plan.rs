@@ -8,12 +8,11 @@ use planwright_core::{Diagnostics, Object, Plan, Value};
 
 use super::super::REFERENCE_FORM;
 use super::context;
-use super::output_slots::{OutputSlots, slot_writes};
-use super::writer::{ActsWriter, slot_operand};
+use super::output_slots::{ActsWriter, OutputSlots, slot_operand, slot_writes};
 use crate::document::quote;
-use crate::external::acts::call::ANONYMOUS;
-use crate::external::acts::expression::{Expression, Operator};
+use crate::external::acts::expression::{ActsExpression, Operator};
 use crate::external::acts::names::{StepIds, word_for};
+use crate::external::acts::parse::ANONYMOUS;
 use crate::external::acts::reference::METHODS;
 use crate::printing::{
     Feature, LossReport, ObjectBuilder, report_order, report_unsupported, write_node,
@@ -190,7 +189,7 @@ fn write_targets(
     let operands = paths
         .filter_map(|path| slot_operand(path, losses))
         .collect();
-    let expression = Expression { operator, operands };
+    let expression = ActsExpression { operator, operands };
     object.field("_outputPath", expression.to_string());
     let name = METHODS.iter().find(|(_, known)| *known == method);
     if let (Some((name, _)), true) = (name, method != Method::Set) {
