@@ -67,15 +67,14 @@ impl ChatAttempt<'_> {
         if received.is_empty() {
             return Err(AttemptError::malformed(context, "it holds no answer"));
         }
-        if received.is_interrupted {
-            return Err(AttemptError::interrupted(context));
+        if let Some(reason) = &received.interruption {
+            return Err(AttemptError::stopped(context, reason, received.reply));
         }
         if received.reply.text.len() > max_bytes {
-            return Err(AttemptError::too_long(
-                context,
-                max_bytes,
-                &received.reply.text,
-            ));
+            return Err(AttemptError {
+                usage: received.reply.usage,
+                ..AttemptError::too_long(context, max_bytes, &received.reply.text)
+            });
         }
         Ok(received)
     }

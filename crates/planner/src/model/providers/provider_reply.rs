@@ -15,8 +15,8 @@ pub(super) struct ProviderReply {
     pub(super) has_end: bool,
     /// True if the response states its usage.
     pub(super) has_usage: bool,
-    /// True if the provider reports that it stopped early for reasons of its own.
-    pub(super) is_interrupted: bool,
+    /// The reason of the provider if it stopped early for reasons of its own.
+    pub(super) interruption: Option<String>,
 }
 
 impl ProviderReply {
@@ -53,7 +53,7 @@ impl ProviderReply {
             reasoning_message: None,
             has_end: true,
             has_usage: true,
-            is_interrupted: false,
+            interruption: None,
         }
     }
 
@@ -99,7 +99,10 @@ impl ProviderReply {
             reasoning_message,
             has_end: stop.is_some(),
             has_usage: usage.is_some(),
-            is_interrupted: matches!(stop, Some(StopReason::Other(word)) if is_interruption(word)),
+            interruption: match stop {
+                Some(StopReason::Other(word)) if is_interruption(word) => Some(word.clone()),
+                _ => None,
+            },
         }
     }
 
@@ -133,6 +136,7 @@ fn is_interruption(word: &str) -> bool {
                 | "insufficient_system_resource"
                 | "network_error"
                 | "other"
+                | "pause_turn"
                 | "timeout"
                 | "too_many_tool_calls"
         )
