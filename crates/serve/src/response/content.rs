@@ -300,11 +300,14 @@ fn copies(reference: &Reference) -> impl Iterator<Item = &Read> {
         Form::All(reads) => (&reads[..], &[][..]),
         Form::First(alternatives) => (&[][..], &alternatives[..]),
     };
-    let read = |alternative| match alternative {
-        &Alternative::Read(ref read) => Some(read),
+    all.iter().chain(alternatives.iter().filter_map(read_of))
+}
+
+fn read_of(alternative: &Alternative) -> Option<&Read> {
+    match alternative {
+        Alternative::Read(read) => Some(read),
         _ => None,
-    };
-    all.iter().chain(alternatives.iter().filter_map(read))
+    }
 }
 
 fn size_of(value: &Value) -> usize {

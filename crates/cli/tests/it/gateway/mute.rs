@@ -114,6 +114,10 @@ fn in_plan_mode() {
 /// A client that is notified of late servers waits a second, not the five seconds of others, even if its first list directly
 /// follows the handshake.
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test measures how long a client waits"
+)]
 fn the_first_list_does_not_wait_long() {
     for mode in ["plain", "search", "plan"] {
         let behind = behind();
