@@ -35,6 +35,7 @@ pub(super) async fn take(
     signals: &mut Signals,
 ) -> Result<Exit, CommandError> {
     chat.name(&words);
+    let day = context.known.day(&words);
     let mut state = begin(context, chat)?;
     state.say(Value::object([
         ("type", Value::from("user")),
@@ -55,6 +56,7 @@ pub(super) async fn take(
             .with_library(&context.delegates.library)
             .with_policy(&policy),
         output: schema.as_ref(),
+        moment: day.moment(),
         bounds: &bounds,
         listener: &kept,
     };
