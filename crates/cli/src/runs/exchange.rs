@@ -91,7 +91,21 @@ fn left_behind(store: &Store, imported: &ImportOutcome) -> Result<String, Comman
         Record::Opened { header, .. } => header
             .get("approved_plan")
             .is_some_and(|digest| !digest.is_null()),
-        _ => false,
+        Record::Sent { .. }
+        | Record::Answered { .. }
+        | Record::Aborted { .. }
+        | Record::Asked { .. }
+        | Record::Decided { .. }
+        | Record::Chosen { .. }
+        | Record::TimerFired { .. }
+        | Record::Extended { .. }
+        | Record::Closed
+        | Record::Cancelled
+        | Record::OutOfTime
+        | Record::Paused { .. }
+        | Record::Resumed
+        | Record::Settled { .. }
+        | Record::Ended { .. } => false,
     };
     if entries.iter().any(approves) {
         left.push("the approval of its plan".to_owned());

@@ -1,6 +1,6 @@
 //! `planwright runs`: the runs that are kept.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use anstyle::Style;
 use planwright::engine::RunStatus;
@@ -181,24 +181,5 @@ pub(crate) fn status_style(status: &str) -> Style {
         "failed" => BAD,
         "running" => BUSY,
         _ => ODD,
-    }
-}
-
-/// From when on runs are of interest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Since {
-    /// So long ago.
-    Ago(Duration),
-    /// From this moment on.
-    At(SystemTime),
-}
-
-impl Since {
-    /// The moment that is meant, if it is `now`.
-    pub(crate) fn begins(self, now: SystemTime) -> SystemTime {
-        match self {
-            Self::Ago(time) => now.checked_sub(time).unwrap_or(SystemTime::UNIX_EPOCH),
-            Self::At(moment) => moment,
-        }
     }
 }

@@ -1,12 +1,10 @@
-//! The lanes that lead from step to step, row by row.
-//!
-//! A lane belongs to a step whose data others wait for. It begins below the step and ends at the last row that
-//! waits for it. Above a step that waits, a line joins the lanes that it waits for; lanes that it merely crosses
-//! stay whole. So a step right below another has nothing to do with it unless a line is between them.
+//! The order in which steps are drawn, and the lanes that lead from step to step, row by row.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use super::Symbols;
 use super::graph::Graph;
-use super::order::Order;
 use super::symbols::Ways;
 
 /// The most lanes side by side. A step whose lane would be beyond is named by those that wait for it.
@@ -14,7 +12,7 @@ const MOST_LANES: usize = 12;
 
 /// The row of a step.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct StepRow {
     /// The step.
     pub(super) step: usize,
     /// The line above, where one is needed.
@@ -50,7 +48,7 @@ struct Waits {
 }
 
 /// The rows of `graph`, in order.
-pub(super) fn rows(graph: &Graph, order: &Order, symbols: Symbols) -> Vec<Row> {
+pub(super) fn rows(graph: &Graph, order: &RowOrder, symbols: Symbols) -> Vec<StepRow> {
     let waits = waits(graph, order);
     let mut weaver = Weaver {
         waits: &waits,
@@ -66,7 +64,7 @@ pub(super) fn rows(graph: &Graph, order: &Order, symbols: Symbols) -> Vec<Row> {
         .collect()
 }
 
-fn waits(graph: &Graph, order: &Order) -> Vec<Waits> {
+fn waits(graph: &Graph, order: &RowOrder) -> Vec<Waits> {
     let mut waits = vec![Waits::default(); graph.steps.len()];
     for edge in &graph.edges {
         let row = order.rows[edge.to];
@@ -98,7 +96,7 @@ struct Weaver<'a> {
 }
 
 impl Weaver<'_> {
-    fn row(&mut self, row: usize, step: usize) -> Row {
+    fn row(&mut self, row: usize, step: usize) -> StepRow {
         let waits = &self.waits[step];
         let joined: Vec<usize> = self.columns(|lane| waits.on.binary_search(&lane.step).is_ok());
         let named: Vec<usize> = waits
@@ -132,7 +130,7 @@ impl Weaver<'_> {
             });
         }
         self.column_above = Some(column);
-        Row {
+        StepRow {
             step,
             joint,
             left,
@@ -213,5 +211,66 @@ impl Weaver<'_> {
             });
         }
         Some(line)
+    }
+}
+
+/// The rows of a drawing.
+#[derive(Debug)]
+pub(super) struct RowOrder {
+    /// The step of each row.
+    pub(super) steps: Vec<usize>,
+    /// The row of each step.
+    pub(super) rows: Vec<usize>,
+    /// The number of steps of the longest chain of steps that wait for each other.
+    pub(super) longest_chain: usize,
+}
+
+impl RowOrder {
+    /// The order of `graph`. Of steps that wait for each other in a circle, the first one written comes first.
+    pub(super) fn of(graph: &Graph) -> Self {
+        let count = graph.steps.len();
+        let mut readers = vec![Vec::new(); count];
+        let mut open = vec![0_usize; count];
+        for edge in graph.edges.iter().filter(|edge| edge.from != edge.to) {
+            readers[edge.from].push(edge.to);
+            open[edge.to] += 1;
+        }
+        let mut ready: BinaryHeap<Reverse<usize>> = (0..count)
+            .filter(|step| open[*step] == 0)
+            .map(Reverse)
+            .collect();
+        let mut rows = vec![usize::MAX; count];
+        let mut chain = vec![1_usize; count];
+        let mut steps = Vec::with_capacity(count);
+        let mut unplaced = 0;
+        while steps.len() < count {
+            let step = if let Some(Reverse(step)) = ready.pop() {
+                step
+            } else {
+                while rows[unplaced] != usize::MAX {
+                    unplaced += 1;
+                }
+                unplaced
+            };
+            if rows[step] != usize::MAX {
+                continue;
+            }
+            rows[step] = steps.len();
+            steps.push(step);
+            for reader in &readers[step] {
+                open[*reader] -= 1;
+                if rows[*reader] == usize::MAX {
+                    chain[*reader] = chain[*reader].max(chain[step] + 1);
+                    if open[*reader] == 0 {
+                        ready.push(Reverse(*reader));
+                    }
+                }
+            }
+        }
+        Self {
+            steps,
+            rows,
+            longest_chain: chain.into_iter().max().unwrap_or(0),
+        }
     }
 }

@@ -70,7 +70,6 @@ pub struct Notice {
 
 /// The subject of a [`Notice`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum NoticeKind {
     /// The server is reached in another way.
     Server,

@@ -9,10 +9,9 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::confine::Folder;
-use super::failure::{failure, from_system, not_text};
+use super::confine::{Folder, failure, from_system, not_text};
 use super::glob::Glob;
-use super::tool::{Effect, WorkspaceTool, arguments};
+use super::tool::{ToolEffect, WorkspaceTool, arguments};
 use super::walk::{FoundFile, Walk, WalkOptions};
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
@@ -21,7 +20,7 @@ pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     description: "Finds the lines of text files that contain a text or match a regular expression. Files that are not \
         UTF-8 text or larger than 16 MiB are counted as skipped; links are not followed, and folders such as `.git`, \
         `target` and `node_modules` are left out.",
-    effect: Effect::Reads,
+    effect: ToolEffect::Reads,
     input,
     output,
     run,

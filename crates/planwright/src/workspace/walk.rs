@@ -8,8 +8,7 @@ use cap_std::fs::{Dir, DirEntry, File};
 use planwright_engine::ToolError;
 use tokio_util::sync::CancellationToken;
 
-use super::confine::{Folder, InnerPath, open_file};
-use super::failure::{from_system, stopped};
+use super::confine::{Folder, InnerPath, from_system, open_file, stopped};
 use super::write_file::is_draft;
 
 /// Folders that are full of what programs made.

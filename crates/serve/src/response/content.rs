@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use planwright::media::Media;
 use planwright_core::check::CheckedPlan;
 use planwright_core::plan::{Output, Source};
 use planwright_core::{Object, Value};
@@ -10,7 +11,6 @@ use planwright_engine::RunSummary;
 use planwright_engine::run::StepSummary;
 
 use crate::response::answer::step_address;
-use planwright::media::Media;
 
 /// The largest size of all blocks in one response, in bytes of JSON. Further blocks are linked.
 const MAX_ATTACHED_BYTES: usize = 4 << 20;
@@ -267,7 +267,11 @@ fn selects(plan: Option<&CheckedPlan>, summary: &RunSummary, id: &str) -> bool {
             node.each_reference(&mut |reference| {
                 is_read |= reference.reads().iter().any(|read| match &read.source {
                     Source::Step(step) | Source::Result(step) => **step.text() == *id,
-                    _ => false,
+                    Source::Slot(_)
+                    | Source::Item
+                    | Source::Index
+                    | Source::Last
+                    | Source::ExternalValue(..) => false,
                 });
             });
             is_read

@@ -6,9 +6,8 @@ mod serving;
 use planwright_core::{Annotations, Catalog, Hints, Tool};
 use proptest::prelude::*;
 
-use crate::pins::PinPolicy;
-
 use super::{Config, ConfigSource, Origin, rate, size, time};
+use crate::pins::PinPolicy;
 
 fn read(origin: Origin, text: &str) -> Result<ConfigSource, Vec<String>> {
     let name = match origin {

@@ -1,13 +1,23 @@
-//! Decisions that any process has stored about the calls of a run.
+//! Decisions about the calls of a stored run: those that any process stored, those that are pending, and consent to a plan as a whole.
 
 use std::fmt;
+use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
 
 use futures::future::{BoxFuture, pending};
-use planwright_engine::Decision;
-use planwright_engine::approval::{ApprovalRequest, Approver};
-use planwright_store::{Store, StoreError};
+use planwright_core::check::CheckedPlan;
+use planwright_core::{Object, Value};
+use planwright_engine::approval::{ApprovalRequest, Approver, CallSubject};
+use planwright_engine::event::Address;
+use planwright_engine::journal::Entry;
+use planwright_engine::run::{History, redacted_inputs};
+use planwright_engine::{Decision, RunOptions};
+use planwright_store::{NewDecision, Store, StoreError};
+use sha2::{Digest, Sha256};
 use tokio::sync::watch;
+
+use super::{StoredRun, StoredRunError, tools_of};
 
 /// Decides by what the store holds about the calls of one run: the decision about just this call that the run has not used. Calls without
 /// one are left to [another approver](Self::or), or put off.
@@ -138,7 +148,9 @@ impl Approver for StoreApprover {
             let asked = async {
                 match self.ask(request.clone()).await {
                     Decision::Later if self.watch == Watch::UntilDecided => pending().await,
-                    decision => decision,
+                    decision @ (Decision::Approve { .. }
+                    | Decision::Reject { .. }
+                    | Decision::Later) => decision,
                 }
             };
             let stored = async {
@@ -193,4 +205,130 @@ fn listen(store: &Store, run: &Arc<str>) -> watch::Receiver<Change> {
         }
     });
     receiver
+}
+
+/// A call of a stored run that waits for a decision.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct OpenQuestion {
+    /// The run's whole id.
+    pub run: String,
+    /// The step, item or round that wants to call.
+    pub at: Arc<Address>,
+    /// The exact call.
+    pub subject: CallSubject,
+}
+
+impl OpenQuestion {
+    /// The digest of the call: what a decision has to name.
+    pub fn digest(&self) -> String {
+        self.subject.digest(&self.run, &self.at)
+    }
+
+    /// Stores a decision about the call, for whichever process has the run or resumes it. `by` says who decided.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::decide`].
+    pub fn decide(
+        &self,
+        store: &Store,
+        decision: Decision,
+        by: Option<String>,
+        now: SystemTime,
+    ) -> Result<(), StoreError> {
+        let new = NewDecision {
+            at: Arc::clone(&self.at),
+            digest: self.digest(),
+            decision,
+            by,
+            decided: now,
+        };
+        store.decide(&self.run, &new)
+    }
+}
+
+/// The calls of a run that wait for a decision, by address; none of an imported run that was not resumed since. Those that were decided about and not resumed since are among them.
+///
+/// # Errors
+///
+/// If there is no such run, or it cannot be read.
+pub fn open_questions(store: &Store, selector: &str) -> Result<Vec<OpenQuestion>, StoredRunError> {
+    let info = store.run(selector)?;
+    let run = info.id;
+    let history = match StoredRun::read(store, &run) {
+        Ok(kept) => kept.history()?,
+        // A program that drives the store by itself stores headers of its own.
+        Err(StoredRunError::Unreadable(_)) => {
+            let entries = store
+                .entries(&run)
+                .and_then(Iterator::collect::<Result<Vec<Entry>, _>>)?;
+            let (imported, own) = entries.split_at(info.imported.unwrap_or(0).min(entries.len()));
+            let mut history = History::new(imported);
+            if info.imported.is_some() {
+                history.revoke_consent();
+            }
+            for entry in own {
+                history.add(entry);
+            }
+            history
+        }
+        Err(error) => return Err(error),
+    };
+    let mut questions: Vec<OpenQuestion> = history
+        .steps()
+        .filter_map(|(at, past)| {
+            Some(OpenQuestion {
+                run: run.clone(),
+                at: Arc::clone(at),
+                subject: past.open_question()?.clone(),
+            })
+        })
+        .collect();
+    questions.sort_by_key(|question| question.at.to_string());
+    Ok(questions)
+}
+
+/// The digest that consent to a whole plan is bound to: SHA-256 in hexadecimal digits over what the plan means, what it is given,
+/// and each tool that it calls with its definition, the identity of its server, and what is assumed of its effects. If secrets are
+/// among what it is given, a keyed digest of them follows behind a dot, for runs with a key to seal it with.
+///
+/// Consent ends when any of it changes: a tool that has become destructive, a server that is another program.
+pub fn plan_consent(plan: &CheckedPlan, options: &RunOptions) -> String {
+    let shown = redacted_inputs(plan, &options.masked_texts());
+    let tools = tools_of(plan).into_iter().map(|tool| {
+        let assumed = &tool.annotations;
+        let flags = [
+            assumed.read_only,
+            assumed.destructive,
+            assumed.idempotent,
+            assumed.open_world,
+            assumed.trusted,
+            tool.approval,
+        ];
+        Value::list([
+            Value::from(tool.definition_digest()),
+            Value::list(flags.map(Value::from)),
+        ])
+    });
+    let all = Value::list([
+        Value::from("planwright.plan-consent/1"),
+        Value::from(plan.digest()),
+        Value::from(shown.clone()),
+        Value::list(tools),
+    ]);
+    let digest = Sha256::digest(all.to_json());
+    let hex = digest.iter().fold(String::new(), |mut hex, byte| {
+        // Writing to a text cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    });
+    let given: Object = plan.inputs().clone();
+    let is_sealed = shown
+        .iter()
+        .any(|(name, value)| given.get(name) != Some(value));
+    match &options.seal_key {
+        Some(key) if is_sealed => format!("{hex}.{}", key.seal(&Value::from(given))),
+        _ => hex,
+    }
 }

@@ -32,12 +32,12 @@ pub fn json(plan: &CheckedPlan) -> GraphV1 {
 #[derive(Clone, Debug)]
 pub struct Drawing {
     pub(super) main: Graph,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<SubPlan>,
 }
 
 /// A plan that a step runs. A plan of the library appears once, however many steps run it.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct SubPlan {
     /// The plan's name in the library, or the path of the step that it stands in.
     pub(super) name: String,
     pub(super) is_inline: bool,
@@ -95,7 +95,7 @@ fn add_checked(
     checked: &CheckedPlan,
     inside: &str,
     seen: &mut HashSet<String>,
-    parts: &mut Vec<Part>,
+    parts: &mut Vec<SubPlan>,
 ) {
     for (step, known) in checked.plan().steps.iter().zip(checked.steps()) {
         let (Action::Plan(call), Some(plan)) = (&step.action, &known.plan) else {
@@ -109,7 +109,7 @@ fn add_checked(
             continue;
         }
         let graph = Graph::of(plan, &name);
-        parts.push(Part {
+        parts.push(SubPlan {
             name: name.clone(),
             is_inline,
             graph,
@@ -118,7 +118,7 @@ fn add_checked(
     }
 }
 
-fn add_unchecked(plan: &Plan, inside: &str, parts: &mut Vec<Part>) {
+fn add_unchecked(plan: &Plan, inside: &str, parts: &mut Vec<SubPlan>) {
     for step in &plan.steps {
         let Action::Plan(call) = &step.action else {
             continue;
@@ -127,7 +127,7 @@ fn add_unchecked(plan: &Plan, inside: &str, parts: &mut Vec<Part>) {
             continue;
         };
         let name = path_of(inside, step);
-        parts.push(Part {
+        parts.push(SubPlan {
             graph: Graph::of_unchecked(inner, &name),
             is_inline: true,
             name: name.clone(),

@@ -11,7 +11,7 @@ use super::words::Pattern;
 
 /// The place of an external value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ConfigPlace {
     /// In this variable of the environment.
     Variable(Arc<str>),
     /// In this file; one that is not absolute lies in the folder of the user's configuration.
@@ -30,7 +30,7 @@ pub(super) struct OutsideRules {
 #[derive(Clone, Debug)]
 pub(super) struct Secret {
     pub(super) name: Arc<str>,
-    pub(super) place: Place,
+    pub(super) place: ConfigPlace,
     pub(super) set_in: Arc<str>,
 }
 
@@ -46,10 +46,12 @@ impl OutsideRules {
             }
             let place = match (&secret.env, &secret.file) {
                 (Some(variable), _) => Some((
-                    Place::Variable(variable.get_ref().as_str().into()),
+                    ConfigPlace::Variable(variable.get_ref().as_str().into()),
                     variable,
                 )),
-                (None, Some(file)) => Some((Place::File(file.get_ref().as_str().into()), file)),
+                (None, Some(file)) => {
+                    Some((ConfigPlace::File(file.get_ref().as_str().into()), file))
+                }
                 (None, None) => None,
             };
             if let Some((place, said)) = place {
@@ -97,9 +99,9 @@ impl OutsideRules {
     }
 
     /// Returns the place of the text of that name.
-    pub(super) fn place(&self, what: ExternalValue, name: &str) -> Option<Place> {
+    pub(super) fn place(&self, what: ExternalValue, name: &str) -> Option<ConfigPlace> {
         match what {
-            ExternalValue::Environment => Some(Place::Variable(name.into())),
+            ExternalValue::Environment => Some(ConfigPlace::Variable(name.into())),
             ExternalValue::Secrets => {
                 let mut secrets = self.secrets.iter();
                 let secret = secrets.find(|secret| *secret.name == *name)?;
