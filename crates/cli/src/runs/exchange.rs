@@ -19,7 +19,7 @@ use crate::view::printer::Printer;
 const USUAL_DAYS: u64 = 30;
 
 /// The most bytes that a run may have which is taken in.
-const MOST: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 
 /// The number of bytes that show whether a file may hold a run.
 const HEAD: u64 = 4096;
@@ -128,7 +128,7 @@ fn read_run(mut from: impl Read, name: &Path) -> Result<String, CommandError> {
     let head = text_file::at_most(&mut from, HEAD).map_err(unreadable)?;
     let begins = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&head);
     match begins.trim_ascii_start().first() {
-        Some(b'{') => text_file::text(head.as_slice().chain(from), MOST).map_err(unreadable),
+        Some(b'{') => text_file::text(head.as_slice().chain(from), MAX_BYTES).map_err(unreadable),
         _ => Err(CommandError::new(format!(
             "`{}` is no run to take in: it does not begin with an object",
             name.display()

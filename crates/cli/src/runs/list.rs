@@ -19,7 +19,7 @@ use crate::view::output;
 use crate::view::printer::Printer;
 
 /// The longest name of a plan that is shown whole, in columns.
-const LONGEST: usize = 32;
+const MAX_NAME_WIDTH: usize = 32;
 
 /// `planwright runs`
 pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, CommandError> {
@@ -157,7 +157,7 @@ fn row(run: &RunListingV1, here: &str) -> [String; 7] {
         run_storage::short(&run.id).to_owned(),
         moment(&run.created),
         status,
-        terminal_text::shortened(&terminal_text::one_line(plan), LONGEST, "…").into_owned(),
+        terminal_text::shortened(&terminal_text::one_line(plan), MAX_NAME_WIDTH, "…").into_owned(),
         format!("{}/{}", run.done, run.steps),
         run.calls.to_string(),
         time(span(run.duration_ms)),

@@ -8,7 +8,7 @@ use super::graph::Graph;
 use super::symbols::Ways;
 
 /// The most lanes side by side. A step whose lane would be beyond is named by those that wait for it.
-const MOST_LANES: usize = 12;
+const MAX_LANES: usize = 12;
 
 /// The row of a step.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub(super) struct StepRow {
     pub(super) below: String,
     /// The steps that it waits for and no lane leads from.
     pub(super) named: Vec<usize>,
-    /// The steps in later rows that it waits for: a circle.
-    pub(super) circle: Vec<usize>,
+    /// The steps in later rows that it waits for: a cycle.
+    pub(super) cycle: Vec<usize>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ struct Lane {
 #[derive(Clone, Debug, Default)]
 struct Waits {
     on: Vec<usize>,
-    circle: Vec<usize>,
+    cycle: Vec<usize>,
     last: Option<usize>,
     last_solid: Option<usize>,
 }
@@ -69,7 +69,7 @@ fn waits(graph: &Graph, order: &RowOrder) -> Vec<Waits> {
     for edge in &graph.edges {
         let row = order.rows[edge.to];
         if order.rows[edge.from] >= row {
-            waits[edge.to].circle.push(edge.from);
+            waits[edge.to].cycle.push(edge.from);
             continue;
         }
         waits[edge.to].on.push(edge.from);
@@ -82,7 +82,7 @@ fn waits(graph: &Graph, order: &RowOrder) -> Vec<Waits> {
     for wait in &mut waits {
         wait.on.sort_unstable();
         wait.on.dedup();
-        wait.circle.dedup();
+        wait.cycle.dedup();
     }
     waits
 }
@@ -118,7 +118,7 @@ impl Weaver<'_> {
         let left = self.line(row, 0, column);
         let right = self.line(row, column + 1, self.lanes.len());
         if let Some(last) = waits.last
-            && column < MOST_LANES
+            && column < MAX_LANES
         {
             if self.lanes.len() <= column {
                 self.lanes.resize(column + 1, None);
@@ -137,7 +137,7 @@ impl Weaver<'_> {
             right,
             below: self.line(row, 0, self.lanes.len()),
             named,
-            circle: waits.circle.clone(),
+            cycle: waits.cycle.clone(),
         }
     }
 
@@ -226,7 +226,7 @@ pub(super) struct RowOrder {
 }
 
 impl RowOrder {
-    /// The order of `graph`. Of steps that wait for each other in a circle, the first one written comes first.
+    /// The order of `graph`. Of steps that wait for each other in a cycle, the first one written comes first.
     pub(super) fn of(graph: &Graph) -> Self {
         let count = graph.steps.len();
         let mut readers = vec![Vec::new(); count];

@@ -93,14 +93,16 @@ impl StepState {
         }
         if let Some(note) = &self.note {
             let note = terminal_text::one_line(note);
-            notes.push(terminal_text::shortened(&note, LONGEST, symbols.ellipsis()).into_owned());
+            notes.push(
+                terminal_text::shortened(&note, MAX_NOTE_WIDTH, symbols.ellipsis()).into_owned(),
+            );
         }
         notes
     }
 }
 
 /// The longest that a note may be, in columns.
-const LONGEST: usize = 60;
+const MAX_NOTE_WIDTH: usize = 60;
 
 fn standing(status: StepStatus, is_open: bool, is_running: bool) -> (Mark, &'static str) {
     match (is_open, is_running) {

@@ -25,10 +25,10 @@ pub struct Style {
 }
 
 /// The widest that the columns of ids and tools become for the sake of one long name.
-const WIDEST: usize = 32;
+const MAX_COLUMN_WIDTH: usize = 32;
 
 /// The least room for notes; with less they are not broken.
-const LEAST_ROOM: usize = 24;
+const MIN_ROOM: usize = 24;
 
 pub(super) fn draw(drawing: &Drawing, options: &Style) -> String {
     let mut text = String::new();
@@ -65,7 +65,13 @@ impl<'a> Painter<'a> {
         let order = RowOrder::of(graph);
         let rows = rows(graph, &order, options.symbols);
         let widest = |text: &dyn Fn(&GraphStep) -> usize| {
-            graph.steps.iter().map(text).max().unwrap_or(0).min(WIDEST)
+            graph
+                .steps
+                .iter()
+                .map(text)
+                .max()
+                .unwrap_or(0)
+                .min(MAX_COLUMN_WIDTH)
         };
         Self {
             graph,
@@ -144,13 +150,13 @@ impl<'a> Painter<'a> {
         if !row.named.is_empty() {
             pieces.push(format!("{} {}", symbols.takes(), self.names(&row.named)));
         }
-        if row.circle == [row.step] {
+        if row.cycle == [row.step] {
             pieces.push("waits for itself".into());
-        } else if !row.circle.is_empty() {
-            pieces.push(format!("waits for {} in a circle", self.names(&row.circle)));
+        } else if !row.cycle.is_empty() {
+            pieces.push(format!("waits for {} in a circle", self.names(&row.cycle)));
         }
         let room = match self.options.width {
-            Some(width) => width.saturating_sub(start).max(LEAST_ROOM),
+            Some(width) => width.saturating_sub(start).max(MIN_ROOM),
             None => usize::MAX,
         };
         let mut lines: Vec<String> = Vec::new();
@@ -173,14 +179,14 @@ impl<'a> Painter<'a> {
 
     /// The ids of `steps`; of many, the first ones.
     fn names(&self, steps: &[usize]) -> String {
-        const MOST: usize = 6;
+        const MAX_NAMES: usize = 6;
         let mut names: Vec<String> = steps
             .iter()
-            .take(MOST)
+            .take(MAX_NAMES)
             .map(|step| terminal_text::one_line(&self.graph.steps[*step].id).into_owned())
             .collect();
-        if steps.len() > MOST {
-            names.push(format!("and {} more", steps.len() - MOST));
+        if steps.len() > MAX_NAMES {
+            names.push(format!("and {} more", steps.len() - MAX_NAMES));
         }
         names.join(", ")
     }
@@ -227,7 +233,7 @@ fn id_style(mark: Option<Mark>) -> anstyle::Style {
 }
 
 /// The longest that a default value may be, in columns.
-const LONGEST: usize = 32;
+const MAX_DEFAULT_WIDTH: usize = 32;
 
 /// The lines of the heading. `title` names the plan where its own name does not.
 pub(super) fn heading(
@@ -320,7 +326,7 @@ fn described(input: &GraphInput, options: &Style) -> String {
             let ellipsis = options.symbols.ellipsis();
             format!(
                 "{name} = {}",
-                terminal_text::shortened(&json, LONGEST, ellipsis)
+                terminal_text::shortened(&json, MAX_DEFAULT_WIDTH, ellipsis)
             )
         }
     }

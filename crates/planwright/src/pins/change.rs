@@ -126,7 +126,7 @@ fn hints(before: Hints, now: Hints) -> Vec<HintChange> {
 }
 
 /// The most lines of each text that are compared one by one; beyond, the old ones are all removed and the new ones all added.
-const MOST_COMPARED: usize = 500;
+const MAX_COMPARED: usize = 500;
 
 /// The number of unchanged lines that are shown around changed ones.
 const CONTEXT: usize = 2;
@@ -177,7 +177,7 @@ fn kept(line: &str) -> DifferenceLine {
 
 /// The difference by a longest common subsequence.
 fn compared(old: Vec<String>, new: Vec<String>) -> Vec<DifferenceLine> {
-    if MOST_COMPARED < old.len().max(new.len()) {
+    if MAX_COMPARED < old.len().max(new.len()) {
         let removed = old.into_iter().map(DifferenceLine::Removed);
         return removed
             .chain(new.into_iter().map(DifferenceLine::Added))

@@ -25,7 +25,7 @@ pub use context::TraceContext;
 pub use spans::RunSpans;
 
 /// The time limit for sending the last spans.
-const LAST: Duration = Duration::from_secs(5);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The destination of spans and metrics, or none. Clones share it.
 #[derive(Clone, Debug, Default)]
@@ -86,8 +86,8 @@ impl Telemetry {
         let Some(sending) = &self.0 else {
             return;
         };
-        let spans = sending.tracers.shutdown_with_timeout(LAST);
-        let metrics = sending.meters.shutdown_with_timeout(LAST);
+        let spans = sending.tracers.shutdown_with_timeout(SHUTDOWN_TIMEOUT);
+        let metrics = sending.meters.shutdown_with_timeout(SHUTDOWN_TIMEOUT);
         for error in [spans, metrics].into_iter().filter_map(Result::err) {
             tracing::warn!(%error, "the last telemetry was not sent");
         }

@@ -29,7 +29,7 @@ pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
 /// The most bytes that a file may have.
 const LARGEST: u64 = 16 << 20;
 /// The most letters of a line that are shown.
-const LONGEST: usize = 400;
+const MAX_LINE_LENGTH: usize = 400;
 /// The most memory that a compiled expression may take, in bytes.
 const EXPRESSION: usize = 4 << 20;
 
@@ -217,7 +217,7 @@ impl Search {
                 self.truncated = true;
                 return;
             }
-            let shown = match line.char_indices().nth(LONGEST) {
+            let shown = match line.char_indices().nth(MAX_LINE_LENGTH) {
                 Some((end, _)) => format!("{}…", &line[..end]),
                 None => line.to_owned(),
             };

@@ -28,7 +28,7 @@ const IGNORED: &[&str] = &[
     "target",
 ];
 /// The maximum depth of nested folders. Each level holds a folder open.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// The files that a walk visits.
 #[derive(Clone, Copy, Debug, Default)]
@@ -179,7 +179,7 @@ impl<'a> Walk<'a> {
         }
         let is_ignored = !self.options.include_ignored && IGNORED.contains(&name.as_str());
         if kind.is_dir() && !self.options.flat && !is_ignored {
-            if depth >= DEEPEST {
+            if depth >= MAX_DEPTH {
                 self.skipped += 1;
             } else {
                 self.enter(entry.open_dir()?, format!("{path}/"))?;
