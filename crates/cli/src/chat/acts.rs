@@ -210,7 +210,6 @@ impl AgentListener for StoringListener<'_> {
                 ];
                 shown.event("solution", fields);
             }
-            _ => {}
         }
     }
 

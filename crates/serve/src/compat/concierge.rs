@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use planwright_core::{Object, Value};
 use planwright_engine::run::StepStatus;
-use planwright_mcp::gateway::{Client, HostCall};
+use planwright_mcp::gateway::{GatewayClient, HostCall};
 use serde_json::json;
 
 use super::{
@@ -156,7 +156,10 @@ pub(super) const TERMINATE: &str = "terminate_session";
 
 impl PlanHost {
     /// The tools for stages, where there are stages. At the end of the way there is no next one.
-    pub(super) fn concierge_stage_definitions(&self, client: &Client) -> Vec<serde_json::Value> {
+    pub(super) fn concierge_stage_definitions(
+        &self,
+        client: &GatewayClient,
+    ) -> Vec<serde_json::Value> {
         let definitions = self.stage(&client.id, |stages| {
             let current = stages.current();
             let mut definitions = Vec::new();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use planwright::loaded_plan::LoadedPlan;
 use planwright_core::{Object, Value};
-use planwright_mcp::gateway::{Client, HostCall};
+use planwright_mcp::gateway::{GatewayClient, HostCall};
 use planwright_store::{StoreError, StoredPlan};
 
 use super::{CompatHandler, CompatProfile, DescriptionContext, SubmittedPlan, mcp_cli};
@@ -17,7 +17,7 @@ impl PlanHost {
     /// The tools of the profile for a client, as `tools/list` writes them.
     pub(crate) async fn profile_definitions(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         name: CompatProfile,
     ) -> Vec<Value> {
         let snapshot = self.tool_snapshot();
@@ -55,7 +55,12 @@ impl PlanHost {
     }
 
     /// Returns whether `called` is a tool of the profile for this client.
-    pub(crate) fn profile_owns(&self, client: &Client, name: CompatProfile, called: &str) -> bool {
+    pub(crate) fn profile_owns(
+        &self,
+        client: &GatewayClient,
+        name: CompatProfile,
+        called: &str,
+    ) -> bool {
         let mut tools = name.tools().tools().iter();
         tools.any(|tool| tool.name == called && self.meets(client, tool.condition))
     }
