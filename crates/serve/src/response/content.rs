@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use planwright::media::Media;
 use planwright_core::check::CheckedPlan;
 use planwright_core::plan::{
     Action, Alternative, Form, Output, Plan, Read, Reference, Source, Step,
@@ -12,7 +13,6 @@ use planwright_engine::RunSummary;
 use planwright_engine::run::StepSummary;
 
 use crate::response::answer::step_address;
-use planwright::media::Media;
 
 /// The largest size of all blocks in one response, in bytes of JSON. Further blocks are linked.
 const MAX_ATTACHED_BYTES: usize = 4 << 20;
@@ -290,7 +290,11 @@ fn selection(plan: &Plan) -> HashSet<&str> {
 fn step_of(read: &Read) -> Option<&str> {
     match &read.source {
         Source::Step(step) | Source::Result(step) => Some(step.text()),
-        _ => None,
+        Source::Slot(_)
+        | Source::Item
+        | Source::Index
+        | Source::Last
+        | Source::ExternalValue(..) => None,
     }
 }
 
@@ -306,7 +310,7 @@ fn copies(reference: &Reference) -> impl Iterator<Item = &Read> {
 fn read_of(alternative: &Alternative) -> Option<&Read> {
     match alternative {
         Alternative::Read(read) => Some(read),
-        _ => None,
+        Alternative::Literal(_) | Alternative::Expression(_) => None,
     }
 }
 
