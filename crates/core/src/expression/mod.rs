@@ -9,7 +9,7 @@ mod parser;
 mod pattern;
 mod print;
 mod program;
-mod tree;
+pub(crate) mod tree;
 
 pub use error::{EvaluationError, ExpressionError, ExpressionErrorKind};
 pub use limits::{EvaluationLimits, MAX_EXPRESSION_CHARS, MAX_EXPRESSION_DEPTH};

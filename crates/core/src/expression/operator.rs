@@ -9,7 +9,7 @@ use crate::{Number, Value};
 
 /// A binary operator, except `&&` and `||`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BinaryOperator {
+pub(crate) enum BinaryOperator {
     Equal,
     Unequal,
     Less,

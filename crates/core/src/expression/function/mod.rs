@@ -6,5 +6,6 @@ mod table;
 mod text;
 
 pub(super) use list::sort_by;
-pub(super) use table::{BuiltinFunction, NAMESPACES, global, method, nearest};
+pub(crate) use table::BuiltinFunction;
+pub(super) use table::{NAMESPACES, global, method, nearest};
 pub(super) use text::search;

@@ -9,9 +9,9 @@ type Implementation = fn(&[Value], &mut EvaluationBudget) -> Result<Value, Evalu
 
 /// A function of the expression language.
 #[derive(Debug)]
-pub(in crate::expression) struct BuiltinFunction {
+pub(crate) struct BuiltinFunction {
     /// Its name.
-    pub(in crate::expression) name: &'static str,
+    pub(crate) name: &'static str,
     /// The call style.
     style: CallStyle,
     /// The minimum number of arguments, including the receiver of a method.
