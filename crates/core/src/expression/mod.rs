@@ -10,6 +10,7 @@ mod pattern;
 mod print;
 mod program;
 pub(crate) mod tree;
+pub(crate) mod typing;
 
 pub use error::{EvaluationError, ExpressionError, ExpressionErrorKind};
 pub use limits::{EvaluationLimits, MAX_EXPRESSION_CHARS, MAX_EXPRESSION_DEPTH};
