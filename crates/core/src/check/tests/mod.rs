@@ -3,6 +3,7 @@
 mod arguments;
 mod cycles;
 mod dependencies;
+mod expressions;
 mod external_values;
 mod fixes;
 mod fixture;

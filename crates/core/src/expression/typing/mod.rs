@@ -6,6 +6,7 @@
 mod calls;
 mod description;
 mod fault;
+mod help;
 
 use std::sync::Arc;
 
@@ -13,6 +14,9 @@ use indexmap::IndexMap;
 
 use self::description::{describe, single_read};
 pub(crate) use self::fault::{FailedPath, TypeFault, TypeFaultKind};
+use self::help::{
+    condition_help, end_of_path, is_given, list_fields, operator_help, tests_presence,
+};
 use super::function::{Kinds, item_type, numeric, union};
 use super::operator::BinaryOperator;
 use super::tree::{Accessor, Tree};
@@ -43,6 +47,19 @@ struct Surroundings {
     is_conditional: bool,
     /// A missing part is no failure.
     is_guarded: bool,
+    /// The part is evaluated only if an earlier alternative is missing.
+    is_fallback: bool,
+}
+
+impl Surroundings {
+    /// Returns the surroundings of an alternative of `??`.
+    fn of_alternative(self, position: usize, last: usize) -> Self {
+        Self {
+            is_conditional: self.is_conditional || position > 0,
+            is_guarded: self.is_guarded || position < last,
+            is_fallback: self.is_fallback || position > 0,
+        }
+    }
 }
 
 fn form_type_within(
@@ -68,10 +85,7 @@ fn form_type_within(
                 Alternative::Read(read) => read_type(look_up(read), read),
                 Alternative::Literal(value) => Type::Literal(value.clone()),
                 Alternative::Expression(expression) => {
-                    let around = Surroundings {
-                        is_conditional: around.is_conditional || position > 0,
-                        is_guarded: around.is_guarded || position < last,
-                    };
+                    let around = around.of_alternative(position, last);
                     Typing::new(expression, look_up, faults.as_deref_mut(), around).expression()
                 }
             }),
@@ -199,8 +213,7 @@ impl<'a, 'f> Typing<'a, 'f> {
                 let last = alternatives.len().saturating_sub(1);
                 let mut types = Vec::with_capacity(alternatives.len());
                 for (position, alternative) in alternatives.iter().enumerate() {
-                    self.around.is_guarded = before.is_guarded || position < last;
-                    self.around.is_conditional = before.is_conditional || position > 0;
+                    self.around = before.of_alternative(position, last);
                     types.push(self.type_of(&alternative.tree));
                 }
                 self.around = before;
@@ -407,39 +420,30 @@ impl<'a, 'f> Typing<'a, 'f> {
             matched,
             known,
         };
-        let given = self.around.is_conditional && is_given(whole);
-        let help = self.key_help([base, base]);
-        let help = help.or_else(|| end_of_path(whole, &failed));
-        let fault = if is_listed {
-            TypeFault {
-                severity: if is_null || given || tests_presence(self.tree) {
-                    Severity::Warning
-                } else {
-                    Severity::Error
-                },
+        let is_tested = tests_presence(self.tree);
+        if is_listed {
+            let may_be_excluded = self.around.is_conditional && is_given(whole);
+            let may_succeed = is_null || is_tested || self.around.is_fallback || may_be_excluded;
+            let help = self.key_help([base, base]);
+            self.report(TypeFault {
+                severity: severity(may_succeed),
+                help: help.or_else(|| end_of_path(whole, &failed)),
                 kind: TypeFaultKind::Impossible(failed),
-                help,
-            }
-        } else {
-            TypeFault {
+            });
+        } else if !is_tested {
+            self.report(TypeFault {
                 severity: Severity::Warning,
                 kind: TypeFaultKind::Unlisted(failed),
                 help: None,
-            }
-        };
-        self.report(fault);
+            });
+        }
         Type::Any
     }
 
     fn report_operation(&mut self, message: String, help: Option<String>) {
-        // Only an operation that is always evaluated fails for certain.
-        let severity = if self.around.is_conditional {
-            Severity::Warning
-        } else {
-            Severity::Error
-        };
         self.report(TypeFault {
-            severity,
+            // Only an operation that is always evaluated fails for certain; a missing operand selects an alternative.
+            severity: severity(self.around.is_conditional || self.around.is_guarded),
             kind: TypeFaultKind::Operation(message),
             help,
         });
@@ -468,103 +472,10 @@ impl<'a, 'f> Typing<'a, 'f> {
     }
 }
 
-/// Names the fields of `shape` that are lists.
-fn list_fields(shape: &Type) -> Option<String> {
-    let fields: Vec<&str> = shape
-        .members()
-        .iter()
-        .filter_map(|member| match member {
-            Type::Object(object) => Some(&object.properties),
-            _ => None,
-        })
-        .flatten()
-        .filter(|(_, property)| Kinds::of(&property.shape) == Kinds::LIST)
-        .map(|(name, _)| &**name)
-        .take(6)
-        .collect();
-    match fields.as_slice() {
-        [] => None,
-        [one] => Some(format!("its field `{one}` is a list")),
-        _ => Some(format!("its fields `{}` are lists", fields.join("`, `"))),
-    }
-}
-
-/// Describes the value at which a path fails, if that has no fields.
-fn end_of_path(whole: &Type, failed: &FailedPath) -> Option<String> {
-    let way = failed.path.get(..failed.matched)?;
-    if failed.known.names().next().is_some() || way.contains(&Segment::Each) {
-        return None;
-    }
-    match whole.at(way) {
-        PathLookup::Found(shape) => Some(format!("it is {shape}")),
-        _ => None,
-    }
-}
-
-/// Returns a hint for a condition of type `shape`.
-fn condition_help(shape: &Type) -> Option<String> {
-    let kinds = Kinds::of(shape);
-    let help = if kinds == Kinds::LIST {
-        "`size(list) > 0` tests if a list has items"
-    } else if kinds == Kinds::TEXT {
-        "compare it with `==`"
+fn severity(may_succeed: bool) -> Severity {
+    if may_succeed {
+        Severity::Warning
     } else {
-        return None;
-    };
-    Some(help.to_owned())
-}
-
-fn operator_help(operator: BinaryOperator, left: Kinds, right: Kinds) -> Option<String> {
-    let text = Kinds::TEXT;
-    let help = match operator {
-        BinaryOperator::Add if left == text || right == text => "`string(…)` makes text of a value",
-        BinaryOperator::In if right == text => "`text.contains(part)` searches in a text",
-        _ if left == text || right == text => "`int(…)` and `double(…)` make numbers of texts",
-        _ => return None,
-    };
-    Some(help.to_owned())
-}
-
-/// Returns true if a value is known, so that a condition may exclude the failing part on purpose.
-fn is_given(shape: &Type) -> bool {
-    let mut members = shape.members().iter();
-    members.any(|member| matches!(member, Type::Literal(_)))
-}
-
-/// Returns true if the expression tests anywhere if a part exists.
-fn tests_presence(tree: &Tree) -> bool {
-    let any = |trees: &[Tree]| trees.iter().any(tests_presence);
-    match tree {
-        Tree::Has(_) => true,
-        Tree::Literal(_) | Tree::Read(_) | Tree::Bound(_) | Tree::LoopVariable(_) => false,
-        Tree::List(parts) | Tree::And(parts) | Tree::Or(parts) | Tree::Call(_, parts) => any(parts),
-        Tree::Object(fields) => fields
-            .iter()
-            .any(|(key, value)| tests_presence(key) || tests_presence(value)),
-        Tree::Not(part) | Tree::Negate(part) => tests_presence(part),
-        Tree::Chain(first, rest) => {
-            let is_key = matches!(**first, Tree::Literal(Value::Text(_)));
-            let of_object = |tree: &Tree| !matches!(tree, Tree::List(_) | Tree::Literal(_));
-            tests_presence(first)
-                || rest.iter().any(|(operator, tree)| {
-                    tests_presence(tree)
-                        || (*operator == BinaryOperator::In && is_key && of_object(tree))
-                })
-        }
-        Tree::Choice(cases, otherwise) => {
-            tests_presence(otherwise)
-                || cases
-                    .iter()
-                    .any(|(condition, value)| tests_presence(condition) || tests_presence(value))
-        }
-        Tree::FirstOf(alternatives) => alternatives.iter().any(|one| tests_presence(&one.tree)),
-        Tree::Access(base, accessors) => {
-            tests_presence(base)
-                || accessors.iter().any(|next| match next {
-                    Accessor::Part(..) | Accessor::Matches(_) => false,
-                    Accessor::Item(index) => tests_presence(index),
-                    Accessor::Call(_, parts) | Accessor::Loop(_, parts) => any(parts),
-                })
-        }
+        Severity::Error
     }
 }
