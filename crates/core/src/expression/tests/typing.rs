@@ -233,7 +233,7 @@ fn method_with_argument() -> impl Strategy<Value = &'static str> {
 fn types_include_the_values_and_errors_fail() {
     let (typed, failed) = (Cell::new(0), Cell::new(0));
     let schema = schema();
-    let mut runner = TestRunner::new(Config::with_cases(20_000));
+    let mut runner = TestRunner::new(Config::with_cases(4_000));
     let result = runner.run(&(any_expression(), any_world()), |(text, world)| {
         let Ok(form) = parse_form(&text) else {
             return Ok(());
@@ -286,7 +286,7 @@ fn types_include_the_values_and_errors_fail() {
     assert!(result.is_ok(), "{}", result.unwrap_err());
     // The test proves something only if there are many of both.
     assert!(
-        typed.get() > 2_000 && failed.get() > 2_000,
+        typed.get() > 300 && failed.get() > 300,
         "{typed:?} {failed:?}"
     );
 }
