@@ -10,7 +10,7 @@ use crate::Value;
 /// The formats that are checked.
 pub(super) const CHECKED: &[&str] = &["date", "date-time", "email", "uri"];
 
-/// Formats that the validator knows, of which servers have other ideas.
+/// Formats that the validator knows, but that are not checked.
 const UNCHECKED: &[&str] = &[
     "duration",
     "hostname",

@@ -181,11 +181,7 @@ pub(crate) fn numeric(arguments: &[Type]) -> Type {
         // Members of other kinds are never operands of a successful operation.
         _ => true,
     };
-    if arguments
-        .iter()
-        .flat_map(|argument| argument.members())
-        .all(is_integer)
-    {
+    if arguments.iter().flat_map(Type::members).all(is_integer) {
         Type::Integer
     } else {
         Type::Number

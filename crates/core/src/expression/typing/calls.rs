@@ -20,7 +20,7 @@ impl<'a> Typing<'a, '_> {
     ) -> Type {
         let last = function.parameters.last();
         for (position, (shape, tree)) in types.iter().zip(trees).enumerate() {
-            let Some(parameter) = function.parameters.get(position).or(last) else {
+            let Some(&parameter) = function.parameters.get(position).or(last) else {
                 continue;
             };
             if takes(parameter, shape, *tree) {
@@ -126,7 +126,7 @@ impl<'a> Typing<'a, '_> {
 }
 
 /// Returns true if some value of type `shape` is one that `parameter` takes. `tree` is the argument as it is written.
-fn takes(parameter: &Parameter, shape: &Type, tree: Option<&Tree>) -> bool {
+fn takes(parameter: Parameter, shape: &Type, tree: Option<&Tree>) -> bool {
     let kinds = Kinds::of(shape);
     if !kinds.meets(parameter.kinds) {
         return false;
@@ -148,7 +148,7 @@ fn takes(parameter: &Parameter, shape: &Type, tree: Option<&Tree>) -> bool {
 fn call_help(
     function: &BuiltinFunction,
     position: usize,
-    parameter: &Parameter,
+    parameter: Parameter,
     shape: &Type,
 ) -> Option<String> {
     let kinds = Kinds::of(shape);

@@ -16,7 +16,7 @@ pub(super) fn describe(
     locals: &[Local<'_>],
 ) -> String {
     let (base, accessors) = flat(base, accessors);
-    let path: String = accessors.iter().map_while(constant_path).collect();
+    let path: String = accessors.iter().copied().map_while(constant_path).collect();
     if path_length(&accessors) < accessors.len() {
         return "the computed value".to_owned();
     }
@@ -58,7 +58,7 @@ impl Local<'_> {
         let kept = accessors.iter().skip(length).all(keeps);
         match source(base, bindings) {
             Some(read) if kept => {
-                let path: String = accessors.iter().map_while(constant_path).collect();
+                let path: String = accessors.iter().copied().map_while(constant_path).collect();
                 format!("{article} {kind} of `{}`", cut(&(print_read(read) + &path)))
             }
             _ => format!("{article} {kind}"),
@@ -81,7 +81,7 @@ fn path_length(accessors: &[&Accessor]) -> usize {
     constant.count()
 }
 
-fn constant_path(next: &&Accessor) -> Option<String> {
+fn constant_path(next: &Accessor) -> Option<String> {
     match next {
         Accessor::Part(path, _) => Some(print_path(path)),
         _ => None,
