@@ -85,7 +85,7 @@ fn gateway_settings(
     let mut settings =
         GatewaySettings::new(config.clone(), store::this_process(), run_storage::now);
     settings.mode = arguments.mode();
-    settings.face = arguments.face();
+    settings.compat = arguments.face();
     settings.options.secrets = toolbox.secrets();
     if let Some(timeout) = arguments.timeout {
         settings.options.attempt_timeout = Some(timeout);
@@ -97,7 +97,7 @@ fn gateway_settings(
         settings.store = Some(store::open(&arguments.store, printer)?);
     }
     let governed = config.clone();
-    settings.outside = Arc::new(move |plan| {
+    settings.external_values = Arc::new(move |plan| {
         environment::get(plan, &governed).map_err(|error| {
             let hints = error.hints().join("; ");
             format!("{error}: {hints}")

@@ -1,4 +1,6 @@
 //! The data model of a plan, the same for all dialects.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/plans.md#every-dialect-becomes-the-same-plan).
 
 mod definition;
 mod node;

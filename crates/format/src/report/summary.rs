@@ -384,7 +384,7 @@ impl From<RunStatus> for ReportStatus {
             RunStatus::Succeeded => Self::Succeeded,
             RunStatus::Waiting => Self::Waiting,
             RunStatus::Cancelled => Self::Cancelled,
-            _ => Self::Failed,
+            RunStatus::Failed => Self::Failed,
         }
     }
 }

@@ -298,10 +298,10 @@ fn large_values_are_stored_once_and_shared_in_memory() {
         }
         records.push(sent);
     }
-    let kept = entries(records);
-    append(&run, kept.clone()).unwrap();
+    let expected = entries(records);
+    append(&run, expected.clone()).unwrap();
     let found = read(&scene.store, "r");
-    assert_eq!(found, kept);
+    assert_eq!(found, expected);
     let texts: Vec<*const u8> = found
         .iter()
         .filter_map(|entry| match &entry.record {

@@ -4,7 +4,7 @@ use planwright::core::Value;
 
 /// An object within a text.
 #[derive(Clone, Debug)]
-pub(crate) struct Object {
+pub(crate) struct ObjectText {
     /// The text before it in the file, its opening bracket included.
     pub(crate) head: String,
     pub(crate) members: Vec<Member>,
@@ -31,7 +31,7 @@ pub(crate) struct Member {
     pub(crate) tail: String,
 }
 
-impl Object {
+impl ObjectText {
     /// The object that `path` leads to; nothing where there is none.
     ///
     /// # Errors
@@ -113,7 +113,7 @@ impl Member {
 
 struct Reader<'a> {
     text: &'a str,
-    tokens: &'a [Token],
+    tokens: &'a [JsonToken],
 }
 
 /// The place of a member, by the indices of tokens.
@@ -126,7 +126,7 @@ struct Spot {
 }
 
 impl Reader<'_> {
-    fn find(&mut self, path: &[&str]) -> Option<Object> {
+    fn find(&mut self, path: &[&str]) -> Option<ObjectText> {
         let mut at = self.next(0)?;
         for name in path {
             let (spots, _) = self.members(at)?;
@@ -140,7 +140,7 @@ impl Reader<'_> {
         Some(self.object(at, &spots, close))
     }
 
-    fn object(&self, open: usize, spots: &[Spot], close: usize) -> Object {
+    fn object(&self, open: usize, spots: &[Spot], close: usize) -> ObjectText {
         let mut start = self.tokens[open].end;
         let mut members = Vec::new();
         for spot in spots {
@@ -161,7 +161,7 @@ impl Reader<'_> {
             start = tail;
         }
         let close = self.tokens[close].start;
-        Object {
+        ObjectText {
             head: self.text[..self.tokens[open].end].to_owned(),
             members,
             foot: self.text[start..close].to_owned(),
@@ -176,9 +176,9 @@ impl Reader<'_> {
         for token in self.tokens.get(at..).unwrap_or_default() {
             let text = &self.text[token.start..token.end];
             match token.kind {
-                Kind::Comment if !text.contains('\n') => end = token.end,
-                Kind::Blank if !text.contains('\n') => {}
-                Kind::Blank => return end,
+                JsonTokenKind::Comment if !text.contains('\n') => end = token.end,
+                JsonTokenKind::Blank if !text.contains('\n') => {}
+                JsonTokenKind::Blank => return end,
                 // The comment goes with what stands behind it on the line.
                 _ => return from,
             }
@@ -188,15 +188,15 @@ impl Reader<'_> {
 
     /// The members of the object that begins with the token `open`, and the token that closes it.
     fn members(&self, open: usize) -> Option<(Vec<Spot>, usize)> {
-        if self.tokens.get(open)?.kind != Kind::Open(b'{') {
+        if self.tokens.get(open)?.kind != JsonTokenKind::Open(b'{') {
             return None;
         }
         let mut spots: Vec<Spot> = Vec::new();
         let mut at = self.next(open + 1)?;
         loop {
             match self.tokens.get(at)?.kind {
-                Kind::Close => return Some((spots, at)),
-                Kind::Comma => {
+                JsonTokenKind::Close => return Some((spots, at)),
+                JsonTokenKind::Comma => {
                     spots.last_mut()?.comma = Some(at);
                     at = self.next(at + 1)?;
                 }
@@ -221,8 +221,8 @@ impl Reader<'_> {
         let mut depth = 0_usize;
         for (index, token) in self.tokens.iter().enumerate().skip(at) {
             match token.kind {
-                Kind::Open(_) => depth += 1,
-                Kind::Close => depth = depth.checked_sub(1)?,
+                JsonTokenKind::Open(_) => depth += 1,
+                JsonTokenKind::Close => depth = depth.checked_sub(1)?,
                 _ => {}
             }
             if depth == 0 {
@@ -251,7 +251,7 @@ impl Reader<'_> {
 
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum JsonTokenKind {
     /// `{` or `[`.
     Open(u8),
     /// `}` or `]`.
@@ -268,16 +268,16 @@ pub(crate) enum Kind {
 
 /// A token: `start..end` in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
-    pub(crate) kind: Kind,
+pub(crate) struct JsonToken {
+    pub(crate) kind: JsonTokenKind,
     pub(crate) start: usize,
     pub(crate) end: usize,
 }
 
-impl Token {
+impl JsonToken {
     /// Returns whether it stands for something, where blanks and comments do not.
     pub(crate) fn counts(self) -> bool {
-        !matches!(self.kind, Kind::Blank | Kind::Comment)
+        !matches!(self.kind, JsonTokenKind::Blank | JsonTokenKind::Comment)
     }
 }
 
@@ -286,13 +286,13 @@ impl Token {
 /// # Errors
 ///
 /// What is the matter, where the text is not JSON with comments.
-pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, String> {
+pub(crate) fn tokens(text: &str) -> Result<Vec<JsonToken>, String> {
     let mut tokens = Vec::new();
     let mut start = 0;
     while let Some(first) = text[start..].chars().next() {
         let rest = &text[start..];
         let (kind, length) = token(first, rest);
-        tokens.push(Token {
+        tokens.push(JsonToken {
             kind,
             start,
             end: start + length,
@@ -310,15 +310,17 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, String> {
 }
 
 /// The value that `tokens` make, as plain JSON: without comments, blanks and commas before a closing bracket.
-pub(crate) fn plain(text: &str, tokens: &[Token]) -> String {
+pub(crate) fn plain(text: &str, tokens: &[JsonToken]) -> String {
     let mut plain = String::new();
     let mut counting = tokens.iter().filter(|token| token.counts()).peekable();
     while let Some(token) = counting.next() {
-        let closes = counting.peek().is_some_and(|next| next.kind == Kind::Close);
-        if !(token.kind == Kind::Comma && closes) {
+        let closes = counting
+            .peek()
+            .is_some_and(|next| next.kind == JsonTokenKind::Close);
+        if !(token.kind == JsonTokenKind::Comma && closes) {
             plain += &text[token.start..token.end];
             // Two bare words must not grow together.
-            if token.kind == Kind::Bare {
+            if token.kind == JsonTokenKind::Bare {
                 plain.push(' ');
             }
         }
@@ -326,27 +328,30 @@ pub(crate) fn plain(text: &str, tokens: &[Token]) -> String {
     plain
 }
 
-fn token(first: char, rest: &str) -> (Kind, usize) {
+fn token(first: char, rest: &str) -> (JsonTokenKind, usize) {
     match first {
-        '{' | '[' => (Kind::Open(rest.as_bytes()[0]), 1),
-        '}' | ']' => (Kind::Close, 1),
-        ':' => (Kind::Colon, 1),
-        ',' => (Kind::Comma, 1),
-        '"' => (Kind::Text, text_length(rest)),
-        '/' if rest.starts_with("//") => (Kind::Comment, rest.find('\n').unwrap_or(rest.len())),
+        '{' | '[' => (JsonTokenKind::Open(rest.as_bytes()[0]), 1),
+        '}' | ']' => (JsonTokenKind::Close, 1),
+        ':' => (JsonTokenKind::Colon, 1),
+        ',' => (JsonTokenKind::Comma, 1),
+        '"' => (JsonTokenKind::Text, text_length(rest)),
+        '/' if rest.starts_with("//") => (
+            JsonTokenKind::Comment,
+            rest.find('\n').unwrap_or(rest.len()),
+        ),
         '/' if rest.starts_with("/*") => {
             let end = rest[2..].find("*/").map_or(rest.len(), |end| end + 4);
-            (Kind::Comment, end)
+            (JsonTokenKind::Comment, end)
         }
         first if is_blank(first) => (
-            Kind::Blank,
+            JsonTokenKind::Blank,
             rest.find(|letter| !is_blank(letter)).unwrap_or(rest.len()),
         ),
         first => {
             let ends = |letter: char| is_blank(letter) || "{}[]:,\"/".contains(letter);
             let behind = rest[first.len_utf8()..].find(ends);
             (
-                Kind::Bare,
+                JsonTokenKind::Bare,
                 behind.map_or(rest.len(), |behind| behind + first.len_utf8()),
             )
         }
