@@ -6,6 +6,7 @@ use planwright_core::{Diagnostic, Diagnostics, Plan};
 
 use crate::dialect::Dialect;
 use crate::document::{ReadLimits, Syntax, read, read_lines};
+use crate::foreign_references::check_plan;
 use crate::registry::{by_name, detect, mention_lines, syntax_of};
 
 /// The options of reading a text.
@@ -131,6 +132,9 @@ fn read_plan(
     };
     let (plan, of_plan) = dialect.parse(document);
     diagnostics.extend(of_plan);
+    if let (Some(plan), Some(form)) = (&plan, dialect.reference_form()) {
+        diagnostics.extend(check_plan(plan, form));
+    }
     ParseResult {
         plan,
         dialect: Some(dialect.name()),

@@ -18,6 +18,7 @@ use crate::external::mcp_cli::McpCli;
 use crate::external::nestful::Nestful;
 use crate::external::openai::OpenAi;
 use crate::external::rewoo::Rewoo;
+use crate::foreign_references::ReferenceForm;
 use crate::native::Native;
 use crate::native::lines::Lines;
 
@@ -64,6 +65,10 @@ impl<D: Dialect> Dialect for ReadOnly<D> {
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
         self.0.parse(document)
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        self.0.reference_form()
     }
 
     fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics) {

@@ -281,7 +281,10 @@ impl LoadedPlan {
                         value: Node::literal(value.clone(), step.args.place),
                     })
                     .collect(),
-                _ => Vec::new(),
+                NodeKind::Literal(_)
+                | NodeKind::Reference(_)
+                | NodeKind::Text(_)
+                | NodeKind::List(_) => Vec::new(),
             };
             let positional = std::mem::take(&mut step.positional).into_iter();
             fields.extend(positional.enumerate().map(|(index, value)| Field {

@@ -20,19 +20,18 @@ use planwright::stored::{NewStoredRun, ResumeRequest, StoredRun};
 use planwright::telemetry::Telemetry;
 use planwright_store::{LeasedRun, Store, StoreError};
 
-use super::call_counter::CallCounter;
-use super::delegates::Delegates;
+use super::delegates::{CallCounter, Delegates};
 use super::output::ChatOutput;
 use super::tool_definitions;
-use crate::approvals::{Subject, approver};
+use crate::approval::approver::{ApprovalSubject, approver};
 use crate::args::{Approve, ChatArguments, ConsentArguments, RunFormat};
-use crate::create::Known;
 use crate::error::CommandError;
-use crate::printer::Printer;
-use crate::run::external_values;
-use crate::toolbox::Toolbox;
-use crate::view::live::{Lines, Live};
-use crate::{run_storage, store, telemetry};
+use crate::planning::dates::Known;
+use crate::runs::{run_storage, store};
+use crate::system::{environment, telemetry};
+use crate::tools::toolbox::Toolbox;
+use crate::view::live::{EndedStepLines, Live};
+use crate::view::printer::Printer;
 
 /// The time limit of one attempt at a call.
 const ATTEMPT: Duration = Duration::from_mins(1);
@@ -128,7 +127,7 @@ impl<'a> ChatContext<'a> {
         plan: &CheckedPlan,
         is_approved: bool,
     ) -> Result<RunSummary, CommandError> {
-        let options = self.options(external_values::get(plan, self.config)?);
+        let options = self.options(environment::get(plan, self.config)?);
         let storage = match self.store.as_ref().filter(|_| calls(plan)) {
             None => RunStorage::Nothing,
             Some(store) => RunStorage::New {
@@ -199,7 +198,7 @@ impl<'a> ChatContext<'a> {
         })?;
         let mut options = run.options();
         options.secrets = self.toolbox.secrets();
-        options.secret_values = external_values::get(&plan, self.config)?;
+        options.secret_values = environment::get(&plan, self.config)?;
         options.seal_key = store::seal_key(Some(store))?;
         let request = ResumeRequest {
             id,
@@ -231,11 +230,11 @@ impl<'a> ChatContext<'a> {
     ) -> Result<RunSummary, CommandError> {
         // Several runs may be in progress at once: lines are printed as steps end, and nothing is drawn.
         let live = Live::new(&spec.plan, RunFormat::Events, self.printer);
-        let lines = Lines::new(&spec.plan, self.printer);
+        let lines = EndedStepLines::new(&spec.plan, self.printer);
         let is_shown = calls(&spec.plan);
         let id = Arc::clone(&spec.id);
         let store = self.store.as_ref().filter(|_| is_shown);
-        spec.approver = self.approver(Subject {
+        spec.approver = self.approver(ApprovalSubject {
             toolbox: &self.toolbox,
             kept: store.map(|store| (store.clone(), &*id)),
             is_approved,
@@ -263,7 +262,10 @@ impl<'a> ChatContext<'a> {
     }
 
     /// The approver of a run: questions of several runs are asked one at a time.
-    pub(super) fn approver(&self, subject: Subject<'_>) -> Result<Arc<dyn Approver>, CommandError> {
+    pub(super) fn approver(
+        &self,
+        subject: ApprovalSubject<'_>,
+    ) -> Result<Arc<dyn Approver>, CommandError> {
         Ok(Arc::new(OneAtATime {
             inner: approver(&self.consent(), subject, self.printer)?,
             turn: Arc::clone(&self.turn),

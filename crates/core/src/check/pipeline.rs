@@ -8,7 +8,7 @@ use super::context::CheckContext;
 use super::dependencies::{StepDependencies, step_dependencies};
 use super::digest;
 use super::passes::{
-    arguments, cycles, inputs, names, policy, positional, references, sharing, slots,
+    arguments, cycles, expressions, inputs, names, policy, positional, references, sharing, slots,
 };
 use super::reporter::{DiagnosticBatch, Reporter};
 use super::resolved_plan::{CheckSession, ParentScope, PlanRole, ResolvedPlan, sub_plans};
@@ -118,6 +118,7 @@ fn check_plan(
     names::check(&resolved, &mut reporter);
     cycles::check(&resolved, &mut reporter);
     references::check(&resolved, &types, &mut reporter);
+    expressions::check(&resolved, &types, &mut reporter);
     inputs::check(&resolved, &mut reporter);
     arguments::check(&resolved, &types, &mut reporter);
     sharing::check(&resolved, &mut reporter);

@@ -10,7 +10,8 @@ mod parser;
 mod pattern;
 mod print;
 mod program;
-mod tree;
+pub(crate) mod tree;
+pub(crate) mod typing;
 
 pub use error::{
     EvaluationError, EvaluationLimits, ExpressionError, ExpressionErrorKind, MAX_EXPRESSION_CHARS,

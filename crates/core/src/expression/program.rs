@@ -47,6 +47,11 @@ impl Expression {
         &self.0.text
     }
 
+    /// Returns the syntax tree, in which reads are bound to [`Self::bindings`].
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.0.tree
+    }
+
     /// Returns every read of the expression, with the constant path after it. Reads inside `has(…)` or before a `??`
     /// are marked [`Missing::Null`], since they need not exist.
     pub fn reads(&self) -> Vec<&Read> {

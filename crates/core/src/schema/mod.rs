@@ -8,6 +8,7 @@ mod document;
 mod equality;
 mod fast_accept;
 mod fault;
+mod format;
 mod instance;
 mod lookup;
 mod secret;

@@ -31,6 +31,7 @@ use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{
     DiagnosticSink, Document, Fields, Item, ItemKind, ReadLimits, article, quote, read_inside,
 };
+use crate::foreign_references::ReferenceForm;
 use crate::lowering::path::{KnownNames, PathSegment, parse_path};
 use crate::lowering::{LowerResult, ReferenceSyntax, lower, text_or_number, tool_action};
 use crate::printing::{
@@ -42,9 +43,19 @@ use crate::printing::{
 #[derive(Clone, Copy, Debug)]
 pub struct Agentle;
 
+/// The form of the references, for the search for those of other systems.
+const REFERENCE_FORM: ReferenceForm = ReferenceForm {
+    write: |path| Some(format!("$ref:{path}")),
+    is_own: |text| text.starts_with("$ref:"),
+};
+
 impl Dialect for Agentle {
     fn name(&self) -> &'static str {
         "agentle"
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(REFERENCE_FORM)
     }
 
     fn shape(&self) -> &'static str {
@@ -319,6 +330,7 @@ const SUPPORTED: &[Feature] = &[
 /// Writes `plan`. Only data orders steps, so any other order must follow from it.
 fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut losses = LossReport::new("agentle", plan);
+    losses.report_foreign_references(plan, REFERENCE_FORM);
     report_unsupported(plan, SUPPORTED, &mut losses);
     let mut steps = Vec::with_capacity(plan.steps.len());
     for (position, step) in plan.steps.iter().enumerate() {

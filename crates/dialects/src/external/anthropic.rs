@@ -21,6 +21,7 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Plan, StepId, Value};
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{DiagnosticSink, Document, Fields, Item, quote};
+use crate::foreign_references::ReferenceForm;
 use crate::lowering::{LoweringContext, parse_calls};
 use crate::lowering::{NoReferences, lower, text_or_number};
 
@@ -54,6 +55,13 @@ impl Dialect for Anthropic {
         } else {
             MatchConfidence::No
         }
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(ReferenceForm {
+            write: |_| None,
+            is_own: |_| false,
+        })
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {

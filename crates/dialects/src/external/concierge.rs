@@ -30,6 +30,7 @@ use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{
     DiagnosticSink, Document, Fields, Item, ItemEntry, ItemKind, article, quote,
 };
+use crate::foreign_references::ReferenceForm;
 use crate::lowering::{ReferenceSyntax, lower_fields, text_or_number, tool_action};
 use crate::printing::{
     Feature, LossReport, ObjectBuilder, WriteReferences, report_nested, report_unsupported,
@@ -40,9 +41,25 @@ use crate::printing::{
 #[derive(Clone, Copy, Debug)]
 pub struct Concierge;
 
+/// The form of the references, for the search for those of other systems.
+const REFERENCE_FORM: ReferenceForm = ReferenceForm {
+    write: |path| {
+        let (step, rest) = path.split_at(path.find(['.', '[']).unwrap_or(path.len()));
+        let keys = rest.split(['.', '[', ']']).filter(|key| !key.is_empty());
+        let keys = keys.map(|key| format!("\"{key}\"")).collect::<Vec<_>>();
+        let keys = keys.join(", ");
+        Some(format!("{{\"{KEY}\": {{\"{step}\": [{keys}]}}}}"))
+    },
+    is_own: |text| text == KEY,
+};
+
 impl Dialect for Concierge {
     fn name(&self) -> &'static str {
         "concierge"
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(REFERENCE_FORM)
     }
 
     fn shape(&self) -> &'static str {
@@ -254,6 +271,7 @@ const SUPPORTED: &[Feature] = &[Feature::ListedOrder, Feature::Stop, Feature::Ma
 /// Writes `plan`. In listed order, independent steps lose nothing but time; that is a warning.
 fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut losses = LossReport::new("concierge", plan);
+    losses.report_foreign_references(plan, REFERENCE_FORM);
     let mut supported = SUPPORTED.to_vec();
     if plan.ordering == Ordering::Dataflow {
         // Listed order satisfies `after`, as long as it names earlier steps only.

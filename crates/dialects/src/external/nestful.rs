@@ -31,6 +31,7 @@ use planwright_core::{
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{DiagnosticSink, Document, Fields, Item, ItemKind, quote, read_inside};
+use crate::foreign_references::ReferenceForm;
 use crate::lowering::path::{KnownNames, PathSegment, parse_path};
 use crate::lowering::{
     Fragment, LowerResult, MarkedText, ReferenceSyntax, lower, lower_fragments, text_or_number,
@@ -43,6 +44,18 @@ pub struct Nestful;
 impl Dialect for Nestful {
     fn name(&self) -> &'static str {
         "nestful"
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(ReferenceForm {
+            write: |path| Some(format!("${path}$")),
+            is_own: |text| {
+                let label = text.strip_prefix('$');
+                label.is_some_and(|label| {
+                    !label.starts_with(['{', '(', '[']) && !label.starts_with("ref:")
+                })
+            },
+        })
     }
 
     fn shape(&self) -> &'static str {

@@ -10,7 +10,8 @@
 //! - A line `#E1 = Tool[input]` is a step with the id `E1`; it may follow the plan on one line. The input extends from
 //!   the first `[` to the last `]` of the line, or of the lines after it if that one has none. It is one text for the
 //!   first parameter of the tool, which the checks name; an empty one is no argument.
-//! - `Plan:` becomes the note of the next step. Other lines are ignored.
+//! - `Plan:` becomes the note of the next step. Other lines are ignored if they are words; a line of
+//!   code is an error.
 //! - A reference is `#E1`: as the whole input it preserves the type of the value, inside of it the value is inserted;
 //!   the original system adds square brackets. `#E10` does not contain `#E1`. References may lead forward; independent
 //!   steps run in parallel, whereas the original system runs them in order.
@@ -27,9 +28,10 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, StepId, Value}
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Offsets, ReadLimits, Syntax, quote};
+use crate::foreign_references::ReferenceForm;
 use crate::lowering::lines::{
-    LineContext, ValueBudget, digit_count, line_at, next_line, parse_lines, tool_name_length,
-    trimmed,
+    LineContext, ValueBudget, code_advice, code_fault, digit_count, line_at, next_line,
+    parse_lines, tool_name_length, trimmed,
 };
 use crate::lowering::{Fragment, MarkedText, lower_fragments};
 
@@ -40,6 +42,16 @@ pub struct Rewoo;
 impl Dialect for Rewoo {
     fn name(&self) -> &'static str {
         "rewoo"
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(ReferenceForm {
+            write: |path| {
+                let step = path.split(['.', '[']).next().unwrap_or_default();
+                Some(format!("#{step}"))
+            },
+            is_own: |text| text.starts_with("#E"),
+        })
     }
 
     fn shape(&self) -> &'static str {
@@ -79,6 +91,7 @@ fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
             budget: ValueBudget::of(limits),
             drafts: Vec::new(),
             plan: None,
+            is_broken: false,
         };
         reader.read(context);
         reader.drafts
@@ -106,6 +119,8 @@ struct EvidenceReader<'a> {
     budget: ValueBudget,
     drafts: Vec<EvidenceDraft>,
     plan: Option<Arc<str>>,
+    /// True after a step whose input is never closed, since the next lines may be part of it.
+    is_broken: bool,
 }
 
 impl EvidenceReader<'_> {
@@ -135,6 +150,11 @@ impl EvidenceReader<'_> {
                 "a line begins with `#E` and is no step".to_owned(),
                 FORM,
             );
+        } else if !self.is_broken
+            && let Some(message) = code_fault(line)
+        {
+            let line = trimmed(self.text, range.clone());
+            context.report_malformed(line, message, &code_advice(FORM));
         }
         range.end
     }
@@ -151,6 +171,7 @@ impl EvidenceReader<'_> {
             // The rest of the text is skipped: every further call would exceed the budget as well.
             return self.text.len();
         }
+        self.is_broken = false;
         let number = &self.text[start + evidence.id.start + 1..start + evidence.id.end];
         let id = id_of(number);
         let rest = &self.text[start + evidence.call..line.end];
@@ -169,6 +190,7 @@ impl EvidenceReader<'_> {
         let open = tool.end + (after.len() - after.trim_start().len()) + 1;
         let Some(close) = self.close(open, line.end) else {
             report_malformed("has an input that is never closed", "add `]`");
+            self.is_broken = true;
             return line.end;
         };
         let end = line_at(self.text, close).end;

@@ -8,6 +8,7 @@ use planwright_core::{
     Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment, SourceText, Sources,
 };
 
+use super::{foreign_code, prose};
 use crate::document::{DiagnosticSink, Document, REDUCE_SIZE, ReadLimits};
 
 /// The line that begins at byte `at` of `text`, without its line break.
@@ -75,6 +76,22 @@ pub(crate) fn parse_lines<D>(
         ..Plan::default()
     });
     (plan, diagnostics)
+}
+
+/// The advice about a line of code that is no step, with the form of a step.
+pub(crate) fn code_advice(form: &str) -> String {
+    format!(
+        "{form}; this dialect has no conditions, loops or variables: the native dialect has `when` and `for_each`"
+    )
+}
+
+/// The fault in a line that is no step, if it is code and not prose.
+pub(crate) fn code_fault(line: &str) -> Option<String> {
+    if line.trim_start().starts_with("```") {
+        return None;
+    }
+    let fault = foreign_code::fault(line).or_else(|| prose::fault(line));
+    fault.map(|(message, _)| message)
 }
 
 /// The number of values that a text may still have. A call counts as the four values that it has in JSON.

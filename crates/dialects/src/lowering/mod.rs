@@ -1,7 +1,9 @@
 //! Conversion of values with places to nodes of a plan: the parts that all dialects share.
 
+pub(crate) mod foreign_code;
 pub(crate) mod lines;
 pub(crate) mod path;
+pub(crate) mod prose;
 mod values;
 
 pub use values::{ReferenceSyntax, lower};

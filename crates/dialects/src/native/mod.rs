@@ -35,7 +35,6 @@
 //! - Durations are `"250ms"`, `"30s"`, `"2m"`, `"1h"`, or a number of milliseconds.
 
 mod dialect;
-mod foreign_references;
 mod keywords;
 /// The dialect in lines instead of JSON.
 pub mod lines;

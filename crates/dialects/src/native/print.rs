@@ -10,11 +10,11 @@ use planwright_core::plan::{
 };
 use planwright_core::{Diagnostics, Place, Plan, Value};
 
-use super::foreign_references::ReferenceNames;
 use super::keywords::{METHODS, MODES, ON_FAILURES, ORDERINGS, SHARINGS, word_for};
 use super::reference::NativeWriter;
 use super::{keywords, reference};
 use crate::document::{quote, template};
+use crate::foreign_references::ReferenceNames;
 use crate::printing::{LossReport, ObjectBuilder, write_node};
 
 /// Writes `plan`. The only possible losses are references, slots, times and nesting beyond what any reader accepts.

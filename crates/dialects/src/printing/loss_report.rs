@@ -7,6 +7,7 @@ use planwright_core::plan::Targets;
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Sources, Value};
 
 use crate::document::ReadLimits;
+use crate::foreign_references::{ReferenceForm, find};
 
 /// The losses of printing one plan in a dialect: what the dialect cannot express.
 #[derive(Debug)]
@@ -78,6 +79,15 @@ impl<'a> LossReport<'a> {
         {
             let help = "give one slot for success and one for failure";
             self.error_with_help(place, "a choice among less than two slots", help);
+        }
+    }
+
+    /// Warns about each text of `plan` that is literal in the system of the dialect, but that the reader of the dialect
+    /// reports as a reference of another system. `form` is the form of the dialect's own references.
+    pub(crate) fn report_foreign_references(&mut self, plan: &Plan, form: ReferenceForm) {
+        for found in find(plan, form).iter().filter(|found| found.is_certain) {
+            let what = format!("that the text `{}` is no reference", found.written);
+            self.warning(found.place, &what);
         }
     }
 

@@ -21,6 +21,7 @@ use planwright_planner::agent::{
     CallStatus, NoopListener, ResumeOutcome, SolutionOutcome, SolutionRunner,
 };
 use planwright_planner::model::{Message, Model, ModelRequest};
+use planwright_planner::prompt::TimeContext;
 use serde_json::Value as Json;
 
 use crate::support::RecordedModel;
@@ -162,6 +163,7 @@ impl Case {
             runner,
             check: CheckContext::new(&self.catalog).with_library(&self.library),
             output: self.output.as_ref(),
+            moment: TimeContext::default(),
             bounds: &self.bounds,
             listener,
         }

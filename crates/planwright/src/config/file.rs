@@ -6,8 +6,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::model::ModelTable;
-use super::serve::ServeTable;
-use super::store::StoreTable;
+use super::serve::{ServeTable, StoreTable};
 use super::telemetry::TelemetryTable;
 use super::tools::{PinWord, Unannotated};
 use super::words::{Pattern, RateLimit, Size, TimeLimit};

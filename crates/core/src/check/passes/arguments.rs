@@ -242,7 +242,7 @@ impl ArgumentPass<'_> {
             return Some(reason);
         }
         if !is_accepted {
-            for fault in schema.validate(&template.value) {
+            for fault in schema.validate_literal(&template.value) {
                 // A fault that a reference may still avoid is left to the validation during the run.
                 if template.is_certain(&fault) && !reporter.count_if_full(Severity::Error) {
                     self.report_fault(receiver, node, fault, reporter);

@@ -341,6 +341,14 @@ impl Artist {
 }
 
 fn node_of_text(text: &Arc<str>, place: Place) -> Node {
+    // An expression may have braces of its own.
+    let whole = text
+        .strip_prefix("${")
+        .and_then(|text| text.strip_suffix('}'));
+    if let Some(form) = whole.and_then(|whole| parse_form(whole).ok()) {
+        let text = Arc::clone(text);
+        return Node::reference(Reference { text, place, form });
+    }
     let mut parts = Vec::new();
     let mut rest = &**text;
     while let Some((before, after)) = rest.split_once("${") {

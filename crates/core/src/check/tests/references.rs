@@ -183,7 +183,7 @@ fn self_references() {
         ],
     );
     // In `until`, the step reads the output of one round of one item.
-    check(r#""until": "${u.total}""#, &[]);
+    check(r#""until": "${u.total == 1}""#, &[]);
     check(
         r#""until": "${u.nope}""#,
         &[

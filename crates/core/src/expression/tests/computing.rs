@@ -14,7 +14,7 @@ const WORLD: &str = r#"{
 }"#;
 
 /// Resolves forms as an engine does, from an object with the outputs of steps.
-fn resolve(
+pub(super) fn resolve(
     form: &Form,
     world: &Value,
     limits: &EvaluationLimits,

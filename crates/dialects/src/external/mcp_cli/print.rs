@@ -6,6 +6,7 @@ use std::sync::Arc;
 use planwright_core::plan::{Input, Read, Reference, Segment, SlotKind, Source, Step, TextPart};
 use planwright_core::{Diagnostics, Place, Plan, Value};
 
+use super::REFERENCE_FORM;
 use super::parse::is_foreign_metadata;
 use super::reference::{self, Variable};
 use super::variables::{StepLink, VariableOrigin, VariableWriters};
@@ -33,6 +34,7 @@ const SUPPORTED: &[Feature] = &[
 /// it cannot resolve. Listed order becomes a chain of `depends_on`, a reference to a step a variable and a dependency.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut losses = LossReport::new("mcp-cli", plan);
+    losses.report_foreign_references(plan, REFERENCE_FORM);
     report_unsupported(plan, SUPPORTED, &mut losses);
     report_chain(plan, &mut losses);
     let results = result_variables(plan);

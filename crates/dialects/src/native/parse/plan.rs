@@ -9,8 +9,8 @@ use planwright_core::plan::{Action, Input, InputKind, Name, Output, PlanTarget, 
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, SourceText, Sources, Value};
 
 use crate::document::{DiagnosticSink, Document, Fields, Item, ItemKind, nearest, quote};
+use crate::foreign_references;
 use crate::lowering::lower;
-use crate::native::foreign_references;
 use crate::native::keywords::{
     self, Choices, KINDS, MODES, ON_FAILURES, ORDERINGS, REFERENCE_ROOTS, SHARINGS, all, value_of,
 };

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use planwright_core::plan::{Output, SlotKind};
-use planwright_core::{Diagnostic, Object, Value};
+use planwright_core::{Code, Diagnostic, Object, Value};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -183,10 +183,7 @@ impl RunMachine {
             && status == RunStatus::Succeeded
         {
             status = RunStatus::Failed;
-            warnings.push(Diagnostic::error(
-                planwright_core::Code::ImpossiblePath,
-                error.message,
-            ));
+            warnings.push(error);
         }
         let single = (roots.len() == 1).then(|| roots.first()).flatten();
         let slots = |kind: SlotKind| match single {
@@ -235,7 +232,8 @@ impl RunMachine {
         }
     }
 
-    fn selected(&self, roots: &[&Frame], error: &mut Option<ToolError>) -> Value {
+    /// The output of the run. A failure to make it is stored in `error`.
+    fn selected(&self, roots: &[&Frame], error: &mut Option<Diagnostic>) -> Value {
         let mut selected = 0;
         let mut one = |frame: &Frame| match self
             .output_of(frame)
@@ -243,7 +241,13 @@ impl RunMachine {
         {
             Ok(value) => value,
             Err(why) => {
-                *error = Some(why);
+                let plan = frame.plan.plan();
+                let place = match &plan.output {
+                    Output::Value(node) => node.place,
+                    Output::All | Output::Steps(_) => plan.place,
+                };
+                let diagnostic = Diagnostic::error(Code::ImpossiblePath, why.message);
+                *error = Some(diagnostic.at(place, &plan.sources));
                 Value::Null
             }
         };

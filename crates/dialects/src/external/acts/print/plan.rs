@@ -6,6 +6,7 @@ use std::sync::Arc;
 use planwright_core::plan::{Action, Method, Output, PlanTarget, Step, Targets};
 use planwright_core::{Diagnostics, Object, Plan, Value};
 
+use super::super::REFERENCE_FORM;
 use super::context;
 use super::output_slots::{ActsWriter, OutputSlots, slot_operand, slot_writes};
 use crate::document::quote;
@@ -41,6 +42,7 @@ const SUPPORTED: &[Feature] = &[
 /// Writes `plan`. A reference to a step becomes a reference to the state that the step writes; only data orders steps.
 pub(in crate::external::acts) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut losses = LossReport::new("acts", plan);
+    losses.report_foreign_references(plan, REFERENCE_FORM);
     report_unsupported(plan, SUPPORTED, &mut losses);
     let output_slots = OutputSlots::of(plan, &mut losses);
     let writer = ActsWriter {

@@ -1,0 +1,5 @@
+//! Commands that inspect plans and tools without a run.
+
+pub(crate) mod commands;
+pub(crate) mod convert;
+pub(crate) mod estimate;
