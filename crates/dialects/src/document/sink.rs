@@ -6,7 +6,7 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Place, Severity, SourceText
 use super::{Item, ItemEntry};
 
 /// The diagnostics of one document, up to the limit of a [`DiagnosticCounter`]; further ones are only counted.
-/// [`ReadLimits`](super::Limits::diagnostics) lowers the number that users see.
+/// [`ReadLimits`](super::ReadLimits::diagnostics) lowers the number that users see.
 #[derive(Debug, Default)]
 pub struct DiagnosticSink {
     pending: Vec<PendingDiagnostic>,
