@@ -223,11 +223,12 @@ fn record() -> impl Strategy<Value = Record> {
                 prop::option::of(text()),
                 prop::option::of(text()),
                 prop::option::of(text()),
+                prop::option::of(text()),
                 prop::option::of(text())
             ]
         )
             .prop_map(
-                |(at, [server, tool], args, [origin, definition, seal, reason])| {
+                |(at, [server, tool], args, [origin, definition, seal, reason, flow])| {
                     let subject = CallSubject {
                         server,
                         tool,
@@ -235,6 +236,7 @@ fn record() -> impl Strategy<Value = Record> {
                         definition,
                         args,
                         seal,
+                        flow,
                     };
                     Record::Asked {
                         at,
