@@ -144,6 +144,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("hyper-util", &["planwright-serve"]),
     ("indicatif", &["planwright-cli"]),
     ("jiff", &["planwright-planner", "planwright-cli"]),
+    ("jsonc-parser", &["planwright-mcp", "planwright-cli"]),
     ("jsonschema", &["planwright-core"]),
     ("miette", &["planwright-cli"]),
     ("mimalloc", &["planwright-cli", "planwright-bench"]),

@@ -28,7 +28,7 @@ pub mod gateway;
 
 pub use config::{
     ConfigError, ConfigProblem, Grant, HttpConfig, OauthConfig, ProgramConfig, ServerConfig,
-    ServerTransport, ServersConfig,
+    ServerTransport, ServersConfig, jsonc,
 };
 pub use session::{Caller, UpstreamClient, UpstreamError};
 pub use supervisor::{SUPERVISE, Supervisor, supervise};

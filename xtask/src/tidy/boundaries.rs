@@ -31,6 +31,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         &["crates/planner/src/dates/", "crates/cli/src/environment.rs"],
     ),
     ("jsonschema", &["crates/core/src/schema/"]),
+    (
+        "jsonc_parser",
+        &["crates/mcp/src/config/", "crates/cli/src/wrap/"],
+    ),
     ("miette", &["crates/cli/"]),
     ("mimalloc", &["crates/cli/src/main.rs", "bench/src/bin/"]),
     ("opentelemetry", &["crates/planwright/src/telemetry/"]),

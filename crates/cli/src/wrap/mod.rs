@@ -11,7 +11,6 @@ mod rules;
 mod stays;
 #[cfg(test)]
 mod tests;
-mod tokens;
 
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,7 @@
 
 mod expand;
 mod http;
-mod json;
+pub mod jsonc;
 mod origin;
 mod parse;
 mod server;
