@@ -10,6 +10,7 @@ use planwright::config::{Config, Serve};
 use planwright::mcp::gateway::{Gateway, HttpService, serve_stdio};
 use planwright::mcp::{ServersConfig, Upstreams};
 use planwright::service::{EventObserver, ObservedRun, RunObserver};
+use planwright::telemetry::Telemetry;
 use planwright_serve::{GatewaySettings, HttpServer, HttpSettings, Metrics, PlanHost, PlanWriter};
 use tokio_util::sync::CancellationToken;
 
@@ -64,7 +65,13 @@ pub(crate) async fn serve(
             }
             over_stdio(settings, &upstreams, signals).await?;
         }
-        Some(listen) => over_http(settings, &upstreams, &config, listen, signals, printer).await?,
+        Some(listen) => {
+            let telemetry = telemetry.clone();
+            over_http(
+                settings, &upstreams, &config, telemetry, listen, signals, printer,
+            )
+            .await?;
+        }
     }
     if let Some(retention) = retention {
         retention.abort();
@@ -153,6 +160,7 @@ async fn over_http(
     mut settings: GatewaySettings,
     upstreams: &Upstreams,
     config: &Config,
+    telemetry: Telemetry,
     listen: SocketAddr,
     mut signals: Signals,
     printer: Printer,
@@ -166,6 +174,7 @@ async fn over_http(
         listen,
         tokens: token::user_file()?,
         serve,
+        telemetry,
     })
     .await?;
     settings.observers.push(Arc::new(Counted(server.metrics())));

@@ -1,4 +1,4 @@
-//! The exporters: OTLP as protobuf over HTTP.
+//! The exporters: OTLP as protobuf over HTTP, and the text format of Prometheus.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,32 @@ use opentelemetry_otlp::{
     MetricExporter, Protocol, SpanExporter, WithExportConfig, WithHttpConfig,
 };
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::metrics::SdkMeterProvider;
+use opentelemetry_sdk::metrics::{MeterProviderBuilder, SdkMeterProvider};
 use opentelemetry_sdk::trace::SdkTracerProvider;
 
 use crate::config::TelemetrySettings;
 
+/// Creates a provider of metrics that `registry` collects, and of no other output.
+pub(super) fn scraped(registry: &prometheus::Registry) -> MeterProviderBuilder {
+    let reader = opentelemetry_prometheus::exporter()
+        .with_registry(registry.clone())
+        .without_target_info()
+        .scope_info_enabled(false)
+        .build();
+    let meters = SdkMeterProvider::builder();
+    match reader {
+        Ok(reader) => meters.with_reader(reader),
+        Err(error) => {
+            tracing::warn!(%error, "there are no metrics for Prometheus");
+            meters
+        }
+    }
+}
+
 /// Creates the providers of spans and of metrics, each with a thread that sends now and then.
 pub(super) fn open(
     settings: &TelemetrySettings,
+    registry: &prometheus::Registry,
 ) -> Result<(SdkTracerProvider, SdkMeterProvider), String> {
     // The first caller has chosen the provider; all of ours choose the same.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -48,7 +66,7 @@ pub(super) fn open(
         .with_batch_exporter(spans)
         .with_resource(resource.clone())
         .build();
-    let meters = SdkMeterProvider::builder()
+    let meters = scraped(registry)
         .with_periodic_exporter(metrics)
         .with_resource(resource)
         .build();

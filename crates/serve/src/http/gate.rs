@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, Method, Request, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use planwright::config::Serve;
+use planwright::telemetry::Telemetry;
 use planwright_mcp::gateway::ClientId;
 
 use super::access::ClientAccess;
@@ -42,11 +43,12 @@ impl RequestGate {
         access: ClientAccess,
         limits: HttpLimits,
         serve: &Serve,
+        telemetry: Telemetry,
     ) -> Self {
         Self {
             access,
             limits,
-            metrics: Metrics::new(),
+            metrics: Metrics::new(telemetry),
             is_loopback: listen.ip().is_loopback(),
             names: HostNames::new(listen, serve),
             rate: limits.rate.map(KeyedRateLimiter::new),

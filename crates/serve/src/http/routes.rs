@@ -39,8 +39,14 @@ where
 }
 
 async fn metrics(State(gate): State<Arc<RequestGate>>) -> Response {
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(header::CONTENT_TYPE, kind)], gate.metrics.text()).into_response()
+    let kind = "text/plain; version=0.0.4; charset=utf-8";
+    match gate.metrics.text() {
+        Ok(text) => ([(header::CONTENT_TYPE, kind)], text).into_response(),
+        Err(error) => {
+            tracing::warn!(%error, "the metrics cannot be shown");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
 }
 
 /// No browser is to guess what an answer is, or to keep it.
