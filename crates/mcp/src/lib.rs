@@ -32,6 +32,7 @@ pub use config::{
 };
 pub use session::{Caller, UpstreamClient, UpstreamError};
 pub use supervisor::{SUPERVISE, Supervisor, supervise};
+#[cfg(feature = "http")]
 pub use transport::auth::{Consent, Tokens};
 pub use upstream::{
     ChangeCounts, ConnectOptions, Connections, ProcessObserver, ResourceSubscription,

@@ -67,7 +67,7 @@ impl ConfigReader<'_> {
                     self.warn(None, format!("/{}", escape(&name)), message);
                 }
                 continue;
-            };
+            }
             found = true;
             for server in self.members(value)? {
                 let server_name = server.name.into_string();

@@ -9,6 +9,7 @@ use rmcp::model::{ClientJsonRpcMessage, RequestId};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
+#[cfg(feature = "http")]
 use super::http::HttpFailure;
 use crate::session::router::{RequestError, ResponseRouter};
 
@@ -35,6 +36,7 @@ pub(crate) enum SendFailure {
     /// The connection is broken for all messages.
     ClosesConnection,
     /// Only this message has failed.
+    #[cfg(feature = "http")]
     FailsMessage,
 }
 
@@ -112,12 +114,14 @@ async fn run<T>(
                 let Err(error) = outcome else {
                     continue;
                 };
+                tracing::debug!(%error, "a message was not sent");
                 let error = match failure {
                     // A server that reads no more messages may still hold its output open.
                     SendFailure::ClosesConnection => {
                         is_closed.store(true, Ordering::Relaxed);
                         RequestError::Lost(None)
                     }
+                    #[cfg(feature = "http")]
                     SendFailure::FailsMessage => unsent_or_lost(&error),
                 };
                 if let Some(id) = id {
@@ -132,6 +136,7 @@ async fn run<T>(
     let _ = transport.close().await;
 }
 
+#[cfg(feature = "http")]
 fn unsent_or_lost(error: &(dyn std::error::Error + 'static)) -> RequestError {
     let message = error.to_string();
     match error.downcast_ref::<HttpFailure>() {

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::connection::SendFailure;
+#[cfg(feature = "http")]
 use super::http::HttpHandle;
 use super::stdio::process::Process;
 
@@ -21,6 +22,7 @@ pub(crate) enum TransportHandle {
         /// The reason why this side has closed the connection.
         fault: Arc<OnceLock<String>>,
     },
+    #[cfg(feature = "http")]
     Http(HttpHandle),
 }
 
@@ -31,6 +33,7 @@ impl TransportHandle {
             Self::Process { .. } => HANDSHAKE_FALLBACK_DELAY,
             // Over HTTP each response belongs to its request, so no fallback is needed; the start has a timeout of its
             // own.
+            #[cfg(feature = "http")]
             Self::Http(_) => Duration::MAX,
         }
     }
@@ -39,6 +42,7 @@ impl TransportHandle {
     pub(crate) fn fault(&self) -> Option<String> {
         match self {
             Self::Process { fault, .. } => fault.get().cloned(),
+            #[cfg(feature = "http")]
             Self::Http(http) => http.fault().map(|failure| failure.message),
         }
     }
@@ -53,6 +57,7 @@ impl TransportHandle {
                 let status = process.wait_for_exit(EXIT_STATUS_TIMEOUT).await?;
                 Some(format!("it stopped ({status})"))
             }
+            #[cfg(feature = "http")]
             Self::Http(http) => http.last_failure().map(|failure| failure.message),
         }
     }
@@ -61,6 +66,7 @@ impl TransportHandle {
     pub(crate) fn help(&self) -> String {
         match self {
             Self::Process { .. } => "run its command by hand, and see what it says".to_owned(),
+            #[cfg(feature = "http")]
             Self::Http(http) => match http.last_failure() {
                 Some(failure) => failure.help,
                 None => "see that its `url` is that of its MCP endpoint".to_owned(),
@@ -72,6 +78,7 @@ impl TransportHandle {
     pub(crate) fn send_failure(&self) -> SendFailure {
         match self {
             Self::Process { .. } => SendFailure::ClosesConnection,
+            #[cfg(feature = "http")]
             Self::Http(_) => SendFailure::FailsMessage,
         }
     }
@@ -80,6 +87,7 @@ impl TransportHandle {
     pub(crate) async fn stop(&self, grace: Duration) {
         match self {
             Self::Process { process, .. } => process.stop(grace).await,
+            #[cfg(feature = "http")]
             Self::Http(http) => http.wait_closed(grace).await,
         }
     }

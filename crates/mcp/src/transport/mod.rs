@@ -1,5 +1,6 @@
 //! The transports of sessions: stdio pipes and Streamable HTTP, with OAuth.
 
+#[cfg(feature = "http")]
 pub(crate) mod auth;
 pub(crate) mod connection;
 pub(crate) mod handle;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::supervisor::Supervisor;
-use crate::transport::auth::Tokens;
-use crate::transport::auth::authorizer::Consent;
+#[cfg(feature = "http")]
+use crate::transport::auth::{Consent, Tokens};
 
 /// Options for starting, limiting and stopping servers.
 #[derive(Clone, Debug)]
@@ -28,8 +28,10 @@ pub struct ConnectOptions {
     /// The name and version of this client.
     pub client: (String, String),
     /// The storage of OAuth tokens.
+    #[cfg(feature = "http")]
     pub tokens: Tokens,
     /// The prompt for a person's consent. Without it, a server that requires consent fails with a hint.
+    #[cfg(feature = "http")]
     pub consent: Option<Arc<dyn Consent>>,
     /// The supervisor that ends servers after this process has died. Without it, servers only notice the end of their
     /// input.
@@ -60,7 +62,9 @@ impl Default for ConnectOptions {
                 "planwright".to_owned(),
                 env!("CARGO_PKG_VERSION").to_owned(),
             ),
+            #[cfg(feature = "http")]
             tokens: Tokens::in_memory(),
+            #[cfg(feature = "http")]
             consent: None,
             supervisor: None,
             processes: None,
