@@ -461,6 +461,16 @@
 //! # }
 //! ```
 //!
+//! # Spans
+//!
+//! Each run is a [`tracing`](https://docs.rs/tracing) span `run`, and each attempt at a call a span `call` within it, with its step, tool
+//! and attempt. What functions and backends log during a call belongs to its span. Spans have no arguments and no results.
+//!
+//! # Supported Rust versions
+//!
+//! The minimum supported version is the `rust-version` of the manifest, which every change is tested with. It is at least three stable
+//! releases old when a new minor version of this crate raises it; a patch version never does.
+//!
 //! # Features
 //!
 //! A feature adds its parts to [`service::Builder`] as well, such as `workspace` and `config`.

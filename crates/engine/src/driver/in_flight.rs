@@ -10,6 +10,7 @@ use futures::FutureExt;
 use planwright_core::{Hashing, Tool};
 use tokio::task::{AbortHandle, JoinError, JoinSet, coop};
 use tokio::time::Instant;
+use tracing::Instrument;
 
 use super::foreign_calls;
 use crate::backend::{CallClock, ToolBackend, ToolCall, ToolError, ToolOutput};
@@ -81,7 +82,15 @@ impl InFlightCalls {
         let clock = call.clock.clone();
         // The limit of the call starts now, not when the run decided to send it.
         clock.restart();
-        let mut result = Box::pin(foreign_calls::call_tool(Arc::clone(&self.backend), call));
+        // Created here, within the span of the run: the call may be polled in a task of its own.
+        let span = tracing::info_span!(
+            "call",
+            step = %call.context.step,
+            tool = call.tool.qualified_name(),
+            attempt
+        );
+        let called = foreign_calls::call_tool(Arc::clone(&self.backend), call);
+        let mut result = Box::pin(called.instrument(span));
         if self.immediate_tools.contains(&tool) {
             let started = Instant::now();
             let completed = result.as_mut().now_or_never();
