@@ -28,13 +28,15 @@ mod secret_values;
 /// Guards against runaway runs: budgets, rates, loops without progress.
 pub mod guard;
 
-/// The pure scheduler.
+/// The pure scheduler. Hidden, since only benchmarks use it directly.
+#[doc(hidden)]
 pub mod schedule;
 
 /// Call durations, learned from earlier calls.
 pub mod durations;
 
-/// Forecasts: the scheduler in virtual time.
+/// Forecasts: the scheduler in virtual time. Hidden, since only benchmarks use it directly.
+#[doc(hidden)]
 pub mod forecast;
 
 /// The state machine of one run: from steps to tasks, from references to values.
@@ -74,4 +76,5 @@ pub use journal::{Journal, JournalError, MemoryJournal};
 pub use options::RunOptions;
 pub use run::{History, OutputError, RunStatus, RunSummary, StepStatus};
 pub use run_spec::{SpawnRequest, StartError, is_run_id};
+pub use schedule::Limits;
 pub use secret_values::SecretValues;
