@@ -7,7 +7,7 @@ use planwright::core::check::Policy;
 use planwright::core::plan::Mode;
 use planwright::engine::SecretValues;
 use planwright::engine::options::{FailurePolicy, RunOptions};
-use planwright::engine::schedule::Limits;
+use planwright::engine::schedule::ConcurrencyLimits;
 use planwright::format::{ReportStatus, ReportV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::service::random_id;
@@ -142,7 +142,7 @@ fn options(arguments: &RunArguments, config: &Config) -> Result<RunOptions, Comm
     let (per_server, servers) = limits::parse("--max-per-server", &arguments.max_per_server)?;
     let (per_tool, tools) = limits::parse("--max-per-tool", &arguments.max_per_tool)?;
     let base = RunOptions {
-        limits: Limits {
+        limits: ConcurrencyLimits {
             total: arguments.max_parallel,
             per_server,
             servers,

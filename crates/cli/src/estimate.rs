@@ -6,7 +6,7 @@ use planwright::core::check::CheckedPlan;
 use planwright::core::expression::EvaluationLimits;
 use planwright::engine::Durations;
 use planwright::engine::run::estimate;
-use planwright::engine::schedule::Limits;
+use planwright::engine::schedule::ConcurrencyLimits;
 use planwright::format::EstimateV1;
 use planwright::terminal_text;
 
@@ -22,9 +22,9 @@ pub(crate) fn show(
     known: &Durations,
     printer: Printer,
 ) -> Result<(), CommandError> {
-    let limits = Limits {
+    let limits = ConcurrencyLimits {
         total: arguments.max_parallel,
-        ..Limits::default()
+        ..ConcurrencyLimits::default()
     };
     let estimate = estimate(plan, known, &limits, &EvaluationLimits::default());
     let estimate = EstimateV1::new(

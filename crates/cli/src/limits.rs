@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use planwright::dialects::document::nearest;
-use planwright::engine::schedule::Limits;
+use planwright::engine::schedule::ConcurrencyLimits;
 
 use super::error::CommandError;
 use super::toolbox::Toolbox;
@@ -37,7 +37,7 @@ pub(crate) fn parse(flag: &str, values: &[String]) -> Result<Parsed, CommandErro
 }
 
 /// Refuses limits by the name of a server or tool that nothing has, since they would have no effect.
-pub(crate) fn known(limits: &Limits, toolbox: &Toolbox) -> Result<(), CommandError> {
+pub(crate) fn known(limits: &ConcurrencyLimits, toolbox: &Toolbox) -> Result<(), CommandError> {
     let tools: BTreeSet<String> = toolbox
         .catalog
         .tools()

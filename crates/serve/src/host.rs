@@ -11,7 +11,7 @@ use planwright_core::check::Policy;
 use planwright_core::{Catalog, Lookup, Tool, Value};
 use planwright_engine::Backends;
 use planwright_mcp::gateway::{
-    Client, ClientId, Host, HostCall, PassthroughMode, SuspendedCall, TaskRequest,
+    ClientId, GatewayClient, Host, HostCall, PassthroughMode, SuspendedCall, TaskRequest,
 };
 use planwright_mcp::{Caller, UpstreamError, Upstreams};
 use tokio::sync::watch;
@@ -174,7 +174,7 @@ impl Host for PlanHost {
         self.settings.mode != Mode::Plain || self.settings.face.is_some()
     }
 
-    fn tools(self: Arc<Self>, client: Client) -> BoxFuture<'static, Vec<Value>> {
+    fn tools(self: Arc<Self>, client: GatewayClient) -> BoxFuture<'static, Vec<Value>> {
         Box::pin(async move {
             if let Some(face) = self.settings.face {
                 return self.profile_definitions(&client, face).await;
@@ -183,7 +183,7 @@ impl Host for PlanHost {
         })
     }
 
-    fn owns(&self, client: &Client, name: &str) -> bool {
+    fn owns(&self, client: &GatewayClient, name: &str) -> bool {
         if let Some(face) = self.settings.face {
             return self.profile_owns(client, face, name);
         }
@@ -198,7 +198,7 @@ impl Host for PlanHost {
         own || name == MOVE_TO_STAGE && !self.settings.config.stages().is_empty()
     }
 
-    fn allows(&self, client: &Client, tool: &Tool) -> Result<(), UpstreamError> {
+    fn allows(&self, client: &GatewayClient, tool: &Tool) -> Result<(), UpstreamError> {
         match self.policy(&client.id).objection(tool) {
             None => Ok(()),
             Some((message, help)) => Err(UpstreamError::new(
@@ -210,7 +210,7 @@ impl Host for PlanHost {
 
     fn consent(
         self: Arc<Self>,
-        client: Client,
+        client: GatewayClient,
         tool: Tool,
         arguments: Value,
         caller: Arc<dyn Caller>,
@@ -268,14 +268,14 @@ impl Host for PlanHost {
         self.runs.cancel_all(client);
     }
 
-    fn resources(self: Arc<Self>, _: Client) -> BoxFuture<'static, Vec<Value>> {
+    fn resources(self: Arc<Self>, _: GatewayClient) -> BoxFuture<'static, Vec<Value>> {
         // Resources of runs are linked in answers; a list of all of them would help no client.
         Box::pin(std::future::ready(Vec::new()))
     }
 
     fn read(
         self: Arc<Self>,
-        client: Client,
+        client: GatewayClient,
         uri: String,
     ) -> BoxFuture<'static, Option<Result<Value, UpstreamError>>> {
         Box::pin(async move { self.read_resource(&client, &uri).await })
@@ -283,7 +283,7 @@ impl Host for PlanHost {
 
     fn task(
         self: Arc<Self>,
-        client: Client,
+        client: GatewayClient,
         request: TaskRequest,
     ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
         Box::pin(async move { self.task_request(client, request).await })

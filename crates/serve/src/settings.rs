@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use planwright_core::Catalog;
 use planwright_core::check::CheckedPlan;
 use planwright_engine::options::RunOptions;
-use planwright_engine::schedule::Limits;
+use planwright_engine::schedule::ConcurrencyLimits;
 use planwright_engine::{Backends, Bound, SecretValues};
 use planwright_planner::dates::Zone;
 use planwright_store::{LeaseHolder, Store};
@@ -135,9 +135,9 @@ impl GatewaySettings {
             options: RunOptions {
                 guards,
                 attempt_timeout: Some(call_timeout),
-                limits: Limits {
+                limits: ConcurrencyLimits {
                     total: MAX_CONCURRENT_CALLS,
-                    ..Limits::default()
+                    ..ConcurrencyLimits::default()
                 },
                 ..RunOptions::default()
             },

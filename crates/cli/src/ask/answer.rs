@@ -107,7 +107,7 @@ impl AskSession<'_> {
     /// Answers with what was computed, in the place of a model that is not there.
     fn do_without(&self, answer: &mut AnswerV1, evidence: &Evidence) {
         let text = without_model(evidence);
-        let steps = evidence.given.iter();
+        let steps = evidence.results.iter();
         if self.arguments.format == RunFormat::Text {
             self.printer
                 .data_line(&terminal_text::lines(text.trim_end()));

@@ -211,7 +211,6 @@ impl AgentListener for StoringListener<'_> {
                 ];
                 shown.event("solution", fields);
             }
-            _ => {}
         }
     }
 

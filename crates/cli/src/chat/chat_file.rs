@@ -345,7 +345,6 @@ impl MessageV1 {
                 call: call.clone(),
                 text: text.clone(),
             },
-            _ => return None,
         })
     }
 

@@ -12,7 +12,7 @@ use planwright::core::expression::EvaluationLimits;
 use planwright::core::{Catalog, Object, Value};
 use planwright::dialects::{ReadOptions, native::Native, parse_as};
 use planwright::engine::run::estimate;
-use planwright::engine::schedule::Limits;
+use planwright::engine::schedule::ConcurrencyLimits;
 use planwright::engine::{Durations, Engine};
 use planwright::format::CreatedV1;
 use planwright::planner::create::{CreateSettings, PlanOrigin, PlanRequest, PlanResponse, create};
@@ -382,7 +382,7 @@ impl<'a> Wanted<'a> {
 
     /// Returns the expected duration of a run.
     fn estimate(&self, plan: &CheckedPlan) -> Duration {
-        let limits = Limits::default();
+        let limits = ConcurrencyLimits::default();
         estimate(plan, &self.durations, &limits, &EvaluationLimits::default()).expected
     }
 

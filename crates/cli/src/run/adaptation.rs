@@ -13,7 +13,7 @@ use planwright::engine::run::History;
 use planwright::format::{PlanTextV1, RevisionV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::adapt::{
-    CorrectionFailure, FailedRun, FailedStep, ReplanRequest, correct, replan,
+    CorrectionFailure, FailedCall, FailedRun, ReplanRequest, correct, replan,
 };
 use planwright::planner::create::CreateSettings;
 use planwright::planner::dates::{Now, Zone};
@@ -260,7 +260,7 @@ impl Adaptation<'_> {
         &mut self,
         revision: &ReplanRequest<'t>,
         session: &RunSession<'_>,
-    ) -> Option<(String, &'static str, &'t FailedStep)> {
+    ) -> Option<(String, &'static str, &'t FailedCall)> {
         if !self.adapting.repairs {
             return None;
         }
@@ -308,7 +308,7 @@ impl Adaptation<'_> {
         &mut self,
         revision: &ReplanRequest<'t>,
         session: &RunSession<'_>,
-    ) -> Option<(String, &'static str, &'t FailedStep)> {
+    ) -> Option<(String, &'static str, &'t FailedCall)> {
         let trouble = revision.situation.failed.first()?;
         self.replans_left = self.replans_left.checked_sub(1)?;
         let (model, number) = (

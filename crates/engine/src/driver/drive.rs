@@ -9,19 +9,19 @@ use planwright_core::Hashing;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::foreign_calls;
 use super::handle::RunCommand;
+use super::in_flight;
 use super::in_flight::InFlightCalls;
 use super::journal_gate::{JournalGate, PendingCall, ReleasedWork};
-use super::questions::OpenQuestions;
-use super::timers::{ExpiredTimer, Timers};
+use super::pending::OpenQuestions;
+use super::pending::{ExpiredTimer, Timers};
 use crate::approval::{ApprovalRequest, Approver};
 use crate::backend::ToolBackend;
 use crate::durations::Durations;
 use crate::engine::SharedDurations;
 use crate::event::{RunEvent, StampedEvent};
 use crate::journal::{JournalError, Record};
-use crate::run::{Effect, Input, Run, RunStatus, RunSummary};
+use crate::run::{Effect, RunInput, RunMachine, RunStatus, RunSummary};
 use crate::schedule::{TaskId, Timer};
 
 /// The time that a run may compute before other tasks get their turn and new input is read.
@@ -32,7 +32,7 @@ const RECHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Drives one run to its end.
 pub(crate) struct Driver {
-    run: Run,
+    run: RunMachine,
     /// The journal, if the run has one.
     journal: Option<JournalGate>,
     journal_error: Option<JournalError>,
@@ -62,7 +62,7 @@ pub(crate) struct Driver {
 
 impl Driver {
     pub(crate) fn new(
-        run: Run,
+        run: RunMachine,
         journal: Option<JournalGate>,
         backend: Arc<dyn ToolBackend>,
         approver: Arc<dyn Approver>,
@@ -98,7 +98,7 @@ impl Driver {
         self.events.retain(|listener| !listener.is_closed());
         self.run.set_no_listeners(self.events.is_empty());
         self.run.start(&mut self.effects);
-        self.apply(is_cancelled.then_some(Input::Cancel));
+        self.apply(is_cancelled.then_some(RunInput::Cancel));
         loop {
             self.proceed();
             self.execute_effects();
@@ -119,7 +119,7 @@ impl Driver {
             }
             // A checked plan never gets stuck. If a defect lets one, an error is better than waiting forever.
             if self.run.is_stuck() {
-                self.apply(Some(Input::EndAsStuck));
+                self.apply(Some(RunInput::EndAsStuck));
                 continue;
             }
             self.wait_for_input().await;
@@ -217,28 +217,28 @@ impl Driver {
         while !self.run.is_busy()
             && let Some(ended) = self.calls.try_next()
         {
-            self.apply(Some(Input::from(ended)));
+            self.apply(Some(RunInput::from(ended)));
         }
     }
 
     /// The next input, or `None` if the event does not concern the run. Without `may_wait`, only input that is already
     /// available is returned.
-    async fn next_input(&mut self, may_wait: bool) -> Option<Input> {
+    async fn next_input(&mut self, may_wait: bool) -> Option<RunInput> {
         tokio::select! {
             // Commands come first, so a flood of results cannot delay a cancellation.
             biased;
             command = self.commands.recv() => match command {
-                Some(RunCommand::Extend(plan)) => Some(Input::Extend(plan)),
-                Some(RunCommand::Cancel) => Some(Input::Cancel),
+                Some(RunCommand::Extend(plan)) => Some(RunInput::Extend(plan)),
+                Some(RunCommand::Cancel) => Some(RunInput::Cancel),
                 // The handle is gone, so nothing can add steps or complete the plan any more.
                 None if !may_wait => None,
-                None if self.run.is_provisional() => Some(Input::Cancel),
-                Some(RunCommand::Close) | None => Some(Input::Close),
+                None if self.run.is_provisional() => Some(RunInput::Cancel),
+                Some(RunCommand::Close) | None => Some(RunInput::Close),
             },
             released = next_commit(self.journal.as_mut()) => self.on_commit(released),
-            ended = self.calls.next(), if !self.calls.is_empty() => ended.map(Input::from),
+            ended = self.calls.next(), if !self.calls.is_empty() => ended.map(RunInput::from),
             decided = self.questions.next(), if !self.questions.is_empty() => {
-                decided.map(|(task, decision)| Input::Decided { task, decision })
+                decided.map(|(task, decision)| RunInput::Decided { task, decision })
             }
             Some(expired) = self.timers.next(), if !self.timers.is_empty() => {
                 self.on_timer_expired(&expired)
@@ -248,7 +248,7 @@ impl Driver {
     }
 
     /// The input for an expired timer; `None` if time is left, for which it is set again.
-    fn on_timer_expired(&mut self, expired: &ExpiredTimer) -> Option<Input> {
+    fn on_timer_expired(&mut self, expired: &ExpiredTimer) -> Option<RunInput> {
         let ExpiredTimer { task, timer, rest } = *expired;
         let rest = if rest.is_zero() {
             self.remaining(task, timer)
@@ -257,7 +257,7 @@ impl Driver {
         };
         if rest.is_zero() {
             self.remove_limit(task, timer);
-            return Some(Input::TimerFired(task, timer));
+            return Some(RunInput::TimerFired(task, timer));
         }
         self.timers.set(task, timer, rest);
         None
@@ -314,7 +314,7 @@ impl Driver {
 
     /// Sends the calls whose intents are stored now. If the journal has failed, the run is cancelled: no call may be
     /// sent without a stored intent.
-    fn on_commit(&mut self, released: Result<ReleasedWork, JournalError>) -> Option<Input> {
+    fn on_commit(&mut self, released: Result<ReleasedWork, JournalError>) -> Option<RunInput> {
         match released {
             Ok(released) => {
                 for (task, pending) in released.calls {
@@ -328,7 +328,7 @@ impl Driver {
             Err(error) => {
                 self.journal = None;
                 self.journal_error = Some(error);
-                Some(Input::Cancel)
+                Some(RunInput::Cancel)
             }
         }
     }
@@ -349,15 +349,15 @@ impl Driver {
 
     fn ask(&mut self, task: TaskId, request: ApprovalRequest) {
         let approver = Arc::clone(&self.approver);
-        let decision = foreign_calls::request_decision(approver, request);
+        let decision = in_flight::request_decision(approver, request);
         self.questions.ask(task, decision.boxed());
     }
 
     /// Applies an input, with the commands that follow from it.
-    fn apply(&mut self, input: Option<Input>) {
+    fn apply(&mut self, input: Option<RunInput>) {
         if let Some(input) = input {
             let now = self.now();
-            self.calls_ended |= matches!(input, Input::AttemptEnded { .. });
+            self.calls_ended |= matches!(input, RunInput::AttemptEnded { .. });
             self.run.handle(input, now, &mut self.effects);
             while self.run.is_busy() && !self.run.is_paused() && !self.is_slice_over() {
                 self.run.execute_commands(&mut self.effects);

@@ -1,21 +1,92 @@
-//! The calls in flight. Each is a task of its own, except those of tools that answer at once.
+//! The calls in flight. Each is a task of its own, except those of tools that answer at once. A panic of foreign code (a
+//! call, a decision, a commit) becomes an error, and the run continues.
+//!
+//! Design: [Fast calls are polled inline](https://github.com/planwright/planwright/blob/main/docs/design/execution.md#fast-calls-are-polled-inline).
 
+use std::any::Any;
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::future::poll_fn;
+use std::future::{poll_fn, ready};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use planwright_core::{Hashing, Tool};
 use tokio::task::{AbortHandle, JoinError, JoinSet, coop};
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use super::foreign_calls;
-use crate::backend::{CallClock, ToolBackend, ToolCall, ToolError, ToolOutput};
-use crate::run::Input;
+use crate::approval::{ApprovalRequest, Approver, Decision};
+use crate::backend::{
+    CallClock, ErrorKind, RetryAdvice, ToolBackend, ToolCall, ToolError, ToolOutput,
+};
+use crate::journal::{Entry, Journal, JournalError};
+use crate::run::RunInput;
 use crate::schedule::TaskId;
+
+/// Makes one call. A panic of the backend becomes an error.
+async fn call_tool(backend: Arc<dyn ToolBackend>, call: ToolCall) -> Result<ToolOutput, ToolError> {
+    let tool = Arc::clone(&call.tool);
+    // A panic in foreign code must not end the run.
+    match AssertUnwindSafe(async move { backend.call(call).await })
+        .catch_unwind()
+        .await
+    {
+        Ok(result) => result,
+        Err(panic) => {
+            let what = panic_message(&*panic);
+            let message = format!(
+                "the backend of `{}` panicked: {what}",
+                tool.qualified_name()
+            );
+            Err(ToolError {
+                // The backend may have called the tool before it panicked.
+                retry: RetryAdvice::Uncertain,
+                ..ToolError::new(ErrorKind::Internal, message)
+            })
+        }
+    }
+}
+
+/// Requests one decision. A panic of the approver counts as a rejection.
+pub(crate) async fn request_decision(
+    approver: Arc<dyn Approver>,
+    request: ApprovalRequest,
+) -> Decision {
+    let decided = AssertUnwindSafe(async move { approver.decide(request).await }).catch_unwind();
+    decided.await.unwrap_or_else(|panic| Decision::Reject {
+        because: Some(format!("the approver panicked: {}", panic_message(&*panic))),
+    })
+}
+
+/// Appends entries to a journal, which accepts them before this returns. A panic of the journal means that they are
+/// not stored.
+pub(crate) fn append_entries(
+    journal: &Arc<dyn Journal>,
+    entries: Vec<Entry>,
+) -> BoxFuture<'static, Result<(), JournalError>> {
+    let failed = |panic: Box<dyn Any + Send>| {
+        JournalError::new(format!("the journal panicked: {}", panic_message(&*panic)))
+    };
+    match catch_unwind(AssertUnwindSafe(|| journal.append(entries))) {
+        Ok(stored) => {
+            let stored = AssertUnwindSafe(stored).catch_unwind();
+            stored
+                .map(move |stored| stored.unwrap_or_else(|panic| Err(failed(panic))))
+                .boxed()
+        }
+        Err(panic) => ready(Err(failed(panic))).boxed(),
+    }
+}
+
+/// The message of a panic.
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
+}
 
 /// The maximum time of a call that counts as immediate.
 const MAX_IMMEDIATE: Duration = Duration::from_micros(50);
@@ -31,7 +102,7 @@ pub(crate) struct CompletedCall {
     pub(crate) result: Result<ToolOutput, ToolError>,
 }
 
-impl From<CompletedCall> for Input {
+impl From<CompletedCall> for RunInput {
     fn from(ended: CompletedCall) -> Self {
         Self::AttemptEnded {
             task: ended.task,
@@ -89,7 +160,7 @@ impl InFlightCalls {
             tool = call.tool.qualified_name(),
             attempt
         );
-        let called = foreign_calls::call_tool(Arc::clone(&self.backend), call);
+        let called = call_tool(Arc::clone(&self.backend), call);
         let mut result = Box::pin(called.instrument(span));
         if self.immediate_tools.contains(&tool) {
             let started = Instant::now();

@@ -86,6 +86,5 @@ fn in_words(assumption: &Assumption) -> String {
         }
         Assumption::Consent(step) => format!("no time passes until the approval of `{step}`"),
         Assumption::Shortened => "the run ends after what was counted; it has more".to_owned(),
-        other => format!("{other:?}"),
     }
 }

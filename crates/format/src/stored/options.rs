@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use planwright_engine::Guards;
 use planwright_engine::options::{FailurePolicy, RunOptions};
-use planwright_engine::schedule::Limits;
+use planwright_engine::schedule::ConcurrencyLimits;
 use serde::{Deserialize, Serialize};
 
 use super::GuardsV1;
@@ -99,7 +99,7 @@ impl From<&OptionsV1> for RunOptions {
                 .collect()
         };
         Self {
-            limits: Limits {
+            limits: ConcurrencyLimits {
                 total: kept.max_parallel,
                 per_server: kept.max_per_server,
                 servers: listed(&kept.servers),

@@ -8,14 +8,14 @@ use planwright_engine::{RunStatus, RunSummary};
 use tokio::time::Instant;
 
 use super::apply_results::{apply_results, call_error_message, error_message};
-use super::ask::{SolutionReply, SolutionRequest};
+use super::host::{AgentEnd, AgentLimit, AgentLimits, AgentOutcome};
 use super::host::{
     AgentEvent, AgentListener, AgentRun, ResumeOutcome, SolutionOutcome, SolutionRunner,
 };
-use super::outcome::{AgentEnd, AgentLimit, AgentLimits, AgentOutcome};
+use super::prompt::{SolutionReply, SolutionRequest};
 use super::solution::{Solution, has_reference, unescape};
+use super::solution::{SolutionValidator, ValidSolution, output_errors};
 use super::state::{AgentState, CallStatus, PendingSolution, SolutionCall};
-use super::validate::{SolutionValidator, ValidSolution, output_errors};
 use crate::model::Model;
 
 /// An agent: everything that a loop needs apart from its state.
@@ -81,7 +81,7 @@ fn select_tools(catalog: &Catalog, names: Option<&[Arc<str>]>) -> Catalog {
     };
     let tools = names.iter().filter_map(|name| match catalog.find(name) {
         Lookup::Found(tool) => Some((*tool).clone()),
-        _ => None,
+        Lookup::Ambiguous(_) | Lookup::Unknown => None,
     });
     tools.collect()
 }
@@ -136,7 +136,7 @@ impl AgentLoop<'_> {
             && earlier.errors == state.errors;
         match round {
             Round::Continue if is_repeated && is_idle => Round::End(AgentEnd::Stuck, None),
-            round => round,
+            round @ (Round::Continue | Round::End(..)) => round,
         }
     }
 
@@ -192,6 +192,7 @@ impl AgentLoop<'_> {
         if state.is_shown() {
             return Round::End(AgentEnd::Shown, None);
         }
+        // Without this mark a restarted loop would take the run for one that made no call, and start it again.
         if let Err(reason) = self.mark_begun(state) {
             return Round::End(AgentEnd::NotStored(reason), None);
         }

@@ -23,8 +23,8 @@ use planwright_planner::agent::{
 use planwright_planner::model::{Message, Model, ModelRequest};
 use serde_json::Value as Json;
 
-use crate::golden::{assert_golden, cases, read, value};
-use crate::recorded_model::RecordedModel;
+use crate::support::RecordedModel;
+use crate::support::{assert_golden, cases, read, value};
 
 /// Simulated tools that record their calls.
 struct Tools {
@@ -79,8 +79,8 @@ struct StateRecorder<'a> {
 
 impl AgentListener for StateRecorder<'_> {
     fn keep(&self, state: &AgentState) -> Result<(), String> {
-        let kept = (state.to_json(), self.model.asked());
-        self.states.lock().unwrap().push(kept);
+        let stored = (state.to_json(), self.model.asked());
+        self.states.lock().unwrap().push(stored);
         Ok(())
     }
 }
@@ -335,10 +335,10 @@ async fn refusals_reach_the_model() {
     let outcome = case.play(&model, &RefusingRunner, case.begin()).await;
     assert!(matches!(outcome.end, AgentEnd::Model(_)), "{outcome:?}");
     let requests = model.requests();
-    let told = format!("{:?}", requests[1]);
+    let request = format!("{:?}", requests[1]);
     assert!(
-        told.contains("not today") && told.contains("refused"),
-        "{told}"
+        request.contains("not today") && request.contains("refused"),
+        "{request}"
     );
 }
 

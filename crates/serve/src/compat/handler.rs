@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use planwright_core::{Object, Value};
-use planwright_mcp::gateway::{Client, HostCall};
+use planwright_mcp::gateway::{GatewayClient, HostCall};
 use planwright_store::{StoreError, StoredPlan};
 
 use super::{CompatHandler, DescriptionContext, FaceName, SubmittedPlan, mcp_cli};
@@ -15,7 +15,11 @@ use planwright::loaded_plan::LoadedPlan;
 
 impl PlanHost {
     /// The tools of the profile for a client, as `tools/list` writes them.
-    pub(crate) async fn profile_definitions(&self, client: &Client, name: FaceName) -> Vec<Value> {
+    pub(crate) async fn profile_definitions(
+        &self,
+        client: &GatewayClient,
+        name: FaceName,
+    ) -> Vec<Value> {
         let snapshot = self.tool_snapshot();
         let policy = self.policy(&client.id);
         let mut tools = Vec::new();
@@ -51,7 +55,12 @@ impl PlanHost {
     }
 
     /// Returns whether `called` is a tool of the profile for this client.
-    pub(crate) fn profile_owns(&self, client: &Client, name: FaceName, called: &str) -> bool {
+    pub(crate) fn profile_owns(
+        &self,
+        client: &GatewayClient,
+        name: FaceName,
+        called: &str,
+    ) -> bool {
         let mut tools = name.tools().tools().iter();
         tools.any(|tool| tool.name == called && self.meets(client, tool.condition))
     }

@@ -1,7 +1,7 @@
 //! The stages of clients of Concierge: `proceed_to_next_stage` and `terminate_session`.
 
 use planwright_core::Value;
-use planwright_mcp::gateway::{Client, HostCall};
+use planwright_mcp::gateway::{GatewayClient, HostCall};
 use serde_json::json;
 
 use crate::host::PlanHost;
@@ -13,7 +13,10 @@ pub(super) const TERMINATE: &str = "terminate_session";
 
 impl PlanHost {
     /// The tools for stages, where there are stages. At the end of the way there is no next one.
-    pub(super) fn concierge_stage_definitions(&self, client: &Client) -> Vec<serde_json::Value> {
+    pub(super) fn concierge_stage_definitions(
+        &self,
+        client: &GatewayClient,
+    ) -> Vec<serde_json::Value> {
         let definitions = self.stage(&client.id, |stages| {
             let current = stages.current();
             let mut definitions = Vec::new();

@@ -49,8 +49,6 @@ fn params(request: &ModelRequest) -> Value {
         let (role, text) = match message {
             Message::Assistant { text, .. } => ("assistant", text),
             Message::User(text) | Message::ToolResult { text, .. } => ("user", text),
-            // There is no other kind of message yet that could be put into words.
-            _ => return json!({"role": "user", "content": {"type": "text", "text": ""}}),
         };
         json!({"role": role, "content": {"type": "text", "text": text}})
     });

@@ -10,7 +10,7 @@ use planwright_core::check::{CheckContext, CheckedPlan, Library};
 use planwright_core::expression::EvaluationLimits;
 use planwright_core::{Object, Value};
 use planwright_engine::run::estimate;
-use planwright_mcp::gateway::{CALL_GRACE, Client, ClientId, HostCall};
+use planwright_mcp::gateway::{CALL_GRACE, ClientId, GatewayClient, HostCall};
 use planwright_planner::create::{CreateSettings, PlanOrigin, PlanRequest, PlanResponse, create};
 use planwright_planner::dates::Now;
 use planwright_planner::model::Model;
@@ -88,7 +88,7 @@ pub(crate) struct ReadyPlan {
 
 impl PlanHost {
     /// Returns whether a model writes plans for this client.
-    pub(crate) fn has_plan_writer(&self, client: &Client) -> bool {
+    pub(crate) fn has_plan_writer(&self, client: &GatewayClient) -> bool {
         match &self.settings.writer {
             Some(PlanWriter::Model(_)) => true,
             Some(PlanWriter::Client) => client.capabilities.get("sampling").is_some(),
@@ -97,7 +97,7 @@ impl PlanHost {
     }
 
     /// Returns whether `create_plan` exists for this client.
-    pub(crate) fn offers_create_plan(&self, client: &Client) -> bool {
+    pub(crate) fn offers_create_plan(&self, client: &GatewayClient) -> bool {
         self.settings.mode.takes_plans() && self.has_plan_writer(client)
     }
 

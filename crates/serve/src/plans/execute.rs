@@ -11,7 +11,7 @@ use planwright_engine::guard::{Guards, WrittenMeter};
 use planwright_engine::options::RunOptions;
 use planwright_engine::run::{StepPreview, preview};
 use planwright_mcp::Caller;
-use planwright_mcp::gateway::{CALL_GRACE, Client, HostCall};
+use planwright_mcp::gateway::{CALL_GRACE, GatewayClient, HostCall};
 
 use crate::blocking::spawn_blocking_limited;
 use crate::host::PlanHost;
@@ -80,7 +80,7 @@ impl PlanHost {
     /// Reads and checks a plan. Waits for servers that are still starting if the plan may need them.
     pub(crate) async fn checked(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         text: &str,
         dialect: Option<&str>,
         given: Object,
@@ -92,7 +92,7 @@ impl PlanHost {
     /// As [`checked`](Self::checked), with what was read as `adjust` makes it.
     pub(crate) async fn check_adjusted(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         text: &str,
         dialect: Option<&str>,
         given: Object,
@@ -113,7 +113,7 @@ impl PlanHost {
     /// Checks the plan that `read` returns, and checks it again as servers become ready.
     pub(crate) async fn check_as_servers_start(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         read: impl Fn() -> LoadedPlan,
     ) -> Result<ValidPlan, InvalidPlan> {
         let mut changes = self.upstreams.changes();
@@ -271,7 +271,7 @@ impl PlanHost {
     }
 
     /// Checks that one more plan of a client may start beside those in progress.
-    fn has_room(&self, client: &Client) -> Result<(), BadRequest> {
+    fn has_room(&self, client: &GatewayClient) -> Result<(), BadRequest> {
         let most = self.settings.plans_at_once;
         let (count, bytes) = self.runs.in_flight(&client.id);
         if count >= most {

@@ -7,7 +7,7 @@ use planwright_dialects::ReadOptions;
 use planwright_engine::RunStatus;
 use planwright_engine::event::Address;
 use planwright_engine::run::{Choice, History, PastCall};
-use planwright_mcp::gateway::{Client, HostCall};
+use planwright_mcp::gateway::{GatewayClient, HostCall};
 use planwright_store::RunInfo;
 
 use crate::blocking::spawn_blocking_limited;
@@ -78,7 +78,7 @@ impl PlanHost {
     /// Returns the stored form of a run that this process has driven.
     async fn stored_of(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         id: &str,
     ) -> Result<Option<(RunInfo, StoredRun)>, BadRequest> {
         self.runs.forget(&client.id, id);

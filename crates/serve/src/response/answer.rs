@@ -315,7 +315,6 @@ pub(crate) fn skip_reason(reason: &SkipReason) -> String {
         SkipKind::Condition => "its condition was false".to_owned(),
         SkipKind::Stopped => format!("the run stopped after `{of}`"),
         SkipKind::Person => "a person decided to go on without it".to_owned(),
-        _ => format!("of `{of}`"),
     }
 }
 

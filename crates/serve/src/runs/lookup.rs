@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use planwright_core::{Object, Plan, Value};
 use planwright_engine::RunSummary;
 use planwright_engine::run::ReplayReport;
-use planwright_mcp::gateway::{Client, ClientId};
+use planwright_mcp::gateway::{ClientId, GatewayClient};
 use planwright_store::{RunInfo, Store};
 
 use crate::blocking::spawn_blocking_limited;
@@ -31,7 +31,11 @@ pub(crate) enum FoundRun {
 
 impl PlanHost {
     /// The run `id`, if it is this client's. A run of another client counts as missing, so that ids cannot be probed.
-    pub(crate) async fn find(&self, client: &Client, id: &str) -> Result<FoundRun, BadRequest> {
+    pub(crate) async fn find(
+        &self,
+        client: &GatewayClient,
+        id: &str,
+    ) -> Result<FoundRun, BadRequest> {
         if let Some(running) = self.runs.get(&client.id, id)
             && !matches!(running.progress(), RunProgress::Suspended)
         {
@@ -45,7 +49,7 @@ impl PlanHost {
 
     async fn stored(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         id: &str,
     ) -> Result<Option<(RunInfo, StoredRun)>, BadRequest> {
         let Some(store) = self.settings.store.clone() else {
@@ -79,7 +83,7 @@ impl PlanHost {
     /// Returns the summary of the run `id`, if it has ended.
     pub(crate) async fn summary(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         id: &str,
     ) -> Result<Option<Arc<RunSummary>>, BadRequest> {
         let outcome = self.outcome(client, id).await?;
@@ -89,7 +93,7 @@ impl PlanHost {
     /// Returns the start and the summary of the run `id`, if it has ended.
     async fn outcome(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         id: &str,
     ) -> Result<Option<(SystemTime, Arc<RunSummary>)>, BadRequest> {
         match self.find(client, id).await? {
@@ -111,7 +115,7 @@ impl PlanHost {
     /// The results of earlier runs that a plan refers to.
     pub(crate) async fn recall(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         plan: Option<&Plan>,
     ) -> Result<Object, BadRequest> {
         let mut recalled = Object::default();

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use futures::future::BoxFuture;
 use planwright_core::{Object, Value};
 use planwright_engine::RunStatus;
-use planwright_mcp::gateway::{Client, HostCall, TaskRequest};
+use planwright_mcp::gateway::{GatewayClient, HostCall, TaskRequest};
 use planwright_mcp::{Caller, UpstreamError};
 use planwright_store::RunInfo;
 
@@ -28,7 +28,7 @@ impl PlanHost {
     /// Answers a request about a task.
     pub(crate) async fn task_request(
         &self,
-        client: Client,
+        client: GatewayClient,
         request: TaskRequest,
     ) -> Result<Value, UpstreamError> {
         let invalid = |error: BadRequest| UpstreamError::new(UpstreamError::INVALID, error.0);
@@ -57,7 +57,7 @@ impl PlanHost {
     /// Cancels a task that was left when an earlier process ended: it must not go on when its client asks how it stands.
     async fn cancel_stored(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         (info, stored): (RunInfo, StoredRun),
     ) -> Result<(), UpstreamError> {
         if stored.status().is_some() || info.holder.is_some() {
@@ -88,7 +88,7 @@ impl PlanHost {
     }
 
     /// Returns the state of a task. A task of an earlier process is resumed.
-    async fn task_state(&self, client: &Client, id: &str) -> Result<Value, UpstreamError> {
+    async fn task_state(&self, client: &GatewayClient, id: &str) -> Result<Value, UpstreamError> {
         let invalid = |error: BadRequest| UpstreamError::new(UpstreamError::INVALID, error.0);
         match self.find(client, id).await.map_err(invalid)? {
             FoundRun::Local(running) => Ok(self.tracked_task(&running)),
@@ -157,7 +157,7 @@ impl PlanHost {
     /// Reads a run's output, or that of one of its steps, whole.
     pub(crate) async fn read_resource(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         address: &str,
     ) -> Option<Result<Value, UpstreamError>> {
         let rest = address.strip_prefix("planwright://runs/")?;
@@ -225,7 +225,7 @@ fn state(id: &str, status: &str, time: SystemTime) -> Object {
 }
 
 /// Returns a call without a waiting client.
-fn call_without_caller(client: &Client) -> HostCall {
+fn call_without_caller(client: &GatewayClient) -> HostCall {
     HostCall {
         name: "resume_plan".to_owned(),
         arguments: Value::empty_object(),

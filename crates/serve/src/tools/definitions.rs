@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use planwright_core::Value;
-use planwright_mcp::gateway::Client;
+use planwright_mcp::gateway::GatewayClient;
 use serde_json::json;
 
 use crate::host::PlanHost;
@@ -39,7 +39,11 @@ pub(crate) fn instructions(mode: Mode) -> Option<String> {
 }
 
 /// Renders the list of the tools that plans of this client may call, for the description of a tool.
-pub(super) fn callable_tools(host: &PlanHost, client: &Client, snapshot: &ToolSnapshot) -> String {
+pub(super) fn callable_tools(
+    host: &PlanHost,
+    client: &GatewayClient,
+    snapshot: &ToolSnapshot,
+) -> String {
     let policy = host.policy(&client.id);
     let open = snapshot
         .catalog
@@ -54,7 +58,7 @@ pub(super) fn callable_tools(host: &PlanHost, client: &Client, snapshot: &ToolSn
 
 impl PlanHost {
     /// The tool by which a client moves from stage to stage, where there are stages.
-    pub(crate) fn stage_definitions(&self, client: &Client) -> Vec<Value> {
+    pub(crate) fn stage_definitions(&self, client: &GatewayClient) -> Vec<Value> {
         let entry = self.stage(&client.id, |stages| {
             let names: Vec<&str> = stages.all().iter().map(|stage| &*stage.name).collect();
             let description = format!(

@@ -9,7 +9,9 @@ use planwright_engine::Decision;
 use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::backend::{CallClock, CallContext, ToolBackend, ToolCall};
 use planwright_engine::event::Address;
-use planwright_mcp::gateway::{CALL_GRACE, Client, HostCall, NOTIFIED_CLIENT_GRACE, completed};
+use planwright_mcp::gateway::{
+    CALL_GRACE, GatewayClient, HostCall, NOTIFIED_CLIENT_GRACE, completed,
+};
 use planwright_mcp::{Caller, UpstreamError};
 
 use crate::host::PlanHost;
@@ -178,7 +180,7 @@ impl PlanHost {
     /// Requires the agreement of the person at a client to a call of a tool that is passed through.
     pub(crate) async fn agreed(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         tool: Tool,
         arguments: Value,
         caller: Arc<dyn Caller>,
@@ -264,7 +266,7 @@ impl PlanHost {
 
 /// Asks a person at a client about a call without a plan.
 async fn asked_about(
-    client: &Client,
+    client: &GatewayClient,
     tool: Tool,
     arguments: Value,
     caller: Arc<dyn Caller>,

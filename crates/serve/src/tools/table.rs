@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use planwright_core::Value;
 use planwright_mcp::UpstreamError;
-use planwright_mcp::gateway::{Client, HostCall};
+use planwright_mcp::gateway::{GatewayClient, HostCall};
 
 use super::definitions;
 use crate::host::PlanHost;
@@ -145,7 +145,7 @@ impl GatewayTool {
     /// The tools that `client` sees, in order.
     fn of_client<'a>(
         host: &'a PlanHost,
-        client: &'a Client,
+        client: &'a GatewayClient,
     ) -> impl Iterator<Item = &'static Self> {
         let mode = host.settings.mode;
         let tools = TOOLS.iter().filter(move |tool| tool.modes.contains(&mode));
@@ -153,7 +153,7 @@ impl GatewayTool {
     }
 
     /// Returns whether `client` sees a tool called `name`.
-    pub(crate) fn is_visible(host: &PlanHost, client: &Client, name: &str) -> bool {
+    pub(crate) fn is_visible(host: &PlanHost, client: &GatewayClient, name: &str) -> bool {
         Self::of_client(host, client).any(|tool| tool.name == name)
     }
 
@@ -167,7 +167,7 @@ impl GatewayTool {
     }
 
     /// The definitions of the tools that `client` sees, as `tools/list` writes them.
-    pub(crate) fn definitions(host: &PlanHost, client: &Client) -> Vec<Value> {
+    pub(crate) fn definitions(host: &PlanHost, client: &GatewayClient) -> Vec<Value> {
         let mode = host.settings.mode;
         let listed = match mode {
             // No description of this mode lists tools.
@@ -206,7 +206,7 @@ impl GatewayTool {
 
 impl PlanHost {
     /// Returns whether a condition holds for `client`.
-    pub(crate) fn meets(&self, client: &Client, condition: Condition) -> bool {
+    pub(crate) fn meets(&self, client: &GatewayClient, condition: Condition) -> bool {
         match condition {
             Condition::PlanWriter => self.has_plan_writer(client),
             Condition::Always | Condition::Stages => self.can_meet(condition),

@@ -9,7 +9,7 @@ use planwright::config::{Config, ConfigSource, Origin};
 use planwright::core::{Catalog, Schema, Value};
 use planwright::engine::backend::Simulated;
 use planwright::engine::{Backends, Decision, RunStatus};
-use planwright::mcp::gateway::{Client, ClientId, Host, HostCall, TaskRequest};
+use planwright::mcp::gateway::{ClientId, GatewayClient, Host, HostCall, TaskRequest};
 use planwright::mcp::{Caller, ConnectOptions, ServersConfig, UpstreamError, Upstreams};
 use planwright::stored::StoredRun;
 use planwright_serve::{GatewaySettings, Mode, PlanHost};
@@ -87,7 +87,7 @@ impl Scene {
 
     fn start_as(
         &self,
-        client: Client,
+        client: GatewayClient,
         tool: &str,
         arguments: serde_json::Value,
     ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
@@ -127,8 +127,8 @@ fn now() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(SECONDS.fetch_add(1, Ordering::Relaxed))
 }
 
-fn named(client: &str) -> Client {
-    Client::new(ClientId::new(client))
+fn named(client: &str) -> GatewayClient {
+    GatewayClient::new(ClientId::new(client))
 }
 
 /// A client that hears nothing and answers nothing.

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use futures::future::BoxFuture;
 use planwright::config::Config;
 use planwright::core;
-use planwright::mcp::gateway::{Client, ClientId, Host, HostCall};
+use planwright::mcp::gateway::{ClientId, GatewayClient, Host, HostCall};
 use planwright::mcp::{
     Caller, ConnectOptions, ServerConfig, ServersConfig, UpstreamError, Upstreams,
 };
@@ -213,7 +213,7 @@ async fn host(script: &Value, mode: Mode) -> (Arc<PlanHost>, Upstreams, TempDir)
 }
 
 fn host_call(tool: &str, arguments: Value, upstreams: &Upstreams) -> HostCall {
-    let mut client = Client::new(ClientId::new("a"));
+    let mut client = GatewayClient::new(ClientId::new("a"));
     client.capabilities = core::Value::from(json!({"elicitation": {}}));
     HostCall {
         name: tool.to_owned(),

@@ -35,7 +35,7 @@ fn pages_leave_nothing_out() {
     );
     check(
         "docs/formats/simulated-tools.md",
-        "crates/engine/src/backend/simulated/script.rs",
+        "crates/engine/src/backend/simulated/server.rs",
         ("const TOOL_FIELDS", "pub(super) fn read"),
         r#""(\w+)""#,
     );

@@ -1,12 +1,10 @@
 //! The Streamable HTTP transport of remote servers.
+//!
+//! Design: [Our own HTTP requests inside sessions of `rmcp`](https://github.com/planwright/planwright/blob/main/docs/design/transports.md#our-own-http-requests-inside-sessions-of-rmcp).
 
 mod arguments;
 #[cfg(feature = "http")]
 mod client;
-#[cfg(feature = "http")]
-mod events;
-#[cfg(feature = "http")]
-mod failure;
 #[cfg(feature = "http")]
 mod response;
 #[cfg(feature = "http")]
@@ -14,6 +12,4 @@ mod transport;
 
 pub(crate) use arguments::argument_fault;
 #[cfg(feature = "http")]
-pub(crate) use failure::HttpFailure;
-#[cfg(feature = "http")]
-pub(crate) use transport::{HttpHandle, open};
+pub(crate) use transport::{HttpFailure, HttpHandle, open};

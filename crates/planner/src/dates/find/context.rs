@@ -1,9 +1,9 @@
 //! The context of a phrase: decides by the words around it whether it is a date at all, and whether it is a complete one.
 
 use crate::dates::phrase::{DatePhrase, Occurrence, Period, TimeUnit, YearReference};
-use crate::dates::token::{Token, TokenKind};
-use crate::dates::vocabulary::contains_word;
-use crate::dates::{grammar, vocabulary};
+use crate::dates::token::contains_word;
+use crate::dates::token::{DateToken, TokenKind};
+use crate::dates::{grammar, token};
 
 /// Words before a four-digit number that make it a year.
 const YEAR_LEADS: &str = "compare during for in of throughout year";
@@ -46,9 +46,9 @@ const ANCHOR_WORDS: &str = "after before from";
 #[derive(Clone, Copy)]
 pub(super) struct PhraseContext<'t> {
     pub(super) text: &'t str,
-    pub(super) before: &'t [Token],
-    pub(super) matched: &'t [Token],
-    pub(super) after: &'t [Token],
+    pub(super) before: &'t [DateToken],
+    pub(super) matched: &'t [DateToken],
+    pub(super) after: &'t [DateToken],
 }
 
 impl PhraseContext<'_> {
@@ -64,7 +64,7 @@ impl PhraseContext<'_> {
     pub(super) fn is_certain(&self, phrase: &DatePhrase) -> bool {
         let ends_with_number = matches!(
             self.matched.last(),
-            Some(Token {
+            Some(DateToken {
                 kind: TokenKind::Number(..),
                 ..
             })
@@ -93,7 +93,7 @@ impl PhraseContext<'_> {
             }) => {
                 !matches!(
                     self.before.last(),
-                    Some(Token {
+                    Some(DateToken {
                         kind: TokenKind::Number(..),
                         ..
                     })
@@ -109,7 +109,7 @@ impl PhraseContext<'_> {
     }
 
     fn lead(&self) -> Option<&str> {
-        self.before.last().and_then(Token::word)
+        self.before.last().and_then(DateToken::word)
     }
 
     fn is_led(&self, leads: &str) -> bool {
@@ -119,7 +119,7 @@ impl PhraseContext<'_> {
     fn begins_with_number(&self) -> bool {
         matches!(
             self.matched.first(),
-            Some(Token {
+            Some(DateToken {
                 kind: TokenKind::Number(..),
                 ..
             })
@@ -129,8 +129,8 @@ impl PhraseContext<'_> {
     fn begins_with_ambiguous_word(&self) -> bool {
         self.matched
             .first()
-            .and_then(Token::word)
-            .is_some_and(vocabulary::is_ambiguous)
+            .and_then(DateToken::word)
+            .is_some_and(token::is_ambiguous)
     }
 
     /// Returns true if the next word is counted by the number before it: `2024 items`.
@@ -160,22 +160,22 @@ impl PhraseContext<'_> {
             && self
                 .matched
                 .last()
-                .and_then(Token::word)
-                .is_some_and(vocabulary::is_ambiguous)
+                .and_then(DateToken::word)
+                .is_some_and(token::is_ambiguous)
     }
 
     /// Returns true if the words before a name make it a month or a weekday, and the name does not continue after it.
     fn is_led_name(&self, period: &Period) -> bool {
         if 1 < self.matched.len() {
             // `by May` may name a person.
-            return self.matched.first().and_then(Token::word) != Some("by");
+            return self.matched.first().and_then(DateToken::word) != Some("by");
         }
         let is_led = match period {
             Period::Month { .. } => self.is_led(MONTH_LEADS),
             _ => self.lead().is_some_and(grammar::is_lead_word),
         };
         let is_capital =
-            |token: &Token| self.text[token.at.clone()].starts_with(char::is_uppercase);
+            |token: &DateToken| self.text[token.at.clone()].starts_with(char::is_uppercase);
         // `June Carter` is a person.
         let name_continues = self
             .after
@@ -189,9 +189,9 @@ impl PhraseContext<'_> {
         if matches!(phrase, DatePhrase::Between(..)) {
             return false;
         }
-        let is_from = |token: Option<&Token>| {
+        let is_from = |token: Option<&DateToken>| {
             token
-                .and_then(Token::word)
+                .and_then(DateToken::word)
                 .is_some_and(|word| contains_word(ANCHOR_WORDS, word))
         };
         let before = if is_from(self.matched.first()) {
@@ -208,11 +208,11 @@ impl PhraseContext<'_> {
         let is_count = match &count.kind {
             TokenKind::Number(..) => true,
             TokenKind::Word(word) => {
-                counts.contains(&word.as_str()) || vocabulary::number(word).is_some()
+                counts.contains(&word.as_str()) || token::number(word).is_some()
             }
             _ => false,
         };
-        is_count && unit.word().and_then(vocabulary::unit).is_some()
+        is_count && unit.word().and_then(token::unit).is_some()
     }
 
     /// Returns true if the words before the phrase select a part of it: `early October`, `end of last month`, `first week of
@@ -225,7 +225,7 @@ impl PhraseContext<'_> {
                 .and_then(|at| self.before[at].word())
         };
         // `the same quarter last year` is only a part of last year.
-        let is_same = word(2) == Some("same") && word(1).and_then(vocabulary::unit).is_some();
+        let is_same = word(2) == Some("same") && word(1).and_then(token::unit).is_some();
         if is_same || word(1).is_some_and(|word| contains_word(PART_WORDS, word)) {
             return true;
         }
@@ -237,16 +237,15 @@ impl PhraseContext<'_> {
             let at = self.before.len().checked_sub(back);
             at.is_some_and(|at| match &self.before[at].kind {
                 TokenKind::Word(word) => {
-                    contains_word(ORDINALS, word) || vocabulary::number(word).is_some()
+                    contains_word(ORDINALS, word) || token::number(word).is_some()
                 }
                 TokenKind::Number(..) | TokenKind::Ordinal(_) => true,
                 TokenKind::Sign(_) => false,
             })
         };
         word(of + 1).is_some_and(|part| {
-            let is_unit =
-                vocabulary::unit(part).is_some() && (is_ordinal(of + 2) || is_ordinal(of + 3));
-            let is_weekday = vocabulary::weekday(part).is_some() && is_ordinal(of + 2);
+            let is_unit = token::unit(part).is_some() && (is_ordinal(of + 2) || is_ordinal(of + 3));
+            let is_weekday = token::weekday(part).is_some() && is_ordinal(of + 2);
             let is_part = contains_word(PARTS_OF, part) || contains_word(ORDINALS, part);
             is_part && word(of) == Some("of") || is_unit || is_weekday
         })
@@ -254,7 +253,7 @@ impl PhraseContext<'_> {
 
     /// Returns true if the words after the phrase change it: `last week of May`, `Friday the 13th`, `Q1 of fiscal 2024`.
     fn is_modified_after(&self, phrase: &DatePhrase) -> bool {
-        let word = |at: usize| self.after.get(at).and_then(Token::word);
+        let word = |at: usize| self.after.get(at).and_then(DateToken::word);
         let is_weekday = matches!(
             phrase,
             DatePhrase::Single(Period::Weekday(..) | Period::Weekend(_))
@@ -280,7 +279,7 @@ impl PhraseContext<'_> {
         let is_number = |at: usize| {
             matches!(
                 self.after.get(at),
-                Some(Token {
+                Some(DateToken {
                     kind: TokenKind::Ordinal(_) | TokenKind::Number(_, 1..=2),
                     ..
                 })
@@ -293,7 +292,7 @@ impl PhraseContext<'_> {
             .is_some_and(|lead| contains_word(ORDINALS, lead))
             || matches!(
                 self.before.last(),
-                Some(Token {
+                Some(DateToken {
                     kind: TokenKind::Ordinal(_),
                     ..
                 })
@@ -308,10 +307,10 @@ impl PhraseContext<'_> {
         let DatePhrase::Single(Period::Offset(count, unit)) = phrase else {
             return false;
         };
-        let first = self.matched.first().and_then(Token::word);
+        let first = self.matched.first().and_then(DateToken::word);
         if let [.., number, conjunction] = self.before {
             let is_number = matches!(number.kind, TokenKind::Number(..))
-                || number.word().and_then(vocabulary::number).is_some();
+                || number.word().and_then(token::number).is_some();
             let is_conjunction = conjunction.is_sign('-')
                 || conjunction
                     .word()
@@ -321,7 +320,7 @@ impl PhraseContext<'_> {
             }
         }
         // `ago`, `from now`, and `time` make an offset unambiguous.
-        if first != Some("in") || self.matched.last().and_then(Token::word) == Some("time") {
+        if first != Some("in") || self.matched.last().and_then(DateToken::word) == Some("time") {
             return false;
         }
         let is_future = self.is_led(FUTURE_WORDS);
@@ -329,13 +328,13 @@ impl PhraseContext<'_> {
         let is_asked = self
             .before
             .iter()
-            .filter_map(Token::word)
+            .filter_map(DateToken::word)
             .any(|word| contains_word(QUANTITY_WORDS, word));
         let is_one = *count == 1
             && self
                 .matched
                 .get(1)
-                .and_then(Token::word)
+                .and_then(DateToken::word)
                 .is_some_and(|word| matches!(word, "a" | "an" | "one"));
         !is_future && (is_one || is_asked || is_short)
     }

@@ -189,14 +189,14 @@ fn years_beside_years() {
 
 #[test]
 fn weeks_beside_weeks_do_not_overlap() {
-    const LAST: (&str, &str) = ("last week", "2025-09-29 to 2025-10-05");
+    const LAST_WEEK: (&str, &str) = ("last week", "2025-09-29 to 2025-10-05");
     check(
         "last week and the week before last",
-        &[LAST, ("week before last", "2025-09-22 to 2025-09-28")],
+        &[LAST_WEEK, ("week before last", "2025-09-22 to 2025-09-28")],
     );
     check(
         "this week vs last week",
-        &[("this week", "2025-10-06 to 2025-10-12"), LAST],
+        &[("this week", "2025-10-06 to 2025-10-12"), LAST_WEEK],
     );
     check(
         "last week and last month",

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::super::{ModelError, ModelErrorKind, Usage};
 use super::error_message;
-use super::model_name::ModelName;
 use super::retry::{Clock, delay_from_body, delay_from_headers, format_delay};
 use super::settings::Key;
+use super::settings::ModelName;
 
 /// The error of an attempt.
 #[derive(Clone, Debug)]
@@ -181,6 +181,7 @@ fn from_stream_error(error: BoxError, context: ErrorContext<'_>) -> AttemptError
         Ok(error) => return AttemptError::from_genai(*error, context),
         Err(error) => error,
     };
+    // Streams pass on errors of several layers as boxes; each layer has its own classification.
     if let Some(error) = error.downcast_ref::<reqwest::Error>() {
         return from_transport_error(error, context);
     }

@@ -14,12 +14,12 @@ use reqwest::redirect::Policy;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::super::{Model, ModelError, ModelRequest, Reply, ReplyChunk, Usage};
+use super::attempt::ProviderReply;
 use super::attempt::{ChatAttempt, ChunkSink};
 use super::attempt_error::{AttemptError, ErrorContext};
 use super::chat::{ReasoningCache, chat_options, chat_request};
-use super::model_name::ModelName;
-use super::provider_reply::ProviderReply;
 use super::retry::{DroppedParameters, OptionalParameter, Retries};
+use super::settings::ModelName;
 use super::settings::ProviderSettings;
 
 /// A model of a provider.

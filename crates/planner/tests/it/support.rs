@@ -1,8 +1,11 @@
-//! Golden cases: files with their snapshots beside them.
+//! Golden cases, which are files with their snapshots beside them, and a scripted model that records its requests.
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
+use futures::stream::BoxStream;
 use planwright_core::Value;
+use planwright_planner::model::{Model, ModelError, ModelRequest, ReplyChunk, ScriptedModel};
 use serde_json::Value as Json;
 
 /// Returns the cases in `tests/golden/NAME`, in order.
@@ -41,4 +44,38 @@ pub(crate) fn assert_golden(file: &Path, content: &str) {
     settings.bind(|| {
         insta::assert_snapshot!(file.file_stem().unwrap().to_str().unwrap(), content);
     });
+}
+
+pub(crate) struct RecordedModel {
+    script: ScriptedModel,
+    requests: Mutex<Vec<ModelRequest>>,
+}
+
+impl RecordedModel {
+    pub(crate) fn new(replies: &[Json]) -> Self {
+        let script = Json::from(replies.to_vec()).to_string();
+        Self {
+            script: ScriptedModel::read("replay", &script).unwrap(),
+            requests: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn asked(&self) -> usize {
+        self.requests.lock().unwrap().len()
+    }
+
+    pub(crate) fn requests(&self) -> Vec<ModelRequest> {
+        self.requests.lock().unwrap().clone()
+    }
+}
+
+impl Model for RecordedModel {
+    fn name(&self) -> &str {
+        self.script.name()
+    }
+
+    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<ReplyChunk, ModelError>> {
+        self.requests.lock().unwrap().push(request.clone());
+        self.script.ask(request)
+    }
 }

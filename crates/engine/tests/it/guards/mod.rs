@@ -1,6 +1,5 @@
 //! Guards of whole runs: by hand, in any order, and by tokio in virtual time.
 
-mod hand;
 mod properties;
 
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -14,11 +13,11 @@ use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::backend::{Backends, Function, Functions, ToolCall, ToolError, ToolOutput};
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
-use planwright_engine::run::{Effect, History, Input, Run};
+use planwright_engine::run::{Effect, History, RunInput, RunMachine};
 use planwright_engine::schedule::{TaskId, Timer};
 use planwright_engine::{Bound, Decision, Engine, Guards, Rate, RunOptions, RunStatus, RunSummary};
 
-use self::hand::Hand;
+use self::properties::Hand;
 use crate::drive::sound;
 
 fn options(guards: Guards) -> RunOptions {
@@ -55,7 +54,7 @@ fn steps(count: usize, tool: &str) -> Vec<Step> {
 }
 
 /// The outcome of the steps, one line each, with the calls that were sent.
-fn told(summary: &RunSummary) -> Vec<String> {
+fn outcomes(summary: &RunSummary) -> Vec<String> {
     let error = |step: &planwright_engine::run::StepSummary| {
         let error = step.error.as_ref();
         error.map_or(String::new(), |error| {
@@ -74,7 +73,7 @@ fn check(plan: Plan, options: RunOptions, answer: &str, expected: &[&str]) {
         text => Ok(ToolOutput::text(text)),
     };
     let (summary, _) = Hand::drive(plan, options, &mut last, &mut |_| 0);
-    assert_eq!(told(&summary), expected);
+    assert_eq!(outcomes(&summary), expected);
 }
 
 #[test]
@@ -204,7 +203,8 @@ fn a_call_that_may_have_happened_stays_unknown_whatever_the_guards_say() {
     };
     let guards = Guards::new().calls(1).wall_time(Duration::from_secs(9));
     let history = Arc::new(History::new([&sent]));
-    let mut run = Run::new("run", sound(plan(steps(2, "t"))), options(guards)).after(history);
+    let mut run =
+        RunMachine::new("run", sound(plan(steps(2, "t"))), options(guards)).after(history);
     let mut effects = Vec::new();
     run.start(&mut effects);
     run.proceed(&mut effects);
@@ -217,10 +217,10 @@ fn a_call_that_may_have_happened_stays_unknown_whatever_the_guards_say() {
         .collect();
     assert_eq!(timers, [Duration::from_secs(4)]);
     let refused = "t1 failed budget: the run has made 1 call, the most that `RunOptions` allows";
-    assert_eq!(told(&run.summary()), ["t0 unknown", refused]);
-    let end_by_time_limit = Input::TimerFired(TaskId(u32::MAX), Timer::Run);
+    assert_eq!(outcomes(&run.summary()), ["t0 unknown", refused]);
+    let end_by_time_limit = RunInput::TimerFired(TaskId(u32::MAX), Timer::Run);
     run.handle(end_by_time_limit, Duration::from_secs(9), &mut effects);
-    assert_eq!(told(&run.summary()), ["t0 unknown", refused]);
+    assert_eq!(outcomes(&run.summary()), ["t0 unknown", refused]);
 }
 
 /// Tools `s.t` and `s.u` that record when they were called and answer after some time.
@@ -272,7 +272,10 @@ async fn a_call_that_is_refused_takes_no_turn_of_the_rate() {
         .run("r", sound(plan(all)))
         .await;
     let refused = "t1 failed budget: `s.t` was called 1 time with these arguments, the most that `RunOptions` allows";
-    assert_eq!(told(&summary), ["t0 succeeded", refused, "other succeeded"]);
+    assert_eq!(
+        outcomes(&summary),
+        ["t0 succeeded", refused, "other succeeded"]
+    );
     let times = times.lock().unwrap();
     assert!(times[1] < 2 * minute.as_millis(), "{times:?}");
 }
@@ -299,7 +302,7 @@ async fn when_the_time_is_up_everything_ends() {
     assert_eq!(start.elapsed().as_secs(), 90);
     assert_eq!(summary.status, RunStatus::Failed);
     assert_eq!(
-        told(&summary),
+        outcomes(&summary),
         [
             "t0 failed budget: the run has taken 90s, the longest that `planwright.toml:7` allows",
             "t1 failed budget: the run has taken 90s, the longest that `planwright.toml:7` allows",
@@ -333,7 +336,7 @@ async fn a_person_who_does_not_answer_does_not_hold_up_the_end() {
         .run("r", sound(plan(vec![step])))
         .await;
     assert_eq!(
-        told(&summary),
+        outcomes(&summary),
         ["a failed budget: the run has taken 1s, the longest that `RunOptions` allows"]
     );
     assert!(times.lock().unwrap().is_empty());

@@ -1,4 +1,4 @@
-//! A journal of a run whose final journal is not known yet.
+//! The interface to the party that stores a journal, and journals in memory.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,119 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use planwright_core::Value;
 
-use super::{Entry, Journal, JournalError, Record};
+use super::Record;
+use super::record::Entry;
+use crate::run::History;
+
+/// A durable, ordered log of one run.
+pub trait Journal: Send + Sync + 'static {
+    /// Prepares the journal for a process that drives `run` and resumes it from `history`, or begins it if there is
+    /// none. It is called before the first [`append`](Self::append) of a process, and may be called again before that.
+    ///
+    /// A journal that knows its contents refuses another run, and a history that does not match them. The default
+    /// accepts everything.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the run must not use the journal. Nothing is called then.
+    fn open(&self, _run: &str, _history: Option<&History>) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    /// Appends `entries` after all earlier ones. They are accepted before this returns; the future completes once
+    /// they, and all before them, would survive a crash of the machine. A panic means that they are not stored.
+    fn append(&self, entries: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>>;
+}
+
+/// Compares the number of entries in a journal with the number that the history of a run was read from.
+///
+/// # Errors
+///
+/// If they differ: the history is missing, stale, or of another journal.
+pub fn check_history(held: usize, history: Option<&History>) -> Result<(), JournalError> {
+    let read = history.map_or(0, History::entry_count);
+    if held == read {
+        return Ok(());
+    }
+    Err(JournalError::new(if read == 0 {
+        "the journal holds a run already, and the run was started without its history".to_owned()
+    } else {
+        format!("the journal has {held} entries, and the history was read from {read}")
+    }))
+}
+
+/// An error of a journal. Entries appended after the failed ones are not stored either.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct JournalError {
+    /// A clause with the failed operation and the reason.
+    pub message: Arc<str>,
+}
+
+impl JournalError {
+    /// Creates an error from one clause.
+    pub fn new(message: impl Into<Arc<str>>) -> Self {
+        Self {
+            message: message.into(),
+        }
+    }
+}
+
+/// A journal in memory, for tests and for runs that are inspected but not stored. Clones share the entries.
+///
+/// It belongs to the run that opens it first, and accepts no other.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryJournal(Arc<Mutex<MemoryEntries>>);
+
+#[derive(Debug, Default)]
+struct MemoryEntries {
+    run: Option<Arc<str>>,
+    entries: Vec<Entry>,
+}
+
+impl MemoryJournal {
+    /// Creates an empty journal.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The stored entries.
+    pub fn entries(&self) -> Vec<Entry> {
+        self.lock().entries.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, MemoryEntries> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Journal for MemoryJournal {
+    fn open(&self, run: &str, history: Option<&History>) -> Result<(), JournalError> {
+        let mut lock = self.lock();
+        if let Some(other) = lock.run.as_deref().filter(|other| *other != run) {
+            let message = format!("the journal belongs to the run `{other}`, not to `{run}`");
+            return Err(JournalError::new(message));
+        }
+        check_history(lock.entries.len(), history)?;
+        lock.run = Some(run.into());
+        Ok(())
+    }
+
+    fn append(&self, entries: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>> {
+        self.lock().entries.extend(entries);
+        futures::future::ready(Ok(())).boxed()
+    }
+}
+
+/// A journal for a run that must not start. It fails to store anything, so nothing is called.
+#[derive(Debug)]
+pub(crate) struct FailingJournal(pub(crate) JournalError);
+
+impl Journal for FailingJournal {
+    fn append(&self, _: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>> {
+        futures::future::ready(Err(self.0.clone())).boxed()
+    }
+}
 
 /// Buffers entries in memory until a journal is assigned. Clones share the buffer.
 ///
@@ -56,7 +168,9 @@ impl BufferedJournal {
         // The lock is still held, so no other entry can come between.
         match std::mem::replace(&mut *state, passed_on) {
             BufferState::Buffering(entries) if !entries.is_empty() => state.append(entries),
-            _ => futures::future::ready(Ok(())).boxed(),
+            BufferState::Buffering(_)
+            | BufferState::Forwarding { .. }
+            | BufferState::Discarding => futures::future::ready(Ok(())).boxed(),
         }
     }
 
@@ -121,7 +235,7 @@ mod tests {
 
     /// Forwards after so many batches and returns the headers that arrive.
     fn check(batches_before: usize) {
-        let (held, kept) = (BufferedJournal::new(), MemoryJournal::new());
+        let (buffered, stored) = (BufferedJournal::new(), MemoryJournal::new());
         let opened = |header: &str| Entry {
             at: Duration::ZERO,
             turn: 0,
@@ -138,11 +252,11 @@ mod tests {
         let batches = [vec![opened("little")], vec![closed], vec![opened("again")]];
         for (number, batch) in batches.into_iter().enumerate() {
             if number == batches_before {
-                drop(held.forward_to(Arc::new(kept.clone()), Value::from("all")));
+                drop(buffered.forward_to(Arc::new(stored.clone()), Value::from("all")));
             }
-            drop(held.append(batch));
+            drop(buffered.append(batch));
         }
-        let entries = kept.entries();
+        let entries = stored.entries();
         assert_eq!(entries.len(), 3);
         let headers: Vec<&str> = entries
             .iter()

@@ -1,19 +1,22 @@
-//! Resources of the host and of servers.
+//! Requests about the resources and prompts of upstream servers.
 
 use std::sync::Arc;
 
 use planwright_core::Value;
 use rmcp::model::{
-    ErrorCode, ErrorData, ListResourceTemplatesResult, ListResourcesResult,
+    CompleteRequestParams, CompleteResult, ErrorCode, ErrorData, GetPromptRequestParams,
+    GetPromptResponse, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
     ReadResourceRequestParams, ReadResourceResponse,
 };
 
-use super::forwarding::params;
+use super::forwarding::{params, with_name};
 use super::service::{Context, GatewayHandler};
-use crate::gateway::call::raw_results::deliver;
+use crate::gateway::call::results;
+use crate::gateway::call::results::deliver;
 use crate::gateway::call::suspended::RequestKey;
-use crate::gateway::call::translate;
-use crate::gateway::client::Client;
+use crate::gateway::client::GatewayClient;
+use crate::gateway::listing::OfferListing;
+use crate::object::with;
 use crate::upstream::ResourceSubscription;
 
 impl GatewayHandler {
@@ -21,7 +24,7 @@ impl GatewayHandler {
         &self,
         context: Context,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let client = Client::of(&context);
+        let client = GatewayClient::of(&context);
         let mut entries = Arc::clone(&self.gateway.host)
             .resources(client.clone())
             .await;
@@ -36,7 +39,7 @@ impl GatewayHandler {
         &self,
         context: Context,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let client = Client::of(&context);
+        let client = GatewayClient::of(&context);
         let mut entries = Vec::new();
         if self.gateway.passes_through() {
             let listing = self.listing(&client).await;
@@ -50,11 +53,11 @@ impl GatewayHandler {
         request: ReadResourceRequestParams,
         context: Context,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let client = Client::of(&context);
+        let client = GatewayClient::of(&context);
         let host = Arc::clone(&self.gateway.host);
         let address = request.uri.clone();
         let result = match host.read(client.clone(), address.clone()).await {
-            Some(own) => translate::result(own?, &client),
+            Some(own) => results::result(own?, &client),
             None if self.gateway.passes_through() => {
                 let params = params(&request, &context)?;
                 self.read_anywhere(&client, &context, &address, params)
@@ -64,7 +67,7 @@ impl GatewayHandler {
         };
         // A result that requests input has no contents and is not cacheable.
         let result = match result.get("contents") {
-            Some(_) => translate::cacheable(result, &client),
+            Some(_) => results::cacheable(result, &client),
             None => result,
         };
         deliver(&context, result)
@@ -73,7 +76,7 @@ impl GatewayHandler {
     /// Reads a resource from the server that has it.
     async fn read_anywhere(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         context: &Context,
         address: &str,
         params: Value,
@@ -134,4 +137,72 @@ fn is_not_found(error: &ErrorData) -> bool {
         error.code,
         ErrorCode::RESOURCE_NOT_FOUND | ErrorCode::INVALID_PARAMS | ErrorCode::METHOD_NOT_FOUND
     )
+}
+
+impl GatewayHandler {
+    pub(super) async fn prompts(&self, context: Context) -> Result<ListPromptsResult, ErrorData> {
+        let client = GatewayClient::of(&context);
+        let mut entries = Vec::new();
+        if self.gateway.passes_through() {
+            let listing = self.listing(&client).await;
+            entries.extend(listing.prompts.iter().map(|offer| offer.entry.clone()));
+        }
+        self.list(&client, &context, "prompts", entries)
+    }
+
+    pub(super) async fn prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: Context,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let client = GatewayClient::of(&context);
+        let name = request.name.clone();
+        let prompt = |listing: &OfferListing| listing.prompt(&name);
+        let found = self.gateway.find(&client, prompt).await;
+        let offer = self.resolve_offer(found, "prompt", &name)?;
+        let params = with_name(&params(&request, &context)?, &offer.name);
+        let request = RequestKey::new("prompts/get", &name, params.get("arguments"));
+        let request = request.at(&offer.server);
+        let result = self
+            .forward_or_resume(&client, &context, (request, params))
+            .await?;
+        deliver(&context, result)
+    }
+
+    pub(super) async fn completion(
+        &self,
+        request: CompleteRequestParams,
+        context: Context,
+    ) -> Result<CompleteResult, ErrorData> {
+        let client = GatewayClient::of(&context);
+        let whole = params(&request, &context)?;
+        let subject = whole.get("ref").cloned().unwrap_or_default();
+        let field = |name: &str| subject.get(name).and_then(Value::as_text);
+        let found = match (field("name"), field("uri")) {
+            (Some(name), _) => {
+                let prompt = |listing: &OfferListing| listing.prompt(name);
+                let found = self.gateway.find(&client, prompt).await;
+                found.and_then(Result::ok).map(|offer| {
+                    let subject = with_name(&subject, &offer.name);
+                    (offer.server, with(&whole, "ref", subject))
+                })
+            }
+            (None, Some(address)) => {
+                let server =
+                    |listing: &OfferListing| listing.candidate_servers(address).into_iter().next();
+                let server = self.gateway.find(&client, server).await;
+                server.map(|server| (server, whole.clone()))
+            }
+            (None, None) => None,
+        };
+        let Some((server, params)) = found else {
+            return Err(ErrorData::invalid_params(
+                "there is nothing to complete by this name",
+                None,
+            ));
+        };
+        let request = RequestKey::new("completion/complete", "", None).at(&server);
+        let result = self.forward(&client, &context, request, params).await?;
+        deliver(&context, result)
+    }
 }

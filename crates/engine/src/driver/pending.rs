@@ -1,14 +1,86 @@
-//! Questions to people without an answer.
+//! Timers that run and questions that are open.
 
 use std::collections::HashMap;
+use std::future::poll_fn;
+use std::task::Poll;
+use std::time::Duration;
 
 use futures::future::{AbortHandle, Abortable, Aborted, BoxFuture, FutureExt};
 use futures::stream::{FuturesUnordered, StreamExt};
 use planwright_core::Hashing;
 use tokio::time::Instant;
+use tokio_util::time::DelayQueue;
+use tokio_util::time::delay_queue::{Expired, Key};
 
 use crate::approval::Decision;
-use crate::schedule::TaskId;
+use crate::schedule::{TaskId, Timer};
+
+/// The maximum time that one timer is set for; longer timers are set again when it expires. The queue accepts some two
+/// years from when it last fired, and panics beyond that.
+const MAX_TIMER: Duration = Duration::from_hours(30 * 24);
+
+/// The timers of a run, at most one for each task and kind of timer.
+#[derive(Default)]
+pub(super) struct Timers {
+    /// Each entry holds the rest of its time after it expires.
+    queue: DelayQueue<(TaskId, Timer, Duration)>,
+    keys: HashMap<(TaskId, Timer), Key, Hashing>,
+}
+
+/// An expired timer.
+pub(super) struct ExpiredTimer {
+    pub(super) task: TaskId,
+    pub(super) timer: Timer,
+    /// The rest of a time that was too long for one timer.
+    pub(super) rest: Duration,
+}
+
+impl Timers {
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Sets a timer. It replaces an earlier one of the same task and kind.
+    pub(super) fn set(&mut self, task: TaskId, timer: Timer, after: Duration) {
+        let now = after.min(MAX_TIMER);
+        let rest = after.saturating_sub(now);
+        let key = self.queue.insert((task, timer, rest), now);
+        if let Some(old) = self.keys.insert((task, timer), key) {
+            self.queue.try_remove(&old);
+        }
+    }
+
+    pub(super) fn clear(&mut self, task: TaskId, timer: Timer) {
+        if let Some(key) = self.keys.remove(&(task, timer)) {
+            self.queue.try_remove(&key);
+        }
+    }
+
+    /// Waits for the next timer to expire. `None` if there is none.
+    pub(super) async fn next(&mut self) -> Option<ExpiredTimer> {
+        let expired = self.queue.next().await?;
+        Some(self.take(expired))
+    }
+
+    /// A timer that has already expired.
+    pub(super) async fn try_next(&mut self) -> Option<ExpiredTimer> {
+        if self.queue.is_empty() {
+            return None;
+        }
+        let polled = poll_fn(|context| match self.queue.poll_expired(context) {
+            Poll::Ready(expired) => Poll::Ready(expired),
+            Poll::Pending => Poll::Ready(None),
+        });
+        let expired = polled.await?;
+        Some(self.take(expired))
+    }
+
+    fn take(&mut self, expired: Expired<(TaskId, Timer, Duration)>) -> ExpiredTimer {
+        let (task, timer, rest) = expired.into_inner();
+        self.keys.remove(&(task, timer));
+        ExpiredTimer { task, timer, rest }
+    }
+}
 
 /// The open questions of a run.
 #[derive(Default)]
