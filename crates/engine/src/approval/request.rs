@@ -29,6 +29,9 @@ pub struct CallSubject {
     pub args: Value,
     /// A keyed digest of the arguments with their secrets; `None` if there are none among them.
     pub seal: Option<Arc<str>>,
+    /// The [digest of the flow policy](planwright_core::flow::FlowPolicy::digest) that the plan was checked with, if it
+    /// has one.
+    pub flow: Option<Arc<str>>,
 }
 
 impl CallSubject {
@@ -41,6 +44,7 @@ impl CallSubject {
             definition: Some(tool.definition_digest().into()),
             args,
             seal: None,
+            flow: None,
         }
     }
 
@@ -72,6 +76,10 @@ impl CallSubject {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
+        // Without a policy, the digest is that of earlier versions.
+        if let Some(flow) = &self.flow {
+            hash.update(flow.as_bytes());
+        }
         hex(&hash.finalize())
     }
 
@@ -102,6 +110,9 @@ impl CallSubject {
             changes.push(format!("the arguments were {}", before.args.to_json()));
         } else if self.seal != before.seal {
             changes.push("a secret among the arguments has changed".to_owned());
+        }
+        if self.flow != before.flow {
+            changes.push("the flow policy has changed".to_owned());
         }
         changes
     }
@@ -162,7 +173,8 @@ pub struct ApprovalRequest {
     pub shown: Value,
     /// The call that a decision is bound to.
     pub subject: CallSubject,
-    /// The reason for asking, as one clause, if it is known.
+    /// The reason for asking, if it is known: one clause, and if the flow policy asks, the way of each value, one place a
+    /// line.
     pub reason: Option<Arc<str>>,
     /// The differences from the call that was decided at this place before, one clause each.
     pub changes: Vec<String>,

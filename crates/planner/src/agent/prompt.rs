@@ -272,7 +272,7 @@ impl SolutionRequest<'_> {
             let validator = SolutionValidator {
                 memory: &state.memory,
                 completed: &state.completed,
-                check: agent.check,
+                check: agent.check_after(state),
                 output: agent.output,
             };
             let validated = Solution::read(&reply, bounds.max_reply_bytes)
@@ -305,6 +305,11 @@ impl SolutionRequest<'_> {
         }
         if library.names().next().is_some() {
             system += DELEGATES_NOTE;
+        }
+        let moment = self.agent.moment.text();
+        if !moment.is_empty() {
+            system += "\n\n";
+            system += &moment;
         }
         let request = ModelRequest {
             answer: Some(output_solution_schema(self.agent.output)),

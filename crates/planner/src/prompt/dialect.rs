@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use planwright_core::diagnostic::FLOW_REFUSAL;
 use planwright_core::{Catalog, Diagnostic, Diagnostics};
 
 use super::reply_schema::plan_schema;
@@ -141,10 +142,8 @@ fn error_list_at(
     place: &str,
     line: &dyn Fn(&Diagnostic) -> Option<usize>,
 ) -> String {
-    let errors: Vec<_> = diagnostics
-        .iter()
-        .filter(|diagnostic| diagnostic.is_error())
-        .collect();
+    let (shown, is_refused) = diagnostics.for_model();
+    let errors: Vec<_> = shown.filter(|diagnostic| diagnostic.is_error()).collect();
     let mut text = format!("This cannot be run. What is wrong, with {place}:\n");
     for diagnostic in errors.iter().take(MAX_DIAGNOSTICS) {
         let _ = match line(diagnostic) {
@@ -154,6 +153,9 @@ fn error_list_at(
     }
     if errors.len() > MAX_DIAGNOSTICS {
         let _ = writeln!(text, "- and {} more", errors.len() - MAX_DIAGNOSTICS);
+    }
+    if is_refused {
+        let _ = writeln!(text, "- {FLOW_REFUSAL}");
     }
     text
 }

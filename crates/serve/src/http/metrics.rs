@@ -158,7 +158,15 @@ impl RunCount {
                 figures.plans_ended.add(1, &[label]);
                 self.took = Some(event.at);
             }
-            _ => {}
+            RunEvent::RunStarted { .. }
+            | RunEvent::PlanExtended { .. }
+            | RunEvent::StepStarted { .. }
+            | RunEvent::AttemptStarted { .. }
+            | RunEvent::RetryScheduled { .. }
+            | RunEvent::ApprovalAsked { .. }
+            | RunEvent::ApprovalDecided { .. }
+            | RunEvent::OutcomeUnknown { .. }
+            | RunEvent::StepEnded { .. } => {}
         }
     }
 }

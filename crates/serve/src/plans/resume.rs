@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use planwright::loaded_plan::LoadedPlan;
+use planwright::service::{RunSpec, RunStorage};
+use planwright::stored::{ResumeRequest, StoredRun, StoredRunError, resolve_choices, tools_of};
 use planwright_core::{Object, Value};
 use planwright_dialects::ReadOptions;
 use planwright_engine::RunStatus;
@@ -16,9 +19,6 @@ use crate::plans::execute::{InvalidPlan, ValidPlan};
 use crate::runs::lookup::FoundRun;
 use crate::runs::registry::{RunProgress, TrackedRun};
 use crate::tools::arguments::{BadRequest, GatewayArguments};
-use planwright::loaded_plan::LoadedPlan;
-use planwright::service::{RunSpec, RunStorage};
-use planwright::stored::{ResumeRequest, StoredRun, StoredRunError, resolve_choices, tools_of};
 
 /// The changes that a model requests for a run that is resumed.
 #[derive(Clone, Debug, Default)]
@@ -70,6 +70,7 @@ impl PlanHost {
                 }
                 let plan = run.latest_plan().ok();
                 let summary = self.replayed(&info.id, run).await?;
+                self.note_run_answer(&call.client.id, plan.as_ref(), &summary);
                 Ok(self.run_response(&summary, plan.as_ref(), &[]))
             }
         }
@@ -98,6 +99,7 @@ impl PlanHost {
         let changes_nothing = changes.plan.is_none() && changes.choices.is_empty();
         if stored.status() == Some(RunStatus::Succeeded) && changes_nothing {
             let summary = self.replayed(&info.id, stored).await?;
+            self.note_run_answer(&call.client.id, None, &summary);
             return Ok(self.run_response(&summary, None, &[]));
         }
         match self.resume_stored(call, (info, stored), changes).await {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use futures::future::BoxFuture;
+use planwright::format::timestamp;
+use planwright::stored::StoredRun;
 use planwright_core::{Object, Value};
 use planwright_engine::RunStatus;
 use planwright_mcp::gateway::{GatewayClient, HostCall, TaskRequest};
@@ -18,8 +20,6 @@ use crate::response::content::{contents_at, contents_of_step, json_contents};
 use crate::runs::lookup::FoundRun;
 use crate::runs::registry::{RunProgress, TrackedRun};
 use crate::tools::arguments::BadRequest;
-use planwright::format::timestamp;
-use planwright::stored::StoredRun;
 
 /// The interval at which a client should poll a task, in milliseconds.
 const POLL_INTERVAL_MS: u64 = 500;
@@ -100,6 +100,7 @@ impl PlanHost {
                 if run.status().is_some() {
                     let plan = run.latest_plan().ok();
                     let summary = self.replayed(&info.id, run).await.map_err(invalid)?;
+                    self.note_run_answer(&client.id, plan.as_ref(), &summary);
                     let result = self.run_response(&summary, plan.as_ref(), &[]);
                     return Ok(task(id, "completed", info.created, [("result", result)]));
                 }
@@ -127,6 +128,7 @@ impl PlanHost {
                 task(id, "cancelled", now, [])
             }
             (RunProgress::Ended(summary), _) => {
+                self.note_run_answer(&running.client, Some(&running.plan), &summary);
                 let result = self.run_response(&summary, Some(&running.plan), &running.rerun);
                 task(id, "completed", now, [("result", result)])
             }
@@ -169,6 +171,7 @@ impl PlanHost {
         let Ok(Some(summary)) = self.summary(client, id).await else {
             return Some(Err(none()));
         };
+        self.note_unknown_answer(&client.id);
         let contents = if address == output_address(id) {
             Some(vec![json_contents(address, &summary.output)])
         } else {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use planwright::loaded_plan::{LoadedPlan, single_call};
+use planwright::service::random_id;
 use planwright_core::{Lookup, Tool, Value};
 use planwright_dialects::native::Native;
 use planwright_dialects::{Dialect, ReadOptions};
@@ -20,8 +22,6 @@ use crate::response::answer;
 use crate::signatures::{look_up_tools, signature};
 use crate::tools::arguments::{BadRequest, GatewayArguments};
 use crate::tools::snapshot::ToolSnapshot;
-use planwright::loaded_plan::{LoadedPlan, single_call};
-use planwright::service::random_id;
 
 /// The default number of results of a search.
 const DEFAULT_RESULTS: u64 = 10;
@@ -126,6 +126,12 @@ impl PlanHost {
             return Ok(answer::refused(&format!("{message}; {help}")));
         }
         let arguments = Value::from(arguments);
+        let mut tool = tool;
+        if let Some(reason) = self.guarded_literals(&call.client.id, &tool, &arguments) {
+            let tool = Arc::make_mut(&mut tool);
+            tool.approval = true;
+            tool.approval_reason = Some(reason);
+        }
         if tool.needs_approval() {
             let (asked, caller) = (Tool::clone(&tool), Arc::clone(&call.caller));
             let decision = asked_about(&call.client, asked, arguments.clone(), caller);
@@ -142,6 +148,7 @@ impl PlanHost {
                 return Ok(answer::refused(&error.0));
             }
         }
+        self.note_answer_of(&call.client.id, &tool);
         self.call_one(call, tool, arguments).await
     }
 

@@ -1,5 +1,6 @@
 //! Previews of runs, for dry runs.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use planwright_core::check::CheckedPlan;
@@ -39,6 +40,9 @@ pub struct StepPreview {
 pub fn preview(plan: &CheckedPlan, limits: &EvaluationLimits) -> Vec<StepPreview> {
     let memory = MemoryBudget::new(DEFAULT_COMPUTED_BYTES);
     let mut previews = whole(plan, limits, &memory);
+    if let Some(flow) = plan.flow() {
+        ask_by_flow(&mut previews, &flow.asking_steps(), "");
+    }
     let redactor = Redactor::new(secret_inputs(plan));
     if !redactor.is_idle() {
         for preview in &mut previews {
@@ -46,6 +50,15 @@ pub fn preview(plan: &CheckedPlan, limits: &EvaluationLimits) -> Vec<StepPreview
         }
     }
     previews
+}
+
+/// Marks the steps that the flow policy lets wait for approval.
+fn ask_by_flow(previews: &mut [StepPreview], asking: &BTreeSet<Arc<str>>, prefix: &str) {
+    for preview in previews {
+        let path = format!("{prefix}{}", preview.step);
+        preview.approval |= asking.contains(&*path);
+        ask_by_flow(&mut preview.parts, asking, &format!("{path}/"));
+    }
 }
 
 fn redact(preview: &mut StepPreview, redactor: &Redactor) {
