@@ -34,12 +34,26 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         ],
     ),
     ("jsonschema", &["crates/core/src/schema/"]),
+    (
+        "jsonc_parser",
+        &["crates/mcp/src/config/", "crates/cli/src/setup/wrap/"],
+    ),
     ("miette", &["crates/cli/"]),
     ("mimalloc", &["crates/cli/src/main.rs", "bench/src/bin/"]),
-    ("opentelemetry", &["crates/planwright/src/telemetry/"]),
+    (
+        "opentelemetry",
+        &[
+            "crates/planwright/src/telemetry/",
+            "crates/serve/src/http/metrics.rs",
+        ],
+    ),
     ("opentelemetry_otlp", &["crates/planwright/src/telemetry/"]),
     ("opentelemetry_sdk", &["crates/planwright/src/telemetry/"]),
-    ("prometheus_client", HTTP_SERVER),
+    (
+        "opentelemetry_prometheus",
+        &["crates/planwright/src/telemetry/"],
+    ),
+    ("prometheus", &["crates/planwright/src/telemetry/"]),
     (
         "reqwest",
         &["crates/mcp/", "crates/planner/src/model/providers/"],

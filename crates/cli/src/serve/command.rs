@@ -11,6 +11,7 @@ use planwright::config::{Config, Retention, Serve};
 use planwright::mcp::gateway::{Gateway, HttpService, serve_stdio};
 use planwright::mcp::{ServersConfig, Upstreams};
 use planwright::service::{EventObserver, ObservedRun, RunObserver};
+use planwright::telemetry::Telemetry;
 use planwright_serve::{GatewaySettings, HttpServer, HttpSettings, Metrics, PlanHost, PlanWriter};
 use planwright_store::{Prune, PruneReport, Store, StoreError};
 use tokio_util::sync::CancellationToken;
@@ -66,7 +67,13 @@ pub(crate) async fn serve(
             }
             over_stdio(settings, &upstreams, signals).await?;
         }
-        Some(listen) => over_http(settings, &upstreams, &config, listen, signals, printer).await?,
+        Some(listen) => {
+            let telemetry = telemetry.clone();
+            over_http(
+                settings, &upstreams, &config, telemetry, listen, signals, printer,
+            )
+            .await?;
+        }
     }
     if let Some(retention) = retention {
         retention.abort();
@@ -155,6 +162,7 @@ async fn over_http(
     mut settings: GatewaySettings,
     upstreams: &Upstreams,
     config: &Config,
+    telemetry: Telemetry,
     listen: SocketAddr,
     mut signals: Signals,
     printer: Printer,
@@ -168,6 +176,7 @@ async fn over_http(
         listen,
         tokens: token::user_file()?,
         serve,
+        telemetry,
     })
     .await?;
     settings.observers.push(Arc::new(Counted(server.metrics())));

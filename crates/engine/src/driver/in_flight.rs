@@ -17,6 +17,7 @@ use planwright_core::{Hashing, Tool};
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinError, JoinSet, coop};
 use tokio::time::Instant;
+use tracing::Instrument;
 
 use crate::approval::{ApprovalRequest, Approver, Decision};
 use crate::backend::{
@@ -157,7 +158,15 @@ impl InFlightCalls {
         // The limit of the call starts now, not when the run decided to send it.
         clock.restart();
         clock.notify_on_resume(Arc::clone(&self.question_closed));
-        let mut result = Box::pin(call_tool(Arc::clone(&self.backend), call));
+        // Created here, within the span of the run: the call may be polled in a task of its own.
+        let span = tracing::info_span!(
+            "call",
+            step = %call.context.step,
+            tool = call.tool.qualified_name(),
+            attempt
+        );
+        let called = call_tool(Arc::clone(&self.backend), call);
+        let mut result = Box::pin(called.instrument(span));
         if self.immediate_tools.contains(&tool) {
             let started = Instant::now();
             let completed = result.as_mut().now_or_never();

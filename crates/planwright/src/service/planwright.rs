@@ -132,11 +132,11 @@ impl Planwright {
     ///
     /// # Errors
     ///
-    /// Those of [`RunBuilder::start`].
+    /// Those of [`RunBuilder::start`], such as [`Error::NoRuntime`] outside of a tokio runtime.
     ///
     /// # Panics
     ///
-    /// Outside of a tokio runtime, as [`RunBuilder::start`] does.
+    /// As [`RunBuilder::start`] does.
     pub fn start(&self, plan: CheckedPlan) -> Result<Run, Error> {
         self.run(plan).start()
     }

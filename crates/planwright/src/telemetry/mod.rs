@@ -1,5 +1,5 @@
-//! Runs as spans and metrics of OpenTelemetry, after its conventions for MCP and for generative AI. The only room that knows
-//! `opentelemetry`.
+//! Runs as spans and metrics of OpenTelemetry, after its conventions for MCP and for generative AI; metrics are also
+//! available in the text format of Prometheus. Decisions: `docs/design/telemetry.md`.
 //!
 //! The engine knows nothing of this: a listener passes the events of a run on, and they become spans with the times of the run.
 
@@ -11,11 +11,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opentelemetry::Key;
+use opentelemetry::metrics::{Meter, MeterProvider};
 use opentelemetry_otlp::{
     MetricExporter, Protocol, SpanExporter, WithExportConfig, WithHttpConfig,
 };
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::metrics::SdkMeterProvider;
+use opentelemetry_sdk::metrics::{MeterProviderBuilder, SdkMeterProvider};
 use opentelemetry_sdk::trace::SdkTracerProvider;
 
 use self::spans::Figures;
@@ -27,29 +28,36 @@ pub use spans::RunSpans;
 /// The time limit for sending the last spans.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The destination of spans and metrics, or none. Clones share it.
-#[derive(Clone, Debug, Default)]
-pub struct Telemetry(Option<Arc<Sending>>);
+/// The metrics of this process, and the collector that receives them together with spans, if there is one. Clones share
+/// both.
+#[derive(Clone, Debug)]
+pub struct Telemetry {
+    meters: SdkMeterProvider,
+    registry: prometheus::Registry,
+    sending: Option<Arc<Sending>>,
+}
 
 #[derive(Debug)]
 struct Sending {
     tracers: SdkTracerProvider,
-    meters: SdkMeterProvider,
     figures: Figures,
     capture_values: bool,
 }
 
-/// The reason why telemetry cannot be sent.
+/// The reason why telemetry cannot be sent or shown.
 #[derive(Debug, thiserror::Error)]
-#[error("telemetry cannot be sent: {reason}")]
-pub struct TelemetryError {
-    reason: String,
-}
+#[error("telemetry cannot be {0}")]
+pub struct TelemetryError(String);
 
 impl Telemetry {
-    /// Sends nothing.
+    /// Telemetry that sends nothing.
     pub fn off() -> Self {
-        Self(None)
+        let registry = prometheus::Registry::new();
+        Self {
+            meters: scraped(&registry).build(),
+            registry,
+            sending: None,
+        }
     }
 
     /// Sends to the collector of `settings`, over OTLP as protobuf in HTTP. Where they name none, the exporter goes by the
@@ -61,41 +69,82 @@ impl Telemetry {
     ///
     /// That the settings cannot be used.
     pub fn new(settings: &TelemetrySettings) -> Result<Self, TelemetryError> {
-        let (tracers, meters) = open(settings).map_err(|reason| TelemetryError { reason })?;
+        let registry = prometheus::Registry::new();
+        let (tracers, meters) = open(settings, &registry)
+            .map_err(|reason| TelemetryError(format!("sent: {reason}")))?;
         let figures = Figures::new(&meters);
-        Ok(Self(Some(Arc::new(Sending {
-            tracers,
+        Ok(Self {
             meters,
-            figures,
-            capture_values: settings.capture_values,
-        }))))
+            registry,
+            sending: Some(Arc::new(Sending {
+                tracers,
+                figures,
+                capture_values: settings.capture_values,
+            })),
+        })
     }
 
     /// Returns whether anything is sent.
     pub fn is_on(&self) -> bool {
-        self.0.is_some()
+        self.sending.is_some()
+    }
+
+    /// The meter for further metrics of this process.
+    pub fn meter(&self) -> Meter {
+        self.meters.meter(env!("CARGO_PKG_NAME"))
+    }
+
+    /// All metrics in the text format of Prometheus.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a metric has no form in that format.
+    pub fn prometheus_text(&self) -> Result<String, TelemetryError> {
+        let families = self.registry.gather();
+        let text = prometheus::TextEncoder::new().encode_to_string(&families);
+        text.map_err(|error| TelemetryError(format!("shown: {error}")))
     }
 
     /// Returns the spans of a run that is about to start, within the trace of its caller.
     pub fn run(&self, parent: Option<&TraceContext>) -> RunSpans {
-        RunSpans::new(self.0.clone(), parent)
+        RunSpans::new(self.sending.clone(), parent)
     }
 
     /// Sends what is left, and ends. It blocks for a few seconds where the collector does not answer.
     pub fn close(&self) {
-        let Some(sending) = &self.0 else {
+        let Some(sending) = &self.sending else {
             return;
         };
         let spans = sending.tracers.shutdown_with_timeout(SHUTDOWN_TIMEOUT);
-        let metrics = sending.meters.shutdown_with_timeout(SHUTDOWN_TIMEOUT);
+        let metrics = self.meters.shutdown_with_timeout(SHUTDOWN_TIMEOUT);
         for error in [spans, metrics].into_iter().filter_map(Result::err) {
             tracing::warn!(%error, "the last telemetry was not sent");
         }
     }
 }
 
+/// Creates a provider of metrics that `registry` collects, and of no other output.
+fn scraped(registry: &prometheus::Registry) -> MeterProviderBuilder {
+    let reader = opentelemetry_prometheus::exporter()
+        .with_registry(registry.clone())
+        .without_target_info()
+        .scope_info_enabled(false)
+        .build();
+    let meters = SdkMeterProvider::builder();
+    match reader {
+        Ok(reader) => meters.with_reader(reader),
+        Err(error) => {
+            tracing::warn!(%error, "there are no metrics for Prometheus");
+            meters
+        }
+    }
+}
+
 /// Creates the providers of spans and of metrics, each with a thread that sends now and then.
-fn open(settings: &TelemetrySettings) -> Result<(SdkTracerProvider, SdkMeterProvider), String> {
+fn open(
+    settings: &TelemetrySettings,
+    registry: &prometheus::Registry,
+) -> Result<(SdkTracerProvider, SdkMeterProvider), String> {
     // The first caller has chosen the provider; all of ours choose the same.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let headers: HashMap<String, String> = settings
@@ -128,7 +177,7 @@ fn open(settings: &TelemetrySettings) -> Result<(SdkTracerProvider, SdkMeterProv
         .with_batch_exporter(spans)
         .with_resource(resource.clone())
         .build();
-    let meters = SdkMeterProvider::builder()
+    let meters = scraped(registry)
         .with_periodic_exporter(metrics)
         .with_resource(resource)
         .build();

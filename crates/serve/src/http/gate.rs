@@ -17,6 +17,7 @@ use axum::routing::get;
 use http_body::{Frame, SizeHint};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use planwright::config::Serve;
+use planwright::telemetry::Telemetry;
 use planwright_mcp::gateway::ClientId;
 use tower::Service;
 
@@ -45,11 +46,12 @@ impl RequestGate {
         access: ClientAccess,
         limits: HttpLimits,
         serve: &Serve,
+        telemetry: Telemetry,
     ) -> Self {
         Self {
             access,
             limits,
-            metrics: Metrics::new(),
+            metrics: Metrics::new(telemetry),
             is_loopback: listen.ip().is_loopback(),
             names: HostNames::new(listen, serve),
             rate: limits.rate.map(KeyedRateLimiter::new),
@@ -235,8 +237,14 @@ where
 }
 
 async fn metrics(State(gate): State<Arc<RequestGate>>) -> Response {
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(header::CONTENT_TYPE, kind)], gate.metrics.text()).into_response()
+    let kind = "text/plain; version=0.0.4; charset=utf-8";
+    match gate.metrics.text() {
+        Ok(text) => ([(header::CONTENT_TYPE, kind)], text).into_response(),
+        Err(error) => {
+            tracing::warn!(%error, "the metrics cannot be shown");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
 }
 
 /// No browser is to guess what an answer is, or to keep it.

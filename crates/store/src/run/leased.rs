@@ -3,11 +3,11 @@
 use std::io;
 use std::sync::Arc;
 
-use futures::channel::oneshot;
 use futures::future::BoxFuture;
 use futures::{FutureExt, TryFutureExt};
 use planwright_engine::History;
 use planwright_engine::journal::{Entry, Journal, JournalError, check_history};
+use tokio::sync::oneshot;
 
 use super::info::{self, NewRun};
 use super::lease::{Lease, LeaseOutcome, UNKNOWN};

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures::channel::oneshot;
 use planwright_engine::JournalError;
 use rusqlite::Connection;
+use tokio::sync::oneshot;
 
 use crate::error::{QueryError, StoreError};
 use crate::file::StoreFile;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::thread;
 
-use futures::executor::block_on;
 use futures::future::join_all;
+use futures_executor::block_on;
 use planwright_core::Value;
 use planwright_engine::journal::{Journal, Record};
 use rusqlite::Connection;

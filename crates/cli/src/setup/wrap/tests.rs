@@ -164,13 +164,13 @@ fn texts_that_are_left_alone() {
     check(r#"{"mcpServers": []}"#, "there is no `mcpServers` in it");
     check(
         "{\"mcpServers\": {\"a\": }}",
-        "it is not JSON: expected value",
+        "it is not JSON: unexpected close brace on line 1 column 22",
     );
     check(
         "{\"mcpServers\": {} /* }",
-        "it is not JSON: EOF while parsing an object",
+        "it is not JSON: unterminated comment block on line 1 column 19",
     );
-    check("", "it is not JSON: EOF while parsing a value");
+    check("", "it is not JSON: there is no value in it");
     check(
         r#"{"mcpServers": {"planwright": {"command": "other"}, "a": {}}}"#,
         "it has another server that is called `planwright`",

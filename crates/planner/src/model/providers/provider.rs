@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Once};
 
 use futures::StreamExt;
-use futures::channel::mpsc;
 use futures::future::ready;
 use futures::stream::{self, BoxStream};
+use futures_channel::mpsc;
 use genai::resolver::{AuthData, Endpoint, ProviderConfig};
 use genai::{Client, ModelIden};
 use reqwest::Url;
