@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId, Passage};
-use super::outputs::{LabelTree, OutputRules, label_tree, may_be_untrusted_text, may_have_fields};
+use super::outputs::{
+    LabelTree, OutputRules, label_tree, listed_fields, may_be_untrusted_text, may_have_fields,
+};
 use crate::plan::Segment;
 use crate::{Hashing, Tool};
 
@@ -192,6 +194,44 @@ impl<'a> LabelStore<'a> {
         let nodes = values.iter().map(|value| self.join(*value)).collect();
         let node = self.graph.join(nodes);
         self.push(Labels::Number(node))
+    }
+
+    /// Returns true if the value is known to be a list.
+    pub(super) fn is_list(&self, id: LabelsId) -> bool {
+        match self.get(id) {
+            Labels::List(_) => true,
+            Labels::With(value, _) | Labels::Passed(value, _) => self.is_list(value),
+            Labels::AnyOf(values) => values.iter().all(|value| self.is_list(*value)),
+            Labels::Object(_)
+            | Labels::Output(..)
+            | Labels::Whole(_)
+            | Labels::Scalar(_)
+            | Labels::Number(_) => false,
+        }
+    }
+
+    /// Returns the names of the fields that the value is known to have.
+    pub(super) fn known_fields(&self, id: LabelsId) -> Vec<Arc<str>> {
+        let mut names = Vec::new();
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            match self.get(id) {
+                Labels::Object(fields) => names.extend(fields.keys().cloned()),
+                Labels::Output(output, path) => {
+                    let call = self.outputs.get(output);
+                    names.extend(
+                        call.into_iter()
+                            .flat_map(|call| listed_fields(call.tool, &path)),
+                    );
+                }
+                Labels::AnyOf(values) => open.extend(values.iter()),
+                Labels::With(value, _) | Labels::Passed(value, _) => open.push(value),
+                Labels::List(_) | Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) => {}
+            }
+        }
+        names.sort();
+        names.dedup();
+        names
     }
 
     /// Returns false if the value certainly has no fields, and contains nothing that has.

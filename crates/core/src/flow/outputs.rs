@@ -234,6 +234,22 @@ pub(super) fn may_be_untrusted_text(
     visit(rules, &shape, &mut path.to_vec(), 0)
 }
 
+/// Returns the names of the fields that the schema lists for the part of `tool`'s output at `path`, or for its items.
+pub(super) fn listed_fields(tool: &Tool, path: &[Arc<str>]) -> Vec<Arc<str>> {
+    let mut names = Vec::new();
+    let mut open = vec![part_at(tool.output.structure(), path)];
+    while let Some(shape) = open.pop() {
+        for member in shape.members() {
+            match member {
+                Type::Object(object) => names.extend(object.properties.keys().cloned()),
+                Type::List(list) => open.push(list.any_item()),
+                _ => {}
+            }
+        }
+    }
+    names
+}
+
 /// Returns true if an answer of `tool` may contain an untrusted text. Its reader is exposed then.
 pub fn may_expose(policy: &FlowPolicy, tool: &Tool) -> bool {
     may_be_untrusted_text(&OutputRules::of(policy, tool), tool, &[])

@@ -313,7 +313,10 @@ impl ArgumentWalk<'_, '_> {
                     let labels = self.store.item(labels);
                     self.computed(&list.any_item(), place, labels, path, state);
                 }
-                Type::Any => self.unknown(place, labels, path, state),
+                // The arguments as a whole may have any fields. A single parameter whose type is not stated is taken to have
+                // those that the value is known to have.
+                Type::Any if path.is_empty() => self.unknown(place, labels, path, state),
+                Type::Any => self.known(place, labels, path, state),
                 Type::Never
                 | Type::Null
                 | Type::Boolean
@@ -323,6 +326,25 @@ impl ArgumentWalk<'_, '_> {
                 | Type::Literal(_)
                 | Type::Union(_) => {}
             }
+        }
+    }
+
+    /// Looks at the fields that a value is known to have.
+    fn known(&mut self, place: Place, labels: LabelsId, path: &mut Vec<Arc<str>>, state: State) {
+        if self.store.is_list(labels) {
+            let item = self.store.item(labels);
+            return self.known(place, item, path, state);
+        }
+        for name in self.store.known_fields(labels) {
+            let Some(left) = self.fields_left.checked_sub(1) else {
+                return self.unknown(place, labels, path, state);
+            };
+            self.fields_left = left;
+            let labels = self.store.field(labels, &name);
+            path.push(name);
+            let part = ArgumentPart::Computed(&Type::Any, place);
+            self.visit(part, &Type::Any, labels, path, state);
+            path.pop();
         }
     }
 
