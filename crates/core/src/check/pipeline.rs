@@ -8,7 +8,7 @@ use super::context::CheckContext;
 use super::dependencies::{SlotWriters, StepDependencies, slot_keys, step_dependencies};
 use super::digest;
 use super::passes::{
-    arguments, cycles, inputs, names, policy, positional, references, sharing, slots,
+    arguments, cycles, extraction, inputs, names, policy, positional, references, sharing, slots,
 };
 use super::reporter::{DiagnosticBatch, Reporter};
 use super::resolved_plan::{CheckSession, ParentScope, PlanRole, ResolvedPlan, sub_plans};
@@ -146,6 +146,7 @@ fn check_plan(
     references::check(&resolved, &types, &mut reporter);
     inputs::check(&resolved, &mut reporter);
     arguments::check(&resolved, &types, &mut reporter);
+    extraction::check(&resolved, &mut reporter);
     sharing::check(&resolved, &mut reporter);
     policy::check(&resolved, &mut reporter);
     policy::check_limits(&resolved, &mut reporter);
@@ -215,7 +216,7 @@ fn tools(plan: &Plan, context: &CheckContext<'_>) -> Vec<Option<Arc<Tool>>> {
     plan.steps
         .iter()
         .map(|step| match context.catalog.find(&step.tool()?.text) {
-            Lookup::Found(tool) => Some(tool),
+            Lookup::Found(tool) => Some(tool.of_step(step)),
             Lookup::Ambiguous(_) | Lookup::Unknown => None,
         })
         .collect()

@@ -80,10 +80,11 @@ const OUTPUT_FIELDS: [&str; 4] = [".outputs", ".output", ".result", ".data"];
 const MAX_MARKER_BYTES: usize = 256;
 
 /// The fields of a step whose texts reach a tool, another step, or the output.
-const CHECKED_FIELDS: [&str; 7] = [
+const CHECKED_FIELDS: [&str; 8] = [
     "args",
     "positional",
     "value",
+    "extract",
     "for_each",
     "when",
     "repeat",
