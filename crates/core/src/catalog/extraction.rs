@@ -96,10 +96,9 @@ pub(crate) fn extraction_schema(step: &Step) -> Option<Node> {
             let field = fields.find(|field| &*field.key == "schema")?;
             Some(field.value.clone())
         }
-        NodeKind::Literal(value) => Some(Node::literal(
-            value.get("schema")?.clone(),
-            step.args.place,
-        )),
+        NodeKind::Literal(value) => {
+            Some(Node::literal(value.get("schema")?.clone(), step.args.place))
+        }
         _ => None,
     }
 }

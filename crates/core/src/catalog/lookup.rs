@@ -60,6 +60,13 @@ impl Catalog {
         self.extraction = Some(Arc::new(Tool::extraction()));
     }
 
+    /// Returns the catalog without what [`add_extraction`](Self::add_extraction) added.
+    #[must_use]
+    pub fn without_extraction(mut self) -> Self {
+        self.extraction = None;
+        self
+    }
+
     /// Returns the tool that steps call to extract data, if there is one: a tool of this process with its name, such as
     /// a simulated one, or the extraction tool.
     pub fn extraction(&self) -> Option<&Arc<Tool>> {

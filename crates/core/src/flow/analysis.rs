@@ -384,9 +384,8 @@ impl<'a> Analysis<'a> {
             for parameter in parameters {
                 let path = std::slice::from_ref(&parameter);
                 let mut rules = self.context.policy.leaves.iter();
-                let leaves = rules.find(|rule| {
-                    rule.pattern.covers_tool(tool) && rule.pattern.covers_field(path)
-                });
+                let leaves = rules
+                    .find(|rule| rule.pattern.covers_tool(tool) && rule.pattern.covers_field(path));
                 let Some(rule) = leaves else {
                     continue;
                 };

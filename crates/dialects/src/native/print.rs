@@ -272,7 +272,9 @@ fn is_extraction(step: &Step, args: &Value) -> bool {
     let is_known = |name: &Arc<str>| EXTRACTION_PARAMETERS.contains(&&**name);
     is_tool
         && step.positional.is_empty()
-        && args.as_object().is_some_and(|fields| fields.keys().all(is_known))
+        && args
+            .as_object()
+            .is_some_and(|fields| fields.keys().all(is_known))
         && has("from", |_| true)
         && has("schema", |schema| schema.as_object().is_some())
         && args.get("ask").is_none_or(|ask| ask.as_text().is_some())

@@ -103,11 +103,7 @@ fn write_arguments(step: &Object, text: &mut String) {
     let unnamed = step.get("positional").and_then(Value::as_list);
     let nothing = Object::default();
     let named = step.get("args").and_then(Value::as_object);
-    write_named(
-        unnamed.unwrap_or_default(),
-        named.unwrap_or(&nothing),
-        text,
-    );
+    write_named(unnamed.unwrap_or_default(), named.unwrap_or(&nothing), text);
 }
 
 fn write_named(unnamed: &[Value], named: &Object, text: &mut String) {

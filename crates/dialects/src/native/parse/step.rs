@@ -94,7 +94,10 @@ impl NativeReader<'_> {
         let mut fields = Fields::of(item, "`extract`", self.sink)?;
         fields.required("from", self.sink);
         fields.object("schema", self.sink);
-        if fields.required("schema", self.sink).is_some_and(Item::is_null) {
+        if fields
+            .required("schema", self.sink)
+            .is_some_and(Item::is_null)
+        {
             fields.report_missing("schema", self.sink);
         }
         fields.text("ask", self.sink);
