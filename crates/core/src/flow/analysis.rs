@@ -390,6 +390,9 @@ impl<'a> Analysis<'a> {
                     continue;
                 };
                 let field = self.store.field(labels, &parameter);
+                if field == self.store.nothing() {
+                    continue;
+                }
                 let label = self.store.join(field);
                 self.parameters.push(StepParameter {
                     position: scope.position_of(index),
