@@ -144,13 +144,15 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("hyper-util", &["planwright-serve"]),
     ("indicatif", &["planwright-cli"]),
     ("jiff", &["planwright-planner", "planwright-cli"]),
+    ("jsonc-parser", &["planwright-mcp", "planwright-cli"]),
     ("jsonschema", &["planwright-core"]),
     ("miette", &["planwright-cli"]),
     ("mimalloc", &["planwright-cli", "planwright-bench"]),
-    ("opentelemetry", &["planwright"]),
+    ("opentelemetry", &["planwright", "planwright-serve"]),
     ("opentelemetry-otlp", &["planwright"]),
     ("opentelemetry_sdk", &["planwright"]),
-    ("prometheus-client", &["planwright-serve"]),
+    ("opentelemetry-prometheus", &["planwright"]),
+    ("prometheus", &["planwright"]),
     // The server for the conformance suite is written with it, so that a failure that occurs only through the gateway is the gateway's
     // fault; the benchmarks compare with it.
     (

@@ -49,10 +49,8 @@ fn main() -> ExitCode {
             error.exit()
         }
     };
-    let exit = match exit {
-        Exit::Success if Printer::has_lost_data() => Exit::Internal,
-        exit => exit,
-    };
+    let is_incomplete = exit == Exit::Success && Printer::has_lost_data();
+    let exit = if is_incomplete { Exit::Internal } else { exit };
     ExitCode::from(exit.code())
 }
 

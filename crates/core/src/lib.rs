@@ -65,7 +65,7 @@ pub use check::{
 };
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, FixPart, Severity};
 pub use expression::Expression;
-pub use place::{Place, PointerSegment, Source, Sources, Span};
+pub use place::{Place, PointerSegment, SourceText, Sources, Span};
 pub use plan::{Plan, Step, StepId};
 pub use schema::Schema;
 pub use value::{Hashing, Number, Object, Value};

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use planwright_core::Value;
 use planwright_core::check::CheckedPlan;
 use tokio::sync::mpsc;
+use tracing::Instrument;
 
 use crate::approval::{Approver, Decision};
 use crate::backend::ToolBackend;
@@ -93,6 +94,7 @@ impl Engine {
             ..self.options.clone()
         };
         let is_cancelled = start.is_cancelled;
+        let id = start.id();
         let (run, journal) = start.open(options);
         let driver = Driver::new(
             run,
@@ -103,7 +105,8 @@ impl Engine {
             vec![sender],
             commands,
         );
-        let task = tokio::spawn(driver.drive(is_cancelled));
+        let span = tracing::info_span!("run", run = %id);
+        let task = tokio::spawn(driver.drive(is_cancelled).instrument(span));
         (RunHandle::new(command_sender, task), events)
     }
 

@@ -25,13 +25,15 @@ pub mod options;
 /// Guards against runaway runs: budgets, rates, loops without progress.
 pub mod guard;
 
-/// The pure scheduler.
+/// The pure scheduler. Hidden, since only benchmarks use it directly.
+#[doc(hidden)]
 pub mod schedule;
 
 /// Call durations, learned from earlier calls.
 pub mod durations;
 
-/// Forecasts: the scheduler in virtual time.
+/// Forecasts: the scheduler in virtual time. Hidden, since only benchmarks use it directly.
+#[doc(hidden)]
 pub mod forecast;
 
 /// The state machine of one run: from steps to tasks, from references to values.
@@ -69,3 +71,4 @@ pub use journal::{Journal, JournalError, MemoryJournal};
 pub use options::RunOptions;
 pub use options::SecretValues;
 pub use run::{History, OutputError, RunStatus, RunSummary, StepStatus};
+pub use schedule::ConcurrencyLimits;

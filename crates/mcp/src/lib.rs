@@ -28,10 +28,11 @@ pub mod gateway;
 
 pub use config::{
     ConfigError, ConfigProblem, Grant, HttpConfig, OauthConfig, ProgramConfig, ServerConfig,
-    ServerTransport, ServersConfig,
+    ServerTransport, ServersConfig, jsonc,
 };
 pub use session::{Caller, UpstreamClient, UpstreamError};
 pub use supervisor::{SUPERVISE, Supervisor, supervise};
+#[cfg(feature = "http")]
 pub use transport::auth::{Consent, Tokens};
 pub use upstream::{
     ChangeCounts, ConnectOptions, Connections, ProcessObserver, ResourceSubscription,

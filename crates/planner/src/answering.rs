@@ -10,9 +10,10 @@ use futures::StreamExt;
 use planwright_core::Value;
 use planwright_engine::run::{RunSummary, SkipKind, SkipReason, StepStatus, StepSummary};
 
+use crate::create::parse_decline;
 use crate::model::{
-    DEFAULT_TEMPERATURE, Delivery, Message, Model, ModelError, ModelRequest, ReplyChunk, Usage,
-    excerpt,
+    DEFAULT_TEMPERATURE, Delivery, Message, Model, ModelError, ModelErrorKind, ModelRequest,
+    ReplyChunk, Usage, excerpt,
 };
 use crate::prompt::TimeContext;
 use crate::tools::signatures::estimate_tokens;
@@ -61,7 +62,8 @@ pub struct Answer {
 ///
 /// # Errors
 ///
-/// The model's errors, and those of [`Reply::completed`](crate::model::Reply::completed): a partial answer counts as none.
+/// The model's errors, and those of [`Reply::completed`](crate::model::Reply::completed): a partial answer counts as none, and so
+/// does [`DeclineReason`](crate::model::DeclineReason) in place of words.
 pub async fn summarise(
     model: &dyn Model,
     evidence: &Evidence,
@@ -81,11 +83,32 @@ pub async fn summarise(
         ..ModelRequest::new(ANSWER_INSTRUCTIONS, [Message::User(text)])
     };
     let mut chunks = model.ask(request);
+    // The beginning of the text is held back while it may still be an object that declines.
+    let mut held = Some(String::new());
     while let Some(chunk) = chunks.next().await {
         match chunk? {
-            ReplyChunk::Text(text) => hear(&text),
+            ReplyChunk::Text(text) => match &mut held {
+                None => hear(&text),
+                Some(beginning) => {
+                    beginning.push_str(&text);
+                    if !may_decline(beginning) {
+                        hear(beginning);
+                        held = None;
+                    }
+                }
+            },
             ReplyChunk::Done(reply) => {
                 let reply = reply.completed_text(model.name())?;
+                if may_decline(&reply.text)
+                    && let Some(reason) = parse_decline(&reply.text)
+                {
+                    let message = format!("`{}` {reason}", model.name());
+                    let error = ModelError::new(ModelErrorKind::Declined, message);
+                    return Err(error.with_usage(reply.usage));
+                }
+                if let Some(beginning) = held.filter(|text| !text.is_empty()) {
+                    hear(&beginning);
+                }
                 let steps = evidence.results.iter().map(|result| &*result.step);
                 let rests_on = cited_steps(&reply.text, steps);
                 return Ok(Answer {
@@ -97,6 +120,13 @@ pub async fn summarise(
         }
     }
     Err(ModelError::interrupted(model.name()))
+}
+
+/// Returns whether a text can begin an object that declines, by itself or in a code block.
+fn may_decline(text: &str) -> bool {
+    const FENCE: &str = "```";
+    let text = text.trim_start();
+    text.starts_with('{') || text.starts_with(FENCE) || FENCE.starts_with(text)
 }
 
 /// The results of a run that an answer can rest on.

@@ -461,13 +461,24 @@
 //! # }
 //! ```
 //!
+//! # Spans
+//!
+//! Each run is a [`tracing`](https://docs.rs/tracing) span `run`, and each attempt at a call a span `call` within it, with its step, tool
+//! and attempt. What functions and backends log during a call belongs to its span. Spans have no arguments and no results.
+//!
+//! # Supported Rust versions
+//!
+//! The minimum supported version is the `rust-version` of the manifest, which every change is tested with. It is at least three stable
+//! releases old when a new minor version of this crate raises it; a patch version never does.
+//!
 //! # Features
 //!
 //! A feature adds its parts to [`service::Builder`] as well, such as `workspace` and `config`.
 //!
 //! - `config`: reads `planwright.toml` ([`config`]).
-//! - `mcp`: tools of MCP servers ([`mcp`]). It is on by default; a program whose tools are functions alone compiles about half as much with
-//!   `default-features = false`.
+//! - `mcp`: tools of MCP servers that are child processes, over stdio ([`mcp`]).
+//! - `mcp-http`: tools of remote MCP servers as well, over HTTP. It is on by default; a program whose tools are functions alone compiles
+//!   about half as much with `default-features = false`.
 //! - `planner`: models that write plans, and the meaning of phrases of time ([`planner`]).
 //! - `providers`: the models of providers, over HTTP; includes `planner`.
 //! - `store`: a file in which runs are stored, so that they outlive their process ([`store`], [`stored`]).
@@ -518,6 +529,7 @@ pub mod workspace;
 pub mod call_view;
 
 /// Names of tools that look like others, or belong to another server.
+#[cfg(feature = "mcp")]
 pub mod names;
 
 /// Tools whose definitions changed, and what a person accepts of them.

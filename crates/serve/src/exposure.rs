@@ -81,7 +81,7 @@ impl PlanHost {
         summary: &RunSummary,
     ) {
         // The answers of compatibility profiles show more than the output.
-        let shows_all = self.settings.face.is_some() && !summary.calls.is_empty();
+        let shows_all = self.settings.compat.is_some() && !summary.calls.is_empty();
         let report = plan.and_then(CheckedPlan::flow);
         if shows_all || report.is_none_or(|report| report.exposes) || shows_errors(summary) {
             self.exposed().insert(client);

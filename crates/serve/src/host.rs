@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use crate::exposure::ExposedClients;
 use crate::plans::create::CreatedPlans;
 use crate::runs::registry::RunRegistry;
-use crate::settings::{GatewaySettings, Mode};
+use crate::settings::{GatewayMode, GatewaySettings};
 use crate::stages::Stages;
 use crate::tools::snapshot::{SnapshotCache, ToolSnapshot};
 use crate::tools::{CallFailure, GatewayTool, MOVE_TO_STAGE};
@@ -149,7 +149,7 @@ impl PlanHost {
                 let tools = host.upstreams.view().changes.tools;
                 if std::mem::replace(&mut seen, tools) != tools {
                     // In the other modes `tools/list` takes the snapshot, which compares and logs; here nothing else does.
-                    if host.settings.mode == Mode::Plain {
+                    if host.settings.mode == GatewayMode::Plain {
                         host.tool_snapshot();
                     }
                     host.announce();
@@ -170,7 +170,7 @@ impl PlanHost {
 
 impl Host for PlanHost {
     fn instructions(&self) -> Option<String> {
-        match self.settings.face {
+        match self.settings.compat {
             Some(_) => None,
             None => crate::tools::definitions::instructions(self.settings.mode),
         }
@@ -185,28 +185,28 @@ impl Host for PlanHost {
     }
 
     fn supports_tasks(&self) -> bool {
-        self.settings.mode != Mode::Plain || self.settings.face.is_some()
+        self.settings.mode != GatewayMode::Plain || self.settings.compat.is_some()
     }
 
     fn tools(self: Arc<Self>, client: GatewayClient) -> BoxFuture<'static, Vec<Value>> {
         Box::pin(async move {
-            if let Some(face) = self.settings.face {
-                return self.profile_definitions(&client, face).await;
+            if let Some(profile) = self.settings.compat {
+                return self.profile_definitions(&client, profile).await;
             }
             GatewayTool::definitions(&self, &client)
         })
     }
 
     fn owns(&self, client: &GatewayClient, name: &str) -> bool {
-        if let Some(face) = self.settings.face {
-            return self.profile_owns(client, face, name);
+        if let Some(profile) = self.settings.compat {
+            return self.profile_owns(client, profile, name);
         }
         GatewayTool::is_visible(self, client, name)
     }
 
     fn reserves(&self, name: &str) -> bool {
-        let own = match self.settings.face {
-            Some(face) => self.profile_reserves(face, name),
+        let own = match self.settings.compat {
+            Some(profile) => self.profile_reserves(profile, name),
             None => GatewayTool::is_reserved(self, name),
         };
         own || name == MOVE_TO_STAGE && !self.settings.config.stages().is_empty()
@@ -254,8 +254,8 @@ impl Host for PlanHost {
 
     fn call(self: Arc<Self>, call: HostCall) -> BoxFuture<'static, Result<Value, UpstreamError>> {
         Box::pin(async move {
-            if let Some(face) = self.settings.face {
-                let answered = self.call_profile_tool(&call, face).await;
+            if let Some(profile) = self.settings.compat {
+                let answered = self.call_profile_tool(&call, profile).await;
                 return Ok(answered.unwrap_or_else(|error| self.refused(&error.0)));
             }
             match GatewayTool::call(Arc::clone(&self), call).await {

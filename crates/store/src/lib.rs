@@ -1,6 +1,8 @@
 //! Storage of plans and runs in one SQLite file.
 //!
 //! The modules are listed in the order in which data passes through them on its way to the disk.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/store.md).
 #![warn(missing_docs)]
 
 /// Errors of the store.
@@ -43,16 +45,17 @@ mod pins;
 mod exchange;
 
 pub use decisions::{NewDecision, StoredDecision};
-pub use error::{FileProblem, StoreError};
+pub use error::{FileProblem, LeaseHolder, StoreError};
 pub use exchange::{EXPORT_FORMAT, ImportOutcome};
 pub use pins::{
     Acceptance, AcceptedTool, ChangedServer, ChangedTool, ListedServer, ListedTool, PinnedServer,
     PinnedTool, ServerIdentity, StoredDefinition, tools_digest,
 };
 pub use plans::{NewPlan, SavedPlan, StoredPlan};
+pub use rows::RunState;
 pub use run::{
-    JournalEntries, LeaseHolder, LeasedRun, NewRun, Prune, PruneReport, RunFilter, RunInfo,
-    RunState, ServerProcess, register_server_process, unregister_server_process,
+    JournalEntries, LeasedRun, NewRun, Prune, PruneReport, RunFilter, RunInfo, ServerProcess,
+    register_server_process, unregister_server_process,
 };
 pub use store::Store;
 pub use watch::{DecisionWatcher, EntryWatcher};

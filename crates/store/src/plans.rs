@@ -31,7 +31,6 @@ pub struct NewPlan {
 
 /// A version of a stored plan.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct StoredPlan {
     /// The id of this version.
     pub id: String,
@@ -208,6 +207,7 @@ fn find(
             params![selector, version],
         )?,
         (None, _) => {
+            // Ids are hexadecimal, so `char(127)` sorts after all characters of an id.
             let condition =
                 "?1 <= id AND id < ?1 || char(127) AND (?2 IS NULL OR version = ?2) ORDER BY id";
             select(connection, condition, params![selector, version])?

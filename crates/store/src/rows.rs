@@ -3,15 +3,14 @@
 use std::time::Duration;
 
 use planwright_core::Value;
-use planwright_engine::StepStatus;
 use planwright_engine::journal::{Entry, Record};
+use planwright_engine::{RunStatus, StepStatus};
 use planwright_format::duration_nanos;
 use planwright_format::journal::{Blob, BlobLoader, decode_record, encode_record};
 use rusqlite::{Connection, params};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::QueryError;
-use crate::run::RunState;
 use crate::values::to_i64;
 
 /// An encoded entry.
@@ -94,6 +93,25 @@ pub(crate) struct RunTotals {
     pub(crate) standing: Option<RunState>,
 }
 
+/// The state of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RunState {
+    /// The run is in progress, or, if no process has leased it, was interrupted.
+    Open,
+    /// The last process that drove the run ended it with this status.
+    Ended(RunStatus),
+}
+
+impl RunState {
+    /// Returns the keyword in the column `status`.
+    pub(crate) fn keyword(self) -> Option<&'static str> {
+        match self {
+            Self::Open => None,
+            Self::Ended(status) => Some(status.as_str()),
+        }
+    }
+}
+
 impl RunTotals {
     pub(crate) fn add(&mut self, entry: &Entry) {
         self.last_ns = to_i64(duration_nanos(entry.at));
@@ -118,7 +136,17 @@ impl RunTotals {
                 let is_whole = at.inside.is_none() && at.item.is_none() && at.round.is_none();
                 self.done += i64::from(is_over && is_whole);
             }
-            _ => {}
+            Record::Answered { .. }
+            | Record::Aborted { .. }
+            | Record::Asked { .. }
+            | Record::Decided { .. }
+            | Record::Chosen { .. }
+            | Record::TimerFired { .. }
+            | Record::Closed
+            | Record::Cancelled
+            | Record::OutOfTime
+            | Record::Paused { .. }
+            | Record::Resumed => {}
         }
     }
 
@@ -142,6 +170,7 @@ pub(crate) fn insert_batch(
     batch: &EntryBatch,
 ) -> Result<(), QueryError> {
     for blob in &batch.blobs {
+        // Other entries, also of other runs, may have stored the same value already.
         connection
             .prepare_cached(
                 "INSERT INTO blobs (digest, json) VALUES (?1, ?2) ON CONFLICT DO NOTHING",

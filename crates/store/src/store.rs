@@ -115,6 +115,7 @@ impl Store {
         read: impl FnOnce(&Connection) -> Result<T, QueryError>,
     ) -> Result<T, StoreError> {
         let mut connection = self.take_reader()?;
+        // In WAL mode a read transaction sees one commit, so that all queries of `read` agree with each other.
         let result = connection
             .transaction()
             .map_err(QueryError::from)

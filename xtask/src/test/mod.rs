@@ -83,20 +83,39 @@ fn clippy(project: &Project) -> Result<Tally, String> {
     run_command(command(&project.root, &line)).map(|()| Tally::NONE)
 }
 
+/// The features of the library that embedders build without the others.
+const LIBRARY_FEATURES: [&str; 5] = ["", "mcp", "mcp-http", "planner", "store"];
+
+/// The crates that only `mcp-http` may bring in, as `cargo tree` begins their lines.
+const HTTP_CRATES: [&str; 3] = ["hyper v", "reqwest v", "rustls v"];
+
 /// Checks the library without the features of the program, as embedders build it.
 fn library(project: &Project) -> Result<Tally, String> {
-    let line = [
-        "cargo",
-        "clippy",
-        "--package",
-        "planwright",
-        "--lib",
-        "--no-default-features",
-        "--",
-        "--deny",
-        "warnings",
-    ];
-    run_command(command(&project.root, &line)).map(|()| Tally::NONE)
+    for features in LIBRARY_FEATURES {
+        let selection = ["--no-default-features", "--features", features];
+        let clippy = ["cargo", "clippy", "--package", "planwright", "--lib"];
+        let line = [&clippy[..], &selection, &["--", "--deny", "warnings"]].concat();
+        run_command(command(&project.root, &line))?;
+        let tree = [
+            "cargo",
+            "tree",
+            "--package",
+            "planwright",
+            "--edges",
+            "normal",
+        ];
+        let line = [&tree[..], &["--prefix", "none"], &selection].concat();
+        let tree = output(command(&project.root, &line))?;
+        let has_http = |line: &str| HTTP_CRATES.iter().any(|name| line.starts_with(name));
+        if features != "mcp-http"
+            && let Some(line) = tree.lines().find(|line| has_http(line))
+        {
+            return Err(format!(
+                "with the features `{features}` the library has `{line}`"
+            ));
+        }
+    }
+    Ok(Tally::NONE)
 }
 
 fn docs(project: &Project) -> Result<Tally, String> {

@@ -28,15 +28,32 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("indicatif", &["crates/cli/"]),
     (
         "jiff",
-        &["crates/planner/src/dates/", "crates/cli/src/environment.rs"],
+        &[
+            "crates/planner/src/dates/",
+            "crates/cli/src/system/environment.rs",
+        ],
     ),
     ("jsonschema", &["crates/core/src/schema/"]),
+    (
+        "jsonc_parser",
+        &["crates/mcp/src/config/", "crates/cli/src/setup/wrap/"],
+    ),
     ("miette", &["crates/cli/"]),
     ("mimalloc", &["crates/cli/src/main.rs", "bench/src/bin/"]),
-    ("opentelemetry", &["crates/planwright/src/telemetry/"]),
+    (
+        "opentelemetry",
+        &[
+            "crates/planwright/src/telemetry/",
+            "crates/serve/src/http/metrics.rs",
+        ],
+    ),
     ("opentelemetry_otlp", &["crates/planwright/src/telemetry/"]),
     ("opentelemetry_sdk", &["crates/planwright/src/telemetry/"]),
-    ("prometheus_client", HTTP_SERVER),
+    (
+        "opentelemetry_prometheus",
+        &["crates/planwright/src/telemetry/"],
+    ),
+    ("prometheus", &["crates/planwright/src/telemetry/"]),
     (
         "reqwest",
         &["crates/mcp/", "crates/planner/src/model/providers/"],
@@ -61,9 +78,12 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rust_stemmers", &["crates/planner/src/tools/search/"]),
     ("schemars", SCHEMAS),
     ("subtle", &["crates/serve/src/tokens/"]),
-    ("tracing_subscriber", &["crates/cli/src/logging.rs"]),
+    (
+        "tracing_subscriber",
+        &["crates/cli/src/system/telemetry.rs"],
+    ),
     ("toml", &["crates/planwright/src/config/"]),
-    ("toml_edit", &["crates/cli/src/wrap/"]),
+    ("toml_edit", &["crates/cli/src/setup/wrap/"]),
     ("tokio::runtime::Builder", RUNTIMES),
     ("tokio::runtime::Runtime", RUNTIMES),
 ];

@@ -24,7 +24,7 @@ use crate::view::live::Live;
 use crate::view::printer::{Printer, terminal};
 
 /// A run that decisions are about.
-pub(crate) struct Subject<'a> {
+pub(crate) struct ApprovalSubject<'a> {
     pub(crate) toolbox: &'a Toolbox,
     /// The store in which other processes leave decisions, and the run's id there.
     pub(crate) kept: Option<(Store, &'a str)>,
@@ -36,7 +36,7 @@ pub(crate) struct Subject<'a> {
 /// Returns the approver of a run: predefined decisions first, then those of other processes, then the person at the terminal.
 pub(crate) fn approver(
     arguments: &ConsentArguments,
-    subject: Subject<'_>,
+    subject: ApprovalSubject<'_>,
     printer: Printer,
 ) -> Result<Arc<dyn Approver>, CommandError> {
     let waits = arguments.approve == Approve::Wait && !subject.is_approved;

@@ -117,6 +117,9 @@ fn verify(hash: &str, given: &str) -> Result<(), CommandError> {
 
 /// Reads a line from the terminal without showing it.
 fn prompt(text: &str) -> Result<String, CommandError> {
+    // `rpassword` turns the echo off only after the prompt, and would show what is typed or pasted at once.
+    #[cfg(unix)]
+    let _no_echo = echo::EchoOff::new();
     rpassword::prompt_password(text).map_err(|error| {
         CommandError::new(format!(
             "the passphrase cannot be read from a terminal: {}",
@@ -124,4 +127,36 @@ fn prompt(text: &str) -> Result<String, CommandError> {
         ))
         .hint("decide at a terminal, or in the form of an MCP client")
     })
+}
+
+#[cfg(unix)]
+mod echo {
+    use std::fs::File;
+
+    use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
+
+    /// Turns the echo of the terminal off until it is dropped.
+    pub(super) struct EchoOff {
+        terminal: File,
+        before: Termios,
+    }
+
+    impl EchoOff {
+        /// Returns `None` without a terminal.
+        pub(super) fn new() -> Option<Self> {
+            let terminal = File::open("/dev/tty").ok()?;
+            let before = tcgetattr(&terminal).ok()?;
+            let mut silent = before.clone();
+            silent.local_flags.remove(LocalFlags::ECHO);
+            tcsetattr(&terminal, SetArg::TCSANOW, &silent).ok()?;
+            Some(Self { terminal, before })
+        }
+    }
+
+    impl Drop for EchoOff {
+        fn drop(&mut self) {
+            // A terminal that is gone needs no echo.
+            let _ = tcsetattr(&self.terminal, SetArg::TCSANOW, &self.before);
+        }
+    }
 }

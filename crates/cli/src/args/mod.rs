@@ -42,7 +42,7 @@ pub(crate) use inspect::{
 };
 pub(crate) use serve::ServeArguments;
 pub(crate) use stored::{DeleteArguments, ListArguments, SaveArguments};
-pub(crate) use wrap::{InitArguments, Scope, WrapArguments};
+pub(crate) use wrap::{InitArguments, WrapArguments, WrapScope};
 
 /// Checks and runs plans of tool calls over MCP servers.
 #[derive(Debug, Parser)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use planwright_serve::{FaceName, Mode, listen_address};
+use planwright_serve::{CompatProfile, GatewayMode, listen_address};
 
 use super::{Format, ModelArguments, OPTIONS, StoreArguments, ToolArguments, time_limit};
 use crate::error::CommandError;
@@ -65,11 +65,11 @@ pub(crate) enum ServeFace {
 
 impl ServeArguments {
     /// The system whose tools stand in the place of ours.
-    pub(crate) fn face(&self) -> Option<FaceName> {
+    pub(crate) fn face(&self) -> Option<CompatProfile> {
         self.face.map(|face| match face {
-            ServeFace::Concierge => FaceName::Concierge,
-            ServeFace::Agentle => FaceName::Agentle,
-            ServeFace::McpCli => FaceName::McpCli,
+            ServeFace::Concierge => CompatProfile::Concierge,
+            ServeFace::Agentle => CompatProfile::Agentle,
+            ServeFace::McpCli => CompatProfile::McpCli,
         })
     }
 
@@ -77,7 +77,7 @@ impl ServeArguments {
     pub(crate) fn check(&self) -> Result<(), CommandError> {
         let is_search = self.mode == ServeMode::Search;
         // Plain tools are those of servers, handed on as they are; ours only plans can call.
-        let is_bare = self.mode() == Mode::Plain && self.face.is_none();
+        let is_bare = self.mode() == GatewayMode::Plain && self.face.is_none();
         let bare = "leave `--mode` out, or say `--with-plans`: plans can call these tools";
         let idle = [
             (
@@ -107,12 +107,12 @@ impl ServeArguments {
         }
     }
 
-    pub(crate) fn mode(&self) -> Mode {
+    pub(crate) fn mode(&self) -> GatewayMode {
         match (self.mode, self.with_plans) {
-            (ServeMode::Plan, _) => Mode::Plan,
-            (ServeMode::Search, _) => Mode::Search,
-            (ServeMode::Plain, false) => Mode::Plain,
-            (ServeMode::Plain, true) => Mode::PlainWithPlans,
+            (ServeMode::Plan, _) => GatewayMode::Plan,
+            (ServeMode::Search, _) => GatewayMode::Search,
+            (ServeMode::Plain, false) => GatewayMode::Plain,
+            (ServeMode::Plain, true) => GatewayMode::PlainWithPlans,
         }
     }
 }

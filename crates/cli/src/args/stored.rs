@@ -1,13 +1,12 @@
 //! Options of the commands about stored runs and plans.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::{Args, ValueEnum};
 use planwright::format::day;
 
 use super::{Format, OPTIONS, StoreArguments, TextArguments};
-use crate::runs::list::Since;
 
 /// `save`
 #[derive(Args, Clone, Debug)]
@@ -193,6 +192,25 @@ fn age(text: &str) -> Result<Duration, String> {
     super::duration(text).map_err(|_| {
         format!("`{text}` is neither a time such as `2d`, nor a day such as `2026-11-21`")
     })
+}
+
+/// From when on runs are of interest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Since {
+    /// So long ago.
+    Ago(Duration),
+    /// From this moment on.
+    At(SystemTime),
+}
+
+impl Since {
+    /// The moment that is meant, if it is `now`.
+    pub(crate) fn begins(self, now: SystemTime) -> SystemTime {
+        match self {
+            Self::Ago(time) => now.checked_sub(time).unwrap_or(SystemTime::UNIX_EPOCH),
+            Self::At(moment) => moment,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use planwright::planner::agent::{
 
 use super::chat_file::{Chat, Talk};
 use super::context::ChatContext;
-use super::output::Ended;
+use super::output::TurnEnd;
 use super::review::{Reviewed, review};
 use crate::args::Approve;
 use crate::error::{CommandError, Exit};
@@ -34,6 +34,7 @@ pub(super) async fn take(
     signals: &mut Signals,
 ) -> Result<Exit, CommandError> {
     chat.name(&words);
+    let day = context.known.day(&words);
     let mut state = begin(context, chat)?;
     state.say(Value::object([
         ("type", Value::from("user")),
@@ -59,6 +60,7 @@ pub(super) async fn take(
             .with_policy(&policy),
         policy_after_results: &policy_after_results,
         output: schema.as_ref(),
+        moment: day.moment(),
         bounds: &bounds,
         listener: &kept,
     };
@@ -88,12 +90,12 @@ pub(super) async fn take(
         AgentEnd::Model(error) => error.said.to_string(),
         _ => String::new(),
     };
-    context.shown.ended(Ended {
+    context.shown.ended(TurnEnd {
         end: end.as_str(),
         answer: output,
         message,
         said,
-        ..Ended::of(&chat.id, chat.usage)
+        ..TurnEnd::of(&chat.id, chat.usage)
     })?;
     Ok(exit)
 }

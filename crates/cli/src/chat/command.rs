@@ -78,7 +78,7 @@ async fn talk(
     config: &Config,
     signals: &mut Signals,
 ) -> Result<Exit, CommandError> {
-    let mut input = Input::new(context.arguments.message.clone());
+    let mut input = ChatInput::new(context.arguments.message.clone());
     let mut exit = Exit::Success;
     loop {
         let words = match input.next(signals).await {
@@ -97,7 +97,7 @@ async fn talk(
 }
 
 /// The source of the input.
-struct Input {
+struct ChatInput {
     first: Option<String>,
 }
 
@@ -109,7 +109,7 @@ enum InputEvent {
     Interrupted,
 }
 
-impl Input {
+impl ChatInput {
     fn new(first: Option<String>) -> Self {
         Self { first }
     }

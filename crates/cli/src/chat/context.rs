@@ -21,17 +21,17 @@ use planwright::stored::{NewStoredRun, ResumeRequest, StoredRun};
 use planwright::telemetry::Telemetry;
 use planwright_store::{LeasedRun, Store, StoreError};
 
-use super::calls;
 use super::delegates::{CallCounter, Delegates};
 use super::output::ChatOutput;
-use crate::approval::approver::{Subject, approver};
+use super::tool_definitions;
+use crate::approval::approver::{ApprovalSubject, approver};
 use crate::args::{Approve, ChatArguments, ConsentArguments, RunFormat};
 use crate::error::CommandError;
 use crate::planning::dates::Known;
 use crate::runs::{run_storage, store};
 use crate::system::{environment, telemetry};
 use crate::tools::toolbox::Toolbox;
-use crate::view::live::{Lines, Live};
+use crate::view::live::{EndedStepLines, Live};
 use crate::view::printer::Printer;
 
 /// The time limit of one attempt at a call.
@@ -89,7 +89,7 @@ impl<'a> ChatContext<'a> {
         Ok(Self {
             arguments,
             config,
-            tools: calls::tools(&toolbox.catalog),
+            tools: tool_definitions::tools(&toolbox.catalog),
             backend: CallCounter::new(toolbox.backends.clone(), arguments.bounds.calls, calls),
             toolbox,
             model,
@@ -256,11 +256,11 @@ impl<'a> ChatContext<'a> {
     ) -> Result<RunSummary, CommandError> {
         // Several runs may be in progress at once: lines are printed as steps end, and nothing is drawn.
         let live = Live::new(&spec.plan, RunFormat::Events, self.printer);
-        let lines = Lines::new(&spec.plan, self.printer);
+        let lines = EndedStepLines::new(&spec.plan, self.printer);
         let is_shown = calls(&spec.plan);
         let id = Arc::clone(&spec.id);
         let store = self.store.as_ref().filter(|_| is_shown);
-        spec.approver = self.approver(Subject {
+        spec.approver = self.approver(ApprovalSubject {
             toolbox: &self.toolbox,
             kept: store.map(|store| (store.clone(), &*id)),
             is_approved,
@@ -291,7 +291,10 @@ impl<'a> ChatContext<'a> {
     }
 
     /// The approver of a run: questions of several runs are asked one at a time.
-    pub(super) fn approver(&self, subject: Subject<'_>) -> Result<Arc<dyn Approver>, CommandError> {
+    pub(super) fn approver(
+        &self,
+        subject: ApprovalSubject<'_>,
+    ) -> Result<Arc<dyn Approver>, CommandError> {
         Ok(Arc::new(OneAtATime {
             inner: approver(&self.consent(), subject, self.printer)?,
             turn: Arc::clone(&self.turn),

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::future::BoxFuture;
 use planwright::core::check::Library;
-use planwright::dialects::document::Limits;
+use planwright::dialects::document::ReadLimits;
 use planwright::dialects::{ReadOptions, parse};
 use planwright::engine::{Backends, ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
 use planwright::loaded_plan::LoadedPlan;
@@ -66,7 +66,7 @@ impl Delegates {
             let text = self.texts.get(name);
             Ok::<_, Infallible>(text.map(|text| text.clone().into_bytes()))
         };
-        let Ok(loaded) = loaded.with_library(Limits::default(), find);
+        let Ok(loaded) = loaded.with_library(ReadLimits::default(), find);
         loaded
     }
 }

@@ -10,4 +10,5 @@ mod output;
 mod plans;
 mod review;
 mod streamed;
+mod tool_definitions;
 mod turn;

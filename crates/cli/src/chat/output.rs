@@ -3,17 +3,15 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use futures::StreamExt;
 use planwright::core::Value;
 use planwright::engine::StampedEvent;
 use planwright::format::{EventV1, UsageV1};
-use planwright::planner::model::{Delivery, ModelError, ModelRequest, Reply, ReplyChunk, Usage};
+use planwright::planner::model::Usage;
 use planwright::terminal_text;
 
-use super::context::ChatContext;
 use crate::args::RunFormat;
 use crate::error::CommandError;
-use crate::planning::progress::{self, Waiting};
+use crate::planning::progress;
 use crate::view::output;
 use crate::view::printer::Printer;
 
@@ -26,7 +24,7 @@ pub(super) struct ChatOutput {
 }
 
 /// The end of a turn.
-pub(super) struct Ended<'a> {
+pub(super) struct TurnEnd<'a> {
     pub(super) chat: &'a str,
     /// In one word.
     pub(super) end: &'a str,
@@ -42,7 +40,7 @@ pub(super) struct Ended<'a> {
     pub(super) usage: Usage,
 }
 
-impl<'a> Ended<'a> {
+impl<'a> TurnEnd<'a> {
     /// The end of a turn about which nothing else is known.
     pub(super) fn of(chat: &'a str, usage: Usage) -> Self {
         Self {
@@ -118,7 +116,7 @@ impl ChatOutput {
     }
 
     /// The turn is over.
-    pub(super) fn ended(&self, ended: Ended<'_>) -> Result<(), CommandError> {
+    pub(super) fn ended(&self, ended: TurnEnd<'_>) -> Result<(), CommandError> {
         let calls = std::mem::take(&mut *self.calls.lock().unwrap_or_else(PoisonError::into_inner));
         let is_declined = matches!(ended.end, "ask" | "cannot");
         if let Some(message) = &ended.message {
@@ -158,77 +156,5 @@ impl ChatOutput {
             return Ok(());
         }
         output::json(&Value::object(fields), self.format, self.printer)
-    }
-}
-
-/// The words of the model, and whether they are on the screen already.
-pub(crate) struct ModelAnswer {
-    pub(crate) reply: Result<Reply, ModelError>,
-    pub(crate) is_shown: bool,
-}
-
-/// Asks the model. On a terminal its words are shown as they come.
-pub(crate) async fn ask(context: &ChatContext<'_>, mut request: ModelRequest) -> ModelAnswer {
-    let name = context.model.name();
-    let mut words = WordPrinter {
-        waiting: Some(Waiting::new(&format!("{name} thinks"))),
-        printer: context.printer,
-        last: None,
-    };
-    let is_live = context.arguments.format == RunFormat::Text && Printer::shows_data();
-    if is_live {
-        request.delivery = Delivery::Live;
-    }
-    let mut pieces = context.model.ask(request);
-    let reply = loop {
-        match pieces.next().await {
-            Some(Ok(ReplyChunk::Text(text))) if is_live => words.show(&text),
-            Some(Ok(ReplyChunk::Text(_))) => {}
-            Some(Ok(ReplyChunk::Done(reply))) => break Ok(reply),
-            Some(Err(error)) => break Err(error),
-            None => break Err(ModelError::interrupted(name)),
-        }
-    };
-    ModelAnswer {
-        reply,
-        is_shown: words.last.is_some(),
-    }
-}
-
-/// WordPrinter on the screen. However it ends, the line does.
-struct WordPrinter {
-    /// Until the first of them.
-    waiting: Option<Waiting>,
-    printer: Printer,
-    /// The letter that was shown last.
-    last: Option<char>,
-}
-
-impl WordPrinter {
-    fn show(&mut self, text: &str) {
-        // Blank lines before the first word are no answer yet.
-        let text = match self.last {
-            Some(_) => text,
-            None => text.trim_start(),
-        };
-        let Some(last) = text.chars().last() else {
-            return;
-        };
-        if let Some(waiting) = self.waiting.take() {
-            waiting.end();
-        }
-        self.last = Some(last);
-        self.printer.data(&terminal_text::lines(text));
-    }
-}
-
-impl Drop for WordPrinter {
-    fn drop(&mut self) {
-        if let Some(waiting) = self.waiting.take() {
-            waiting.end();
-        }
-        if self.last.is_some_and(|last| last != '\n') {
-            self.printer.data("\n");
-        }
     }
 }

@@ -5,12 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use planwright::engine::MemoryJournal;
 use planwright::planner::create::PlanAttempt;
 use planwright::planner::stream::{StreamEvent, StreamOutcome};
-use planwright::service::random_id;
-use planwright::service::{EventObserver, ObservedRun};
+use planwright::service::{EventObserver, ObservedRun, random_id};
 
 use super::calls::{CallHandler, CallOutcome};
 use super::plans::{headline, without_plan};
-use crate::approval::approver::Subject;
+use crate::approval::approver::ApprovalSubject;
 use crate::args::RunFormat;
 use crate::error::CommandError;
 use crate::planning::create::RunAhead;
@@ -18,7 +17,7 @@ use crate::planning::progress;
 use crate::run::early_run::{EarlyRunStore, in_vain};
 use crate::runs::{run_storage, store};
 use crate::system::{environment, telemetry};
-use crate::view::live::{Lines, Live};
+use crate::view::live::{EndedStepLines, Live};
 
 impl CallHandler<'_> {
     /// Has a plan written for `goal`, and runs it meanwhile.
@@ -42,7 +41,7 @@ impl CallHandler<'_> {
         };
         // Several runs may go on at once: lines are printed as steps end, and nothing is drawn.
         let live = Live::written_by(context.model.name(), RunFormat::Events, context.printer);
-        let subject = Subject {
+        let subject = ApprovalSubject {
             toolbox: &context.toolbox,
             kept: context.store.clone().map(|store| (store, &*run)),
             is_approved: false,
@@ -59,7 +58,7 @@ impl CallHandler<'_> {
             calling: self,
             goal,
             run: &run,
-            lines: Lines::of_nothing(context.printer),
+            lines: EndedStepLines::of_nothing(context.printer),
             observers: observe(),
             observe: &observe,
             waiting: Some(progress::Waiting::new(&format!(
@@ -118,7 +117,7 @@ struct ChatStreamListener<'a> {
     calling: &'a CallHandler<'a>,
     goal: &'a str,
     run: &'a str,
-    lines: Lines,
+    lines: EndedStepLines,
     observers: Vec<EventObserver>,
     /// Makes the observers of another run.
     observe: &'a (dyn Fn() -> Vec<EventObserver> + Sync),

@@ -312,9 +312,9 @@ fn signature(catalog: &Catalog, tool: &Tool) -> String {
 
 /// Returns the words of a server on one line of limited length.
 fn listed(text: &str) -> String {
-    const MOST_COLUMNS: usize = 1000;
+    const MAX_COLUMNS: usize = 1000;
     let line = terminal_text::one_line(text);
-    terminal_text::shortened(&line, MOST_COLUMNS, "…").into_owned()
+    terminal_text::shortened(&line, MAX_COLUMNS, "…").into_owned()
 }
 
 /// `planwright completions SHELL`

@@ -8,7 +8,7 @@ use planwright::loaded_plan::tool_names;
 
 use crate::args::{ConvertArguments, Format, RunFormat};
 use crate::error::{CommandError, Exit};
-use crate::run::plan_file::{self, PlanText};
+use crate::run::plan_file::{self, ParsedPlanText};
 use crate::system::text_file::{may_write, write};
 use crate::tools::toolbox::Toolbox;
 use crate::view::printer::Printer;
@@ -28,7 +28,7 @@ pub(crate) async fn convert(
     if let Some(file) = file {
         may_write(file, arguments.force)?;
     }
-    let PlanText { name, result } = plan_file::parse_without_tools(&arguments.text)?;
+    let ParsedPlanText { name, result } = plan_file::parse_without_tools(&arguments.text)?;
     let mut diagnostics = result.diagnostics;
     let mut text = None;
     if let Some(mut plan) = result.plan.filter(|_| !diagnostics.has_errors()) {

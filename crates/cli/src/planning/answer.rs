@@ -97,10 +97,8 @@ impl AskSession<'_> {
             RunFormat::Json,
             self.printer,
         );
-        Ok(match exit {
-            Exit::Success if is_half => Exit::Failed,
-            exit => exit,
-        })
+        let is_incomplete = is_half && exit == Exit::Success;
+        Ok(if is_incomplete { Exit::Failed } else { exit })
     }
 
     /// Answers with what was computed, in the place of a model that is not there.

@@ -18,7 +18,7 @@ use planwright::telemetry::Telemetry;
 use planwright_store::Store;
 
 use super::create::{self, Wanted};
-use super::dates::{Day, Known};
+use super::dates::{Known, PlanningDay};
 use super::{model, progress};
 use crate::args::{AdaptArguments, AskArguments, RunFormat};
 use crate::error::{CommandError, Exit};
@@ -30,7 +30,7 @@ use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
 use crate::tools::limits;
 use crate::tools::toolbox::Toolbox;
-use crate::view::output::{self, Ended};
+use crate::view::output::{self, FinishedRun};
 use crate::view::printer::Printer;
 
 /// The name of the plan in messages.
@@ -90,7 +90,7 @@ pub(super) struct AskSession<'a> {
     pub(super) config: &'a Config,
     pub(super) toolbox: &'a Toolbox,
     pub(super) model: &'a Arc<dyn Model>,
-    pub(super) day: Day,
+    pub(super) day: PlanningDay,
     pub(super) printer: Printer,
 }
 
@@ -106,7 +106,7 @@ pub(super) enum AskOutcome {
 pub(super) struct CompletedRun {
     /// The answer so far.
     pub(super) answer: AnswerV1,
-    pub(super) ended: Ended,
+    pub(super) ended: FinishedRun,
     pub(super) loaded: LoadedPlan,
     /// The tokens and the cost of the plan.
     pub(super) usage: Usage,
@@ -257,7 +257,9 @@ impl AskSession<'_> {
     pub(super) fn print_document(&self, answer: &AnswerV1) -> Result<(), CommandError> {
         match self.arguments.format {
             RunFormat::Text => Ok(()),
-            format => output::json(answer, format, self.printer),
+            format @ (RunFormat::Json | RunFormat::Events) => {
+                output::json(answer, format, self.printer)
+            }
         }
     }
 }

@@ -7,14 +7,13 @@ use planwright::format::AnswerV1;
 use planwright::planner::create::PlanAttempt;
 use planwright::planner::document;
 use planwright::planner::stream::{StreamEvent, StreamOutcome};
-use planwright::service::random_id;
-use planwright::service::{EventObserver, ObservedRun};
+use planwright::service::{EventObserver, ObservedRun, random_id};
 use planwright::telemetry::Telemetry;
 
 use super::ask::{AskOutcome, AskSession, CompletedRun, SOURCE};
 use super::create::{self, RunAhead, Wanted};
 use super::progress;
-use crate::approval::approver::{Subject, approver};
+use crate::approval::approver::{ApprovalSubject, approver};
 use crate::error::{CommandError, Exit};
 use crate::run::early_run::{EarlyRunStore, in_vain};
 use crate::run::session::{INTERRUPTED, Watch};
@@ -115,7 +114,7 @@ impl AskSession<'_> {
         telemetry: &Telemetry,
         signals: &mut Signals,
     ) -> Result<Option<StreamOutcome>, CommandError> {
-        let subject = Subject {
+        let subject = ApprovalSubject {
             toolbox: self.toolbox,
             kept: keeper.store.map(|store| (store.clone(), keeper.id)),
             is_approved: false,

@@ -24,7 +24,7 @@ use planwright::planner::stream::{
 };
 use sha2::{Digest, Sha256};
 
-use super::dates::{Day, Known};
+use super::dates::{Known, PlanningDay};
 use super::model;
 use crate::args::{CreateArguments, Format, PlanningArguments, RunFormat, StoreArguments};
 use crate::error::{CommandError, Exit, reason};
@@ -183,7 +183,7 @@ pub(crate) struct RunAhead<'a> {
 /// A plan that is wanted, and all that it is written from.
 pub(crate) struct Wanted<'a> {
     goal: &'a str,
-    day: Day,
+    day: PlanningDay,
     timestamp: String,
     catalog: &'a Catalog,
     durations: Durations,
@@ -290,7 +290,7 @@ impl<'a> Wanted<'a> {
         CheckContext::new(self.catalog)
             .with_library(&self.library)
             .with_policy(&self.policy)
-            .with_given(&self.given)
+            .with_inputs(&self.given)
     }
 
     /// Returns the expected duration of a run.

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use planwright::core::Value;
-use planwright::planner::dates::find;
-use planwright::planner::dates::{Now, TimeError, Zone, resolve};
+use planwright::planner::dates::{Now, TimeError, Zone, find, resolve};
 use planwright::planner::prompt::{Memory, PlanDialect, TimeContext, TimePhrase};
 use serde::Serialize;
 
@@ -117,8 +116,8 @@ impl Known {
 
 impl Known {
     /// The day, and what the phrases of time in `text` mean.
-    pub(crate) fn day(&self, text: &str) -> Day {
-        Day::of(text, &self.now, &self.now)
+    pub(crate) fn day(&self, text: &str) -> PlanningDay {
+        PlanningDay::of(text, &self.now, &self.now)
     }
 
     /// Reports the phrases of time whose meaning is left to the model.
@@ -133,12 +132,12 @@ impl Known {
 
 /// The date and the phrases of time of a question, for a model.
 #[derive(Clone, Debug)]
-pub(crate) struct Day {
+pub(crate) struct PlanningDay {
     today: String,
     times: Vec<TimePhrase>,
 }
 
-impl Day {
+impl PlanningDay {
     /// The day of `now`, and what the phrases of time in `text` mean, which was said at the moment `asked`.
     pub(crate) fn of(text: &str, asked: &Now, now: &Now) -> Self {
         Self {

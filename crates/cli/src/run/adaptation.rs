@@ -6,11 +6,10 @@ use std::sync::Arc;
 use planwright::config::Config;
 use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::{Diagnostics, Value};
-use planwright::engine::RunStatus;
-use planwright::engine::RunSummary;
 use planwright::engine::journal::{Journal, MemoryJournal};
 use planwright::engine::options::RunOptions;
 use planwright::engine::run::History;
+use planwright::engine::{RunStatus, RunSummary};
 use planwright::format::{PlanTextV1, RevisionV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::adapt::{
@@ -25,13 +24,13 @@ use planwright::stored::{self, CalledStep, StoredRun};
 use super::session::{AdaptationSettings, Leg, RunSession, approved};
 use crate::args::{AdaptArguments, MomentArguments};
 use crate::error::{CommandError, Exit};
-use crate::planning::dates::{self, Day};
+use crate::planning::dates::{self, PlanningDay};
 use crate::planning::{model, progress};
 use crate::runs::run_storage;
 use crate::system::signals::Signals;
 use crate::system::telemetry;
 use crate::view::live::Live;
-use crate::view::output::Ended;
+use crate::view::output::FinishedRun;
 
 impl AdaptArguments {
     /// Opens the model that may revise plans, if the arguments ask for one.
@@ -88,11 +87,11 @@ impl AdaptationSettings<'_> {
     }
 
     /// The day, and what the phrases of time in the goal of `plan` meant when it was asked for.
-    fn day(&self, goal: &str, plan: &CheckedPlan) -> Day {
+    fn day(&self, goal: &str, plan: &CheckedPlan) -> PlanningDay {
         let asked = plan.plan().metadata.get("timestamp");
         let asked = asked.and_then(Value::as_text);
         let asked = asked.and_then(|text| Now::parse(text, &self.zone).ok());
-        Day::of(goal, asked.as_ref().unwrap_or(&self.now), &self.now)
+        PlanningDay::of(goal, asked.as_ref().unwrap_or(&self.now), &self.now)
     }
 
     fn read(old: &PlanTextV1, text: &str, session: &RunSession<'_>) -> LoadedPlan {
@@ -390,7 +389,7 @@ impl RunSession<'_> {
         &self,
         leg: Leg,
         signals: &mut Signals,
-    ) -> Result<Option<Ended>, CommandError> {
+    ) -> Result<Option<FinishedRun>, CommandError> {
         let live = Live::new(self.plan, self.format, self.printer);
         let options = leg.options.clone();
         let (summary, journal) = self.run_leg(leg, &live, signals).await?;
@@ -405,7 +404,7 @@ impl RunSession<'_> {
         mut live: Arc<Live>,
         (options, mut journal): (RunOptions, Option<Arc<dyn Journal>>),
         signals: &mut Signals,
-    ) -> Result<Option<Ended>, CommandError> {
+    ) -> Result<Option<FinishedRun>, CommandError> {
         let mut revisions = self.revisions.clone();
         let mut revised: Option<RevisedPlan> = None;
         let mut usage = Usage::default();
@@ -435,7 +434,7 @@ impl RunSession<'_> {
         if let Some(path) = self.durations {
             run_storage::save(path, &summary.durations)?;
         }
-        Ok(Some(Ended {
+        Ok(Some(FinishedRun {
             summary,
             revisions,
             revised: revised.map(|revised| revised.loaded),

@@ -18,7 +18,7 @@ use crate::error::{CommandError, Exit};
 use crate::system::signals::Signals;
 use crate::tools::toolbox::Toolbox;
 use crate::view::live::Live;
-use crate::view::output::{self, Ended};
+use crate::view::output::{self, FinishedRun};
 use crate::view::printer::Printer;
 
 const PLAN: &str = include_str!("demo.plan.json");
@@ -57,7 +57,7 @@ pub(crate) async fn demo(
         return Ok(Exit::Interrupted);
     };
     signals.leave_on_next();
-    let ended = Ended::of(summary, live);
+    let ended = FinishedRun::of(summary, live);
     output::report(
         &ended,
         &LoadedPlan::builtin(PLAN),

@@ -15,14 +15,16 @@ use crate::system::text_file;
 
 /// A plan's text, read.
 #[derive(Debug)]
-pub(crate) struct PlanText {
+pub(crate) struct ParsedPlanText {
     /// The name of the text in diagnostics.
     pub(crate) name: String,
     pub(crate) result: ParseResult,
 }
 
 /// Reads the plan alone, and reports the faults that it has whatever tools there are.
-pub(crate) fn parse_without_tools(arguments: &TextArguments) -> Result<PlanText, CommandError> {
+pub(crate) fn parse_without_tools(
+    arguments: &TextArguments,
+) -> Result<ParsedPlanText, CommandError> {
     let mut text = parse(arguments)?;
     if let Some(plan) = &text.result.plan {
         text.result.diagnostics.extend(faults(plan));
@@ -31,7 +33,7 @@ pub(crate) fn parse_without_tools(arguments: &TextArguments) -> Result<PlanText,
 }
 
 /// Reads the plan alone.
-fn parse(arguments: &TextArguments) -> Result<PlanText, CommandError> {
+fn parse(arguments: &TextArguments) -> Result<ParsedPlanText, CommandError> {
     let saved = find_stored(arguments)?;
     let dialect = saved.as_ref().and_then(|plan| plan.dialect.clone());
     let (name, text) = match saved {
@@ -44,20 +46,20 @@ fn parse(arguments: &TextArguments) -> Result<PlanText, CommandError> {
         ..ReadOptions::new(&name)
     };
     let result = planwright::dialects::parse(&text, &options);
-    Ok(PlanText { name, result })
+    Ok(ParsedPlanText { name, result })
 }
 
-fn limits(arguments: &TextArguments) -> document::Limits {
-    document::Limits {
+fn limits(arguments: &TextArguments) -> document::ReadLimits {
+    document::ReadLimits {
         bytes: arguments.max_size,
         depth: arguments.max_depth,
-        ..document::Limits::default()
+        ..document::ReadLimits::default()
     }
 }
 
 /// Reads everything that the arguments name.
 pub(crate) fn read(arguments: &PlanArguments) -> Result<LoadedPlan, CommandError> {
-    let PlanText { name, result } = parse(&arguments.text)?;
+    let ParsedPlanText { name, result } = parse(&arguments.text)?;
     let mut loaded = LoadedPlan::new(name, result)
         .with_given(given(arguments)?)
         .with_max_steps(arguments.max_steps);

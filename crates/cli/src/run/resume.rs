@@ -27,7 +27,7 @@ use crate::system::{environment, telemetry};
 use crate::tools::limits;
 use crate::tools::toolbox::Toolbox;
 use crate::view::live::Live;
-use crate::view::output::{self, Ended};
+use crate::view::output::{self, FinishedRun};
 use crate::view::printer::Printer;
 
 /// The time that the servers of a killed process may take to end before they are reported.
@@ -222,10 +222,10 @@ fn show_once_more(
     let live = Live::new(&kept.latest_plan()?, arguments.format, printer);
     let Settings { config, .. } = settings::load(folder(kept))?;
     let max_output = limits::max_output(&arguments.guards, &config);
-    let ended = Ended {
+    let ended = FinishedRun {
         revisions: kept.revisions(),
         is_stored: true,
-        ..Ended::of(summary, live)
+        ..FinishedRun::of(summary, live)
     };
     output::report(&ended, &loaded, arguments.format, max_output, printer)?;
     Ok(Exit::of_run(ended.summary.status))

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use planwright::config::Config;
 use planwright::core::check::CheckedPlan;
-use planwright::engine::journal::Journal;
-use planwright::engine::journal::MemoryJournal;
+use planwright::engine::journal::{Journal, MemoryJournal};
 use planwright::engine::options::RunOptions;
 use planwright::engine::{RunSummary, StampedEvent};
 use planwright::format::{EventV1, RevisionV1, Trim};
@@ -19,7 +18,7 @@ use planwright::telemetry::Telemetry;
 use planwright::{Planwright, Run};
 use planwright_store::Store;
 
-use crate::approval::approver::{Subject, approver};
+use crate::approval::approver::{ApprovalSubject, approver};
 use crate::approval::consent;
 use crate::approval::passphrase::PassphraseCheck;
 use crate::args::{Approve, ConsentArguments, RunFormat, ToolArguments};
@@ -29,7 +28,7 @@ use crate::system::signals::Signals;
 use crate::system::telemetry;
 use crate::tools::toolbox::Toolbox;
 use crate::view::live::Live;
-use crate::view::output::{self, Ended};
+use crate::view::output::{self, FinishedRun};
 use crate::view::printer::Printer;
 
 /// Asks about the whole plan, where that is wanted: its digest where it was approved, nothing where it was refused.
@@ -148,7 +147,7 @@ impl RunSession<'_> {
         live: &Arc<Live>,
         signals: &mut Signals,
     ) -> Result<(Option<RunSummary>, Option<Arc<dyn Journal>>), CommandError> {
-        let subject = Subject {
+        let subject = ApprovalSubject {
             toolbox: self.toolbox,
             kept: self.store.map(|store| (store.clone(), &**self.id)),
             is_approved: leg.is_approved,
@@ -172,7 +171,7 @@ impl RunSession<'_> {
         Ok((watch(run, signals, to).await, journal))
     }
 
-    pub(super) fn report(&self, ended: &Ended) -> Result<Exit, CommandError> {
+    pub(super) fn report(&self, ended: &FinishedRun) -> Result<Exit, CommandError> {
         output::report(
             ended,
             self.loaded,

@@ -11,9 +11,9 @@ use super::run_storage;
 use crate::view::live::words::{BOLD, DIM, counted, styled, time};
 
 /// The most places that are shown of one value.
-const MOST: usize = 10;
+const MAX_PLACES: usize = 10;
 /// The least room for a value.
-const LEAST_ROOM: usize = 16;
+const MIN_ROOM: usize = 16;
 /// The smallest difference in time that is reported on its own: a factor, and milliseconds.
 const NOTABLE: (f64, f64) = (2.0, 1000.0);
 
@@ -148,11 +148,11 @@ fn status(side: &StepSideV1) -> String {
 
 fn changes(what: &str, changes: &[ChangeV1], margin: usize, width: usize, text: &mut String) {
     let margin = " ".repeat(margin);
-    for change in changes.iter().take(MOST) {
+    for change in changes.iter().take(MAX_PLACES) {
         let pointer = terminal_text::one_line(&change.pointer);
         let pointer = format!("{what}{pointer}");
         let used = margin.len() + terminal_text::width(&pointer) + 5;
-        let room = (width.saturating_sub(used) / 2).max(LEAST_ROOM);
+        let room = (width.saturating_sub(used) / 2).max(MIN_ROOM);
         let _ = writeln!(
             text,
             "{margin}{}: {} → {}",
@@ -161,8 +161,8 @@ fn changes(what: &str, changes: &[ChangeV1], margin: usize, width: usize, text: 
             shown(change.after.as_ref(), room)
         );
     }
-    if MOST < changes.len() {
-        let more = counted(changes.len() - MOST, "place");
+    if MAX_PLACES < changes.len() {
+        let more = counted(changes.len() - MAX_PLACES, "place");
         let _ = writeln!(text, "{margin}{}", styled(DIM, format!("and {more} more")));
     }
 }

@@ -19,7 +19,7 @@ use crate::view::printer::Printer;
 const USUAL_DAYS: u64 = 30;
 
 /// The most bytes that a run may have which is taken in.
-const MOST: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 
 /// The number of bytes that show whether a file may hold a run.
 const HEAD: u64 = 4096;
@@ -91,7 +91,21 @@ fn left_behind(store: &Store, imported: &ImportOutcome) -> Result<String, Comman
         Record::Opened { header, .. } => header
             .get("approved_plan")
             .is_some_and(|digest| !digest.is_null()),
-        _ => false,
+        Record::Sent { .. }
+        | Record::Answered { .. }
+        | Record::Aborted { .. }
+        | Record::Asked { .. }
+        | Record::Decided { .. }
+        | Record::Chosen { .. }
+        | Record::TimerFired { .. }
+        | Record::Extended { .. }
+        | Record::Closed
+        | Record::Cancelled
+        | Record::OutOfTime
+        | Record::Paused { .. }
+        | Record::Resumed
+        | Record::Settled { .. }
+        | Record::Ended { .. } => false,
     };
     if entries.iter().any(approves) {
         left.push("the approval of its plan".to_owned());
@@ -114,7 +128,7 @@ fn read_run(mut from: impl Read, name: &Path) -> Result<String, CommandError> {
     let head = text_file::at_most(&mut from, HEAD).map_err(unreadable)?;
     let begins = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&head);
     match begins.trim_ascii_start().first() {
-        Some(b'{') => text_file::text(head.as_slice().chain(from), MOST).map_err(unreadable),
+        Some(b'{') => text_file::text(head.as_slice().chain(from), MAX_BYTES).map_err(unreadable),
         _ => Err(CommandError::new(format!(
             "`{}` is no run to take in: it does not begin with an object",
             name.display()

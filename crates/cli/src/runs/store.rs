@@ -142,7 +142,16 @@ impl From<StoredRunError> for CommandError {
             StoredRunError::UnknownStep {
                 near: Some(near), ..
             } => explained.hint(format!("did you mean `{near}`?")),
-            _ => explained,
+            StoredRunError::NoDialect
+            | StoredRunError::Outdated
+            | StoredRunError::Unsound
+            | StoredRunError::OtherPlan
+            | StoredRunError::UnknownDialect(_)
+            | StoredRunError::Unwritable(_)
+            | StoredRunError::NotStale(_)
+            | StoredRunError::UnknownStep { near: None, .. }
+            | StoredRunError::AmbiguousStep { .. }
+            | StoredRunError::Twice(_) => explained,
         }
     }
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{run_storage, store};
 use crate::args::{DeleteArguments, Format, ListArguments, RunFormat, SaveArguments};
 use crate::error::{CommandError, Exit};
-use crate::run::plan_file::{self, PlanText, called, selector};
+use crate::run::plan_file::{self, ParsedPlanText, called, selector};
 use crate::view::printer::Printer;
 use crate::view::{diagnostics, output};
 
@@ -20,7 +20,7 @@ const SHORT: usize = 8;
 
 /// `planwright save PLAN`
 pub(crate) fn save(arguments: &SaveArguments, printer: Printer) -> Result<Exit, CommandError> {
-    let PlanText { name, result } = plan_file::parse_without_tools(&arguments.text)?;
+    let ParsedPlanText { name, result } = plan_file::parse_without_tools(&arguments.text)?;
     let text = result.source.to_string();
     let mut diagnostics = result.diagnostics;
     diagnostics.sort();

@@ -11,6 +11,7 @@ use planwright::config::{Config, Retention, Serve};
 use planwright::mcp::gateway::{Gateway, HttpService, serve_stdio};
 use planwright::mcp::{ServersConfig, Upstreams};
 use planwright::service::{EventObserver, ObservedRun, RunObserver};
+use planwright::telemetry::Telemetry;
 use planwright_serve::{GatewaySettings, HttpServer, HttpSettings, Metrics, PlanHost, PlanWriter};
 use planwright_store::{Prune, PruneReport, Store, StoreError};
 use tokio_util::sync::CancellationToken;
@@ -66,7 +67,13 @@ pub(crate) async fn serve(
             }
             over_stdio(settings, &upstreams, signals).await?;
         }
-        Some(listen) => over_http(settings, &upstreams, &config, listen, signals, printer).await?,
+        Some(listen) => {
+            let telemetry = telemetry.clone();
+            over_http(
+                settings, &upstreams, &config, telemetry, listen, signals, printer,
+            )
+            .await?;
+        }
     }
     if let Some(retention) = retention {
         retention.abort();
@@ -85,7 +92,7 @@ fn gateway_settings(
     let mut settings =
         GatewaySettings::new(config.clone(), store::this_process(), run_storage::now);
     settings.mode = arguments.mode();
-    settings.face = arguments.face();
+    settings.compat = arguments.face();
     settings.options.secrets = toolbox.secrets();
     if let Some(timeout) = arguments.timeout {
         settings.options.attempt_timeout = Some(timeout);
@@ -97,7 +104,7 @@ fn gateway_settings(
         settings.store = Some(store::open(&arguments.store, printer)?);
     }
     let governed = config.clone();
-    settings.outside = Arc::new(move |plan| {
+    settings.external_values = Arc::new(move |plan| {
         environment::get(plan, &governed).map_err(|error| {
             let hints = error.hints().join("; ");
             format!("{error}: {hints}")
@@ -155,6 +162,7 @@ async fn over_http(
     mut settings: GatewaySettings,
     upstreams: &Upstreams,
     config: &Config,
+    telemetry: Telemetry,
     listen: SocketAddr,
     mut signals: Signals,
     printer: Printer,
@@ -168,6 +176,7 @@ async fn over_http(
         listen,
         tokens: token::user_file()?,
         serve,
+        telemetry,
     })
     .await?;
     settings.observers.push(Arc::new(Counted(server.metrics())));

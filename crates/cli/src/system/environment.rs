@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
-use planwright::config::{Config, Place};
+use planwright::config::{Config, ConfigPlace};
 use planwright::core::check::CheckedPlan;
 use planwright::engine::SecretValues;
 use planwright::engine::run::MIN_SECRET_BYTES;
@@ -105,14 +105,14 @@ pub(crate) fn all(config: &Config) -> SecretValues {
 }
 
 /// The text at a place; one clause where it is not there.
-pub(crate) fn read(place: &Place) -> Result<String, String> {
+pub(crate) fn read(place: &ConfigPlace) -> Result<String, String> {
     let (text, place) = match place {
-        Place::Variable(name) => {
+        ConfigPlace::Variable(name) => {
             let place = format!("the variable `{name}`");
             let text = variable(name).ok_or_else(|| format!("{place} is not set to text"))?;
             (text, place)
         }
-        Place::File(path) => {
+        ConfigPlace::File(path) => {
             let path = match settings_folder() {
                 Some(folder) => folder.join(&**path),
                 None => Path::new(&**path).to_owned(),

@@ -2,7 +2,8 @@
 
 use planwright::call_view::visible;
 use planwright::pins::{
-    Definition, HintChange, Line, Part, Pending, PendingTool, difference, selection_digest,
+    Definition, DefinitionPart, DifferenceLine, HintChange, Pending, PendingTool, difference,
+    selection_digest,
 };
 use serde::Serialize;
 
@@ -135,11 +136,12 @@ impl Text {
     }
 
     /// The difference of one part; nothing if it did not change.
-    fn part(&mut self, name: &str, before: Option<&Part>, now: Option<&Part>) {
+    fn part(&mut self, name: &str, before: Option<&DefinitionPart>, now: Option<&DefinitionPart>) {
         if before == now {
             return;
         }
-        let text = |part: Option<&Part>| part.map(Part::pretty).unwrap_or_default();
+        let text =
+            |part: Option<&DefinitionPart>| part.map(DefinitionPart::pretty).unwrap_or_default();
         self.line(&format!("  {name}"));
         let lines = difference(&text(before), &text(now));
         if lines.is_empty() {
@@ -147,10 +149,10 @@ impl Text {
         }
         for line in lines {
             match line {
-                Line::Same(line) => self.line(&format!("      {line}")),
-                Line::Removed(line) => self.line(&format!("    - {line}")),
-                Line::Added(line) => self.line(&format!("    + {line}")),
-                Line::Skipped(count) => self.line(&format!("      … {count} lines")),
+                DifferenceLine::Same(line) => self.line(&format!("      {line}")),
+                DifferenceLine::Removed(line) => self.line(&format!("    - {line}")),
+                DifferenceLine::Added(line) => self.line(&format!("    + {line}")),
+                DifferenceLine::Skipped(count) => self.line(&format!("      … {count} lines")),
             }
         }
         for (sign, part) in [('-', before), ('+', now)] {

@@ -434,7 +434,7 @@ fn mention(verdicts: &Verdicts, printer: Printer) {
             NoticeKind::Changed | NoticeKind::Server => printer.quote(&format!(
                 "warning: {notice} (`planwright tools --changed` shows the difference)"
             )),
-            _ => printer.quote(&format!("warning: {notice}")),
+            NoticeKind::TooMany => printer.quote(&format!("warning: {notice}")),
         }
     }
 }

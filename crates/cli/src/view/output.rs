@@ -7,8 +7,7 @@ use planwright::core::expression::EvaluationLimits;
 use planwright::drawing;
 use planwright::engine::RunSummary;
 use planwright::engine::run::preview;
-use planwright::format::RevisionV1;
-use planwright::format::{ReportStatus, ReportV1, StepV1, Trim};
+use planwright::format::{ReportStatus, ReportV1, RevisionV1, StepV1, Trim};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::model::Usage;
 use serde::Serialize;
@@ -32,7 +31,7 @@ pub(crate) fn diagnostics(loaded: &LoadedPlan, format: RunFormat, printer: Print
 
 /// Prints what a run came to that began with the plan of `reading`.
 pub(crate) fn report(
-    ended: &Ended,
+    ended: &FinishedRun,
     loaded: &LoadedPlan,
     format: RunFormat,
     max_output: Option<u64>,
@@ -114,7 +113,7 @@ pub(crate) fn json(
 }
 
 /// A run that has come to its end.
-pub(crate) struct Ended {
+pub(crate) struct FinishedRun {
     pub(crate) summary: RunSummary,
     /// The reasons for other plans.
     pub(crate) revisions: Vec<RevisionV1>,
@@ -127,7 +126,7 @@ pub(crate) struct Ended {
     pub(crate) live: Arc<Live>,
 }
 
-impl Ended {
+impl FinishedRun {
     /// A run that was never revised and is not stored.
     pub(crate) fn of(summary: RunSummary, live: Arc<Live>) -> Self {
         Self {

@@ -74,7 +74,7 @@ impl Subject {
             let context = CheckContext::new(&catalog)
                 .with_library(&library)
                 .with_policy(&policy)
-                .with_given(&self.given);
+                .with_inputs(&self.given);
             let (checked, found) = check(plan, &context);
             findings.extend(found);
             if self.runs {
@@ -87,10 +87,10 @@ impl Subject {
 
     fn read(&self, name: &str, text: &[u8], dialect: Option<&str>) -> ParseResult {
         let bound = |name: &str, usual: usize| self.bound(name).unwrap_or(usual);
-        let usual = document::Limits::default();
+        let usual = document::ReadLimits::default();
         let options = ReadOptions {
             dialect,
-            limits: document::Limits {
+            limits: document::ReadLimits {
                 bytes: bound("max_bytes", usual.bytes),
                 depth: bound("max_nesting", usual.depth),
                 ..usual

@@ -274,7 +274,7 @@ fn nothing_is_touched_that_cannot_be_changed() {
     check(
         "{\"mcpServers\": {",
         &["wrap", "c.json"],
-        "`c.json` cannot be changed: it is not JSON: EOF",
+        "`c.json` cannot be changed: it is not JSON: unterminated object on line 1 column 16",
     );
     check(
         "{}",

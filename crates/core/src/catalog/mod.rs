@@ -1,14 +1,16 @@
 //! The catalog of tools that a plan may call, and rules about their names.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/tools.md).
 
 mod extraction;
 mod lookup;
-mod names;
 mod tool;
+mod tool_pattern;
 
 pub(crate) use extraction::extraction_schema;
 pub use extraction::{EXTRACTION, EXTRACTION_PARAMETERS};
 pub use lookup::{Catalog, Lookup};
-pub(crate) use names::matches_name;
-pub use names::{ServerNames, ToolPattern};
 pub(crate) use tool::hex;
-pub use tool::{Annotations, Hints, Tool};
+pub use tool::{Annotations, Hints, ServerNames, Tool};
+pub use tool_pattern::ToolPattern;
+pub(crate) use tool_pattern::matches_name;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::dependencies::{SlotWriters, slot_keys};
+use super::writers::{SlotWriters, slot_keys};
 use crate::flow::FlowReport;
 use crate::plan::{Action, Approval, ExternalValue, Read, SlotKind, Source};
 use crate::{Diagnostics, Hashing, Object, Plan, Step, StepId, Tool};
@@ -256,7 +256,12 @@ impl CheckedPlan {
             Source::Slot(SlotKind::Inputs | SlotKind::Vars) if self.has_secrets() => false,
             // A slot without a writer so far may get one in the rest of the plan.
             Source::Slot(SlotKind::State | SlotKind::Data) => self.writes(read),
-            _ => true,
+            Source::Step(_)
+            | Source::Result(_)
+            | Source::Slot(_)
+            | Source::Item
+            | Source::Index
+            | Source::Last => true,
         }
     }
 

@@ -12,6 +12,7 @@ mod reporter;
 mod resolved_plan;
 mod tool_mismatch;
 mod type_inference;
+mod writers;
 
 pub use checked_plan::{CheckedPlan, CheckedStep, Dependency, DependencyKind};
 pub use context::{CheckContext, Library};

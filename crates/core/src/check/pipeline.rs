@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use super::checked_plan::{CheckedData, CheckedPlan, CheckedStep, PlanSize};
 use super::context::CheckContext;
-use super::dependencies::{SlotWriters, StepDependencies, slot_keys, step_dependencies};
+use super::dependencies::{StepDependencies, step_dependencies};
 use super::digest;
 use super::passes::{
-    arguments, cycles, extraction, inputs, names, policy, positional, references, sharing, slots,
+    arguments, cycles, expressions, extraction, inputs, names, policy, positional, references,
+    sharing, slots,
 };
 use super::reporter::{DiagnosticBatch, Reporter};
 use super::resolved_plan::{CheckSession, ParentScope, PlanRole, ResolvedPlan, sub_plans};
 use super::type_inference::TypeInference;
+use super::writers::{SlotWriters, slot_keys};
 use crate::flow::{self, FlowContext, FlowPolicy, FlowVerdict};
 use crate::plan::reference::StepIndex;
 use crate::plan::{Action, Alternative, Form, Node, Output, Read, Source};
@@ -67,7 +69,7 @@ impl CheckedPlan {
     ///
     /// Inputs, initial values, slot schemas and texts of `more` are added. Its output replaces the current one unless
     /// it selects everything. Places of the new texts must not overlap with existing ones (see
-    /// [`Source::new`](crate::place::Source::new)).
+    /// [`SourceText::new`](crate::place::SourceText::new)).
     pub fn extend(
         &self,
         more: Plan,
@@ -124,8 +126,8 @@ fn check_plan(
     let dependencies = step_dependencies(&plan, &ids, &writers, &sub_plans);
     let nothing = Object::default();
     // A sub-plan gets its inputs as arguments, which differ between calls.
-    let given = if role.is_main() {
-        context.given
+    let inputs = if role.is_main() {
+        context.inputs
     } else {
         &nothing
     };
@@ -138,12 +140,13 @@ fn check_plan(
         tools: &tools,
         sub_plans: &sub_plans,
         dependencies: &dependencies,
-        given,
+        inputs,
     };
     let types = TypeInference::new(&resolved);
     names::check(&resolved, &mut reporter);
     cycles::check(&resolved, &mut reporter);
     references::check(&resolved, &types, &mut reporter);
+    expressions::check(&resolved, &types, &mut reporter);
     inputs::check(&resolved, &mut reporter);
     arguments::check(&resolved, &types, &mut reporter);
     extraction::check(&resolved, &mut reporter);
@@ -157,7 +160,7 @@ fn check_plan(
     if reporter.has_errors() {
         return (None, reporter.finish());
     }
-    let inputs = inputs::values(&plan, given);
+    let inputs = inputs::values(&plan, inputs);
     let digest = digest::digest(&plan, &sub_plans);
     let unwritten_slot_reads = unwritten_slot_reads(&plan, &writers, &sub_plans);
     let checked = CheckedPlan::new(CheckedData {
@@ -186,29 +189,33 @@ fn step_ids(plan: &Plan) -> HashMap<StepId, u32, Hashing> {
 /// Stores the positions of steps in the reads of `plan`, so that a run need not look up ids. Expressions are shared
 /// between plans, so their reads keep using ids; sub-plans are resolved when they are checked.
 fn resolve_step_indices(plan: &mut Plan, ids: &HashMap<StepId, u32, Hashing>) {
-    let mut told = |read: &mut Read| {
+    let mut resolve_read = |read: &mut Read| {
         read.position = StepIndex(match &read.source {
             Source::Step(id) | Source::Result(id) => ids.get(id).copied(),
-            _ => None,
+            Source::Slot(_)
+            | Source::Item
+            | Source::Index
+            | Source::Last
+            | Source::ExternalValue(..) => None,
         });
     };
-    let mut tell = |node: &mut Node| {
+    let mut resolve_node = |node: &mut Node| {
         node.each_reference_mut(&mut |reference| match &mut reference.form {
-            Form::All(reads) => reads.iter_mut().for_each(&mut told),
+            Form::All(reads) => reads.iter_mut().for_each(&mut resolve_read),
             Form::First(alternatives) => {
                 for alternative in alternatives {
                     if let Alternative::Read(read) = alternative {
-                        told(read);
+                        resolve_read(read);
                     }
                 }
             }
         });
     };
     for step in &mut plan.steps {
-        step.nodes_mut().for_each(&mut tell);
+        step.nodes_mut().for_each(&mut resolve_node);
     }
     if let Output::Value(node) = &mut plan.output {
-        tell(node);
+        resolve_node(node);
     }
 }
 

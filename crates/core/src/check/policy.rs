@@ -11,7 +11,6 @@ const MAX_SHOWN_PATTERNS: usize = 5;
 
 /// The rules that plans must obey.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Policy {
     /// The limits on the size of plans.
     pub limits: Limits,

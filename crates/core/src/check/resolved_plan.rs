@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::checked_plan::CheckedPlan;
 use super::context::CheckContext;
-use super::dependencies::{SlotWriters, StepDependencies};
+use super::dependencies::StepDependencies;
 use super::reporter::{DiagnosticBatch, Reporter};
+use super::writers::SlotWriters;
 use crate::expression::PatternBudget;
 use crate::plan::{
     Action, Name, Node, OnError, Output, PlanCall, PlanTarget, Reference, SelfReference, SlotKind,
@@ -62,7 +63,7 @@ pub(super) struct ResolvedPlan<'a> {
     /// The dependencies of each step.
     pub(super) dependencies: &'a [StepDependencies],
     /// The given inputs by name. Empty for a sub-plan, whose arguments differ between calls.
-    pub(super) given: &'a Object,
+    pub(super) inputs: &'a Object,
 }
 
 /// A reference and its location in the plan.

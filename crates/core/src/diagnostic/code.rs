@@ -4,7 +4,6 @@ macro_rules! codes {
     ($($name:ident = $code:literal, $title:literal;)*) => {
         /// The kind of a diagnostic.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[non_exhaustive]
         pub enum Code {
             $(#[doc = $title] $name,)*
         }
@@ -79,6 +78,7 @@ codes! {
     InvalidInputValue = "PW0506", "an input value does not fit its schema";
     UnnamedArgument = "PW0507", "an argument has no name";
     UnexpectedOutput = "PW0508", "an output does not fit its schema";
+    WrongOperandType = "PW0509", "an operation does not apply to its operands";
 
     NotSharable = "PW0601", "a parameter may not receive references";
     DeniedTool = "PW0602", "the policy denies a tool";

@@ -1,4 +1,6 @@
 //! The language between `${` and `}`: paths, alternatives, and CEL with bounded cost. Only this module knows CEL.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/expressions.md#our-own-implementation-of-cel).
 
 mod error;
 mod evaluate;
@@ -6,8 +8,10 @@ pub(crate) mod function;
 pub(crate) mod operator;
 mod parser;
 mod pattern;
+mod print;
 mod program;
 pub(crate) mod tree;
+pub(crate) mod typing;
 
 pub use error::{
     EvaluationError, EvaluationLimits, ExpressionError, ExpressionErrorKind, MAX_EXPRESSION_CHARS,
@@ -15,8 +19,8 @@ pub use error::{
 };
 pub use parser::{parse_form, parse_form_within};
 pub use pattern::PatternBudget;
+pub use print::{print_form, print_path};
 pub use program::Expression;
-pub use tree::{print_form, print_path};
 
 #[cfg(test)]
 mod tests;

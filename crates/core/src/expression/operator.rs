@@ -34,7 +34,8 @@ impl BinaryOperator {
         }
     }
 
-    fn sign(self) -> &'static str {
+    /// Returns the operator as it is written.
+    pub(super) fn sign(self) -> &'static str {
         match self {
             Self::Equal => "==",
             Self::Unequal => "!=",

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::expression::{BoundLabels, expression_labels};
-use super::graph::{Flags, NodeId, Origin, Passage};
+use super::graph::{Flags, LabelOrigin, NodeId, Passage};
 use super::labels::{LabelStore, LabelsId};
 use super::outputs::OutputRules;
 use super::parameters::{Argument, ArgumentPart, ArgumentRules, arguments};
@@ -15,11 +15,11 @@ use super::report_builder::{ReportBuilder, StepParameter};
 use crate::check::Releases;
 use crate::plan::{
     Action, Alternative, ExternalValue, Form, InputKind, Method, Node, NodeKind, OnError, Output,
-    Read, Reference, Segment, SlotKind, SlotPath, Source, Targets, TextPart,
+    RECALLED_STEP, Read, Reference, Segment, SlotKind, SlotPath, Source, Targets, TextPart,
 };
 use crate::{CheckedPlan, CheckedStep, Expression, Hashing, Place, Sources, Step, Tool};
 
-/// Maximum number of writers of a slot whose outputs are told apart by field.
+/// Maximum number of writers of a slot whose outputs are labelled by field.
 const MAX_WRITERS: usize = 32;
 
 /// The input of an analysis besides the plan.
@@ -349,6 +349,7 @@ impl<'a> Analysis<'a> {
                 let rules = self.output_rules(tool);
                 self.store.output(path, tool, rules)
             }
+            (Action::Value(_), ..) if is_recalled(step) => self.recalled(),
             (Action::Value(value), ..) => self.node(scope, Some(index), value),
             (Action::Plan(call), _, Some(inner)) => {
                 let inputs = self.node(scope, Some(index), &step.args);
@@ -414,8 +415,24 @@ impl<'a> Analysis<'a> {
         self.store.typed(tool.output.structure(), label)
     }
 
+    /// Returns the label of results of earlier runs. Their plans are not known here, so they count as untrusted, and as
+    /// private if anything may be.
+    fn recalled(&mut self) -> LabelsId {
+        let origin = LabelOrigin::Output {
+            step: Arc::from(RECALLED_STEP),
+            tool: Arc::from(RECALLED_STEP),
+            field: Arc::from(""),
+        };
+        let flags = Flags {
+            untrusted: true,
+            private: !self.context.policy.private.is_empty(),
+        };
+        let node = self.store.graph.origin(origin, flags);
+        self.store.whole(node)
+    }
+
     fn unknown(&mut self, scope: &PlanScope<'a, '_>, step: &Step) -> LabelsId {
-        let origin = Origin::Output {
+        let origin = LabelOrigin::Output {
             step: scope.step_path(step),
             tool: Arc::from(""),
             field: Arc::from(""),
@@ -587,7 +604,7 @@ impl<'a> Analysis<'a> {
                 None => self.store.nothing(),
             },
             Source::ExternalValue(ExternalValue::Secrets, name) => {
-                let origin = Origin::Secret(Arc::clone(name));
+                let origin = LabelOrigin::Secret(Arc::clone(name));
                 let flags = Flags {
                     untrusted: false,
                     private: true,
@@ -653,7 +670,7 @@ impl<'a> Analysis<'a> {
             return self.store.nothing();
         };
         let tool = checked.tool.as_ref().map(|tool| tool.qualified_name());
-        let origin = Origin::Output {
+        let origin = LabelOrigin::Output {
             step: scope.step_path(step),
             tool: tool.unwrap_or_default().into(),
             field: Arc::from("error"),
@@ -817,6 +834,11 @@ impl<'a> Analysis<'a> {
         });
         values.push(wrapped);
     }
+}
+
+/// Returns true if the step stands for the results of earlier runs.
+fn is_recalled(step: &Step) -> bool {
+    step.id.as_str() == RECALLED_STEP && step.place == crate::Place::NOWHERE
 }
 
 /// The place of an expression.

@@ -5,7 +5,7 @@
 //! parameter with the origins of its value. The policy says which tool outputs are untrusted or private, and which
 //! parameters are guarded or leave.
 //!
-//! The analysis never underestimates: a value that it cannot follow gets the labels of everything it may contain.
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/flow.md). The analysis never underestimates: a value that it cannot follow gets the labels of everything it may contain.
 
 mod analysis;
 mod coverage;

@@ -1,9 +1,15 @@
 //! The data model of a plan, the same for all dialects.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/plans.md#every-dialect-becomes-the-same-plan).
 
 mod definition;
 mod node;
 pub(crate) mod reference;
 mod step;
+
+/// The id of the step that stands for the results of earlier runs. Its place is [`Place::NOWHERE`](crate::Place::NOWHERE): it is
+/// not written in the plan.
+pub const RECALLED_STEP: &str = "runs";
 
 pub use definition::{
     InitialValues, Input, InputKind, Mode, OnFailure, Ordering, Output, Plan, Sharing, SlotSchema,

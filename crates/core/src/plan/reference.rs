@@ -1,4 +1,6 @@
 //! References to values, and slots.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/expressions.md#references-are-data-not-text-substitution).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -213,7 +215,7 @@ impl Read {
         match self.missing {
             _ if self.path.is_empty() => Missing::Fail,
             Missing::NullInItems if from_items.all(|one| *one == Segment::Each) => Missing::Fail,
-            missing => missing,
+            missing @ (Missing::Fail | Missing::Null | Missing::NullInItems) => missing,
         }
     }
 

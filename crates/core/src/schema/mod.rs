@@ -1,4 +1,6 @@
 //! JSON Schema (2020-12): structural types for checks before a run, and validators for values during it.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/schemas.md).
 
 mod cost;
 mod display;
@@ -6,6 +8,7 @@ mod document;
 mod equality;
 mod fast_accept;
 mod fault;
+mod format;
 mod instance;
 mod lookup;
 mod secret;

@@ -107,7 +107,14 @@ impl Type {
                         push_new(&mut flat, member.clone());
                     }
                 }
-                other => push_new(&mut flat, other),
+                other @ (Self::Null
+                | Self::Boolean
+                | Self::Integer
+                | Self::Number
+                | Self::Text
+                | Self::Literal(_)
+                | Self::List(_)
+                | Self::Object(_)) => push_new(&mut flat, other),
             }
         }
         match flat.len() {
@@ -121,7 +128,16 @@ impl Type {
     pub fn members(&self) -> &[Type] {
         match self {
             Self::Union(members) => members,
-            other => std::slice::from_ref(other),
+            other @ (Self::Any
+            | Self::Never
+            | Self::Null
+            | Self::Boolean
+            | Self::Integer
+            | Self::Number
+            | Self::Text
+            | Self::Literal(_)
+            | Self::List(_)
+            | Self::Object(_)) => std::slice::from_ref(other),
         }
     }
 
@@ -179,7 +195,15 @@ impl Type {
                 Self::Literal(Value::Object(fields)) => fields
                     .get(name)
                     .map_or(Self::Never, |value| Self::Literal(value.clone())),
-                _ => Self::Never,
+                Self::Never
+                | Self::Null
+                | Self::Boolean
+                | Self::Integer
+                | Self::Number
+                | Self::Text
+                | Self::Literal(_)
+                | Self::List(_)
+                | Self::Union(_) => Self::Never,
             }
         }));
         (found != Self::Never).then_some(found)
@@ -196,7 +220,15 @@ impl Type {
                 Self::Literal(Value::List(items)) => items
                     .get(index)
                     .map_or(Self::Never, |item| Self::Literal(item.clone())),
-                _ => Self::Never,
+                Self::Never
+                | Self::Null
+                | Self::Boolean
+                | Self::Integer
+                | Self::Number
+                | Self::Text
+                | Self::Literal(_)
+                | Self::Object(_)
+                | Self::Union(_) => Self::Never,
             }
         }))
     }
@@ -296,7 +328,14 @@ fn take(shape: &Type, parts: &mut usize, depth: usize) -> bool {
                 .all(|inner| take(inner, parts, depth))
         }
         Type::Union(members) => members.iter().all(|inner| take(inner, parts, depth)),
-        _ => true,
+        Type::Any
+        | Type::Never
+        | Type::Null
+        | Type::Boolean
+        | Type::Integer
+        | Type::Number
+        | Type::Text
+        | Type::Literal(_) => true,
     }
 }
 

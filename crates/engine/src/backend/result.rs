@@ -112,7 +112,7 @@ fn parse_container(text: &str) -> Option<Value> {
     if !trimmed.starts_with(['{', '[']) {
         return None;
     }
-    Value::from_json(text).ok()
+    Value::from_tool_json(text).ok()
 }
 
 fn failure(texts: &[Arc<str>], structured: Option<&Value>) -> ToolError {

@@ -14,8 +14,10 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use planwright_core::{Hashing, Tool};
+use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinError, JoinSet, coop};
 use tokio::time::Instant;
+use tracing::Instrument;
 
 use crate::approval::{ApprovalRequest, Approver, Decision};
 use crate::backend::{
@@ -133,10 +135,12 @@ pub(crate) struct InFlightCalls {
     /// stay unique.
     immediate_tools: HashSet<usize, Hashing>,
     completed: VecDeque<CompletedCall>,
+    /// Notified when a question within a call ends.
+    question_closed: Arc<Notify>,
 }
 
 impl InFlightCalls {
-    pub(crate) fn new(backend: Arc<dyn ToolBackend>) -> Self {
+    pub(crate) fn new(backend: Arc<dyn ToolBackend>, question_closed: Arc<Notify>) -> Self {
         Self {
             backend,
             tasks: JoinSet::new(),
@@ -144,6 +148,7 @@ impl InFlightCalls {
             pauses: Vec::new(),
             immediate_tools: HashSet::default(),
             completed: VecDeque::new(),
+            question_closed,
         }
     }
 
@@ -152,7 +157,16 @@ impl InFlightCalls {
         let clock = call.clock.clone();
         // The limit of the call starts now, not when the run decided to send it.
         clock.restart();
-        let mut result = Box::pin(call_tool(Arc::clone(&self.backend), call));
+        clock.notify_on_resume(Arc::clone(&self.question_closed));
+        // Created here, within the span of the run: the call may be polled in a task of its own.
+        let span = tracing::info_span!(
+            "call",
+            step = %call.context.step,
+            tool = call.tool.qualified_name(),
+            attempt
+        );
+        let called = call_tool(Arc::clone(&self.backend), call);
+        let mut result = Box::pin(called.instrument(span));
         if self.immediate_tools.contains(&tool) {
             let started = Instant::now();
             let completed = result.as_mut().now_or_never();
@@ -184,10 +198,17 @@ impl InFlightCalls {
         self.handles.insert(task, (handle, clock));
     }
 
-    /// The minimum time until the call of `task` can have been inactive for `limit`.
-    pub(crate) fn remaining(&self, task: TaskId, limit: Duration) -> Duration {
+    /// The minimum time until the call of `task` can have been inactive for `limit`; `None` if it cannot be before its
+    /// clock resumes, or not at all because its backend limits it.
+    pub(crate) fn remaining(&self, task: TaskId, limit: Duration) -> Option<Duration> {
         let call = self.handles.get(&task);
-        call.map_or(Duration::ZERO, |(_, clock)| clock.remaining(limit))
+        call.map_or(Some(Duration::ZERO), |(_, clock)| clock.remaining(limit))
+    }
+
+    /// The calls in which a person is asked right now.
+    pub(crate) fn paused(&self) -> impl Iterator<Item = TaskId> {
+        let calls = self.handles.iter();
+        calls.filter_map(|(task, (_, clock))| clock.is_paused().then_some(*task))
     }
 
     /// The pauses of all calls so far, in which people were asked: the task, the start and the end.
@@ -202,6 +223,9 @@ impl InFlightCalls {
     /// Removes the handle of a call that has ended or is aborted.
     fn remove(&mut self, task: TaskId) -> Option<AbortHandle> {
         let (handle, clock) = self.handles.remove(&task)?;
+        if clock.is_paused() {
+            self.question_closed.notify_one();
+        }
         let pauses = clock.pauses().into_iter();
         self.pauses
             .extend(pauses.map(|(start, end)| (task, start, end)));

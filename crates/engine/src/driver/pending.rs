@@ -1,13 +1,15 @@
 //! Timers that run and questions that are open.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use futures::future::{AbortHandle, Abortable, Aborted, BoxFuture, FutureExt};
 use futures::stream::{FuturesUnordered, StreamExt};
 use planwright_core::Hashing;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::time::DelayQueue;
 use tokio_util::time::delay_queue::{Expired, Key};
@@ -25,6 +27,8 @@ pub(super) struct Timers {
     /// Each entry holds the rest of its time after it expires.
     queue: DelayQueue<(TaskId, Timer, Duration)>,
     keys: HashMap<(TaskId, Timer), Key, Hashing>,
+    /// The timers that have expired during a question and are set again after it.
+    suspended: HashSet<(TaskId, Timer), Hashing>,
 }
 
 /// An expired timer.
@@ -42,6 +46,7 @@ impl Timers {
 
     /// Sets a timer. It replaces an earlier one of the same task and kind.
     pub(super) fn set(&mut self, task: TaskId, timer: Timer, after: Duration) {
+        self.suspended.remove(&(task, timer));
         let now = after.min(MAX_TIMER);
         let rest = after.saturating_sub(now);
         let key = self.queue.insert((task, timer, rest), now);
@@ -50,7 +55,18 @@ impl Timers {
         }
     }
 
+    /// Suspends an expired timer until it is set again.
+    pub(super) fn suspend(&mut self, task: TaskId, timer: Timer) {
+        self.suspended.insert((task, timer));
+    }
+
+    /// Removes and returns the suspended timers.
+    pub(super) fn take_suspended(&mut self) -> HashSet<(TaskId, Timer), Hashing> {
+        std::mem::take(&mut self.suspended)
+    }
+
     pub(super) fn clear(&mut self, task: TaskId, timer: Timer) {
+        self.suspended.remove(&(task, timer));
         if let Some(key) = self.keys.remove(&(task, timer)) {
             self.queue.try_remove(&key);
         }
@@ -83,16 +99,26 @@ impl Timers {
 }
 
 /// The open questions of a run.
-#[derive(Default)]
 pub(crate) struct OpenQuestions {
     decisions: FuturesUnordered<BoxFuture<'static, (TaskId, Result<Decision, Aborted>)>>,
     /// The handle of each open question, and the time when it was asked.
     handles: HashMap<TaskId, (AbortHandle, Instant), Hashing>,
     /// The closed questions: the task, the start and the end.
     closed: Vec<(TaskId, Instant, Instant)>,
+    /// Notified when a question is closed.
+    question_closed: Arc<Notify>,
 }
 
 impl OpenQuestions {
+    pub(crate) fn new(question_closed: Arc<Notify>) -> Self {
+        Self {
+            decisions: FuturesUnordered::new(),
+            handles: HashMap::default(),
+            closed: Vec::new(),
+            question_closed,
+        }
+    }
+
     pub(crate) fn ask(&mut self, task: TaskId, decision: BoxFuture<'static, Decision>) {
         // A future that is already in the set can only be withdrawn by aborting it.
         let (handle, registration) = AbortHandle::new_pair();
@@ -112,15 +138,18 @@ impl OpenQuestions {
     fn close(&mut self, task: TaskId) -> Option<AbortHandle> {
         let (handle, since) = self.handles.remove(&task)?;
         self.closed.push((task, since, Instant::now()));
+        self.question_closed.notify_one();
         Some(handle)
     }
 
-    /// The times in which questions were open so far: the task, the start and the end. Open questions end now.
-    pub(crate) fn intervals(&self) -> impl Iterator<Item = (TaskId, Instant, Instant)> {
-        let now = Instant::now();
-        let open = self.handles.iter();
-        let open = open.map(move |(task, (_, since))| (*task, *since, now));
-        self.closed.iter().copied().chain(open)
+    /// The closed questions: the task, the start and the end.
+    pub(crate) fn closed(&self) -> impl Iterator<Item = (TaskId, Instant, Instant)> {
+        self.closed.iter().copied()
+    }
+
+    /// The tasks with an open question.
+    pub(crate) fn open(&self) -> impl Iterator<Item = TaskId> {
+        self.handles.keys().copied()
     }
 
     /// Returns true if a question is open.

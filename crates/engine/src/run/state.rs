@@ -305,7 +305,7 @@ impl RunMachine {
                 effects.push(Effect::SetTimer { task, timer, after });
             }
             SchedulerCommand::ClearTimer(task, timer) => {
-                effects.push(Effect::ClearTimer(task, timer))
+                effects.push(Effect::ClearTimer(task, timer));
             }
             SchedulerCommand::ChildSettled { group, .. } => self.next_part(group),
             SchedulerCommand::Close(task) => self.close_group(task),

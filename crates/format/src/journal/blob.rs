@@ -1,4 +1,6 @@
 //! JSON of values, bounded in depth and exact in numbers, and its digests, under which large values are stored as blobs.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/store.md#large-values-are-stored-once-by-digest).
 
 use std::fmt;
 

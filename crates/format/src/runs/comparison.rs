@@ -14,7 +14,7 @@ use crate::ErrorV1;
 pub const DIFF_SCHEMA: &str = "planwright.diff/1";
 
 /// The largest number of places that are reported within one value.
-const MOST: usize = 1000;
+const MAX_CHANGES: usize = 1000;
 
 /// The difference between two runs.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -115,7 +115,7 @@ fn compare(
     after: Option<&Value>,
     changes: &mut Vec<ChangeV1>,
 ) {
-    if before == after || MOST <= changes.len() {
+    if before == after || MAX_CHANGES <= changes.len() {
         return;
     }
     match (before, after) {
@@ -209,7 +209,10 @@ impl DivergenceV1 {
                 written: RecordV1::from(&**written),
                 now: now.as_deref().map(RecordV1::from),
             }),
-            _ => None,
+            ReplayError::ReplayHeader(_)
+            | ReplayError::NoOpening
+            | ReplayError::Extension { .. }
+            | ReplayError::UnknownAddress { .. } => None,
         }
     }
 }

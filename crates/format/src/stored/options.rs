@@ -89,7 +89,7 @@ impl From<&RunOptions> for OptionsV1 {
 }
 
 impl From<&OptionsV1> for RunOptions {
-    fn from(kept: &OptionsV1) -> Self {
+    fn from(stored: &OptionsV1) -> Self {
         let listed = |limits: &[LimitV1]| {
             limits
                 .iter()
@@ -98,23 +98,23 @@ impl From<&OptionsV1> for RunOptions {
         };
         Self {
             limits: ConcurrencyLimits {
-                total: kept.max_parallel,
-                per_server: kept.max_per_server,
-                servers: listed(&kept.servers),
-                per_tool: kept.max_per_tool,
-                tools: listed(&kept.tools),
+                total: stored.max_parallel,
+                per_server: stored.max_per_server,
+                servers: listed(&stored.servers),
+                per_tool: stored.max_per_tool,
+                tools: listed(&stored.tools),
             },
-            attempts: kept.attempts,
-            retry_delay: Duration::from_nanos(kept.retry_delay_ns),
-            attempt_timeout: kept.attempt_timeout_ns.map(Duration::from_nanos),
-            step_timeout: kept.step_timeout_ns.map(Duration::from_nanos),
-            on_failure: if kept.fail_fast {
+            attempts: stored.attempts,
+            retry_delay: Duration::from_nanos(stored.retry_delay_ns),
+            attempt_timeout: stored.attempt_timeout_ns.map(Duration::from_nanos),
+            step_timeout: stored.step_timeout_ns.map(Duration::from_nanos),
+            on_failure: if stored.fail_fast {
                 FailurePolicy::Stop
             } else {
                 FailurePolicy::AsPlan
             },
-            max_tasks: kept.max_tasks,
-            guards: Guards::from(&kept.guards),
+            max_tasks: stored.max_tasks,
+            guards: Guards::from(&stored.guards),
             ..Self::default()
         }
     }
@@ -245,32 +245,32 @@ impl From<&Guards> for GuardsV1 {
 }
 
 impl From<&GuardsV1> for Guards {
-    fn from(kept: &GuardsV1) -> Self {
+    fn from(stored: &GuardsV1) -> Self {
         let bound = |bound: &Option<BoundV1>| {
             bound
                 .as_ref()
                 .map(|bound| Bound::set_in(bound.most, bound.set_in.as_str()))
         };
         let mut guards = Self::new();
-        guards.calls = bound(&kept.calls);
-        guards.output_bytes = bound(&kept.output_bytes);
-        guards.written_bytes = bound(&kept.written_bytes);
-        guards.failures_in_a_row = bound(&kept.failures_in_a_row);
-        guards.same_call = bound(&kept.same_call);
-        guards.same_rounds = bound(&kept.same_rounds);
-        for tools in &kept.tools {
+        guards.calls = bound(&stored.calls);
+        guards.output_bytes = bound(&stored.output_bytes);
+        guards.written_bytes = bound(&stored.written_bytes);
+        guards.failures_in_a_row = bound(&stored.failures_in_a_row);
+        guards.same_call = bound(&stored.same_call);
+        guards.same_rounds = bound(&stored.same_rounds);
+        for tools in &stored.tools {
             let most = Bound::set_in(tools.most, tools.set_in.as_str());
             guards = guards.calls_of(tools.of.as_str(), most);
         }
-        for server in &kept.servers {
+        for server in &stored.servers {
             let most = Bound::set_in(server.most, server.set_in.as_str());
             guards = guards.calls_of_server(Arc::from(&*server.of), most);
         }
-        if let Some(time) = &kept.wall_time_ns {
+        if let Some(time) = &stored.wall_time_ns {
             let most = Duration::from_nanos(time.most);
             guards = guards.wall_time(Bound::set_in(most, time.set_in.as_str()));
         }
-        for rate in &kept.rates {
+        for rate in &stored.rates {
             let most = Rate {
                 calls: rate.calls,
                 per: Duration::from_nanos(rate.per_ns),

@@ -171,17 +171,17 @@ impl From<&Tool> for ToolV1 {
 }
 
 impl From<&ToolV1> for Tool {
-    fn from(kept: &ToolV1) -> Self {
-        let mut tool = Self::new(Arc::from(&*kept.server), Arc::from(&*kept.name));
-        tool.input = Schema::from_value(kept.input_schema.clone());
-        tool.output = Schema::from_value(kept.output_schema.clone());
-        tool.annotations.read_only = kept.read_only;
-        tool.annotations.destructive = kept.destructive;
-        tool.annotations.idempotent = kept.idempotent;
-        tool.annotations.open_world = kept.open_world;
-        tool.annotations.trusted = kept.trusted;
-        tool.approval = kept.approval;
-        tool.origin = Arc::from(kept.origin.as_deref().unwrap_or_default());
+    fn from(stored: &ToolV1) -> Self {
+        let mut tool = Self::new(Arc::from(&*stored.server), Arc::from(&*stored.name));
+        tool.input = Schema::from_value(stored.input_schema.clone());
+        tool.output = Schema::from_value(stored.output_schema.clone());
+        tool.annotations.read_only = stored.read_only;
+        tool.annotations.destructive = stored.destructive;
+        tool.annotations.idempotent = stored.idempotent;
+        tool.annotations.open_world = stored.open_world;
+        tool.annotations.trusted = stored.trusted;
+        tool.approval = stored.approval;
+        tool.origin = Arc::from(stored.origin.as_deref().unwrap_or_default());
         tool
     }
 }

@@ -5,11 +5,8 @@ use reqwest::Url;
 use serde_json::{Map, Value};
 
 use super::expand::is_secret_name;
-use super::server_reader::{ServerReader, escape};
+use super::server_reader::{ServerReader, URL_FIELDS, escape};
 use super::{Grant, HttpConfig, OauthConfig, ServerTransport};
-
-/// The names of the address field: that of most clients first.
-pub(super) const URL_FIELDS: [&str; 3] = ["url", "httpUrl", "serverUrl"];
 
 /// The headers that the transport sets itself.
 const RESERVED: [&str; 8] = [

@@ -1,13 +1,14 @@
 //! The configuration of MCP servers in `mcp.json`, in the format that other clients use.
 
 mod expand;
+#[cfg(feature = "http")]
 mod http;
-mod json;
+pub mod jsonc;
 mod origin;
 mod parse;
 mod server;
 mod server_reader;
-#[cfg(test)]
+#[cfg(all(test, feature = "http"))]
 mod tests;
 
 pub use parse::{ConfigError, ConfigProblem};

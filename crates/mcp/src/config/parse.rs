@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use jsonc_parser::ast;
+use jsonc_parser::common::Ranged;
 use planwright_core::text::{is_visible, visible};
 use serde_json::Value;
 
-use super::ServersConfig;
-use super::json::{McpConfigFile, to_json};
 use super::server_reader::{ServerReader, escape};
-use crate::session::envelope::json_error_message;
+use super::{ServersConfig, jsonc};
+
+/// The names of the field with the servers: that of most clients, and that of VS Code.
+const CONTAINERS: [&str; 2] = ["mcpServers", "servers"];
 
 impl ServersConfig {
     /// Parses the `text` of the file `file_name`, with or without comments. `lookup` returns the value of an
@@ -23,34 +26,20 @@ impl ServersConfig {
         file_name: &str,
         lookup: &dyn Fn(&str) -> Option<String>,
     ) -> Result<(Self, Vec<ConfigProblem>), ConfigError> {
-        let file: Arc<str> = file_name.into();
-        let file_content: McpConfigFile =
-            serde_json::from_str(&to_json(text)).map_err(|error| {
-                let is_wrong_type = error.classify() == serde_json::error::Category::Data;
-                ConfigError {
-                    file: Arc::clone(&file),
-                    place: (error.line() > 0).then(|| (error.line(), error.column())),
-                    message: if is_wrong_type {
-                        "this must be an object".to_owned()
-                    } else {
-                        format!("this is not JSON: {}", json_error_message(&error))
-                    },
-                    help: r#"write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`"#
-                        .to_owned(),
-                }
-            })?;
         let mut reader = ConfigReader {
-            file,
+            text: text.strip_prefix('\u{feff}').unwrap_or(text),
+            file: file_name.into(),
             lookup,
             config: ServersConfig::default(),
             warnings: Vec::new(),
         };
-        reader.read(file_content)?;
+        reader.read()?;
         Ok((reader.config, reader.warnings))
     }
 }
 
 struct ConfigReader<'a> {
+    text: &'a str,
     file: Arc<str>,
     lookup: &'a dyn Fn(&str) -> Option<String>,
     config: ServersConfig,
@@ -58,33 +47,60 @@ struct ConfigReader<'a> {
 }
 
 impl ConfigReader<'_> {
-    fn read(&mut self, content: McpConfigFile) -> Result<(), ConfigError> {
+    fn read(&mut self) -> Result<(), ConfigError> {
+        let parsed = jsonc::parse(self.text).map_err(|error| {
+            let mut reason = error.kind().to_string();
+            reason[..1].make_ascii_lowercase();
+            let place = (error.line_display(), error.column_display());
+            self.error(Some(place), format!("this is not JSON: {reason}"))
+        })?;
+        let Some(value) = parsed.value else {
+            return Err(self.error(None, "there is no value in it".to_owned()));
+        };
         let mut found = false;
-        for (name, servers) in content.0 {
-            let Some(servers) = servers else {
-                // Editors use `$schema`, so it needs no warning.
+        for ast::ObjectProp { name, value, .. } in self.members(value)? {
+            let name = name.into_string();
+            if !CONTAINERS.contains(&name.as_str()) {
+                // Other fields belong to the client that owns the file. Editors use `$schema`, so it needs no warning.
                 if name != "$schema" {
                     let message = format!("the field `{name}` is not known, and was ignored");
                     self.warn(None, format!("/{}", escape(&name)), message);
                 }
                 continue;
-            };
+            }
             found = true;
-            for (server, value) in servers.0 {
-                let pointer = format!("/{name}/{}", escape(&server));
-                self.read_server(server.into(), pointer, value);
+            for server in self.members(value)? {
+                let server_name = server.name.into_string();
+                let pointer = format!("/{name}/{}", escape(&server_name));
+                self.read_server(server_name.into(), pointer, server.value.into());
             }
         }
         if found {
             self.warn_about_colliding_names();
             return Ok(());
         }
-        Err(ConfigError {
+        Err(self.error(None, "there is no `mcpServers` in it".to_owned()))
+    }
+
+    /// The members of an object in their order, including duplicates.
+    fn members<'v>(&self, value: ast::Value<'v>) -> Result<Vec<ast::ObjectProp<'v>>, ConfigError> {
+        if let ast::Value::Object(object) = value {
+            return Ok(object.properties);
+        }
+        let before = &self.text[..value.range().start];
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let line = before.matches('\n').count() + 1;
+        let column = before[line_start..].chars().count() + 1;
+        Err(self.error(Some((line, column)), "this must be an object".to_owned()))
+    }
+
+    fn error(&self, place: Option<(usize, usize)>, message: String) -> ConfigError {
+        ConfigError {
             file: Arc::clone(&self.file),
-            place: None,
-            message: "there is no `mcpServers` in it".to_owned(),
+            place,
+            message,
             help: r#"write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`"#.to_owned(),
-        })
+        }
     }
 
     /// Warns about servers whose qualified tool names may collide.

@@ -8,9 +8,11 @@ use rmcp::model::ProtocolVersion;
 use serde_json::{Map, Value};
 
 use super::expand::{expand, is_secret_name};
-use super::http::URL_FIELDS;
 use super::{ProgramConfig, ServerConfig, ServerTransport};
 use crate::session::handshake::{REVISIONS, supported_revision};
+
+/// The names of the address field: that of most clients first.
+pub(super) const URL_FIELDS: [&str; 3] = ["url", "httpUrl", "serverUrl"];
 
 /// The minimum length of a secret in bytes: redacting shorter values would make messages unreadable.
 const MIN_SECRET_LENGTH: usize = 6;
@@ -78,6 +80,15 @@ impl<'a> ServerReader<'a> {
             None => self.program(fields),
         }
         true
+    }
+
+    #[cfg(not(feature = "http"))]
+    fn http(&mut self, _: Map<String, Value>) {
+        self.problem(
+            "",
+            "it is reached over HTTP, which this program is built without",
+            "build the program with the feature `mcp-http` of `planwright`",
+        );
     }
 
     /// Parses the fields that are independent of the transport.

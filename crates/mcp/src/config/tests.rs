@@ -260,17 +260,17 @@ fn says_where_a_file_is_broken() {
         "{\"mcpServers\": {} /* open",
     ];
     assert_snapshot!(texts.map(check).join("\n"), @r#"
-    error mcp.json:1:0: this is not JSON: EOF while parsing a value
+    error mcp.json: there is no value in it
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`
-    error mcp.json:1:0: this must be an object
+    error mcp.json:1:1: this must be an object
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`
-    error mcp.json:2:10: this is not JSON: expected ident
+    error mcp.json:2:9: this is not JSON: unexpected token
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`
-    error mcp.json:1:15: this must be an object
+    error mcp.json:1:16: this must be an object
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`
     error mcp.json: there is no `mcpServers` in it
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`
-    error mcp.json:1:19: this is not JSON: expected `,` or `}`
+    error mcp.json:1:19: this is not JSON: unterminated comment block
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`
     "#);
 }

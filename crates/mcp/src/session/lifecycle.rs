@@ -17,6 +17,7 @@ use super::server_requests::ServerRequestHandler;
 use crate::config::{ProgramConfig, ServerConfig, ServerTransport};
 use crate::transport::connection::Connection;
 use crate::transport::connection::TransportHandle;
+#[cfg(feature = "http")]
 use crate::transport::http::{HttpFailure, open};
 use crate::transport::stdio::log::StderrLog;
 use crate::transport::stdio::pipe::PipeTransport;
@@ -50,6 +51,7 @@ impl Session {
     ) -> Result<Self, ServerStartError> {
         let program = match &config.reach {
             ServerTransport::Program(program) => program,
+            #[cfg(feature = "http")]
             ServerTransport::Http(http) => {
                 let router = Arc::default();
                 let (transport, handle) = open(&config.name, http, Arc::clone(&router), options)
@@ -57,6 +59,15 @@ impl Session {
                 let handle = TransportHandle::Http(handle);
                 return Self::connect_over(transport, handle, router, (config, options), context)
                     .await;
+            }
+            #[cfg(not(feature = "http"))]
+            ServerTransport::Http(_) => {
+                return Err(ServerStartError {
+                    message: "it is reached over HTTP, which this program is built without"
+                        .to_owned(),
+                    help: "build the program with the feature `mcp-http` of `planwright`"
+                        .to_owned(),
+                });
             }
         };
         let (process, pipes) = Process::start(&config.name, program, options, Arc::clone(log))
@@ -142,13 +153,14 @@ impl Session {
 
     /// Returns true if tools may require arguments to be repeated in headers.
     pub(crate) fn requires_argument_headers(&self) -> bool {
-        self.server_info.is_stateless && matches!(self.handle, TransportHandle::Http(_))
+        self.server_info.is_stateless && !matches!(self.handle, TransportHandle::Process { .. })
     }
 
     /// Returns a hint for a server that does not list its tools.
     pub(crate) fn help(&self) -> String {
         match &self.handle {
             TransportHandle::Process { .. } => "see what it wrote on its standard error".to_owned(),
+            #[cfg(feature = "http")]
             TransportHandle::Http(_) => self.handle.help(),
         }
     }
@@ -207,6 +219,7 @@ impl ServerStartError {
     }
 }
 
+#[cfg(feature = "http")]
 impl From<HttpFailure> for ServerStartError {
     fn from(failure: HttpFailure) -> Self {
         Self {

@@ -52,6 +52,10 @@ pub(crate) enum RequestError {
     /// The server has responded with an error.
     Refused(UpstreamError),
     /// The request did not reach the server, for this reason.
+    #[cfg_attr(
+        not(feature = "http"),
+        expect(dead_code, reason = "a pipe cannot refuse a single message")
+    )]
     Unsent(String),
     /// The request may have reached the server, but its response was lost. The reason is `None` if it is that of the
     /// whole connection.
@@ -188,6 +192,7 @@ impl ResponseRouter {
         Some(id)
     }
 
+    #[cfg(feature = "http")]
     pub(crate) fn is_pending(&self, id: &RequestId) -> bool {
         self.state().pending.contains_key(id)
     }

@@ -15,6 +15,7 @@ use rmcp::service::TxJsonRpcMessage;
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
+#[cfg(feature = "http")]
 use super::http::{HttpFailure, HttpHandle};
 use super::stdio::pipe::repair_text;
 use super::stdio::process::Process;
@@ -82,6 +83,7 @@ pub(crate) enum TransportHandle {
         /// The reason why this side has closed the connection.
         fault: Arc<OnceLock<String>>,
     },
+    #[cfg(feature = "http")]
     Http(HttpHandle),
 }
 
@@ -92,6 +94,7 @@ impl TransportHandle {
             Self::Process { .. } => HANDSHAKE_FALLBACK_DELAY,
             // Over HTTP each response belongs to its request, so no fallback is needed; the start has a timeout of its
             // own.
+            #[cfg(feature = "http")]
             Self::Http(_) => Duration::MAX,
         }
     }
@@ -100,6 +103,7 @@ impl TransportHandle {
     pub(crate) fn fault(&self) -> Option<String> {
         match self {
             Self::Process { fault, .. } => fault.get().cloned(),
+            #[cfg(feature = "http")]
             Self::Http(http) => http.fault().map(|failure| failure.message),
         }
     }
@@ -114,6 +118,7 @@ impl TransportHandle {
                 let status = process.wait_for_exit(EXIT_STATUS_TIMEOUT).await?;
                 Some(format!("it stopped ({status})"))
             }
+            #[cfg(feature = "http")]
             Self::Http(http) => http.last_failure().map(|failure| failure.message),
         }
     }
@@ -122,6 +127,7 @@ impl TransportHandle {
     pub(crate) fn help(&self) -> String {
         match self {
             Self::Process { .. } => "run its command by hand, and see what it says".to_owned(),
+            #[cfg(feature = "http")]
             Self::Http(http) => match http.last_failure() {
                 Some(failure) => failure.help,
                 None => "see that its `url` is that of its MCP endpoint".to_owned(),
@@ -133,6 +139,7 @@ impl TransportHandle {
     pub(crate) fn send_failure(&self) -> SendFailure {
         match self {
             Self::Process { .. } => SendFailure::ClosesConnection,
+            #[cfg(feature = "http")]
             Self::Http(_) => SendFailure::FailsMessage,
         }
     }
@@ -141,6 +148,7 @@ impl TransportHandle {
     pub(crate) async fn stop(&self, grace: Duration) {
         match self {
             Self::Process { process, .. } => process.stop(grace).await,
+            #[cfg(feature = "http")]
             Self::Http(http) => http.wait_closed(grace).await,
         }
     }
@@ -169,6 +177,7 @@ pub(crate) enum SendFailure {
     /// The connection is broken for all messages.
     ClosesConnection,
     /// Only this message has failed.
+    #[cfg(feature = "http")]
     FailsMessage,
 }
 
@@ -246,12 +255,14 @@ async fn run<T>(
                 let Err(error) = outcome else {
                     continue;
                 };
+                tracing::debug!(%error, "a message was not sent");
                 let error = match failure {
                     // A server that reads no more messages may still hold its output open.
                     SendFailure::ClosesConnection => {
                         is_closed.store(true, Ordering::Relaxed);
                         RequestError::Lost(None)
                     }
+                    #[cfg(feature = "http")]
                     SendFailure::FailsMessage => unsent_or_lost(&error),
                 };
                 if let Some(id) = id {
@@ -266,6 +277,7 @@ async fn run<T>(
     let _ = transport.close().await;
 }
 
+#[cfg(feature = "http")]
 fn unsent_or_lost(error: &(dyn std::error::Error + 'static)) -> RequestError {
     let message = error.to_string();
     match error.downcast_ref::<HttpFailure>() {

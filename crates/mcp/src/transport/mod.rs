@@ -2,6 +2,7 @@
 //!
 //! Design: [Sessions and transports](https://github.com/planwright/planwright/blob/main/docs/design/transports.md).
 
+#[cfg(feature = "http")]
 pub(crate) mod auth;
 pub(crate) mod connection;
 pub(crate) mod http;

@@ -13,8 +13,8 @@ use super::backend::ServerBackend;
 use super::server::Server;
 use crate::config::{ConfigProblem, ServersConfig};
 use crate::supervisor::Supervisor;
-use crate::transport::auth::Tokens;
-use crate::transport::auth::authorizer::Consent;
+#[cfg(feature = "http")]
+use crate::transport::auth::{Consent, Tokens};
 
 /// Options for starting, limiting and stopping servers.
 #[derive(Clone, Debug)]
@@ -35,8 +35,10 @@ pub struct ConnectOptions {
     /// The name and version of this client.
     pub client: (String, String),
     /// The storage of OAuth tokens.
+    #[cfg(feature = "http")]
     pub tokens: Tokens,
     /// The prompt for a person's consent. Without it, a server that requires consent fails with a hint.
+    #[cfg(feature = "http")]
     pub consent: Option<Arc<dyn Consent>>,
     /// The supervisor that ends servers after this process has died. Without it, servers only notice the end of their
     /// input.
@@ -67,7 +69,9 @@ impl Default for ConnectOptions {
                 "planwright".to_owned(),
                 env!("CARGO_PKG_VERSION").to_owned(),
             ),
+            #[cfg(feature = "http")]
             tokens: Tokens::in_memory(),
+            #[cfg(feature = "http")]
             consent: None,
             supervisor: None,
             processes: None,

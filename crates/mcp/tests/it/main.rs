@@ -9,6 +9,7 @@ mod calling;
 mod conformance;
 #[cfg(feature = "gateway")]
 mod gateway;
+#[cfg(feature = "http")]
 mod http;
 mod real_servers;
 mod starting;

@@ -306,6 +306,11 @@ impl SolutionRequest<'_> {
         if library.names().next().is_some() {
             system += DELEGATES_NOTE;
         }
+        let moment = self.agent.moment.text();
+        if !moment.is_empty() {
+            system += "\n\n";
+            system += &moment;
+        }
         let request = ModelRequest {
             answer: Some(output_solution_schema(self.agent.output)),
             temperature: bounds.temperature,

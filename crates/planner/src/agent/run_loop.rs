@@ -18,6 +18,7 @@ use super::solution::{Solution, has_reference, unescape};
 use super::solution::{SolutionValidator, ValidSolution, output_errors};
 use super::state::{AgentState, CallStatus, PendingSolution, SolutionCall};
 use crate::model::Model;
+use crate::prompt::TimeContext;
 
 /// An agent: everything that a loop needs apart from its state.
 #[derive(Clone, Copy)]
@@ -32,6 +33,8 @@ pub struct Agent<'a> {
     pub policy_after_results: &'a Policy,
     /// Schema of the output.
     pub output: Option<&'a Schema>,
+    /// The current day, and phrases of time in what the person said.
+    pub moment: TimeContext<'a>,
     /// Limits of the loop.
     pub bounds: &'a AgentLimits,
     /// Observer and storage of the loop.

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use planwright_core::check::Library;
+use planwright_core::check::{Library, Policy};
 use planwright_core::{Catalog, CheckContext, Schema, Value};
 use planwright_dialects::{ReadOptions, parse};
 use planwright_engine::backend::Simulated;
@@ -21,6 +21,7 @@ use planwright_planner::agent::{
     CallStatus, NoopListener, ResumeOutcome, SolutionOutcome, SolutionRunner,
 };
 use planwright_planner::model::{Message, Model, ModelRequest};
+use planwright_planner::prompt::TimeContext;
 use serde_json::Value as Json;
 
 use crate::support::RecordedModel;
@@ -92,6 +93,7 @@ struct Case {
     library: Library,
     output: Option<Schema>,
     bounds: AgentLimits,
+    policy: Policy,
 }
 
 impl Case {
@@ -114,6 +116,7 @@ impl Case {
                 .get("output")
                 .map(|schema| Schema::from_value(value(schema))),
             bounds,
+            policy: Policy::new(),
             json,
         }
     }
@@ -161,7 +164,9 @@ impl Case {
             model,
             runner,
             check: CheckContext::new(&self.catalog).with_library(&self.library),
+            policy_after_results: &self.policy,
             output: self.output.as_ref(),
+            moment: TimeContext::default(),
             bounds: &self.bounds,
             listener,
         }

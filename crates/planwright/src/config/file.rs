@@ -7,8 +7,7 @@ use toml::Spanned;
 
 use super::flow::FlowTable;
 use super::model::ModelTable;
-use super::serve::ServeTable;
-use super::store::StoreTable;
+use super::serve::{ServeTable, StoreTable};
 use super::telemetry::TelemetryTable;
 use super::tools::{PinWord, Unannotated};
 use super::words::{Pattern, RateLimit, Size, TimeLimit};

@@ -7,10 +7,9 @@ use planwright_core::Value;
 use planwright_core::check::ToolRule;
 use planwright_core::plan::ExternalValue;
 use planwright_engine::{Bound, Rate};
-
 use planwright_format::SettingV1 as Setting;
 
-use super::outside::Place;
+use super::external_values::ConfigPlace;
 use super::settled::Config;
 use super::tools::place_of;
 
@@ -90,8 +89,8 @@ impl Config {
                 let mut secrets = outside.secrets.iter();
                 if let Some(secret) = secrets.find(|secret| secret.name == *name) {
                     let (word, place) = match &secret.place {
-                        Place::Variable(variable) => ("env", variable),
-                        Place::File(path) => ("file", path),
+                        ConfigPlace::Variable(variable) => ("env", variable),
+                        ConfigPlace::File(path) => ("file", path),
                     };
                     let shown = Value::from(&**place);
                     list.push(&format!("{key}.{word}"), shown, Some(&secret.set_in));

@@ -10,13 +10,12 @@ use planwright_core::{Catalog, Tool, ToolPattern};
 use planwright_engine::{Bound, Guards, Rate};
 use toml::Spanned;
 
+use super::external_values::{ConfigPlace, OutsideRules};
 use super::flow::FlowRules;
 use super::model::ModelSettings;
-use super::outside::{OutsideRules, Place};
-use super::serve::Serve;
+use super::serve::{Retention, Serve};
 use super::source::{ConfigSource, Origin};
 use super::stages::{self, Stage};
-use super::store::Retention;
 use super::telemetry::TelemetrySettings;
 use super::tools::ToolRules;
 use crate::pins::PinPolicy;
@@ -89,7 +88,7 @@ impl Config {
     }
 
     /// Returns the place of an external value.
-    pub fn place_of(&self, what: ExternalValue, name: &str) -> Option<Place> {
+    pub fn place_of(&self, what: ExternalValue, name: &str) -> Option<ConfigPlace> {
         self.outside.place(what, name)
     }
 

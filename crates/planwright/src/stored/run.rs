@@ -13,8 +13,9 @@ use planwright_store::Store;
 
 use super::{StoredRunError, tools_of};
 use crate::config::Config;
-use crate::format::from_unix_ms;
-use crate::format::{FlowModeV1, FormatError, PlanTextV1, ProcessV1, RevisionV1, RunV1, ToolV1};
+use crate::format::{
+    FlowModeV1, FormatError, PlanTextV1, ProcessV1, RevisionV1, RunV1, ToolV1, from_unix_ms,
+};
 use crate::loaded_plan::LoadedPlan;
 
 /// A run as it is kept.
@@ -131,7 +132,21 @@ impl StoredRun {
     pub fn changes(&self) -> Vec<PlanChange> {
         let headers = self.entries.iter().filter_map(|entry| match &entry.record {
             Record::Opened { header, .. } => ProcessV1::from_value(header).ok(),
-            _ => None,
+            Record::Sent { .. }
+            | Record::Answered { .. }
+            | Record::Aborted { .. }
+            | Record::Asked { .. }
+            | Record::Decided { .. }
+            | Record::Chosen { .. }
+            | Record::TimerFired { .. }
+            | Record::Extended { .. }
+            | Record::Closed
+            | Record::Cancelled
+            | Record::OutOfTime
+            | Record::Paused { .. }
+            | Record::Resumed
+            | Record::Settled { .. }
+            | Record::Ended { .. } => None,
         });
         let mut was_begun = false;
         let mut changes = Vec::new();
@@ -157,7 +172,21 @@ impl StoredRun {
             Record::Opened { header, .. } => {
                 ProcessV1::from_value(header).is_ok_and(|process| process.plan.is_some())
             }
-            _ => false,
+            Record::Sent { .. }
+            | Record::Answered { .. }
+            | Record::Aborted { .. }
+            | Record::Asked { .. }
+            | Record::Decided { .. }
+            | Record::Chosen { .. }
+            | Record::TimerFired { .. }
+            | Record::Extended { .. }
+            | Record::Closed
+            | Record::Cancelled
+            | Record::OutOfTime
+            | Record::Paused { .. }
+            | Record::Resumed
+            | Record::Settled { .. }
+            | Record::Ended { .. } => false,
         };
         let changes = self
             .entries
@@ -221,7 +250,21 @@ impl StoredRun {
     pub fn status(&self) -> Option<RunStatus> {
         match &self.entries.last()?.record {
             Record::Ended { status } => Some(*status),
-            _ => None,
+            Record::Opened { .. }
+            | Record::Sent { .. }
+            | Record::Answered { .. }
+            | Record::Aborted { .. }
+            | Record::Asked { .. }
+            | Record::Decided { .. }
+            | Record::Chosen { .. }
+            | Record::TimerFired { .. }
+            | Record::Extended { .. }
+            | Record::Closed
+            | Record::Cancelled
+            | Record::OutOfTime
+            | Record::Paused { .. }
+            | Record::Resumed
+            | Record::Settled { .. } => None,
         }
     }
 

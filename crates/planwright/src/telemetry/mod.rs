@@ -1,52 +1,63 @@
-//! Runs as spans and metrics of OpenTelemetry, after its conventions for MCP and for generative AI. The only room that knows
-//! `opentelemetry`.
+//! Runs as spans and metrics of OpenTelemetry, after its conventions for MCP and for generative AI; metrics are also
+//! available in the text format of Prometheus. Decisions: `docs/design/telemetry.md`.
 //!
 //! The engine knows nothing of this: a listener passes the events of a run on, and they become spans with the times of the run.
 
 mod context;
-mod exporters;
-mod figures;
-mod names;
 mod spans;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use opentelemetry_sdk::metrics::SdkMeterProvider;
+use opentelemetry::Key;
+use opentelemetry::metrics::{Meter, MeterProvider};
+use opentelemetry_otlp::{
+    MetricExporter, Protocol, SpanExporter, WithExportConfig, WithHttpConfig,
+};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::metrics::{MeterProviderBuilder, SdkMeterProvider};
 use opentelemetry_sdk::trace::SdkTracerProvider;
 
+use self::spans::Figures;
 use crate::config::TelemetrySettings;
-use figures::Figures;
 
 pub use context::TraceContext;
 pub use spans::RunSpans;
 
 /// The time limit for sending the last spans.
-const LAST: Duration = Duration::from_secs(5);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The destination of spans and metrics, or none. Clones share it.
-#[derive(Clone, Debug, Default)]
-pub struct Telemetry(Option<Arc<Sending>>);
+/// The metrics of this process, and the collector that receives them together with spans, if there is one. Clones share
+/// both.
+#[derive(Clone, Debug)]
+pub struct Telemetry {
+    meters: SdkMeterProvider,
+    registry: prometheus::Registry,
+    sending: Option<Arc<Sending>>,
+}
 
 #[derive(Debug)]
 struct Sending {
     tracers: SdkTracerProvider,
-    meters: SdkMeterProvider,
     figures: Figures,
     capture_values: bool,
 }
 
-/// The reason why telemetry cannot be sent.
+/// The reason why telemetry cannot be sent or shown.
 #[derive(Debug, thiserror::Error)]
-#[error("telemetry cannot be sent: {reason}")]
-pub struct TelemetryError {
-    reason: String,
-}
+#[error("telemetry cannot be {0}")]
+pub struct TelemetryError(String);
 
 impl Telemetry {
-    /// Sends nothing.
+    /// Telemetry that sends nothing.
     pub fn off() -> Self {
-        Self(None)
+        let registry = prometheus::Registry::new();
+        Self {
+            meters: scraped(&registry).build(),
+            registry,
+            sending: None,
+        }
     }
 
     /// Sends to the collector of `settings`, over OTLP as protobuf in HTTP. Where they name none, the exporter goes by the
@@ -58,36 +69,132 @@ impl Telemetry {
     ///
     /// That the settings cannot be used.
     pub fn new(settings: &TelemetrySettings) -> Result<Self, TelemetryError> {
-        let (tracers, meters) =
-            exporters::open(settings).map_err(|reason| TelemetryError { reason })?;
+        let registry = prometheus::Registry::new();
+        let (tracers, meters) = open(settings, &registry)
+            .map_err(|reason| TelemetryError(format!("sent: {reason}")))?;
         let figures = Figures::new(&meters);
-        Ok(Self(Some(Arc::new(Sending {
-            tracers,
+        Ok(Self {
             meters,
-            figures,
-            capture_values: settings.capture_values,
-        }))))
+            registry,
+            sending: Some(Arc::new(Sending {
+                tracers,
+                figures,
+                capture_values: settings.capture_values,
+            })),
+        })
     }
 
     /// Returns whether anything is sent.
     pub fn is_on(&self) -> bool {
-        self.0.is_some()
+        self.sending.is_some()
+    }
+
+    /// The meter for further metrics of this process.
+    pub fn meter(&self) -> Meter {
+        self.meters.meter(env!("CARGO_PKG_NAME"))
+    }
+
+    /// All metrics in the text format of Prometheus.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a metric has no form in that format.
+    pub fn prometheus_text(&self) -> Result<String, TelemetryError> {
+        let families = self.registry.gather();
+        let text = prometheus::TextEncoder::new().encode_to_string(&families);
+        text.map_err(|error| TelemetryError(format!("shown: {error}")))
     }
 
     /// Returns the spans of a run that is about to start, within the trace of its caller.
     pub fn run(&self, parent: Option<&TraceContext>) -> RunSpans {
-        RunSpans::new(self.0.clone(), parent)
+        RunSpans::new(self.sending.clone(), parent)
     }
 
     /// Sends what is left, and ends. It blocks for a few seconds where the collector does not answer.
     pub fn close(&self) {
-        let Some(sending) = &self.0 else {
+        let Some(sending) = &self.sending else {
             return;
         };
-        let spans = sending.tracers.shutdown_with_timeout(LAST);
-        let metrics = sending.meters.shutdown_with_timeout(LAST);
+        let spans = sending.tracers.shutdown_with_timeout(SHUTDOWN_TIMEOUT);
+        let metrics = self.meters.shutdown_with_timeout(SHUTDOWN_TIMEOUT);
         for error in [spans, metrics].into_iter().filter_map(Result::err) {
             tracing::warn!(%error, "the last telemetry was not sent");
         }
     }
+}
+
+/// Creates a provider of metrics that `registry` collects, and of no other output.
+fn scraped(registry: &prometheus::Registry) -> MeterProviderBuilder {
+    let reader = opentelemetry_prometheus::exporter()
+        .with_registry(registry.clone())
+        .without_target_info()
+        .scope_info_enabled(false)
+        .build();
+    let meters = SdkMeterProvider::builder();
+    match reader {
+        Ok(reader) => meters.with_reader(reader),
+        Err(error) => {
+            tracing::warn!(%error, "there are no metrics for Prometheus");
+            meters
+        }
+    }
+}
+
+/// Creates the providers of spans and of metrics, each with a thread that sends now and then.
+fn open(
+    settings: &TelemetrySettings,
+    registry: &prometheus::Registry,
+) -> Result<(SdkTracerProvider, SdkMeterProvider), String> {
+    // The first caller has chosen the provider; all of ours choose the same.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let headers: HashMap<String, String> = settings
+        .headers
+        .iter()
+        .map(|(name, value)| (name.to_string(), value.to_string()))
+        .collect();
+    let endpoint = |path: &str| {
+        let endpoint = settings.endpoint.as_deref()?;
+        Some(format!("{}/v1/{path}", endpoint.trim_end_matches('/')))
+    };
+    let mut spans = SpanExporter::builder()
+        .with_http()
+        .with_protocol(Protocol::HttpBinary)
+        .with_headers(headers.clone());
+    if let Some(endpoint) = endpoint("traces") {
+        spans = spans.with_endpoint(endpoint);
+    }
+    let mut metrics = MetricExporter::builder()
+        .with_http()
+        .with_protocol(Protocol::HttpBinary)
+        .with_headers(headers);
+    if let Some(endpoint) = endpoint("metrics") {
+        metrics = metrics.with_endpoint(endpoint);
+    }
+    let spans = spans.build().map_err(|error| error.to_string())?;
+    let metrics = metrics.build().map_err(|error| error.to_string())?;
+    let resource = resource();
+    let tracers = SdkTracerProvider::builder()
+        .with_batch_exporter(spans)
+        .with_resource(resource.clone())
+        .build();
+    let meters = scraped(registry)
+        .with_periodic_exporter(metrics)
+        .with_resource(resource)
+        .build();
+    Ok((tracers, meters))
+}
+
+/// The resource that sends: as the environment names it, else by our name.
+fn resource() -> Resource {
+    let builder = || {
+        let version = opentelemetry::KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
+        Resource::builder().with_attribute(version)
+    };
+    let found = builder().build();
+    let name = found.get(&Key::from_static_str("service.name"));
+    let is_named = name.is_some_and(|name| !name.as_str().starts_with("unknown_service"));
+    if is_named {
+        return found;
+    }
+    builder().with_service_name("planwright").build()
 }

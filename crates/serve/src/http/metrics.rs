@@ -1,88 +1,95 @@
-//! Metrics of the server, in the text format of Prometheus.
+//! Metrics of the server and of the plans that it runs, for Prometheus and for the collector of the telemetry.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use opentelemetry::KeyValue;
+use opentelemetry::metrics::{Counter, Histogram, UpDownCounter};
 use planwright::engine::{RunEvent, StampedEvent};
-use prometheus_client::encoding::text::encode;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::{Registry, Unit};
+use planwright::telemetry::{Telemetry, TelemetryError};
 use tokio::time::Instant;
 
-/// A label and its value: all that our metrics need.
-type Label = [(&'static str, String); 1];
-
-/// Seconds, from a call that is answered at once to a plan that takes an hour.
+/// The upper bounds of the histograms in seconds, from an immediate response to a plan that takes an hour.
 const BOUNDS: [f64; 12] = [
     0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 20.0, 60.0, 300.0, 1200.0, 3600.0,
 ];
 
-/// The figures. Clones share them.
-#[derive(Clone)]
+/// The metrics. Clones share them.
+#[derive(Clone, Debug)]
 pub struct Metrics(Arc<MetricSet>);
 
+#[derive(Debug)]
 struct MetricSet {
-    registry: Registry,
-    answers: Family<Label, Counter>,
-    refusals: Family<Label, Counter>,
-    requests: Gauge,
-    request_time: Histogram,
-    connections: Gauge,
-    plans: Gauge,
-    plans_ended: Family<Label, Counter>,
-    plan_time: Histogram,
-    calls: Family<Label, Counter>,
+    telemetry: Telemetry,
+    answers: Counter<u64>,
+    refusals: Counter<u64>,
+    requests: UpDownCounter<i64>,
+    request_time: Histogram<f64>,
+    connections: UpDownCounter<i64>,
+    plans: UpDownCounter<i64>,
+    plans_ended: Counter<u64>,
+    plan_time: Histogram<f64>,
+    calls: Counter<u64>,
 }
 
 impl Metrics {
-    pub(super) fn new() -> Self {
-        let histogram = || Histogram::new(BOUNDS);
-        let figures = MetricSet {
-            registry: Registry::default(),
-            answers: Family::default(),
-            refusals: Family::default(),
-            requests: Gauge::default(),
-            request_time: histogram(),
-            connections: Gauge::default(),
-            plans: Gauge::default(),
-            plans_ended: Family::default(),
-            plan_time: histogram(),
-            calls: Family::default(),
+    pub(super) fn new(telemetry: Telemetry) -> Self {
+        let meter = telemetry.meter();
+        let counter = |name: &'static str, about: &'static str| {
+            meter.u64_counter(name).with_description(about).build()
         };
-        Self(Arc::new(figures.registered()))
+        let gauge = |name: &'static str, about: &'static str| {
+            let gauge = meter.i64_up_down_counter(name).with_description(about);
+            let gauge = gauge.build();
+            // A gauge has no value before its first change.
+            gauge.add(0, &[]);
+            gauge
+        };
+        let histogram = |name: &'static str, about: &'static str| {
+            let histogram = meter.f64_histogram(name).with_description(about);
+            histogram
+                .with_unit("s")
+                .with_boundaries(BOUNDS.to_vec())
+                .build()
+        };
+        Self(Arc::new(MetricSet {
+            answers: counter("planwright.http_answers", "Answers, by status"),
+            refusals: counter("planwright.http_refusals", "Requests that were not taken"),
+            requests: gauge("planwright.http_requests_under_way", "Requests under way"),
+            request_time: histogram("planwright.http_request", "How long requests took"),
+            connections: gauge("planwright.http_connections", "Open connections"),
+            plans: gauge("planwright.plans_under_way", "Plans under way"),
+            plans_ended: counter("planwright.plans", "Plans that ended, by status"),
+            plan_time: histogram("planwright.plan", "How long plans took"),
+            calls: counter("planwright.tool_calls", "Calls of tools, by outcome"),
+            telemetry,
+        }))
     }
 
-    /// All figures as text.
-    pub(super) fn text(&self) -> String {
-        let mut text = String::new();
-        // Writing to a text cannot fail.
-        let _ = encode(&mut text, &self.0.registry);
-        text
+    /// All metrics in the text format of Prometheus.
+    pub(super) fn text(&self) -> Result<String, TelemetryError> {
+        self.0.telemetry.prometheus_text()
     }
 
     pub(super) fn answered(&self, status: StatusCode) {
-        let label = [("status", status.as_str().to_owned())];
-        self.0.answers.get_or_create(&label).inc();
+        let label = KeyValue::new("status", status.as_str().to_owned());
+        self.0.answers.add(1, &[label]);
     }
 
     pub(super) fn refused(&self, reason: &'static str) {
-        let label = [("reason", reason.to_owned())];
-        self.0.refusals.get_or_create(&label).inc();
+        let label = KeyValue::new("reason", reason);
+        self.0.refusals.add(1, &[label]);
     }
 
     pub(super) fn connected(&self) -> OpenConnection {
-        self.0.connections.inc();
+        self.0.connections.add(1, &[]);
         OpenConnection(self.clone())
     }
 
     /// A request has begun, which goes on until what is given is dropped.
     pub(super) fn begin(&self) -> ActiveRequest {
-        self.0.requests.inc();
+        self.0.requests.add(1, &[]);
         ActiveRequest {
             metrics: self.clone(),
             since: Instant::now(),
@@ -91,44 +98,11 @@ impl Metrics {
 
     /// Counts a plan that begins to run; hand it the events of the run.
     pub fn run(&self) -> RunCount {
-        self.0.plans.inc();
+        self.0.plans.add(1, &[]);
         RunCount {
             metrics: self.clone(),
             took: None,
         }
-    }
-}
-
-impl fmt::Debug for Metrics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Metrics").finish_non_exhaustive()
-    }
-}
-
-impl MetricSet {
-    fn registered(mut self) -> Self {
-        let registry = self.registry.sub_registry_with_prefix("planwright");
-        let answers = self.answers.clone();
-        registry.register("http_answers", "Answers, by status", answers);
-        let refusals = self.refusals.clone();
-        registry.register("http_refusals", "Requests that were not taken", refusals);
-        let requests = self.requests.clone();
-        registry.register("http_requests_under_way", "Requests under way", requests);
-        let time = self.request_time.clone();
-        let about = "How long requests took";
-        registry.register_with_unit("http_request", about, Unit::Seconds, time);
-        let connections = self.connections.clone();
-        registry.register("http_connections", "Open connections", connections);
-        let plans = self.plans.clone();
-        registry.register("plans_under_way", "Plans under way", plans);
-        let ended = self.plans_ended.clone();
-        registry.register("plans", "Plans that ended, by status", ended);
-        let time = self.plan_time.clone();
-        let about = "How long plans took";
-        registry.register_with_unit("plan", about, Unit::Seconds, time);
-        let calls = self.calls.clone();
-        registry.register("tool_calls", "Calls of tools, by outcome", calls);
-        self
     }
 }
 
@@ -138,7 +112,7 @@ pub(super) struct OpenConnection(Metrics);
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        self.0.0.connections.dec();
+        self.0.0.connections.add(-1, &[]);
     }
 }
 
@@ -152,9 +126,9 @@ pub(super) struct ActiveRequest {
 impl Drop for ActiveRequest {
     fn drop(&mut self) {
         let figures = &self.metrics.0;
-        figures.requests.dec();
+        figures.requests.add(-1, &[]);
         let time = self.since.elapsed();
-        figures.request_time.observe(time.as_secs_f64());
+        figures.request_time.record(time.as_secs_f64(), &[]);
     }
 }
 
@@ -176,15 +150,23 @@ impl RunCount {
                 } else {
                     "answered"
                 };
-                let label = [("outcome", outcome.to_owned())];
-                figures.calls.get_or_create(&label).inc();
+                let label = KeyValue::new("outcome", outcome);
+                figures.calls.add(1, &[label]);
             }
             RunEvent::RunEnded { status } => {
-                let label = [("status", status.as_str().to_owned())];
-                figures.plans_ended.get_or_create(&label).inc();
+                let label = KeyValue::new("status", status.as_str());
+                figures.plans_ended.add(1, &[label]);
                 self.took = Some(event.at);
             }
-            _ => {}
+            RunEvent::RunStarted { .. }
+            | RunEvent::PlanExtended { .. }
+            | RunEvent::StepStarted { .. }
+            | RunEvent::AttemptStarted { .. }
+            | RunEvent::RetryScheduled { .. }
+            | RunEvent::ApprovalAsked { .. }
+            | RunEvent::ApprovalDecided { .. }
+            | RunEvent::OutcomeUnknown { .. }
+            | RunEvent::StepEnded { .. } => {}
         }
     }
 }
@@ -192,9 +174,9 @@ impl RunCount {
 impl Drop for RunCount {
     fn drop(&mut self) {
         let figures = &self.metrics.0;
-        figures.plans.dec();
+        figures.plans.add(-1, &[]);
         if let Some(took) = self.took {
-            figures.plan_time.observe(took.as_secs_f64());
+            figures.plan_time.record(took.as_secs_f64(), &[]);
         }
     }
 }

@@ -5,15 +5,11 @@
 
 mod access;
 mod connections;
-mod cors;
 mod gate;
 mod limits;
 mod metrics;
 mod origin;
 mod refusal;
-mod request;
-mod routes;
-mod unadmitted;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -24,6 +20,7 @@ use axum::body::Body;
 use axum::http::Request;
 use axum::response::IntoResponse;
 use planwright::config::Serve;
+use planwright::telemetry::Telemetry;
 use planwright_mcp::gateway::ClientId;
 use tokio::net::TcpListener;
 use tower::Service;
@@ -45,6 +42,8 @@ pub struct HttpSettings {
     pub listen: SocketAddr,
     pub tokens: TokenFile,
     pub serve: Serve,
+    /// Receives the metrics of the server.
+    pub telemetry: Telemetry,
 }
 
 /// A server that has its port and has not begun to take requests.
@@ -63,6 +62,7 @@ impl HttpServer {
             listen,
             tokens,
             serve,
+            telemetry,
         } = settings;
         let access = ClientAccess::new(listen, TokenCache::open(tokens)?)?;
         let limits = HttpLimits::of(&serve, access.is_open());
@@ -75,7 +75,7 @@ impl HttpServer {
             listener,
             shutdown_time: limits.shutdown_time,
             connections: limits.connections,
-            gate: Arc::new(RequestGate::new(listen, access, limits, &serve)),
+            gate: Arc::new(RequestGate::new(listen, access, limits, &serve, telemetry)),
         })
     }
 
@@ -120,7 +120,7 @@ impl HttpServer {
         S::Response: IntoResponse,
         S::Future: Send + 'static,
     {
-        let routes = routes::routes(service, Arc::clone(&self.gate));
+        let routes = gate::routes(service, Arc::clone(&self.gate));
         let connections = connections::ConnectionServer {
             listener: self.listener,
             routes,

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use planwright::service::random_id;
+use planwright::stored::StoredRun;
 use planwright_core::Value;
 use planwright_engine::approval::SealKey;
 use planwright_engine::event::Address;
@@ -19,11 +21,8 @@ use crate::host::PlanHost;
 use crate::plans::approver;
 use crate::plans::resume::ResumeChanges;
 use crate::runs::lookup::FoundRun;
-use crate::runs::pending_questions;
-use crate::runs::registry::TrackedRun;
+use crate::runs::registry::{self, TrackedRun};
 use crate::tools::arguments::BadRequest;
-use planwright::service::random_id;
-use planwright::stored::StoredRun;
 
 /// The time for which a client may continue, as for states that this process holds.
 const VALIDITY: Duration = Duration::from_mins(30);
@@ -220,10 +219,7 @@ impl PlanHost {
     ) -> Result<(), BadRequest> {
         let mut decisions = Vec::new();
         for (digest, at) in &open_questions(&info.id, stored)? {
-            match answers
-                .get(&pending_questions::key(digest))
-                .map(approver::read)
-            {
+            match answers.get(&registry::key(digest)).map(approver::read) {
                 None | Some(Decision::Later) => {}
                 Some(decision) => decisions.push(self.decision(at, digest, decision)),
             }

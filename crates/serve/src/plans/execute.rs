@@ -3,6 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use planwright::loaded_plan::LoadedPlan;
+use planwright::pins::PinPolicy;
+use planwright::service::{RunSpec, RunStorage, Tools};
+use planwright::stored::NewStoredRun;
 use planwright_core::check::CheckedPlan;
 use planwright_core::expression::EvaluationLimits;
 use planwright_core::{Code, Object, Value};
@@ -18,17 +22,11 @@ use crate::blocking::spawn_blocking_limited;
 use crate::host::PlanHost;
 use crate::plans::approver::{self, ClientApprover};
 use crate::response::answer;
-use crate::runs::pending_questions::PendingQuestions;
 use crate::runs::progress::ProgressReporter;
-use crate::runs::registry::{CancelOnDrop, RunTracking, TrackedRun};
+use crate::runs::registry::{CancelOnDrop, PendingQuestions, RunTracking, TrackedRun};
 use crate::runs::tasks::task_handle;
 use crate::tools::arguments::{BadRequest, GatewayArguments};
-use crate::tools::guarded::GuardedBackends;
-use crate::tools::snapshot::ToolSnapshot;
-use planwright::loaded_plan::LoadedPlan;
-use planwright::pins::PinPolicy;
-use planwright::service::{RunSpec, RunStorage, Tools};
-use planwright::stored::NewStoredRun;
+use crate::tools::snapshot::{GuardedBackends, ToolSnapshot};
 
 /// The budget of written bytes of all plans of one client, as a multiple of that of one plan.
 const MAX_FULL_PLANS: u64 = 4;
@@ -219,7 +217,7 @@ impl PlanHost {
 
     /// Returns the options of a run.
     pub(crate) fn options(&self, plan: &CheckedPlan) -> Result<RunOptions, BadRequest> {
-        let secret_values = (self.settings.outside)(plan).map_err(BadRequest)?;
+        let secret_values = (self.settings.external_values)(plan).map_err(BadRequest)?;
         Ok(RunOptions {
             secret_values,
             meter: WrittenMeter::default(),
@@ -340,10 +338,10 @@ impl PlanHost {
 
 /// The reason why a run was not started, as a model reads it.
 fn not_started(error: &planwright::Error) -> String {
-    match error {
-        planwright::Error::StoredRun(error) => format!("the run cannot be stored: {error}"),
-        error => error.to_string(),
+    if let planwright::Error::StoredRun(error) = error {
+        return format!("the run cannot be stored: {error}");
     }
+    error.to_string()
 }
 
 /// Reads a plan in any dialect. An ambiguous plan is read as native: that is the dialect which clients know.

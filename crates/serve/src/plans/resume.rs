@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use planwright::loaded_plan::LoadedPlan;
+use planwright::service::{RunSpec, RunStorage};
+use planwright::stored::{ResumeRequest, StoredRun, StoredRunError, resolve_choices, tools_of};
 use planwright_core::{Object, Value};
 use planwright_dialects::ReadOptions;
 use planwright_engine::RunStatus;
@@ -16,9 +19,6 @@ use crate::plans::execute::{InvalidPlan, ValidPlan};
 use crate::runs::lookup::FoundRun;
 use crate::runs::registry::{RunProgress, TrackedRun};
 use crate::tools::arguments::{BadRequest, GatewayArguments};
-use planwright::loaded_plan::LoadedPlan;
-use planwright::service::{RunSpec, RunStorage};
-use planwright::stored::{ResumeRequest, StoredRun, StoredRunError, resolve_choices, tools_of};
 
 /// The changes that a model requests for a run that is resumed.
 #[derive(Clone, Debug, Default)]

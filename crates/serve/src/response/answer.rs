@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use planwright::loaded_plan::recalled;
+use planwright::stored::StaleStep;
 use planwright_core::check::CheckedPlan;
 use planwright_core::diagnostic::FLOW_REFUSAL;
 use planwright_core::flow::FlowReport;
@@ -15,8 +17,6 @@ use planwright_engine::{RunStatus, RunSummary};
 
 use crate::response::budget::ResponseBudget;
 use crate::response::content::Attachments;
-use planwright::loaded_plan::recalled;
-use planwright::stored::StaleStep;
 
 /// The note about a plan without `output` whose results are too large to be shown whole.
 const SELECTS_NONE: &str = "the plan has no `output`, so large results are only named: read their resources, or select what you need with `output`, also in a later plan as `${runs.RUN.STEP.path}`";

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use futures::future::BoxFuture;
+use planwright::format::timestamp;
+use planwright::stored::StoredRun;
 use planwright_core::{Object, Value};
 use planwright_engine::RunStatus;
 use planwright_mcp::gateway::{GatewayClient, HostCall, TaskRequest};
@@ -18,8 +20,6 @@ use crate::response::content::{contents_at, contents_of_step, json_contents};
 use crate::runs::lookup::FoundRun;
 use crate::runs::registry::{RunProgress, TrackedRun};
 use crate::tools::arguments::BadRequest;
-use planwright::format::timestamp;
-use planwright::stored::StoredRun;
 
 /// The interval at which a client should poll a task, in milliseconds.
 const POLL_INTERVAL_MS: u64 = 500;

@@ -7,7 +7,7 @@ use planwright_mcp::gateway::GatewayClient;
 use serde_json::json;
 
 use crate::host::PlanHost;
-use crate::settings::Mode;
+use crate::settings::GatewayMode;
 use crate::signatures::listing;
 use crate::tools::snapshot::ToolSnapshot;
 use crate::tools::{
@@ -27,13 +27,13 @@ const EXECUTE: &str = r#"Run a plan: a graph of tool calls in one request. Steps
 `${step.path}` refers to an earlier result, `[*]` to all items, `a ?? b` to the first that is there; any CEL expression may stand within `${}`. Steps may also have "after": [ids], "on_error": "continue", "retry": {"attempts": 3}, "timeout": "30s". Results of earlier runs: `${runs.RUN.step.path}`."#;
 
 /// Returns the instructions for clients that connect.
-pub(crate) fn instructions(mode: Mode) -> Option<String> {
+pub(crate) fn instructions(mode: GatewayMode) -> Option<String> {
     let text = match mode {
-        Mode::Plan | Mode::PlainWithPlans => {
+        GatewayMode::Plan | GatewayMode::PlainWithPlans => {
             "Hand over several tool calls as one plan with execute_plan. search_tools finds the tools that plans may call, describe_tools tells all about some."
         }
-        Mode::Search => "search_tools finds tools, call_tool calls one.",
-        Mode::Plain => return None,
+        GatewayMode::Search => "search_tools finds tools, call_tool calls one.",
+        GatewayMode::Plain => return None,
     };
     Some(text.to_owned())
 }
@@ -151,11 +151,11 @@ pub(super) fn check_plan() -> serde_json::Value {
     })
 }
 
-/// `resume_plan`. Clients of [`Mode::Search`] submit no plans: their calls that wait for a decision are runs.
-pub(super) fn resume(mode: Mode, _: &str) -> serde_json::Value {
+/// `resume_plan`. Clients of [`GatewayMode::Search`] submit no plans: their calls that wait for a decision are runs.
+pub(super) fn resume(mode: GatewayMode, _: &str) -> serde_json::Value {
     match mode {
-        Mode::Search => resume_call(),
-        Mode::Plan | Mode::PlainWithPlans | Mode::Plain => resume_plan(),
+        GatewayMode::Search => resume_call(),
+        GatewayMode::Plan | GatewayMode::PlainWithPlans | GatewayMode::Plain => resume_plan(),
     }
 }
 
@@ -200,11 +200,11 @@ pub(super) fn get_run() -> serde_json::Value {
     })
 }
 
-pub(super) fn search_tools(mode: Mode, listed: &str) -> serde_json::Value {
+pub(super) fn search_tools(mode: GatewayMode, listed: &str) -> serde_json::Value {
     let description = match mode {
         // `search_tools` comes first here, so its description has the list that `execute_plan` has in the other modes.
-        Mode::Search => format!("Find tools for call_tool.\n\n{listed}"),
-        Mode::Plan | Mode::PlainWithPlans | Mode::Plain => {
+        GatewayMode::Search => format!("Find tools for call_tool.\n\n{listed}"),
+        GatewayMode::Plan | GatewayMode::PlainWithPlans | GatewayMode::Plain => {
             "Find tools that plans may call.".to_owned()
         }
     };

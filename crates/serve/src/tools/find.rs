@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use planwright::loaded_plan::{LoadedPlan, single_call};
+use planwright::service::random_id;
 use planwright_core::{Lookup, Tool, Value};
 use planwright_dialects::native::Native;
 use planwright_dialects::{Dialect, ReadOptions};
@@ -20,8 +22,6 @@ use crate::response::answer;
 use crate::signatures::{look_up_tools, signature};
 use crate::tools::arguments::{BadRequest, GatewayArguments};
 use crate::tools::snapshot::ToolSnapshot;
-use planwright::loaded_plan::{LoadedPlan, single_call};
-use planwright::service::random_id;
 
 /// The default number of results of a search.
 const DEFAULT_RESULTS: u64 = 10;

@@ -251,7 +251,7 @@ fn without_decisions(text: &str) -> String {
             };
             serde_json::to_string(&ExportLineV1::End(end)).ok()
         }
-        _ => Some(line.to_owned()),
+        Ok(ExportLineV1::Value(_) | ExportLineV1::Entry(_)) | Err(_) => Some(line.to_owned()),
     });
     lines.map(|line| line + "\n").collect()
 }

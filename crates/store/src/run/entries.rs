@@ -117,6 +117,7 @@ impl JournalEntries {
         let mut entry = entry.map_err(|reason| {
             info::unreadable(&self.id, &format!("entry {number} is invalid: {reason}"))
         })?;
+        // The id is in the row of the run, and the body does not repeat it.
         if let Record::Opened { run, .. } = &mut entry.record {
             *run = Some(Arc::from(self.id.as_str()));
         }

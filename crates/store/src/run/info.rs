@@ -3,11 +3,12 @@
 use std::time::{Duration, SystemTime};
 
 use planwright_core::Value;
-use planwright_engine::RunStatus;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::lease::{Lease, LeaseHolder};
+use super::lease::Lease;
+use crate::error::LeaseHolder;
 use crate::error::{QueryError, StoreError};
+use crate::rows::RunState;
 use crate::store::Store;
 use crate::values;
 use crate::values::{from_nanos, to_i64, to_nanos, to_usize};
@@ -37,7 +38,6 @@ pub struct NewRun {
 
 /// The metadata of a run.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct RunInfo {
     /// The id.
     pub id: String,
@@ -64,25 +64,6 @@ pub struct RunInfo {
     /// The number of entries that were [imported](Store::import); `None` for a run that began in this store. Consent and tool
     /// sources in imported entries are unverified.
     pub imported: Option<usize>,
-}
-
-/// The state of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RunState {
-    /// The run is in progress, or, if no process has leased it, was interrupted.
-    Open,
-    /// The last process that drove the run ended it with this status.
-    Ended(RunStatus),
-}
-
-impl RunState {
-    /// Returns the keyword in the column `status`.
-    pub(crate) fn keyword(self) -> Option<&'static str> {
-        match self {
-            Self::Open => None,
-            Self::Ended(status) => Some(status.as_str()),
-        }
-    }
 }
 
 /// A filter for [`Store::runs`]. The default selects all runs.

@@ -3,15 +3,16 @@
 use std::io;
 use std::sync::Arc;
 
-use futures::channel::oneshot;
 use futures::future::BoxFuture;
 use futures::{FutureExt, TryFutureExt};
 use planwright_engine::History;
 use planwright_engine::journal::{Entry, Journal, JournalError, check_history};
+use tokio::sync::oneshot;
 
 use super::info::{self, NewRun};
-use super::lease::{Lease, LeaseHolder, LeaseOutcome, UNKNOWN};
+use super::lease::{Lease, LeaseOutcome, UNKNOWN};
 use super::server_processes::{self, ProcessFile, ServerProcess};
+use crate::error::LeaseHolder;
 use crate::error::{FileProblem, StoreError};
 use crate::rows::{EntryBatch, RunTotals};
 use crate::store::Store;

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures::channel::oneshot;
 use planwright_engine::JournalError;
 use rusqlite::Connection;
+use tokio::sync::oneshot;
 
 use crate::error::{QueryError, StoreError};
 use crate::file::StoreFile;
@@ -148,6 +148,7 @@ fn insert(to: &WriteTarget<'_>, group: &[EncodedAppend]) -> Result<(), QueryErro
     // Takes the write lock at once: a transaction that upgrades its lock later can fail halfway.
     connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
     let mut before = Vec::with_capacity(group.len());
+    // The check is a part of the transaction: a commit to a file that was removed meanwhile would succeed and be lost.
     let result = to
         .file
         .check_in_place()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use futures::executor::block_on;
+use futures_executor::block_on;
 use planwright_core::{StepId, Value};
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Journal, JournalError, Record};

@@ -8,10 +8,10 @@ use planwright::format::{
     CarriedRuleV1, CarriedRulesV1, RenamedServerV1, StayingServerV1, WrapV1, WrappedFileV1,
 };
 
-use super::edit::{Fault, Section};
-use super::object::Object;
+use super::edit::{EditFault, Section};
+use super::object::ObjectText;
 use super::own_rules::RulesChange;
-use super::place::{Client, Ours, Place, Surroundings};
+use super::place::{KnownClient, Ours, ServerListPlace, Surroundings};
 use super::rules::{ClientRule, RuleList};
 use crate::args::{Format, RunFormat, WrapArguments};
 use crate::error::{CommandError, Exit};
@@ -47,8 +47,8 @@ pub(crate) fn wrap(arguments: &WrapArguments, printer: Printer) -> Result<Exit, 
 }
 
 /// The lists of servers that the arguments are about.
-fn places(arguments: &WrapArguments) -> Result<Vec<Place>, CommandError> {
-    if let Some(client) = Client::named(&arguments.target) {
+fn places(arguments: &WrapArguments) -> Result<Vec<ServerListPlace>, CommandError> {
+    if let Some(client) = KnownClient::named(&arguments.target) {
         let places = client.places(&Surroundings::of_process()?).into_iter();
         let scope = arguments.scope;
         let wanted = places.filter(|place| scope.is_none_or(|scope| place.scope == Some(scope)));
@@ -65,12 +65,12 @@ fn places(arguments: &WrapArguments) -> Result<Vec<Place>, CommandError> {
         }
         error
     })?;
-    let has = |name: &str| Object::find(&text, &[name]).is_ok_and(|found| found.is_some());
+    let has = |name: &str| ObjectText::find(&text, &[name]).is_ok_and(|found| found.is_some());
     let is_vs_code = !has("mcpServers") && has("servers");
-    Ok(vec![Place::named(file, is_vs_code)])
+    Ok(vec![ServerListPlace::named(file, is_vs_code)])
 }
 
-fn nothing_found(places: &[Place]) -> CommandError {
+fn nothing_found(places: &[ServerListPlace]) -> CommandError {
     let mut files: Vec<String> = Vec::new();
     for place in places {
         let file = format!("`{}`", place.file.display());
@@ -87,7 +87,7 @@ fn nothing_found(places: &[Place]) -> CommandError {
 
 /// Puts the gateway in front of the servers of one list; nothing where there are none.
 fn put_in_front(
-    place: &Place,
+    place: &ServerListPlace,
     around: &Surroundings,
     dry_run: bool,
 ) -> Result<Option<WrappedFileV1>, CommandError> {
@@ -160,7 +160,7 @@ fn put_in_front(
 }
 
 /// Puts the servers of one list back; nothing where none were taken.
-fn undo(place: &Place, dry_run: bool) -> Result<Option<WrappedFileV1>, CommandError> {
+fn undo(place: &ServerListPlace, dry_run: bool) -> Result<Option<WrappedFileV1>, CommandError> {
     let ours = Ours::of(place)?;
     let Some(wrapped) = super::place::read(&ours.servers)? else {
         return Ok(None);
@@ -226,7 +226,7 @@ fn undo(place: &Place, dry_run: bool) -> Result<Option<WrappedFileV1>, CommandEr
 
 /// The rules that the client has about the servers `behind` the gateway, each once. It has those in `client`, and had the others.
 fn client_rules(
-    place: &Place,
+    place: &ServerListPlace,
     around: &Surroundings,
     client: &Value,
     behind: &Value,
@@ -304,10 +304,10 @@ fn carried_rules(
     }
 }
 
-fn report(place: &Place, ours: &Ours) -> WrappedFileV1 {
+fn report(place: &ServerListPlace, ours: &Ours) -> WrappedFileV1 {
     WrappedFileV1 {
         path: place.file.display().to_string(),
-        scope: place.scope.map(crate::args::Scope::word),
+        scope: place.scope.map(crate::args::WrapScope::word),
         entry: place.entry,
         servers_file: ours.servers.display().to_string(),
         backup: Some(ours.backup.display().to_string()),
@@ -316,7 +316,7 @@ fn report(place: &Place, ours: &Ours) -> WrappedFileV1 {
 }
 
 /// The entry that starts the gateway.
-fn entry(place: &Place, servers: &str) -> Result<Value, CommandError> {
+fn entry(place: &ServerListPlace, servers: &str) -> Result<Value, CommandError> {
     let kind = place.is_typed.then(|| ("type", Value::from("stdio")));
     let args = ["serve", "--servers", servers].map(Value::from);
     let fields = [
@@ -328,16 +328,16 @@ fn entry(place: &Place, servers: &str) -> Result<Value, CommandError> {
 
 /// The servers of a client's file, as a value.
 fn servers(text: &str, path: &[&str]) -> Value {
-    let found = Object::find(text, path).ok().flatten();
+    let found = ObjectText::find(text, path).ok().flatten();
     let members = found.into_iter().flat_map(|object| object.members);
     Value::object(members.map(|member| (member.name, member.value)))
 }
 
-fn path(place: &Place) -> Vec<&str> {
+fn path(place: &ServerListPlace) -> Vec<&str> {
     place.path.iter().map(String::as_str).collect()
 }
 
-fn explain(file: &Path, fault: Fault) -> CommandError {
+fn explain(file: &Path, fault: EditFault) -> CommandError {
     CommandError::new(format!(
         "`{}` cannot be changed: {}",
         file.display(),

@@ -2,7 +2,7 @@
 
 use planwright::core::Value;
 
-use super::object::{Member, Object};
+use super::object::{Member, ObjectText};
 
 /// The way to the servers in a file of ours.
 pub(crate) const OURS: &[&str] = &["mcpServers"];
@@ -25,7 +25,7 @@ pub(crate) struct Section<'a> {
 
 /// The reason why an edit is impossible, and the way out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct EditFault {
     pub(crate) message: String,
     pub(crate) help: String,
 }
@@ -60,7 +60,7 @@ pub(crate) fn wrap(
     ours: Option<&str>,
     section: &Section<'_>,
     stays: &dyn Fn(&str, &Value) -> Option<String>,
-) -> Result<Wrapped, Fault> {
+) -> Result<Wrapped, EditFault> {
     let mut client = object(text, section.path)?.ok_or_else(|| no_servers(section.path))?;
     let mut target = our_servers(ours.unwrap_or(EMPTY))?;
     let has_entry = has_entry(&client, section)?;
@@ -103,7 +103,11 @@ pub(crate) fn wrap(
 }
 
 /// Moves the servers of our file `ours` back to where our entry stands in `text`.
-pub(crate) fn unwrap(text: &str, ours: &str, section: &Section<'_>) -> Result<Unwrapped, Fault> {
+pub(crate) fn unwrap(
+    text: &str,
+    ours: &str,
+    section: &Section<'_>,
+) -> Result<Unwrapped, EditFault> {
     let mut client = object(text, section.path)?.ok_or_else(|| no_servers(section.path))?;
     let mut wrapped = our_servers(ours)?;
     // A comment behind the last server goes with it.
@@ -156,31 +160,31 @@ pub(crate) fn unwrap(text: &str, ours: &str, section: &Section<'_>) -> Result<Un
 }
 
 /// Returns whether a text has servers that a gateway could be put in front of.
-pub(crate) fn has_servers(text: &str, path: &[&str]) -> Result<bool, Fault> {
+pub(crate) fn has_servers(text: &str, path: &[&str]) -> Result<bool, EditFault> {
     let object = object(text, path)?;
     Ok(object.is_some_and(|object| !object.members.is_empty()))
 }
 
-fn object(text: &str, path: &[&str]) -> Result<Option<Object>, Fault> {
-    Object::find(text, path).map_err(|error| Fault {
+fn object(text: &str, path: &[&str]) -> Result<Option<ObjectText>, EditFault> {
+    ObjectText::find(text, path).map_err(|error| EditFault {
         message: format!("it is not JSON: {error}"),
         help: "mend it, then try again: nothing was changed".to_owned(),
     })
 }
 
-fn our_servers(text: &str) -> Result<Object, Fault> {
+fn our_servers(text: &str) -> Result<ObjectText, EditFault> {
     object(text, OURS)?.ok_or_else(|| no_servers(OURS))
 }
 
-fn no_servers(path: &[&str]) -> Fault {
-    Fault {
+fn no_servers(path: &[&str]) -> EditFault {
+    EditFault {
         message: format!("there is no `{}` in it", path.join(".")),
         help: "name a file that lists MCP servers, as Claude Code, Claude Desktop, Cursor and VS Code write it".to_owned(),
     }
 }
 
 /// Returns whether our entry is there.
-fn has_entry(client: &Object, section: &Section<'_>) -> Result<bool, Fault> {
+fn has_entry(client: &ObjectText, section: &Section<'_>) -> Result<bool, EditFault> {
     let Some(member) = client.get(section.name) else {
         return Ok(false);
     };
@@ -195,7 +199,7 @@ fn has_entry(client: &Object, section: &Section<'_>) -> Result<bool, Fault> {
     {
         return Ok(true);
     }
-    Err(Fault {
+    Err(EditFault {
         message: format!("it has another server that is called `{}`", section.name),
         help: "give that one another name".to_owned(),
     })

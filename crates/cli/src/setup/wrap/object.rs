@@ -1,10 +1,17 @@
 //! A JSON object with comments, as a list of its members with their places in the text.
 
+use jsonc_parser::ast;
+use jsonc_parser::common::Ranged;
+use jsonc_parser::tokens::{Token, TokenAndRange};
 use planwright::core::Value;
+use planwright::mcp::jsonc;
+
+/// Some editors begin a file with it.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// An object within a text.
 #[derive(Clone, Debug)]
-pub(crate) struct Object {
+pub(crate) struct ObjectText {
     /// The text before it in the file, its opening bracket included.
     pub(crate) head: String,
     pub(crate) members: Vec<Member>,
@@ -31,19 +38,75 @@ pub(crate) struct Member {
     pub(crate) tail: String,
 }
 
-impl Object {
-    /// The object that `path` leads to; nothing where there is none.
+impl ObjectText {
+    /// Finds the object at `path` in `text`.
     ///
     /// # Errors
     ///
-    /// What is the matter with a text that is not JSON with comments.
+    /// Fails if `text` is not JSON with comments.
     pub(crate) fn find(text: &str, path: &[&str]) -> Result<Option<Self>, String> {
-        let tokens = tokens(text)?;
-        let mut reader = Reader {
-            text,
-            tokens: &tokens,
-        };
-        Ok(reader.find(path))
+        let body = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+        let mark = &text[..text.len() - body.len()];
+        let parsed = jsonc::parse(body).map_err(|error| {
+            let mut message = error.to_string();
+            message[..1].make_ascii_lowercase();
+            message
+        })?;
+        let tokens = parsed.tokens.unwrap_or_default();
+        let mut value = parsed.value.ok_or("there is no value in it")?;
+        for name in path {
+            let ast::Value::Object(object) = value else {
+                return Ok(None);
+            };
+            // The last of several members with one name counts.
+            let mut members = object.properties.into_iter();
+            let Some(member) = members.rfind(|member| member.name.as_str() == *name) else {
+                return Ok(None);
+            };
+            value = member.value;
+        }
+        Ok(match value {
+            ast::Value::Object(object) => Some(Self::new(mark, body, &tokens, object)),
+            _ => None,
+        })
+    }
+
+    fn new(mark: &str, text: &str, tokens: &[TokenAndRange<'_>], object: ast::Object<'_>) -> Self {
+        let behind = |at: usize| &tokens[tokens.partition_point(|token| token.range.start < at)..];
+        let open = object.range.start + 1;
+        let close = object.range.end - 1;
+        let mut start = open;
+        let mut members = Vec::new();
+        let mut trailing_comma = false;
+        for ast::ObjectProp { range, name, value } in object.properties {
+            let comma = behind(range.end)
+                .iter()
+                .find(|token| {
+                    !matches!(token.token, Token::CommentLine(_) | Token::CommentBlock(_))
+                })
+                .filter(|token| token.token == Token::Comma);
+            trailing_comma = comma.is_some();
+            let end = comma.map_or(range.end, |comma| comma.range.start);
+            let after = comma.map_or(range.end, |comma| comma.range.end);
+            let tail = line_end(text, behind(after), after);
+            let name_range = name.range();
+            members.push(Member {
+                name: name.into_string(),
+                value: serde_json::from_value(value.into()).unwrap_or_default(),
+                lead: text[start..name_range.start].to_owned(),
+                written: text[name_range.start..name_range.end].to_owned(),
+                body: text[name_range.end..end].to_owned(),
+                tail: text[after..tail].to_owned(),
+            });
+            start = tail;
+        }
+        Self {
+            head: format!("{mark}{}", &text[..open]),
+            members,
+            foot: text[start..close].to_owned(),
+            rest: text[close..].to_owned(),
+            trailing_comma,
+        }
     }
 
     /// The text that it is a part of.
@@ -111,261 +174,20 @@ impl Member {
     }
 }
 
-struct Reader<'a> {
-    text: &'a str,
-    tokens: &'a [Token],
-}
-
-/// The place of a member, by the indices of tokens.
-struct Spot {
-    name: usize,
-    value: usize,
-    /// The one behind the value.
-    end: usize,
-    comma: Option<usize>,
-}
-
-impl Reader<'_> {
-    fn find(&mut self, path: &[&str]) -> Option<Object> {
-        let mut at = self.next(0)?;
-        for name in path {
-            let (spots, _) = self.members(at)?;
-            // Of two members with one name the later one counts.
-            let mut found = spots.iter().rev();
-            at = found
-                .find(|spot| self.name(spot.name).as_deref() == Some(name))?
-                .value;
+/// The end of the comments on the rest of the line from `from` on; `from` if `tokens` continue on that line.
+fn line_end(text: &str, tokens: &[TokenAndRange<'_>], from: usize) -> usize {
+    let has_break = |text: &str| text.contains(['\n', '\r']);
+    let mut end = from;
+    for TokenAndRange { range, token } in tokens {
+        if has_break(&text[end..range.start]) {
+            return end;
         }
-        let (spots, close) = self.members(at)?;
-        Some(self.object(at, &spots, close))
-    }
-
-    fn object(&self, open: usize, spots: &[Spot], close: usize) -> Object {
-        let mut start = self.tokens[open].end;
-        let mut members = Vec::new();
-        for spot in spots {
-            let name = self.tokens[spot.name];
-            let end = spot.comma.map_or(self.tokens[spot.end - 1].end, |comma| {
-                self.tokens[comma].start
-            });
-            let behind = spot.comma.map_or(end, |comma| self.tokens[comma].end);
-            let tail = self.line_end(spot.comma.map_or(spot.end, |comma| comma + 1), behind);
-            members.push(Member {
-                name: self.name(spot.name).unwrap_or_default(),
-                value: self.value(spot.value..spot.end),
-                lead: self.text[start..name.start].to_owned(),
-                written: self.text[name.start..name.end].to_owned(),
-                body: self.text[name.end..end].to_owned(),
-                tail: self.text[behind..tail].to_owned(),
-            });
-            start = tail;
+        let is_comment = matches!(token, Token::CommentLine(_) | Token::CommentBlock(_));
+        if !is_comment || has_break(&text[range.start..range.end]) {
+            // The comment belongs to what follows it on the line.
+            return from;
         }
-        let close = self.tokens[close].start;
-        Object {
-            head: self.text[..self.tokens[open].end].to_owned(),
-            members,
-            foot: self.text[start..close].to_owned(),
-            rest: self.text[close..].to_owned(),
-            trailing_comma: spots.last().is_some_and(|spot| spot.comma.is_some()),
-        }
+        end = range.end;
     }
-
-    /// Returns the end of a comment on the rest of the line from the token `at` on; `from` if there is none.
-    fn line_end(&self, at: usize, from: usize) -> usize {
-        let mut end = from;
-        for token in self.tokens.get(at..).unwrap_or_default() {
-            let text = &self.text[token.start..token.end];
-            match token.kind {
-                Kind::Comment if !text.contains('\n') => end = token.end,
-                Kind::Blank if !text.contains('\n') => {}
-                Kind::Blank => return end,
-                // The comment goes with what stands behind it on the line.
-                _ => return from,
-            }
-        }
-        end
-    }
-
-    /// The members of the object that begins with the token `open`, and the token that closes it.
-    fn members(&self, open: usize) -> Option<(Vec<Spot>, usize)> {
-        if self.tokens.get(open)?.kind != Kind::Open(b'{') {
-            return None;
-        }
-        let mut spots: Vec<Spot> = Vec::new();
-        let mut at = self.next(open + 1)?;
-        loop {
-            match self.tokens.get(at)?.kind {
-                Kind::Close => return Some((spots, at)),
-                Kind::Comma => {
-                    spots.last_mut()?.comma = Some(at);
-                    at = self.next(at + 1)?;
-                }
-                _ => {
-                    let colon = self.next(at + 1)?;
-                    let value = self.next(colon + 1)?;
-                    let end = self.behind(value)?;
-                    spots.push(Spot {
-                        name: at,
-                        value,
-                        end,
-                        comma: None,
-                    });
-                    at = self.next(end)?;
-                }
-            }
-        }
-    }
-
-    /// The token behind the value that begins with the token `at`.
-    fn behind(&self, at: usize) -> Option<usize> {
-        let mut depth = 0_usize;
-        for (index, token) in self.tokens.iter().enumerate().skip(at) {
-            match token.kind {
-                Kind::Open(_) => depth += 1,
-                Kind::Close => depth = depth.checked_sub(1)?,
-                _ => {}
-            }
-            if depth == 0 {
-                return Some(index + 1);
-            }
-        }
-        None
-    }
-
-    /// The first token from `at` on that counts.
-    fn next(&self, at: usize) -> Option<usize> {
-        let rest = self.tokens.get(at..)?;
-        Some(at + rest.iter().position(|token| token.counts())?)
-    }
-
-    fn name(&self, at: usize) -> Option<String> {
-        let name = self.value(at..at + 1);
-        name.as_text().map(str::to_owned)
-    }
-
-    fn value(&self, tokens: std::ops::Range<usize>) -> Value {
-        let text = plain(self.text, &self.tokens[tokens]);
-        Value::from_json(&text).unwrap_or_default()
-    }
-}
-
-/// The kind of a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// `{` or `[`.
-    Open(u8),
-    /// `}` or `]`.
-    Close,
-    Colon,
-    Comma,
-    Text,
-    /// A number, `true`, `false`, `null`, or what is none of them.
-    Bare,
-    /// White space.
-    Blank,
-    Comment,
-}
-
-/// A token: `start..end` in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
-    pub(crate) kind: Kind,
-    pub(crate) start: usize,
-    pub(crate) end: usize,
-}
-
-impl Token {
-    /// Returns whether it stands for something, where blanks and comments do not.
-    pub(crate) fn counts(self) -> bool {
-        !matches!(self.kind, Kind::Blank | Kind::Comment)
-    }
-}
-
-/// All tokens of `text`, without a gap between them.
-///
-/// # Errors
-///
-/// What is the matter, where the text is not JSON with comments.
-pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, String> {
-    let mut tokens = Vec::new();
-    let mut start = 0;
-    while let Some(first) = text[start..].chars().next() {
-        let rest = &text[start..];
-        let (kind, length) = token(first, rest);
-        tokens.push(Token {
-            kind,
-            start,
-            end: start + length,
-        });
-        start += length;
-    }
-    Value::from_json(&plain(text, &tokens)).map_err(|error| {
-        // The place would be that in a text without comments.
-        let error = error.to_string();
-        error
-            .rsplit_once(" at line ")
-            .map_or(error.clone(), |(what, _)| what.to_owned())
-    })?;
-    Ok(tokens)
-}
-
-/// The value that `tokens` make, as plain JSON: without comments, blanks and commas before a closing bracket.
-pub(crate) fn plain(text: &str, tokens: &[Token]) -> String {
-    let mut plain = String::new();
-    let mut counting = tokens.iter().filter(|token| token.counts()).peekable();
-    while let Some(token) = counting.next() {
-        let closes = counting.peek().is_some_and(|next| next.kind == Kind::Close);
-        if !(token.kind == Kind::Comma && closes) {
-            plain += &text[token.start..token.end];
-            // Two bare words must not grow together.
-            if token.kind == Kind::Bare {
-                plain.push(' ');
-            }
-        }
-    }
-    plain
-}
-
-fn token(first: char, rest: &str) -> (Kind, usize) {
-    match first {
-        '{' | '[' => (Kind::Open(rest.as_bytes()[0]), 1),
-        '}' | ']' => (Kind::Close, 1),
-        ':' => (Kind::Colon, 1),
-        ',' => (Kind::Comma, 1),
-        '"' => (Kind::Text, text_length(rest)),
-        '/' if rest.starts_with("//") => (Kind::Comment, rest.find('\n').unwrap_or(rest.len())),
-        '/' if rest.starts_with("/*") => {
-            let end = rest[2..].find("*/").map_or(rest.len(), |end| end + 4);
-            (Kind::Comment, end)
-        }
-        first if is_blank(first) => (
-            Kind::Blank,
-            rest.find(|letter| !is_blank(letter)).unwrap_or(rest.len()),
-        ),
-        first => {
-            let ends = |letter: char| is_blank(letter) || "{}[]:,\"/".contains(letter);
-            let behind = rest[first.len_utf8()..].find(ends);
-            (
-                Kind::Bare,
-                behind.map_or(rest.len(), |behind| behind + first.len_utf8()),
-            )
-        }
-    }
-}
-
-/// A file may begin with a byte order mark.
-fn is_blank(letter: char) -> bool {
-    matches!(letter, ' ' | '\t' | '\n' | '\r' | '\u{feff}')
-}
-
-fn text_length(rest: &str) -> usize {
-    let mut escaped = false;
-    for (at, letter) in rest.char_indices().skip(1) {
-        match letter {
-            '"' if !escaped => return at + 1,
-            '\\' => escaped = !escaped,
-            _ => escaped = false,
-        }
-    }
-    rest.len()
+    end
 }

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::rules::{RuleFile, RuleForm};
-use crate::args::Scope;
+use crate::args::WrapScope;
 use crate::error::{CommandError, reason};
 use crate::system::environment;
 
 /// The clients that are known by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Client {
+pub(crate) enum KnownClient {
     ClaudeCode,
     ClaudeDesktop,
     Cursor,
@@ -22,15 +22,15 @@ pub(crate) enum Client {
 
 /// A list of servers: a file, and the way to them in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ServerListPlace {
     /// The file.
     pub(crate) file: PathBuf,
     /// The way to the object that holds the servers.
     pub(crate) path: Vec<String>,
     /// The client, where it was said which.
-    pub(crate) client: Option<Client>,
+    pub(crate) client: Option<KnownClient>,
     /// The owner of the servers; `None` if no client was named.
-    pub(crate) scope: Option<Scope>,
+    pub(crate) scope: Option<WrapScope>,
     /// The name of our entry. A client takes one of two entries with the same name only, so each scope has its own.
     pub(crate) entry: &'static str,
     /// The common part of the names of our files for it.
@@ -51,7 +51,7 @@ pub(crate) struct Surroundings {
     pub(crate) claude: Option<PathBuf>,
 }
 
-impl Client {
+impl KnownClient {
     /// The client of that name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         match name {
@@ -73,50 +73,55 @@ impl Client {
     }
 
     /// All places where it may keep servers, the project's first.
-    pub(crate) fn places(self, around: &Surroundings) -> Vec<Place> {
+    pub(crate) fn places(self, around: &Surroundings) -> Vec<ServerListPlace> {
         let home = around.home.as_deref();
         let settings = around.settings.as_deref();
         let servers = |file: PathBuf, scope| self.place(file, &["mcpServers"], scope);
         let mut places = Vec::new();
         match self {
             Self::ClaudeCode => {
-                places.push(servers(PathBuf::from(".mcp.json"), Scope::Project));
+                places.push(servers(PathBuf::from(".mcp.json"), WrapScope::Project));
                 let folder = around.claude.as_deref().or(home);
                 if let Some(file) = folder.map(|folder| folder.join(".claude.json")) {
                     let project = around.here.display().to_string();
                     let path = ["projects", &project, "mcpServers"];
-                    places.push(self.place(file.clone(), &path, Scope::Local));
-                    places.push(servers(file, Scope::User));
+                    places.push(self.place(file.clone(), &path, WrapScope::Local));
+                    places.push(servers(file, WrapScope::User));
                 }
             }
             Self::ClaudeDesktop => {
                 let file = settings.map(|folder| folder.join("Claude/claude_desktop_config.json"));
-                places.extend(file.map(|file| servers(file, Scope::User)));
+                places.extend(file.map(|file| servers(file, WrapScope::User)));
             }
             Self::Cursor => {
-                places.push(servers(PathBuf::from(".cursor/mcp.json"), Scope::Project));
-                places.extend(home.map(|home| servers(home.join(".cursor/mcp.json"), Scope::User)));
+                places.push(servers(
+                    PathBuf::from(".cursor/mcp.json"),
+                    WrapScope::Project,
+                ));
+                places.extend(
+                    home.map(|home| servers(home.join(".cursor/mcp.json"), WrapScope::User)),
+                );
             }
             Self::VsCode => {
                 let file = PathBuf::from(".vscode/mcp.json");
-                places.push(self.place(file, &["servers"], Scope::Project));
+                places.push(self.place(file, &["servers"], WrapScope::Project));
                 let file = settings.map(|folder| folder.join("Code/User/mcp.json"));
-                places.extend(file.map(|file| self.place(file, &["servers"], Scope::User)));
+                places.extend(file.map(|file| self.place(file, &["servers"], WrapScope::User)));
             }
         }
         places
     }
 
-    fn place(self, file: PathBuf, path: &[&str], scope: Scope) -> Place {
-        Place {
+    fn place(self, file: PathBuf, path: &[&str], scope: WrapScope) -> ServerListPlace {
+        ServerListPlace {
             file,
             path: path.iter().map(|name| (*name).to_owned()).collect(),
             client: Some(self),
             scope: Some(scope),
             entry: match scope {
-                Scope::User => "planwright",
-                Scope::Project => "planwright-project",
-                Scope::Local => "planwright-local",
+                WrapScope::User => "planwright",
+                WrapScope::Project => "planwright-project",
+                WrapScope::Local => "planwright-local",
             },
             name: format!("{}-{}", self.name(), scope.word()),
             is_typed: self == Self::VsCode,
@@ -124,7 +129,7 @@ impl Client {
     }
 }
 
-impl Place {
+impl ServerListPlace {
     /// A file that was named. Its servers stand in `mcpServers`, or, as VS Code has it, in `servers`.
     pub(crate) fn named(file: PathBuf, is_vs_code: bool) -> Self {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
@@ -147,11 +152,11 @@ impl Place {
     }
 }
 
-impl Place {
+impl ServerListPlace {
     /// Returns whether its file is the user's own. One that belongs to a project may have been written by others.
     pub(crate) fn is_own(&self, around: &Surroundings) -> bool {
         match self.scope {
-            Some(scope) => scope != Scope::Project,
+            Some(scope) => scope != WrapScope::Project,
             None => is_own_file(&self.file, around),
         }
     }
@@ -161,7 +166,7 @@ impl Place {
         let home = around.home.as_deref();
         let mut files: Vec<(PathBuf, RuleForm, bool)> = Vec::new();
         match self.client {
-            Some(Client::ClaudeCode) => {
+            Some(KnownClient::ClaudeCode) => {
                 let usual = home.map(|home| home.join(".claude"));
                 let folder = around.claude.clone().or(usual);
                 let own = folder.map(|folder| folder.join("settings.json"));
@@ -171,13 +176,13 @@ impl Place {
                     files.push((file, RuleForm::Claude, is_own));
                 }
             }
-            Some(Client::Cursor) => {
+            Some(KnownClient::Cursor) => {
                 let own = home.map(|home| home.join(".cursor/permissions.json"));
                 files.extend(own.map(|file| (file, RuleForm::Cursor, true)));
                 let file = PathBuf::from(".cursor/permissions.json");
                 files.push((file, RuleForm::Cursor, false));
             }
-            Some(Client::ClaudeDesktop | Client::VsCode) | None => {}
+            Some(KnownClient::ClaudeDesktop | KnownClient::VsCode) | None => {}
         }
         let mut seen: Vec<PathBuf> = Vec::new();
         let mut found = Vec::new();
@@ -262,7 +267,7 @@ pub(crate) struct Ours {
 
 impl Ours {
     /// Returns the files for `place`.
-    pub(crate) fn of(place: &Place) -> Result<Self, CommandError> {
+    pub(crate) fn of(place: &ServerListPlace) -> Result<Self, CommandError> {
         let folder = environment::settings_folder().ok_or_else(|| {
             CommandError::new("there is no folder for settings").hint("set HOME or XDG_CONFIG_HOME")
         })?;

@@ -2,7 +2,7 @@
 
 use planwright::core::{ToolPattern, Value};
 
-use super::object::Object;
+use super::object::ObjectText;
 
 /// The lists of `[tools]` that rules go into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ pub(crate) fn of_file(
     };
     let mut rules = Vec::new();
     for (path, name, list) in sections {
-        let object = Object::find(&file.text, path)?;
+        let object = ObjectText::find(&file.text, path)?;
         let section = object.as_ref().and_then(|object| object.get(name));
         let written = section.and_then(|section| section.value.as_list());
         for written in texts(written.unwrap_or_default()) {

@@ -4,7 +4,7 @@ use planwright::core::Value;
 use proptest::prelude::*;
 
 use super::edit::{Section, Unwrapped, Wrapped, has_servers, unwrap, wrap};
-use super::object::Object;
+use super::object::ObjectText;
 use super::report::{self, difference};
 
 const SERVERS: &[&str] = &["mcpServers"];
@@ -91,7 +91,7 @@ fn all_else_stays_byte_by_byte() {
     let back = unwrapped(&client, &ours);
     assert_eq!(back.returned, ["mail", "files"]);
     let members = |text: &str| {
-        let object = Object::find(text, SERVERS).unwrap().unwrap();
+        let object = ObjectText::find(text, SERVERS).unwrap().unwrap();
         let members = object.members.into_iter();
         members
             .map(|member| (member.name, member.value))
@@ -164,13 +164,13 @@ fn texts_that_are_left_alone() {
     check(r#"{"mcpServers": []}"#, "there is no `mcpServers` in it");
     check(
         "{\"mcpServers\": {\"a\": }}",
-        "it is not JSON: expected value",
+        "it is not JSON: unexpected close brace on line 1 column 22",
     );
     check(
         "{\"mcpServers\": {} /* }",
-        "it is not JSON: EOF while parsing an object",
+        "it is not JSON: unterminated comment block on line 1 column 19",
     );
-    check("", "it is not JSON: EOF while parsing a value");
+    check("", "it is not JSON: there is no value in it");
     check(
         r#"{"mcpServers": {"planwright": {"command": "other"}, "a": {}}}"#,
         "it has another server that is called `planwright`",
@@ -215,7 +215,7 @@ fn what_came_meanwhile_is_not_lost() {
     let back = unwrapped(&client, &ours);
     assert_eq!(back.returned, ["added", "mail-2", "files"]);
     assert_eq!(back.renamed, [("mail".to_owned(), "mail-2".to_owned())]);
-    let object = Object::find(&back.client, SERVERS).unwrap().unwrap();
+    let object = ObjectText::find(&back.client, SERVERS).unwrap().unwrap();
     let names: Vec<&str> = object
         .members
         .iter()
@@ -349,12 +349,12 @@ proptest! {
     #[test]
     fn whatever_stands_between_servers_nothing_is_lost((text, count) in files()) {
         let servers = |text: &str| {
-            let object = Object::find(text, SERVERS).unwrap().unwrap();
+            let object = ObjectText::find(text, SERVERS).unwrap().unwrap();
             let mut all: Vec<(String, String)> = object.members.iter().map(|member| (member.name.clone(), member.value.to_json())).collect();
             all.sort();
             all
         };
-        prop_assert_eq!(&Object::find(&text, SERVERS).unwrap().unwrap().text(), &text);
+        prop_assert_eq!(&ObjectText::find(&text, SERVERS).unwrap().unwrap().text(), &text);
         let before = servers(&text);
         prop_assert_eq!(before.len(), count);
         let wrapped = wrapped(&text);

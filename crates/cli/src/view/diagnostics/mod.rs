@@ -14,7 +14,7 @@ use self::excerpt::Excerpt;
 use super::printer::Printer;
 
 /// More diagnostics than this are not read at one go.
-const MOST: usize = 40;
+const MAX_SHOWN: usize = 40;
 
 /// Shows diagnostics. `texts` are the texts that they are about, by name, the plan's own first.
 pub(crate) fn show(diagnostics: &Diagnostics, texts: &[(String, String)], printer: Printer) {
@@ -22,14 +22,14 @@ pub(crate) fn show(diagnostics: &Diagnostics, texts: &[(String, String)], printe
         return;
     }
     let mut count = count_line(diagnostics);
-    let first: Diagnostics = diagnostics.iter().take(MOST).cloned().collect();
-    if diagnostics.len() > MOST {
+    let first: Diagnostics = diagnostics.iter().take(MAX_SHOWN).cloned().collect();
+    if diagnostics.len() > MAX_SHOWN {
         let others = if diagnostics.mentions_omitted() {
             "more"
         } else {
             "them all"
         };
-        count = format!("{count}; the first {MOST} are shown, `--format json` has {others}");
+        count = format!("{count}; the first {MAX_SHOWN} are shown, `--format json` has {others}");
     }
     let diagnostics = &first;
     let shown = if Printer::is_watched() {

@@ -233,12 +233,12 @@ fn shown(text: &str, coloured: bool) -> String {
 }
 
 /// Lines about steps that have ended, and nothing else: for where several runs go on at once.
-pub(crate) struct Lines {
+pub(crate) struct EndedStepLines {
     board: Mutex<StepLines>,
     printer: Printer,
 }
 
-impl Lines {
+impl EndedStepLines {
     /// The lines of a run of `plan`.
     pub(crate) fn new(plan: &CheckedPlan, printer: Printer) -> Self {
         let lines = Self::of_nothing(printer);

@@ -10,7 +10,7 @@ use planwright::mcp::gateway::{ClientId, GatewayClient, Host, HostCall};
 use planwright::mcp::{
     Caller, ConnectOptions, ServerConfig, ServersConfig, UpstreamError, Upstreams,
 };
-use planwright_serve::{GatewaySettings, Mode, PlanHost};
+use planwright_serve::{GatewayMode, GatewaySettings, PlanHost};
 use planwright_store::{LeaseHolder, Store};
 use planwright_testkit::fake_server::{self, Recorder};
 use planwright_testkit::wire_client::WireClient;
@@ -194,7 +194,7 @@ impl Caller for Slow {
 }
 
 /// A host before a server that follows `script`, with a store in a folder that has to stay.
-async fn host(script: &Value, mode: Mode) -> (Arc<PlanHost>, Upstreams, TempDir) {
+async fn host(script: &Value, mode: GatewayMode) -> (Arc<PlanHost>, Upstreams, TempDir) {
     let program = fake_server::program().display().to_string();
     let servers = ServersConfig {
         servers: vec![ServerConfig::new("shop", program, [script.to_string()])],
@@ -239,7 +239,7 @@ async fn a_step_whose_tool_changes_while_the_plan_runs_is_not_called() {
             "does": {"sets": {"tools": now}, "first": [changed_list()], "text": "turned"}
         }],
     });
-    let (host, upstreams, _folder) = host(&script, Mode::Plan).await;
+    let (host, upstreams, _folder) = host(&script, GatewayMode::Plan).await;
     let plan = json!({"steps": [
         {"id": "turned", "tool": "turn"},
         {"id": "held", "after": ["turned"], "tool": "hold"},
@@ -279,8 +279,8 @@ async fn a_tool_that_changes_under_an_open_question_is_not_called() {
             "tools": [pay(&destructive, "Pays."), turn(&now)],
         });
         let mode = match tool {
-            "call_tool" => Mode::Search,
-            _ => Mode::Plan,
+            "call_tool" => GatewayMode::Search,
+            _ => GatewayMode::Plan,
         };
         let (host, upstreams, _folder) = host(&script, mode).await;
         let call = host_call(tool, arguments, &upstreams);

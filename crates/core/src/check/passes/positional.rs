@@ -64,13 +64,13 @@ fn name_step(step: &mut Step, catalog: &Catalog, reporter: &mut Reporter<'_>) {
     let Some(mut fields) = named_arguments(&step.args, reporter) else {
         return;
     };
-    let given: HashSet<Arc<str>> = fields.iter().map(|field| Arc::clone(&field.key)).collect();
+    let named: HashSet<Arc<str>> = fields.iter().map(|field| Arc::clone(&field.key)).collect();
     let known = name_list("parameters", parameters.iter().map(|name| &**name));
     let mut names = parameters.iter();
     for (position, node) in std::mem::take(&mut step.positional).into_iter().enumerate() {
         match names.next() {
             // A value given by name and by position is ambiguous, as in Python.
-            Some(name) if given.contains(name) => report_twice(name, &tool, node.place, reporter),
+            Some(name) if named.contains(name) => report_twice(name, &tool, node.place, reporter),
             Some(name) => fields.push(Field {
                 key: Arc::clone(name),
                 value: node,
@@ -222,8 +222,8 @@ impl ArgumentReceiver<'_> {
 
 /// Returns true if the value may arrive as text although its schema says otherwise: a server may send a whole list or
 /// object as JSON text.
-pub(super) fn may_be_text(reference: &Reference, given: &Type) -> bool {
-    let composite = given.members().iter().any(|member| {
+pub(super) fn may_be_text(reference: &Reference, found: &Type) -> bool {
+    let composite = found.members().iter().any(|member| {
         matches!(
             member,
             Type::List(_) | Type::Object(_) | Type::Literal(Value::List(_) | Value::Object(_))
@@ -238,7 +238,11 @@ pub(super) fn may_be_text(reference: &Reference, given: &Type) -> bool {
                 // A path was followed into the value, so it was parsed already.
                 Source::Step(_) => read.path.is_empty(),
                 Source::Slot(kind) => *kind != SlotKind::Inputs,
-                _ => false,
+                Source::Result(_)
+                | Source::Item
+                | Source::Index
+                | Source::Last
+                | Source::ExternalValue(..) => false,
             },
             Alternative::Literal(_) | Alternative::Expression(_) => false,
         })
@@ -253,11 +257,11 @@ pub(super) fn with_shape(diagnostic: Diagnostic, shape: Option<Type>) -> Diagnos
 }
 
 /// Names the fields of the given value that would fit in place of the whole.
-pub(super) fn fitting_fields(wanted: &Type, given: &Type) -> Option<String> {
-    let fields: Vec<Arc<str>> = properties(given)
+pub(super) fn fitting_fields(wanted: &Type, found: &Type) -> Option<String> {
+    let fields: Vec<Arc<str>> = properties(found)
         .into_iter()
         .filter(|name| {
-            let shape = given.property(name);
+            let shape = found.property(name);
             shape.is_some_and(|shape| {
                 // A field of unknown type would be a guess.
                 shape != Type::Any && wanted.accepts(&shape) == Compatibility::Yes
@@ -279,7 +283,16 @@ pub(super) fn properties(shape: &Type) -> Vec<Arc<str>> {
         .iter()
         .filter_map(|member| match member {
             Type::Object(object) => Some(object.properties.keys().cloned()),
-            _ => None,
+            Type::Any
+            | Type::Never
+            | Type::Null
+            | Type::Boolean
+            | Type::Integer
+            | Type::Number
+            | Type::Text
+            | Type::Literal(_)
+            | Type::List(_)
+            | Type::Union(_) => None,
         })
         .flatten()
         .collect()
@@ -303,6 +316,8 @@ pub(super) fn named_arguments(args: &Node, reporter: &Reporter<'_>) -> Option<Ve
                 })
                 .collect(),
         ),
-        _ => None,
+        NodeKind::Literal(_) | NodeKind::Reference(_) | NodeKind::Text(_) | NodeKind::List(_) => {
+            None
+        }
     }
 }

@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::references::{describe_failure, suggest_fields};
-use crate::check::dependencies::slot_keys;
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::{ReferenceUse, ResolvedPlan};
 use crate::check::type_inference::{ReadTarget, TypeInference};
+use crate::check::writers::slot_keys;
 use crate::expression::print_path;
 use crate::plan::{Form, Method, Missing, Read, SlotKind, SlotPath, Source, Targets};
 use crate::schema::PathLookup;
@@ -89,7 +89,7 @@ fn report_unwritten(
     diagnostic.help.get_or_insert_with(|| {
         let what = match &usage.reference.form {
             Form::First(alternatives) if alternatives.len() > 1 => "another alternative is taken",
-            _ => "what reads it will be skipped",
+            Form::First(_) | Form::All(_) => "what reads it will be skipped",
         };
         what.to_owned()
     });

@@ -317,3 +317,22 @@ fn plans_in_steps_are_named_as_well() {
     let diagnostics = name_arguments(&mut outer, &fixture.catalog);
     assert_eq!(diagnostics.len(), 1);
 }
+
+#[test]
+fn formats_of_literals() {
+    let fixture = CheckFixture::with_tools(
+        r#"{"o": {"out": {"type": "object", "properties": {"day": {"type": "string"}}}},
+            "t": {"in": {"type": "object", "properties": {"day": {"type": "string", "format": "date"}, "to": {"type": "array", "items": {"type": "string", "format": "email"}}}}}}"#,
+    );
+    fixture.expect(
+        r#"{"steps": [{"id": "o", "tool": "o"}, {"id": "s", "tool": "t", "args": {"day": "tomorrow", "to": ["ann@example.org", "ann", "${o.day}"]}}]}"#,
+        &[
+            "PW0501 at /steps/1/args/day: the argument `day` of the tool `t` does not fit: `\"tomorrow\"` does not have the format `date`",
+            "PW0501 at /steps/1/args/to/1: the argument `to[1]` of the tool `t` does not fit: `\"ann\"` does not have the format `email`",
+        ],
+    );
+    fixture.expect(
+        r#"{"steps": [{"id": "o", "tool": "o"}, {"id": "s", "tool": "t", "args": {"day": "${o.day}", "to": []}}, {"id": "u", "tool": "t", "args": {"day": "2026-02-28"}}]}"#,
+        &[],
+    );
+}

@@ -19,7 +19,7 @@ fn inputs() {
             default,
         ],
     );
-    CheckFixture::with_tools(tools).given(r#"{"n": "many", "m": 1}"#).expect(
+    CheckFixture::with_tools(tools).inputs(r#"{"n": "many", "m": 1}"#).expect(
         plan,
         &[
             "?PW0205: a value is given for `m`, which the plan does not know (the inputs are `list`, `n`)",
@@ -36,7 +36,7 @@ fn inputs() {
 
 #[test]
 fn values() {
-    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#).given(r#"{"a": 5, "x": true}"#);
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#).inputs(r#"{"a": 5, "x": true}"#);
     let (checked, _) = fixture.check(
         r#"{"inputs": {"a": {"default": 1}, "b": {"default": 2}}, "steps": [{"id": "s", "tool": "e", "args": {"v": "${inputs.a + inputs.b}", "x": "${inputs.x}"}}]}"#,
     );
@@ -69,7 +69,7 @@ fn variables_are_no_inputs() {
 #[test]
 fn a_secret_is_never_quoted() {
     let hidden = "the value, which is secret and not shown,";
-    let check = |schema: &str, given: &str, message: &str| {
+    let check = |schema: &str, inputs: &str, message: &str| {
         let plan = format!(
             r#"{{"inputs": {{"k": {schema}}}, "steps": [{{"id": "a", "tool": "e", "args": {{"v": "${{inputs.k}}"}}}}]}}"#
         );
@@ -77,7 +77,7 @@ fn a_secret_is_never_quoted() {
             "PW0506 at /inputs/k: what the input `k` is given does not fit its schema: {message}"
         );
         CheckFixture::with_tools(r#"{"e": {}}"#)
-            .given(&format!(r#"{{"k": {given}}}"#))
+            .inputs(&format!(r#"{{"k": {inputs}}}"#))
             .expect(&plan, &[&wanted]);
     };
     let text = |rule: &str| format!(r#"{{"type": "string", "writeOnly": true, {rule}}}"#);
@@ -135,7 +135,7 @@ fn a_secret_is_never_quoted() {
 fn the_type_of_a_secret_does_not_tell_it() {
     let plan = r#"{"inputs": {"k": {"type": "string", "writeOnly": true}}, "steps": [{"id": "a", "tool": "n", "args": {"v": "${inputs.k}"}}]}"#;
     let tools = r#"{"n": {"in": {"properties": {"v": {"type": "number"}}}}}"#;
-    CheckFixture::with_tools(tools).given(r#"{"k": "hunter2"}"#).expect(
+    CheckFixture::with_tools(tools).inputs(r#"{"k": "hunter2"}"#).expect(
         plan,
         &["PW0504 at /steps/0/args/v: the argument `v` of the tool `n` takes a number, but `${inputs.k}` gives text"],
     );

@@ -3,6 +3,7 @@
 mod arguments;
 mod cycles;
 mod dependencies;
+mod expressions;
 mod extraction;
 mod fixture;
 mod inputs;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::IndexMap;
+use planwright_core::flow::FlowReport;
 use planwright_core::plan::{Output, SlotKind};
-use planwright_core::{Diagnostic, Object, Value};
+use planwright_core::{Code, Diagnostic, Object, Value};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -94,6 +95,8 @@ pub struct RunSummary {
     pub written_bytes: u64,
     /// The error of the journal that ended the run.
     pub journal_error: Option<JournalError>,
+    /// The flow of data in the plan, if it was checked for it.
+    pub flow: Option<FlowReport>,
 }
 
 /// The summary of a step, item or round.
@@ -183,10 +186,7 @@ impl RunMachine {
             && status == RunStatus::Succeeded
         {
             status = RunStatus::Failed;
-            warnings.push(Diagnostic::error(
-                planwright_core::Code::ImpossiblePath,
-                error.message,
-            ));
+            warnings.push(error);
         }
         let single = (roots.len() == 1).then(|| roots.first()).flatten();
         let slots = |kind: SlotKind| match single {
@@ -211,6 +211,7 @@ impl RunMachine {
             warnings,
             written_bytes: self.budgets.written.written(),
             journal_error: None,
+            flow: roots.first().and_then(|frame| frame.plan.flow().cloned()),
         };
         // The summary leaves the run, so it must not hold a secret.
         self.redactor.summary(&mut summary);
@@ -235,7 +236,8 @@ impl RunMachine {
         }
     }
 
-    fn selected(&self, roots: &[&Frame], error: &mut Option<ToolError>) -> Value {
+    /// The output of the run. A failure to make it is stored in `error`.
+    fn selected(&self, roots: &[&Frame], error: &mut Option<Diagnostic>) -> Value {
         let mut selected = 0;
         let mut one = |frame: &Frame| match self
             .output_of(frame)
@@ -243,7 +245,13 @@ impl RunMachine {
         {
             Ok(value) => value,
             Err(why) => {
-                *error = Some(why);
+                let plan = frame.plan.plan();
+                let place = match &plan.output {
+                    Output::Value(node) => node.place,
+                    Output::All | Output::Steps(_) => plan.place,
+                };
+                let diagnostic = Diagnostic::error(Code::ImpossiblePath, why.message);
+                *error = Some(diagnostic.at(place, &plan.sources));
                 Value::Null
             }
         };

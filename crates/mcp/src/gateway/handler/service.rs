@@ -80,6 +80,8 @@ impl ServerHandler for GatewayHandler {
         context.peer.set_peer_info(request.clone());
         let client = GatewayClient::of(&context);
         self.prepare_handshake(&client).await;
+        // `rmcp` may pass on the first list request before `on_initialized`.
+        self.is_notified.store(true, Ordering::Relaxed);
         self.negotiate_initialize(&request)
     }
 

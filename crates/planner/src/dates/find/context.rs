@@ -28,6 +28,15 @@ const PARTS_OF: &str = "\
 autumn beginning christmas easter end evening fall half middle morning most part remainder rest season spring start \
 summer winter";
 
+/// Words before `than` and a phrase that is only a bound: `no later than Friday`.
+const COMPARISONS: &str = "earlier later longer newer older sooner younger";
+
+/// Words before a weekday that make it a holiday.
+const NAMED_WEEKDAYS: &str = "ash black cyber easter fat good maundy palm shrove super";
+
+/// Words between `week` and its first day.
+const WEEK_STARTS: &str = "beginning commencing from of starting";
+
 /// Words that select one of several units: `the first week of October`.
 const ORDINALS: &str = "closing final first fourth last opening other second third";
 
@@ -56,6 +65,7 @@ impl PhraseContext<'_> {
     pub(super) fn is_part_of_larger(&self, phrase: &DatePhrase) -> bool {
         self.is_anchor(phrase)
             || self.is_partial()
+            || self.is_other_day_or_week(phrase)
             || self.is_modified_after(phrase)
             || self.is_duration(phrase)
     }
@@ -226,7 +236,10 @@ impl PhraseContext<'_> {
         };
         // `the same quarter last year` is only a part of last year.
         let is_same = word(2) == Some("same") && word(1).and_then(token::unit).is_some();
-        if is_same || word(1).is_some_and(|word| contains_word(PART_WORDS, word)) {
+        let is_part = |word: &str| contains_word(PART_WORDS, word) || is_fiscal(word);
+        let is_comparison =
+            word(1) == Some("than") && word(2).is_some_and(|word| contains_word(COMPARISONS, word));
+        if is_same || is_comparison || word(1).is_some_and(is_part) {
             return true;
         }
         let of = if word(1) == Some("the") { 2 } else { 1 };
@@ -243,12 +256,43 @@ impl PhraseContext<'_> {
                 TokenKind::Sign(_) => false,
             })
         };
+        let token = |back: usize| {
+            let at = self.before.len().checked_sub(back)?;
+            Some(&self.before[at].kind)
+        };
+        // `the 5th of last month`, `week 2 of May`
+        let is_numbered = matches!(token(of + 1), Some(TokenKind::Ordinal(_)))
+            || matches!(token(of + 1), Some(TokenKind::Number(..)))
+                && word(of + 2).and_then(token::unit).is_some();
+        if is_numbered {
+            return true;
+        }
         word(of + 1).is_some_and(|part| {
             let is_unit = token::unit(part).is_some() && (is_ordinal(of + 2) || is_ordinal(of + 3));
             let is_weekday = token::weekday(part).is_some() && is_ordinal(of + 2);
             let is_part = contains_word(PARTS_OF, part) || contains_word(ORDINALS, part);
             is_part && word(of) == Some("of") || is_unit || is_weekday
         })
+    }
+
+    /// Returns true if the words around a day make it another one, or a week: `Black Friday`, `Monday week`, `week of May 5`.
+    fn is_other_day_or_week(&self, phrase: &DatePhrase) -> bool {
+        let is_weekday = matches!(phrase, DatePhrase::Single(Period::Weekday(..)));
+        let is_named = is_weekday && self.is_led(NAMED_WEEKDAYS);
+        let is_week_later =
+            is_weekday && self.after.first().and_then(DateToken::word) == Some("week");
+        let starts_week = match self.before {
+            [.., unit, lead] => {
+                unit.word() == Some("week")
+                    && lead
+                        .word()
+                        .is_some_and(|lead| contains_word(WEEK_STARTS, lead))
+            }
+            _ => false,
+        };
+        let is_start = self.matched.first().and_then(DateToken::word) == Some("starting")
+            && self.is_led("week");
+        is_named || is_week_later || is_start || starts_week && (is_weekday || is_day(phrase))
     }
 
     /// Returns true if the words after the phrase change it: `last week of May`, `Friday the 13th`, `Q1 of fiscal 2024`.
@@ -267,11 +311,7 @@ impl PhraseContext<'_> {
         } else {
             word(0)
         };
-        let is_fiscal = fiscal.is_some_and(|word| {
-            let year = word.strip_prefix("fy");
-            matches!(word, "fiscal" | "financial")
-                || year.is_some_and(|year| year.bytes().all(|byte| byte.is_ascii_digit()))
-        });
+        let is_fiscal = fiscal.is_some_and(is_fiscal);
         let is_relative = matches!(
             (word(0), word(1)),
             (Some("before"), Some("last")) | (Some("after"), Some("next"))
@@ -338,6 +378,13 @@ impl PhraseContext<'_> {
                 .is_some_and(|word| matches!(word, "a" | "an" | "one"));
         !is_future && (is_one || is_asked || is_short)
     }
+}
+
+/// Returns true for `fiscal`, `FY` and `FY24`.
+fn is_fiscal(word: &str) -> bool {
+    let year = word.strip_prefix("fy");
+    matches!(word, "fiscal" | "financial")
+        || year.is_some_and(|year| year.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Returns true if a number at the end of the phrase is the number of a day.

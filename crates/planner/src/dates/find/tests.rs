@@ -88,6 +88,12 @@ fn texts_without_dates() {
         "the last week of the rest, the last 3 of 5 days",
         "yesterdays thismonth todayish",
         "he sat in the sun",
+        "FY24 Q3 and FY 2024 Q3",
+        "Black Friday 2025, Good Friday and Cyber Monday",
+        "next Monday week",
+        "the week of October 6, the week commencing Monday, the week starting Monday, week of 2025-10-06",
+        "on the 5th of last month and in week 2 of May",
+        "no later than Friday, older than last week",
         "",
     ] {
         check(question, &[]);

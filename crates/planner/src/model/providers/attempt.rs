@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::StreamExt;
-use futures::channel::mpsc::UnboundedSender;
+use futures_channel::mpsc::UnboundedSender;
 use genai::adapter::AdapterKind;
 use genai::chat::{
     ChatMessage, ChatOptions, ChatRequest, ChatResponse, ChatStreamEvent, ContentPart,
@@ -25,8 +25,8 @@ pub(super) struct ProviderReply {
     pub(super) has_end: bool,
     /// True if the response states its usage.
     pub(super) has_usage: bool,
-    /// True if the provider reports that it stopped early for reasons of its own.
-    pub(super) is_interrupted: bool,
+    /// The reason of the provider if it stopped early for reasons of its own.
+    pub(super) interruption: Option<String>,
 }
 
 impl ProviderReply {
@@ -63,7 +63,7 @@ impl ProviderReply {
             reasoning_message: None,
             has_end: true,
             has_usage: true,
-            is_interrupted: false,
+            interruption: None,
         }
     }
 
@@ -109,7 +109,10 @@ impl ProviderReply {
             reasoning_message,
             has_end: stop.is_some(),
             has_usage: usage.is_some(),
-            is_interrupted: matches!(stop, Some(StopReason::Other(word)) if is_interruption(word)),
+            interruption: match stop {
+                Some(StopReason::Other(word)) if is_interruption(word) => Some(word.clone()),
+                _ => None,
+            },
         }
     }
 
@@ -143,6 +146,7 @@ fn is_interruption(word: &str) -> bool {
                 | "insufficient_system_resource"
                 | "network_error"
                 | "other"
+                | "pause_turn"
                 | "timeout"
                 | "too_many_tool_calls"
         )
@@ -225,15 +229,14 @@ impl ChatAttempt<'_> {
         if received.is_empty() {
             return Err(AttemptError::malformed(context, "it holds no answer"));
         }
-        if received.is_interrupted {
-            return Err(AttemptError::interrupted(context));
+        if let Some(reason) = &received.interruption {
+            return Err(AttemptError::stopped(context, reason, received.reply));
         }
         if received.reply.text.len() > max_bytes {
-            return Err(AttemptError::too_long(
-                context,
-                max_bytes,
-                &received.reply.text,
-            ));
+            return Err(AttemptError {
+                usage: received.reply.usage,
+                ..AttemptError::too_long(context, max_bytes, &received.reply.text)
+            });
         }
         Ok(received)
     }

@@ -14,6 +14,7 @@ use axum::body::Body;
 use axum::http::{Request, Response};
 use http_body_util::BodyExt;
 use planwright::config::{Config, ConfigSource, Origin, Serve};
+use planwright::telemetry::Telemetry;
 use planwright_mcp::gateway::ClientId;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -39,6 +40,7 @@ fn settings(folder: &Path, listen: &str, text: &str) -> HttpSettings {
         listen: listen.parse().unwrap(),
         tokens: tokens(folder),
         serve: serve(text),
+        telemetry: Telemetry::off(),
     }
 }
 
