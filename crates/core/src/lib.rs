@@ -55,7 +55,10 @@ pub mod check;
 /// The analysis of where the arguments of calls come from.
 pub mod flow;
 
-pub use catalog::{Annotations, Catalog, Hints, Lookup, ServerNames, Tool, ToolPattern};
+pub use catalog::{
+    Annotations, Catalog, EXTRACTION, EXTRACTION_PARAMETERS, Hints, Lookup, ServerNames, Tool,
+    ToolPattern,
+};
 pub use check::{
     AllowList, CheckContext, CheckedPlan, CheckedStep, Dependency, DependencyKind, Library, Limits,
     Policy, ToolRule, check,

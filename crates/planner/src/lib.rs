@@ -26,6 +26,9 @@ pub mod stream;
 /// Plan revision after a failed run.
 pub mod adapt;
 
+/// Extraction of data from texts, by a model without tools.
+pub mod extraction;
+
 /// Statistics computed from the results of a run.
 pub mod analysis;
 

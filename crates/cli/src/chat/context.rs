@@ -81,6 +81,7 @@ impl<'a> ChatContext<'a> {
             Some(store::open(&arguments.store, printer)?)
         };
         let mut toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
+        toolbox.add_extraction(Arc::clone(&model));
         toolbox.govern(config, store.as_ref(), printer)?;
         for note in toolbox.notes() {
             printer.talk(&note);

@@ -191,6 +191,7 @@ async fn call(
         .usage
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
+    chat.usage += context.toolbox.take_extraction_usage();
     if let Talk::Tools { plans: kept, .. } = &mut chat.talk {
         *kept = plans.into_inner().unwrap_or_else(PoisonError::into_inner);
     }

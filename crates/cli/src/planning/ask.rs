@@ -55,6 +55,7 @@ pub(crate) async fn command(
     } else {
         Some(store::open(&arguments.store, printer)?)
     };
+    toolbox.add_extraction(Arc::clone(&model));
     toolbox.govern(&config, pins.as_ref(), printer)?;
     for note in toolbox.notes() {
         printer.talk(&note);

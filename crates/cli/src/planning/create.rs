@@ -52,6 +52,8 @@ pub(crate) async fn command(
     } else {
         Some(store::open(&arguments.store, printer)?)
     };
+    // Plans are only checked here, so no model reads any text.
+    toolbox.catalog.add_extraction();
     toolbox.govern(&config, pins.as_ref(), printer)?;
     for note in toolbox.notes() {
         printer.talk(&note);

@@ -425,6 +425,7 @@ impl RunSession<'_> {
             }
             usage = adapting.usage;
         }
+        usage += self.toolbox.take_extraction_usage();
         telemetry::close(self.telemetry.clone()).await;
         let Some(summary) = summary else {
             run_storage::left(self.id, self.store.is_some(), self.printer);

@@ -47,6 +47,7 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
     if !arguments.no_store && toolbox.has_pins(&config) {
         store = Some(store::open(&arguments.plan.text.store, printer)?);
     }
+    toolbox.open_extraction(&arguments.adapt.model, &config);
     toolbox.govern(&config, store.as_ref(), printer)?;
     if let Err(error) = limits::known(&options.limits, &toolbox) {
         toolbox.close().await;

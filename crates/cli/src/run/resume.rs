@@ -71,6 +71,7 @@ pub(crate) async fn resume(
         toolbox = Toolbox::open(&sources, Some(&needed), printer) => toolbox?,
         () = signals.next() => return Ok(Exit::Interrupted),
     };
+    toolbox.open_extraction(&arguments.adapt.model, &config);
     // What the gateway asked about is asked about here as well.
     toolbox.govern_asking(&config, Some(&store), |tool| kept.asks(tool), printer)?;
     let (plan, loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));

@@ -7,11 +7,13 @@ use std::sync::Arc;
 
 use planwright::config::Config;
 use planwright::core::check::Policy;
-use planwright::core::{Catalog, Code, Diagnostics, Tool, Value};
+use planwright::core::{Catalog, Code, Diagnostics, EXTRACTION, Tool, Value};
 use planwright::engine::backend::Simulated;
 use planwright::engine::{Backends, Durations};
 use planwright::mcp::{ConnectOptions, Connections, ServersConfig, Supervisor};
 use planwright::pins::{NoticeKind, PinPolicy, Pinning, Verdicts};
+use planwright::planner::extraction::Extraction;
+use planwright::planner::model::{Model, Usage};
 use planwright::service::Tools;
 use planwright::stored::RecordProcesses;
 use planwright::telemetry::Telemetry;
@@ -20,8 +22,9 @@ use planwright::{Planwright, names};
 use planwright_store::Store;
 
 use super::trust;
-use crate::args::ToolArguments;
+use crate::args::{ModelArguments, ToolArguments};
 use crate::error::{CommandError, reason};
+use crate::planning::model;
 use crate::runs::{run_storage, store};
 use crate::system::{environment, text_file};
 use crate::view::printer::Printer;
@@ -39,6 +42,11 @@ pub(crate) struct Toolbox {
     has_idle_servers: bool,
     secrets: Vec<Arc<str>>,
     file: FileOrigin,
+    /// True if the plan has steps that extract data.
+    extracts: bool,
+    extraction: Option<Extraction>,
+    /// The reason why no model extracts data.
+    extraction_fault: Option<CommandError>,
 }
 
 /// The owner of the `mcp.json` of the servers.
@@ -76,6 +84,7 @@ impl Toolbox {
         printer: Printer,
     ) -> Result<Self, CommandError> {
         let (mut toolbox, servers) = Self::without_servers(arguments, printer)?;
+        toolbox.extracts = needed.is_some_and(|names| names.contains(EXTRACTION));
         if let Some(servers) = servers {
             toolbox.add_servers(&servers, needed, printer).await;
         }
@@ -131,6 +140,39 @@ impl Toolbox {
         Ok((toolbox, Some(config)))
     }
 
+    /// Adds the model that reads the texts of steps with `extract`, unless a simulated tool takes its place.
+    pub(crate) fn add_extraction(&mut self, model: Arc<dyn Model>) {
+        if self.catalog.extraction().is_some() {
+            return;
+        }
+        let extraction = Extraction::new(model);
+        self.catalog.add_extraction();
+        self.backends.set_extraction(Arc::new(extraction.clone()));
+        self.extraction = Some(extraction);
+    }
+
+    /// Adds the configured model, as [`add_extraction`](Self::add_extraction) does, if the plan has such steps.
+    pub(crate) fn open_extraction(&mut self, arguments: &ModelArguments, config: &Config) {
+        if !self.extracts || self.catalog.extraction().is_some() {
+            return;
+        }
+        // One file cannot record two conversations.
+        let arguments = ModelArguments {
+            record: None,
+            ..arguments.clone()
+        };
+        match model::open(&arguments, config) {
+            Ok(model) => self.add_extraction(model),
+            Err(error) => self.extraction_fault = Some(error),
+        }
+    }
+
+    /// Returns the tokens and cost of extractions since the last time.
+    pub(crate) fn take_extraction_usage(&self) -> Usage {
+        let extraction = self.extraction.as_ref();
+        extraction.map(Extraction::take_usage).unwrap_or_default()
+    }
+
     /// Applies the configuration to the tools. Those of servers are compared with what is pinned of them in `store`; without one,
     /// nothing is pinned.
     pub(crate) fn govern(
@@ -151,6 +193,7 @@ impl Toolbox {
         asks: impl Fn(&Tool) -> bool,
         printer: Printer,
     ) -> Result<(), CommandError> {
+        self.open_extraction(&ModelArguments::default(), config);
         let verdicts = match store {
             None => Verdicts::default(),
             Some(store) => self.pin(config, store)?,
@@ -219,6 +262,9 @@ impl Toolbox {
             has_idle_servers: false,
             secrets: Vec::new(),
             file: FileOrigin::default(),
+            extracts: false,
+            extraction: None,
+            extraction_fault: None,
         }
     }
 
@@ -231,11 +277,16 @@ impl Toolbox {
 
     /// Returns notes for a person about diagnostics of missing tools.
     pub(crate) fn notes_on(&self, diagnostics: &Diagnostics) -> Vec<String> {
-        if diagnostics.iter().any(|one| one.code == Code::UnknownTool) {
-            self.notes()
-        } else {
-            Vec::new()
+        if !diagnostics.iter().any(|one| one.code == Code::UnknownTool) {
+            return Vec::new();
         }
+        let mut notes = Vec::new();
+        if let Some(error) = &self.extraction_fault {
+            notes.push(format!("note: no model extracts data: {error}"));
+            notes.extend(error.hints().iter().map(|hint| format!("  hint: {hint}")));
+        }
+        notes.extend(self.notes());
+        notes
     }
 
     /// Returns notes for a person whose plan names missing tools.
@@ -361,6 +412,7 @@ impl Toolbox {
 fn servers_of(names: &BTreeSet<String>, config: &ServersConfig) -> Option<BTreeSet<String>> {
     names
         .iter()
+        .filter(|name| *name != EXTRACTION)
         .map(|name| {
             let (server, _) = name.split_once('.')?;
             let known = config.servers.iter().any(|known| &*known.name == server)

@@ -12,6 +12,7 @@ mod decisions;
 mod demo;
 mod durations;
 mod exits;
+mod extraction;
 mod findings;
 mod gateway;
 mod guards;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::extraction::{EXTRACTION, is_extraction_name};
 use super::{ServerNames, Tool};
 use crate::Hashing;
 
@@ -16,6 +17,7 @@ pub struct Catalog {
     by_name: HashMap<Arc<str>, Vec<usize>, Hashing>,
     by_qualified_name: HashMap<String, Vec<usize>, Hashing>,
     by_model_name: HashMap<String, Vec<usize>, Hashing>,
+    extraction: Option<Arc<Tool>>,
 }
 
 /// The result of a lookup by name.
@@ -52,6 +54,28 @@ impl Catalog {
         }
     }
 
+    /// Adds the [extraction tool](Tool::extraction). It is not among the [tools](Self::tools), and its only name is
+    /// [`EXTRACTION`], so it takes no name from the tools of servers.
+    pub fn add_extraction(&mut self) {
+        self.extraction = Some(Arc::new(Tool::extraction()));
+    }
+
+    /// Returns the catalog without what [`add_extraction`](Self::add_extraction) added.
+    #[must_use]
+    pub fn without_extraction(mut self) -> Self {
+        self.extraction = None;
+        self
+    }
+
+    /// Returns the tool that steps call to extract data, if there is one: a tool of this process with its name, such as
+    /// a simulated one, or the extraction tool.
+    pub fn extraction(&self) -> Option<&Arc<Tool>> {
+        let (server, name) = EXTRACTION.split_once('.')?;
+        let own = self.tools.get(&(Arc::from(server), Arc::from(name)));
+        own.filter(|tool| tool.is_extraction())
+            .or(self.extraction.as_ref())
+    }
+
     /// Reserves the names `server.…` and `server__…` for a server whose tools are not known yet.
     pub fn reserve(&mut self, server: &Arc<str>) {
         self.servers.add(server);
@@ -68,6 +92,11 @@ impl Catalog {
         let mut catalog = Self::new();
         // Servers without tools own names, too.
         catalog.servers = self.servers.clone();
+        catalog.extraction = self.extraction.as_ref().map(|tool| {
+            let mut tool = Tool::clone(tool);
+            change(&mut tool);
+            Arc::new(tool)
+        });
         for tool in self.tools() {
             let mut tool = Tool::clone(tool);
             change(&mut tool);
@@ -78,6 +107,11 @@ impl Catalog {
 
     /// Returns the tool `name` of `server`.
     pub fn get(&self, server: &str, name: &str) -> Option<&Arc<Tool>> {
+        if is_extraction_name(server, name)
+            && let Some(tool) = self.extraction()
+        {
+            return Some(tool);
+        }
         self.tools.get(&(Arc::from(server), Arc::from(name)))
     }
 
@@ -85,6 +119,11 @@ impl Catalog {
     /// [`server__tool`](Tool::model_name), then `tool` if exactly one server offers it. A name that
     /// begins with a server's name belongs to that server, so it never finds a tool of another one.
     pub fn find(&self, name: &str) -> Lookup {
+        // A server must not receive the texts of these steps because it has this name.
+        if name == EXTRACTION {
+            let tool = self.extraction().cloned();
+            return tool.map_or(Lookup::Unknown, Lookup::Found);
+        }
         // Qualified names take precedence, so that a bare name with a dot never hides one.
         for names in [&self.by_qualified_name, &self.by_model_name] {
             let found = self.at(names.get(name));

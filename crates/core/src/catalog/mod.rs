@@ -2,10 +2,13 @@
 //!
 //! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/tools.md).
 
+mod extraction;
 mod lookup;
 mod tool;
 mod tool_pattern;
 
+pub(crate) use extraction::extraction_schema;
+pub use extraction::{EXTRACTION, EXTRACTION_PARAMETERS};
 pub use lookup::{Catalog, Lookup};
 pub(crate) use tool::hex;
 pub use tool::{Annotations, Hints, ServerNames, Tool};

@@ -8,7 +8,8 @@ use super::context::CheckContext;
 use super::dependencies::{StepDependencies, step_dependencies};
 use super::digest;
 use super::passes::{
-    arguments, cycles, expressions, inputs, names, policy, positional, references, sharing, slots,
+    arguments, cycles, expressions, extraction, inputs, names, policy, positional, references,
+    sharing, slots,
 };
 use super::reporter::{DiagnosticBatch, Reporter};
 use super::resolved_plan::{CheckSession, ParentScope, PlanRole, ResolvedPlan, sub_plans};
@@ -148,6 +149,7 @@ fn check_plan(
     expressions::check(&resolved, &types, &mut reporter);
     inputs::check(&resolved, &mut reporter);
     arguments::check(&resolved, &types, &mut reporter);
+    extraction::check(&resolved, &mut reporter);
     sharing::check(&resolved, &mut reporter);
     policy::check(&resolved, &mut reporter);
     policy::check_limits(&resolved, &mut reporter);
@@ -221,7 +223,7 @@ fn tools(plan: &Plan, context: &CheckContext<'_>) -> Vec<Option<Arc<Tool>>> {
     plan.steps
         .iter()
         .map(|step| match context.catalog.find(&step.tool()?.text) {
-            Lookup::Found(tool) => Some(tool),
+            Lookup::Found(tool) => Some(tool.of_step(step)),
             Lookup::Ambiguous(_) | Lookup::Unknown => None,
         })
         .collect()

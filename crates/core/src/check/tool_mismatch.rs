@@ -116,6 +116,7 @@ impl Catalog {
         if Arc::ptr_eq(here, tool) {
             return None;
         }
+        let (here, tool) = (here.listed(), tool.listed());
         let reason = if here.approval != tool.approval {
             if here.approval {
                 "it needs approval, and did not when the plan was checked"

@@ -17,7 +17,7 @@ use crate::plan::{
     Action, Alternative, ExternalValue, Form, InputKind, Method, Node, NodeKind, OnError, Output,
     RECALLED_STEP, Read, Reference, Segment, SlotKind, SlotPath, Source, Targets, TextPart,
 };
-use crate::{CheckedPlan, CheckedStep, Expression, Hashing, Sources, Step, Tool};
+use crate::{CheckedPlan, CheckedStep, Expression, Hashing, Place, Sources, Step, Tool};
 
 /// Maximum number of writers of a slot whose outputs are labelled by field.
 const MAX_WRITERS: usize = 32;
@@ -314,6 +314,9 @@ impl<'a> Analysis<'a> {
             (Action::Tool(name), Some(tool), _) => {
                 let path = scope.step_path(step);
                 let labels = self.node(scope, Some(index), &step.args);
+                if tool.is_extraction() {
+                    return self.extraction(scope, index, tool, labels);
+                }
                 let rules = self.argument_rules(tool);
                 let part = ArgumentPart::Node(&step.args);
                 for argument in arguments(&mut self.store, &rules, tool, part, labels) {
@@ -336,7 +339,7 @@ impl<'a> Analysis<'a> {
                         control: control.filter(|_| decides),
                         label,
                         text: scope.text,
-                        place: if place == crate::Place::NOWHERE {
+                        place: if place == Place::NOWHERE {
                             name.place
                         } else {
                             place
@@ -365,6 +368,51 @@ impl<'a> Analysis<'a> {
             // Only checked plans get here, whose tools and plans are known.
             (Action::Tool(_) | Action::Plan(_), ..) => self.unknown(scope, step),
         }
+    }
+
+    /// Returns the labels of what is extracted: those of everything that the model reads. Guards do not apply, since no
+    /// call acts on these arguments; the names of fields in `from` and `schema` are data.
+    fn extraction(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        index: u32,
+        tool: &'a Tool,
+        labels: LabelsId,
+    ) -> LabelsId {
+        let label = self.store.join(labels);
+        if let Some((step, _)) = scope.step(index) {
+            let parameters = ["from", "ask"].map(Arc::from);
+            for parameter in parameters {
+                let path = std::slice::from_ref(&parameter);
+                let mut rules = self.context.policy.leaves.iter();
+                let leaves = rules
+                    .find(|rule| rule.pattern.covers_tool(tool) && rule.pattern.covers_field(path));
+                let Some(rule) = leaves else {
+                    continue;
+                };
+                let field = self.store.field(labels, &parameter);
+                if field == self.store.nothing() {
+                    continue;
+                }
+                let label = self.store.join(field);
+                self.parameters.push(StepParameter {
+                    position: scope.position_of(index),
+                    step: scope.step_path(step),
+                    tool,
+                    parameter,
+                    guard: None,
+                    leaves: Some(rule.pattern.as_str().into()),
+                    control: None,
+                    label,
+                    text: scope.text,
+                    place: match step.args.place {
+                        Place::NOWHERE => step.place,
+                        place => place,
+                    },
+                });
+            }
+        }
+        self.store.typed(tool.output.structure(), label)
     }
 
     /// Returns the label of results of earlier runs. Their plans are not known here, so they count as untrusted, and as

@@ -43,8 +43,11 @@ pub fn uncovered_rules(policy: &FlowPolicy, catalog: &Catalog) -> Vec<Diagnostic
     for rule in guards {
         diagnostics.extend(uncovered("guard", rule, &tools, Part::Parameters));
     }
+    // Texts leave through this tool as well; a catalog need not have it.
+    let extraction = Arc::new(Tool::extraction());
+    let leaving: Vec<&Arc<Tool>> = tools.iter().copied().chain([&extraction]).collect();
     for rule in &policy.leaves {
-        diagnostics.extend(uncovered("leaves", rule, &tools, Part::Parameters));
+        diagnostics.extend(uncovered("leaves", rule, &leaving, Part::Parameters));
     }
     for rule in &policy.decides {
         let unguarded = uncovered("decides", rule, &tools, Part::Parameters);

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId, Passage};
 use super::outputs::{
     LabelTree, OutputRules, label_tree, listed_fields, may_be_untrusted_text, may_have_fields,
+    part_at,
 };
 use crate::plan::Segment;
+use crate::schema::{Additional, Type};
 use crate::{Hashing, Tool};
 
 /// The labels of a value.
@@ -25,6 +27,8 @@ enum Labels {
     Number(NodeId),
     /// The part of a tool's output at a path, labelled by the policy.
     Output(usize, Arc<[Arc<str>]>),
+    /// A value of a type, which has one label with everything in it.
+    Typed(Arc<Type>, NodeId),
     /// An object with these fields.
     Object(Arc<HashMap<Arc<str>, LabelsId, Hashing>>),
     /// A list of such items.
@@ -93,6 +97,11 @@ impl<'a> LabelStore<'a> {
 
     pub(super) fn whole(&mut self, node: NodeId) -> LabelsId {
         self.push(Labels::Whole(node))
+    }
+
+    /// Returns the labels of a value that fits `shape` and has one label.
+    pub(super) fn typed(&mut self, shape: &Type, node: NodeId) -> LabelsId {
+        self.push(Labels::Typed(Arc::new(shape.clone()), node))
     }
 
     /// Returns the labels of the output of `tool`, which `step` calls.
@@ -182,7 +191,10 @@ impl<'a> LabelStore<'a> {
                 Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
                     open.push(value);
                 }
-                Labels::Whole(node) | Labels::Scalar(node) => texts.push(node),
+                Labels::Typed(shape, _) if !may_hold_text(&shape) => {}
+                Labels::Whole(node) | Labels::Scalar(node) | Labels::Typed(_, node) => {
+                    texts.push(node);
+                }
                 Labels::Number(_) => {}
             }
         }
@@ -240,10 +252,11 @@ impl<'a> LabelStore<'a> {
             Labels::Scalar(_) | Labels::Number(_) => false,
             Labels::Whole(_) => id != self.planner && id != self.nothing,
             Labels::Object(_) => true,
+            Labels::Typed(shape, _) => may_have_fields(&shape),
             Labels::Output(output, path) => self
                 .outputs
                 .get(output)
-                .is_none_or(|call| may_have_fields(call.tool, &path)),
+                .is_none_or(|call| may_have_fields(&part_at(call.tool.output.structure(), &path))),
             Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
                 self.may_have_fields(value)
             }
@@ -275,7 +288,10 @@ impl<'a> LabelStore<'a> {
             return known;
         }
         let node = match self.get(id) {
-            Labels::Whole(node) | Labels::Scalar(node) | Labels::Number(node) => node,
+            Labels::Whole(node)
+            | Labels::Scalar(node)
+            | Labels::Number(node)
+            | Labels::Typed(_, node) => node,
             Labels::Output(output, path) => self.output_node(output, path),
             Labels::Object(fields) => {
                 let nodes = fields.values().map(|field| self.join(*field)).collect();
@@ -352,6 +368,11 @@ impl<'a> LabelStore<'a> {
         let is_position = is_position(key);
         let field = match self.get(id) {
             Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) => id,
+            Labels::Typed(..) if is_position => self.item(id),
+            Labels::Typed(shape, node) => {
+                let part = part_at(&shape, std::slice::from_ref(key));
+                self.typed(&part, node)
+            }
             // Positions in lists are left out of paths.
             Labels::Output(..) if is_position => id,
             Labels::Output(output, path) => {
@@ -388,6 +409,10 @@ impl<'a> LabelStore<'a> {
         }
         let item = match self.get(id) {
             Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) | Labels::Output(..) => id,
+            Labels::Typed(shape, node) => {
+                let item = item_of(&shape);
+                self.typed(&item, node)
+            }
             Labels::List(item) => item,
             // Loops over objects go through the keys, which may be data; computed keys select any field.
             Labels::Object(_) => {
@@ -410,6 +435,39 @@ impl<'a> LabelStore<'a> {
         self.items.insert(id, item);
         item
     }
+}
+
+/// Returns the type of the items of lists of the type `shape`.
+fn item_of(shape: &Type) -> Type {
+    let items = shape.members().iter().map(|member| match member {
+        Type::List(list) => list.any_item(),
+        // Loops over objects go through the keys, which may be data.
+        _ => Type::Any,
+    });
+    Type::union(items.collect::<Vec<_>>())
+}
+
+/// Returns true if a value of the type `shape` may be a text, or contain one. Constants of the schema do not count: no
+/// stranger chooses them.
+fn may_hold_text(shape: &Type) -> bool {
+    shape.members().iter().any(|member| match member {
+        Type::Any | Type::Text => true,
+        Type::List(list) => may_hold_text(&list.any_item()),
+        Type::Object(object) => {
+            object.additional != Additional::Closed
+                || object
+                    .properties
+                    .values()
+                    .any(|property| may_hold_text(&property.shape))
+        }
+        Type::Never
+        | Type::Null
+        | Type::Boolean
+        | Type::Integer
+        | Type::Number
+        | Type::Literal(_)
+        | Type::Union(_) => false,
+    })
 }
 
 /// Returns true if `key` is a number, which selects an item of a list.

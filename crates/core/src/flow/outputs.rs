@@ -173,22 +173,19 @@ impl FieldWalk<'_> {
     }
 }
 
-/// Returns false if the part of `tool`'s output at `path` certainly has no fields, and contains nothing that has.
-pub(super) fn may_have_fields(tool: &Tool, path: &[Arc<str>]) -> bool {
-    fn check(shape: &Type) -> bool {
-        shape.members().iter().any(|member| match member {
-            Type::Any | Type::Object(_) | Type::Literal(_) => true,
-            Type::List(list) => check(&list.any_item()),
-            Type::Never
-            | Type::Null
-            | Type::Boolean
-            | Type::Integer
-            | Type::Number
-            | Type::Text
-            | Type::Union(_) => false,
-        })
-    }
-    check(&part_at(tool.output.structure(), path))
+/// Returns false if values of the type `shape` certainly have no fields, and contain nothing that has.
+pub(super) fn may_have_fields(shape: &Type) -> bool {
+    shape.members().iter().any(|member| match member {
+        Type::Any | Type::Object(_) | Type::Literal(_) => true,
+        Type::List(list) => may_have_fields(&list.any_item()),
+        Type::Never
+        | Type::Null
+        | Type::Boolean
+        | Type::Integer
+        | Type::Number
+        | Type::Text
+        | Type::Union(_) => false,
+    })
 }
 
 /// Returns true if the part of `tool`'s output at `path` may be an untrusted text, or contain one. Constants of the schema
@@ -256,7 +253,7 @@ pub fn may_expose(policy: &FlowPolicy, tool: &Tool) -> bool {
 }
 
 /// Returns the type of the field at `path`, through lists.
-fn part_at(shape: &Type, path: &[Arc<str>]) -> Type {
+pub(super) fn part_at(shape: &Type, path: &[Arc<str>]) -> Type {
     let mut shape = shape.clone();
     for key in path {
         let mut below = Vec::new();

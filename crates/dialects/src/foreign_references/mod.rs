@@ -92,10 +92,11 @@ const INDEX_PREFIXES: [&str; 4] = ["steps[", "step[", "nodes[", "tasks["];
 const MAX_MARKER_BYTES: usize = 256;
 
 /// The fields of a step whose texts reach a tool, another step, or the output.
-const CHECKED_FIELDS: [&str; 7] = [
+const CHECKED_FIELDS: [&str; 8] = [
     "args",
     "positional",
     "value",
+    "extract",
     "for_each",
     "when",
     "repeat",

@@ -28,6 +28,7 @@ const OWN_PLAN_FIELDS: &[&str] = &[
 const OWN_STEP_FIELDS: &[&str] = &[
     "plan",
     "value",
+    "extract",
     "positional",
     "after",
     "when",

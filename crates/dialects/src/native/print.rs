@@ -8,7 +8,7 @@ use planwright_core::plan::{
     Node, NodeKind, OnError, Output, PlanTarget, Repeat, Retry, SlotPath, SlotSchema, Step,
     Targets, Writes,
 };
-use planwright_core::{Diagnostics, Place, Plan, Value};
+use planwright_core::{Diagnostics, EXTRACTION, EXTRACTION_PARAMETERS, Place, Plan, Value};
 
 use super::keywords::{METHODS, MODES, ON_FAILURES, ORDERINGS, SHARINGS, word_for};
 use super::reference::NativeWriter;
@@ -203,7 +203,12 @@ fn write_step(step: &Step, losses: &mut LossReport<'_>) -> Value {
             for_each.max_parallel.map(|max| u64::from(max.get())),
         );
     }
+    let args = write_node(&step.args, &NativeWriter, losses);
+    let extracts = is_extraction(step, &args);
     match &step.action {
+        Action::Tool(_) if extracts => {
+            object.field("extract", args.clone());
+        }
         Action::Tool(name) => {
             object.field("tool", Arc::clone(&name.text));
         }
@@ -222,8 +227,7 @@ fn write_step(step: &Step, losses: &mut LossReport<'_>) -> Value {
             object.field("value", write_node(node, &NativeWriter, losses));
         }
     }
-    let args = write_node(&step.args, &NativeWriter, losses);
-    if args.as_object().is_some_and(|fields| !fields.is_empty()) {
+    if !extracts && args.as_object().is_some_and(|fields| !fields.is_empty()) {
         object.field("args", args);
     }
     if !step.positional.is_empty() {
@@ -258,6 +262,21 @@ fn write_step(step: &Step, losses: &mut LossReport<'_>) -> Value {
         object.optional(name, is_set.then_some(true));
     }
     object.build()
+}
+
+/// Returns true if the step can be written with `extract`: it calls the extraction tool with the arguments that it takes.
+fn is_extraction(step: &Step, args: &Value) -> bool {
+    let is_tool = step.tool().is_some_and(|name| &*name.text == EXTRACTION);
+    let has = |name: &str, is: fn(&Value) -> bool| args.get(name).is_some_and(is);
+    let is_known = |name: &Arc<str>| EXTRACTION_PARAMETERS.contains(&&**name);
+    is_tool
+        && step.positional.is_empty()
+        && args
+            .as_object()
+            .is_some_and(|fields| fields.keys().all(is_known))
+        && has("from", |_| true)
+        && has("schema", |schema| schema.as_object().is_some())
+        && args.get("ask").is_none_or(|ask| ask.as_text().is_some())
 }
 
 fn texts(names: &[Name]) -> Value {

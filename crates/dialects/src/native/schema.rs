@@ -69,7 +69,7 @@ struct PlanSchema {
     metadata: (),
 }
 
-/// A step: exactly one of `tool`, `plan` and `value`.
+/// A step: exactly one of `tool`, `plan`, `value` and `extract`.
 #[derive(JsonSchema)]
 #[schemars(rename = "step", deny_unknown_fields, transform = step_needs)]
 struct StepSchema {
@@ -88,6 +88,9 @@ struct StepSchema {
     /// The step's output itself, made of references without a call.
     #[schemars(schema_with = "anything")]
     value: (),
+    /// Data that a model without tools extracts from a text; the model that writes plans never sees the text.
+    #[schemars(schema_with = "extract")]
+    extract: (),
     /// The arguments, with references at any depth: `"${step.field[0]}"` preserves the value's type, in longer text the value is inserted.
     #[schemars(schema_with = "objects")]
     args: (),
@@ -141,6 +144,21 @@ struct StepSchema {
     note: (),
 }
 
+/// The extraction of data from a text. The output fits the schema.
+#[derive(JsonSchema)]
+#[schemars(rename = "extract", deny_unknown_fields, transform = extract_needs)]
+struct ExtractSchema {
+    /// The text or other value to read, such as `"${page.result}"`.
+    #[schemars(schema_with = "anything")]
+    from: (),
+    /// JSON Schema of the output, without references.
+    #[schemars(schema_with = "objects")]
+    schema: (),
+    /// The data to look for.
+    #[schemars(schema_with = "text")]
+    ask: (),
+}
+
 /// Repetition in rounds, one after the other.
 #[derive(JsonSchema)]
 #[schemars(rename = "repeat", deny_unknown_fields, transform = repeat_needs)]
@@ -186,7 +204,11 @@ fn plan_needs(schema: &mut Schema) {
 
 fn step_needs(schema: &mut Schema) {
     schema.insert("required".into(), json!(["id"]));
-    one_of(schema, &["tool", "plan", "value"]);
+    one_of(schema, &["tool", "plan", "value", "extract"]);
+}
+
+fn extract_needs(schema: &mut Schema) {
+    schema.insert("required".into(), json!(["from", "schema"]));
 }
 
 fn repeat_needs(schema: &mut Schema) {
@@ -237,6 +259,10 @@ fn flag(_: &mut SchemaGenerator) -> Schema {
 
 fn bound(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "integer", "minimum": 1, "maximum": u32::MAX})
+}
+
+fn extract(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<ExtractSchema>()
 }
 
 fn repeat(generator: &mut SchemaGenerator) -> Schema {

@@ -6,7 +6,7 @@ use planwright_core::plan::{
     Action, Approval, Concurrency, Idempotency, InputKind, Method, Mode, Node, OnError, OnFailure,
     Ordering, Output, Plan, Sharing, SlotKind, Step, Targets, Writes,
 };
-use planwright_core::{Place, Value};
+use planwright_core::{EXTRACTION, Place, Value};
 
 use super::LossReport;
 
@@ -89,6 +89,8 @@ pub(crate) enum Feature {
     PlanAction,
     /// A step computes a value.
     ValueAction,
+    /// A step extracts data from a text.
+    Extraction,
 }
 
 impl Feature {
@@ -132,6 +134,7 @@ impl Feature {
             Self::Instance => "which instance a step runs for",
             Self::PlanAction => "a step that runs a plan",
             Self::ValueAction => "a step that calls no tool",
+            Self::Extraction => "a step that extracts data from a text",
         }
     }
 
@@ -142,6 +145,7 @@ impl Feature {
             Self::ForEach => Some("write a step for each item"),
             Self::Repeat => Some("write a step for each round"),
             Self::ValueAction => Some("write the value where it is used"),
+            Self::Extraction => Some("convert it to `native` or `lines`"),
             Self::PlanAction => Some("write the steps of the inner plan into this one"),
             Self::Inputs => Some("write the values where they are used"),
             Self::ComputedOutput => Some("give back the outputs of steps"),
@@ -261,6 +265,10 @@ fn step_features(step: &Step, report: &mut dyn FnMut(Feature, Place)) {
         (step.company == Concurrency::Alone, Feature::Alone),
         (step.instance.is_some(), Feature::Instance),
         (matches!(step.action, Action::Plan(_)), Feature::PlanAction),
+        (
+            step.tool().is_some_and(|name| &*name.text == EXTRACTION),
+            Feature::Extraction,
+        ),
     ];
     for (used, feature) in used {
         if used {

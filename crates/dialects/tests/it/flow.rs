@@ -117,6 +117,7 @@ fn catalog(tools: &Value) -> Catalog {
         made.hints.open_world = tool.get("open_world").and_then(Value::as_bool);
         catalog.add(made);
     }
+    catalog.add_extraction();
     catalog
 }
 

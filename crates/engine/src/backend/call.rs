@@ -110,6 +110,7 @@ impl CallContext {
 #[derive(Clone, Default)]
 pub struct Backends {
     by_server: HashMap<Arc<str>, Arc<dyn ToolBackend>, Hashing>,
+    extraction: Option<Arc<dyn ToolBackend>>,
 }
 
 impl Backends {
@@ -129,15 +130,23 @@ impl Backends {
         self.by_server.insert(server.into(), backend);
     }
 
+    /// Routes the calls of the [extraction tool](Tool::extraction), which belongs to no server, to `backend`.
+    pub fn set_extraction(&mut self, backend: Arc<dyn ToolBackend>) {
+        self.extraction = Some(backend);
+    }
+
     /// Adds the servers of `other`, which replace servers of the same name.
     pub fn join(&mut self, other: Backends) {
         self.by_server.extend(other.by_server);
+        self.extraction = other.extraction.or(self.extraction.take());
     }
 }
 
 impl ToolBackend for Backends {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
-        match self.by_server.get(&call.tool.server) {
+        let extraction = self.extraction.as_ref();
+        let extraction = extraction.filter(|_| call.tool.is_extraction());
+        match extraction.or_else(|| self.by_server.get(&call.tool.server)) {
             Some(backend) => backend.call(call),
             None => {
                 let message = format!("no server `{}` is connected", call.tool.server);

@@ -67,7 +67,7 @@ pub struct ReportV1 {
     /// The reasons for each change of the plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub revisions: Vec<RevisionV1>,
-    /// The tokens and the cost of answers about other plans or arguments.
+    /// The tokens and the cost of models in this process: of answers about other plans or arguments, and of steps that extract data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<UsageV1>,
     /// The flow of data, if the plan was checked for it.
@@ -338,7 +338,7 @@ impl ReportV1 {
         }
     }
 
-    /// The same report of a run that went on with other plans; `usage` is what they cost.
+    /// The same report of a run that went on with other plans; `usage` is what models cost.
     #[must_use]
     pub fn revised(mut self, revisions: &[RevisionV1], usage: UsageV1) -> Self {
         self.usage = (usage.requests > 0).then_some(usage);

@@ -11,5 +11,5 @@ pub use conversation::{
 };
 pub(crate) use conversation::{PlanConversation, assistant_text, prose_error};
 pub(crate) use evaluate::check_beginning;
-pub(crate) use repair::parse_decline;
 pub use repair::{PlanRepair, extract};
+pub(crate) use repair::{json_values, parse_decline};

@@ -22,7 +22,7 @@ use crate::prompt::PlanDialect;
 /// Returns the part of `reply` that is meant to be the plan: the last JSON value that looks like one, or else the first JSON value, or
 /// else the part closest to JSON. Returns `None` if there is no brace.
 pub fn extract(reply: &str) -> Option<&str> {
-    let candidates = candidates(reply);
+    let candidates = json_values(reply);
     let is_json = |text: &&str| serde_json::from_str::<Value>(text).is_ok();
     // Models write drafts first, so the last plan is the answer.
     let planned = candidates.iter().rev().copied().find(|text| {
@@ -36,7 +36,7 @@ pub fn extract(reply: &str) -> Option<&str> {
 
 /// Returns the reason in the last object with `cannot` or `ask`, unless `reply` also holds a plan.
 pub(crate) fn parse_decline(reply: &str) -> Option<DeclineReason> {
-    let values = candidates(reply).into_iter();
+    let values = json_values(reply).into_iter();
     let values: Vec<Value> = values
         .filter_map(|text| serde_json::from_str(text).ok())
         .collect();
@@ -71,7 +71,7 @@ fn is_plan(value: &Value) -> bool {
 const MAX_STARTS: usize = 400;
 
 /// Finds all outermost JSON objects and lists in `reply`.
-fn candidates(reply: &str) -> Vec<&str> {
+pub(crate) fn json_values(reply: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut position = 0;
     for _ in 0..MAX_STARTS {

@@ -13,6 +13,9 @@ use planwright_engine::{Approver, Decision, RunOptions, ToolBackend};
 #[cfg(feature = "mcp")]
 use planwright_mcp::{ConnectOptions, ServerConfig, ServersConfig};
 
+#[cfg(feature = "planner")]
+use planwright_planner::extraction::Extraction;
+
 use super::planwright::Open;
 use super::sources::ToolSources;
 #[cfg(feature = "mcp")]
@@ -43,6 +46,8 @@ pub struct Builder {
     #[cfg(feature = "mcp")]
     missing: Missing,
     rules: Rules,
+    #[cfg(feature = "planner")]
+    extraction: Option<Extraction>,
 }
 
 /// The meaning of a server that does not start.
@@ -161,6 +166,13 @@ impl Builder {
         self
     }
 
+    /// Adds the model that reads the texts of steps with `extract`.
+    #[cfg(feature = "planner")]
+    pub fn extraction(mut self, extraction: Extraction) -> Self {
+        self.extraction = Some(extraction);
+        self
+    }
+
     /// Adds a plan that others may run by name.
     pub fn library_plan(mut self, name: impl Into<Arc<str>>, plan: Plan) -> Self {
         self.library.add(name, plan);
@@ -215,9 +227,14 @@ impl Builder {
     /// a name or with spaces in it, two of one name, or a function whose parameters are not the fields of an object.
     pub async fn open(self) -> Result<Planwright, Error> {
         #[cfg(feature = "mcp")]
-        let tools = self.sources.open(&self.lookup, self.connect).await?;
+        let mut tools = self.sources.open(&self.lookup, self.connect).await?;
         #[cfg(not(feature = "mcp"))]
-        let tools = self.sources.open().await?;
+        let mut tools = self.sources.open().await?;
+        #[cfg(feature = "planner")]
+        if let Some(extraction) = self.extraction {
+            tools.catalog.add_extraction();
+            tools.backends.set_extraction(Arc::new(extraction));
+        }
         #[cfg(feature = "mcp")]
         if self.missing == Missing::Fails
             && let Some(failure) = tools.failures().first()
@@ -264,6 +281,8 @@ impl Default for Builder {
             #[cfg(feature = "mcp")]
             missing: Missing::Fails,
             rules: Rules::default(),
+            #[cfg(feature = "planner")]
+            extraction: None,
         }
     }
 }

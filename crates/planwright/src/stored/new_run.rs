@@ -128,7 +128,7 @@ pub fn tools_of(plan: &CheckedPlan) -> Vec<Arc<Tool>> {
             if let Some(tool) = &step.tool {
                 tools
                     .entry((Arc::clone(&tool.server), Arc::clone(&tool.name)))
-                    .or_insert_with(|| Arc::clone(tool));
+                    .or_insert_with(|| tool.listed());
             }
             if let Some(inner) = &step.plan {
                 collect(inner, tools);

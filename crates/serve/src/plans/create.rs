@@ -12,7 +12,7 @@ use planwright::format::{UsageV1, timestamp};
 use planwright::service::random_id;
 use planwright_core::check::{CheckContext, CheckedPlan, Library};
 use planwright_core::expression::EvaluationLimits;
-use planwright_core::{Object, Value};
+use planwright_core::{Catalog, Object, Value};
 use planwright_engine::run::estimate;
 use planwright_mcp::gateway::{CALL_GRACE, ClientId, GatewayClient, HostCall};
 use planwright_mcp::{Caller, UpstreamError};
@@ -97,6 +97,24 @@ impl PlanHost {
             Some(PlanWriter::Model(_)) => true,
             Some(PlanWriter::Client) => client.capabilities.get("sampling").is_some(),
             None => false,
+        }
+    }
+
+    /// Returns whether a model extracts data for this client: that of the gateway, or the client itself.
+    pub(crate) fn extracts_for(&self, client: &GatewayClient) -> bool {
+        matches!(self.settings.writer, Some(PlanWriter::Model(_)))
+            || client.capabilities.get("sampling").is_some()
+    }
+
+    /// The model that extracts data: that of the gateway, or the client behind `caller`.
+    pub(crate) fn extraction_model(
+        &self,
+        caller: Option<&Arc<dyn Caller>>,
+    ) -> Option<Arc<dyn Model>> {
+        match (&self.settings.writer, caller) {
+            (Some(PlanWriter::Model(model)), _) => Some(Arc::clone(model)),
+            (_, Some(caller)) => Some(Arc::new(ClientModel::new(Arc::clone(caller)))),
+            (_, None) => None,
         }
     }
 
@@ -211,7 +229,10 @@ impl PlanHost {
         let policy = self.policy(&call.client.id);
         let open = snapshot.catalog.tools();
         let open = open.filter(|tool| policy.objection(tool).is_none());
-        let catalog = open.map(|tool| (**tool).clone()).collect();
+        let mut catalog: Catalog = open.map(|tool| (**tool).clone()).collect();
+        if self.extracts_for(&call.client) {
+            catalog.add_extraction();
+        }
         let moment = (self.settings.now)();
         let since_1970 = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = Now::at(since_1970, &self.settings.zone)

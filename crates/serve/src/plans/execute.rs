@@ -16,6 +16,7 @@ use planwright_engine::options::RunOptions;
 use planwright_engine::run::{StepPreview, preview};
 use planwright_mcp::Caller;
 use planwright_mcp::gateway::{CALL_GRACE, GatewayClient, HostCall};
+use planwright_planner::extraction::Extraction;
 
 use crate::blocking::spawn_blocking_limited;
 use crate::host::PlanHost;
@@ -120,7 +121,12 @@ impl PlanHost {
             changes.mark_unchanged();
             let seen = self.upstreams.view();
             let snapshot = self.tool_snapshot();
-            let (plan, mut loaded) = read().check(&snapshot.catalog, &self.policy(&client.id));
+            let catalog = if self.extracts_for(client) {
+                &snapshot.extracting
+            } else {
+                &snapshot.catalog
+            };
+            let (plan, mut loaded) = read().check(catalog, &self.policy(&client.id));
             if let Some(plan) = plan {
                 return Ok(ValidPlan {
                     snapshot,
@@ -244,7 +250,7 @@ impl PlanHost {
         let rerun = spec.storage.rerun().to_vec();
         let plan = spec.plan.clone();
         let service = self.service.with_tools(Tools {
-            catalog: Arc::clone(&snapshot.catalog),
+            catalog: Arc::clone(&snapshot.extracting),
             backend: Arc::new(self.backends(Some(Arc::clone(&call.caller)))),
             policy: self.policy(&client.id),
         });
@@ -291,6 +297,9 @@ impl PlanHost {
     /// Returns the backend for the calls of a client.
     pub(crate) fn backends(&self, caller: Option<Arc<dyn Caller>>) -> GuardedBackends {
         let mut backends = self.settings.own.1.clone();
+        if let Some(model) = self.extraction_model(caller.as_ref()) {
+            backends.set_extraction(Arc::new(Extraction::new(model)));
+        }
         backends.join(self.upstreams.backends(caller));
         GuardedBackends {
             backends,

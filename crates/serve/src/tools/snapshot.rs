@@ -26,6 +26,8 @@ const MAX_LOGGED: usize = 1000;
 #[derive(Debug)]
 pub(crate) struct ToolSnapshot {
     pub(crate) catalog: Arc<Catalog>,
+    /// The same tools, and the one that extracts data.
+    pub(crate) extracting: Arc<Catalog>,
     /// The results of the comparison with the pins.
     pub(crate) verdicts: Verdicts,
     index: OnceLock<SearchIndex>,
@@ -33,9 +35,11 @@ pub(crate) struct ToolSnapshot {
 }
 
 impl ToolSnapshot {
+    /// The tools of `catalog`, which has the one that extracts data.
     pub(crate) fn new(catalog: Catalog, verdicts: Verdicts) -> Self {
         Self {
-            catalog: Arc::new(catalog),
+            catalog: Arc::new(catalog.clone().without_extraction()),
+            extracting: Arc::new(catalog),
             verdicts,
             index: OnceLock::new(),
             marks_sharing: OnceLock::new(),
@@ -100,6 +104,7 @@ impl SnapshotCache {
         for tool in view.tools() {
             all.add(tool.clone());
         }
+        all.add_extraction();
         // A client that hands over a plan, or calls by `call_tool`, does not see the single calls.
         let catalog = verdicts.catalog(&all, |all| settings.config.catalog_asking(all, |_| true));
         if settings.mode != GatewayMode::Plain {

@@ -187,3 +187,47 @@ fn the_tools_of_mcp_cli_write_plans() {
         "{said}"
     );
 }
+
+#[test]
+fn the_model_of_the_client_extracts_data() {
+    let folder = folder(&[]);
+    let plan = json!({"steps": [
+        {"id": "dogs", "tool": "list_dogs"},
+        {"id": "first", "extract": {"from": "${dogs}", "schema": {"type": "string"}, "ask": "The first one"}},
+        {"id": "hello", "tool": "greet", "args": {"name": "${first}"}}
+    ], "output": ["hello"]});
+    let mut client = StdioClient::sampling(serve(&folder, &[]), ["\"Rex\""]);
+    let ran = client.call("execute_plan", json!({"plan": plan}));
+    assert_eq!(
+        ran["structuredContent"]["output"],
+        json!({"hello": {"name": "Rex"}}),
+        "{ran}"
+    );
+    let asked = &client.sampled[0];
+    let question = asked["messages"][0]["content"]["text"].as_str().unwrap();
+    assert!(
+        question.ends_with("The text:\n[\"Rex\",\"Ada\"]"),
+        "{question}"
+    );
+    assert!(asked.get("tools").is_none(), "{asked}");
+    let mut client = StdioClient::start(serve(&folder, &[]));
+    let refused = client.call("execute_plan", json!({"plan": plan}));
+    assert_eq!(refused["isError"], true);
+    let text = refused["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("there is no model"), "{text}");
+}
+
+#[test]
+fn the_model_of_the_gateway_extracts_data() {
+    let folder = folder(&["\"Ada\""]);
+    let plan = json!({"steps": [
+        {"id": "first", "extract": {"from": "Ada and Rex", "schema": {"type": "string"}}}
+    ]});
+    let mut client = StdioClient::start(serve(&folder, MODEL));
+    let ran = client.call("execute_plan", json!({"plan": plan}));
+    assert_eq!(
+        ran["structuredContent"]["output"],
+        json!({"first": "Ada"}),
+        "{ran}"
+    );
+}

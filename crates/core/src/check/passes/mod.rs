@@ -3,6 +3,7 @@
 pub(super) mod arguments;
 pub(super) mod cycles;
 pub(super) mod expressions;
+pub(super) mod extraction;
 pub(super) mod inputs;
 pub(super) mod names;
 pub(super) mod policy;

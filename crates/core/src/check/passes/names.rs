@@ -7,7 +7,7 @@ use crate::Hashing;
 use crate::check::reporter::{Reporter, name_list};
 use crate::check::resolved_plan::ResolvedPlan;
 use crate::plan::{Action, Name, Output, Step};
-use crate::{Catalog, Code, Diagnostic, Lookup, Place, Severity, StepId, Tool};
+use crate::{Catalog, Code, Diagnostic, EXTRACTION, Lookup, Place, Severity, StepId, Tool};
 
 /// Maximum number of differing letters in a name that counts as mistyped.
 const MAX_TYPING_ERROR: usize = 2;
@@ -153,6 +153,16 @@ fn check_tool(resolved: &ResolvedPlan<'_>, step: &Step, name: &Name, reporter: &
                     format!("a plan cannot call the plan tool `{}`", name.text),
                 )
                 .help("write the steps of the inner plan into this one");
+            reporter.push(diagnostic);
+        }
+        Lookup::Unknown if &*name.text == EXTRACTION => {
+            let diagnostic = reporter
+                .error(
+                    Code::UnknownTool,
+                    place,
+                    format!("there is no model that could extract data in `{}`", step.id),
+                )
+                .help("configure one as for planning: `[model]` in your own planwright.toml");
             reporter.push(diagnostic);
         }
         Lookup::Unknown => {

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use crate::catalog::extraction_schema;
 use crate::check::checked_plan::PlanSize;
 use crate::check::policy::Limits;
 use crate::check::reporter::Reporter;
@@ -10,7 +11,7 @@ use crate::expression::PatternBudget;
 use crate::plan::{
     Action, Alternative, ExternalValue, Form, Missing, Node, Output, Read, Reference, Source,
 };
-use crate::{Code, Place, Plan, PointerSegment, Schema, Step, Tool};
+use crate::{Code, EXTRACTION, Place, Plan, PointerSegment, Schema, Step, Tool};
 
 pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
     check_tools(resolved, reporter);
@@ -151,18 +152,25 @@ fn check_schemas(
     patterns: &mut PatternBudget,
     reporter: &mut Reporter<'_>,
 ) -> ControlFlow<()> {
-    for input in &plan.inputs {
-        let schema = Schema::from_value(input.schema.clone());
-        // A schema that is too costly alone is reported by the input pass.
+    let inputs = plan.inputs.iter();
+    let inputs = inputs.map(|input| (&*input.name, input.place, input.schema.clone()));
+    let extracts = |step: &&Step| step.tool().is_some_and(|name| &*name.text == EXTRACTION);
+    let extractions = plan.steps.iter().filter(extracts).flat_map(|step| {
+        // Positional arguments have no names yet, so any of them may be the schema.
+        let schemas = extraction_schema(step).into_iter();
+        let schemas = schemas.chain(step.positional.iter().cloned());
+        let schemas = schemas.filter_map(|node| node.as_literal().cloned());
+        schemas.map(|schema| (step.id.as_str(), step.place, schema))
+    });
+    for (name, place, schema) in inputs.chain(extractions) {
+        let schema = Schema::from_value(schema);
+        // A schema that is too costly alone is reported by the pass that reads it.
         let is_sound_alone = || schema.spend_patterns(&mut PatternBudget::default()).is_ok();
         if let Err(reason) = schema.spend_patterns(patterns)
             && is_sound_alone()
         {
-            let message = format!(
-                "the schema of `{}` takes too long to read: {reason}",
-                input.name
-            );
-            let diagnostic = reporter.error(Code::InvalidSchema, input.place, message);
+            let message = format!("the schema of `{name}` takes too long to read: {reason}");
+            let diagnostic = reporter.error(Code::InvalidSchema, place, message);
             reporter.push(diagnostic.help("let fewer patterns ignore case"));
             return ControlFlow::Break(());
         }

@@ -4,6 +4,7 @@ mod arguments;
 mod cycles;
 mod dependencies;
 mod expressions;
+mod extraction;
 mod fixture;
 mod inputs;
 mod large;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use planwright_core::{Code, Diagnostic, Place, PointerSegment};
+use planwright_core::{Code, Diagnostic, EXTRACTION, Place, PointerSegment};
 
 use super::line::{assigned_name, name_at};
 use super::parse::{StatementReader, entry};
@@ -32,12 +32,17 @@ impl StatementReader<'_> {
     ) -> CallFields {
         let name: Arc<str> = name_at(self.text, tool.clone()).into();
         let place = self.context.part(step, "tool", tool.clone());
+        let field = if &*name == EXTRACTION {
+            "extract"
+        } else {
+            "args"
+        };
         let mut entries = vec![entry("tool", ItemKind::Text(name), place)];
         let arguments = ArgumentReader {
             tool,
             named: Vec::new(),
             names: HashSet::new(),
-            args: self.context.part(step, "args", at..at),
+            args: self.context.part(step, field, at..at),
             unnamed: Vec::new(),
             positional: self.context.part(step, "positional", at..at),
         };
@@ -47,9 +52,15 @@ impl StatementReader<'_> {
         for place in [arguments.args, arguments.positional] {
             self.context.source.set_span(place, inside.clone().into());
         }
-        if !arguments.named.is_empty() {
+        // Arguments without names have no place in `extract`; the check gives them their names.
+        let extracts = field == "extract" && arguments.unnamed.is_empty();
+        if extracts {
+            entries.clear();
+        }
+        if extracts || !arguments.named.is_empty() {
             let named = ItemKind::Object(arguments.named);
-            entries.push(entry("args", named, arguments.args));
+            let field = if extracts { "extract" } else { "args" };
+            entries.push(entry(field, named, arguments.args));
         }
         if !arguments.unnamed.is_empty() {
             let unnamed = ItemKind::List(arguments.unnamed);

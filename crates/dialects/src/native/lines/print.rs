@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use planwright_core::{Diagnostics, Object, Plan, Value};
+use planwright_core::{Diagnostics, EXTRACTION, Object, Plan, Value};
 
 use super::line::{is_bare_argument, is_bare_id, is_bare_tool};
 use crate::native::print::write_plan;
@@ -60,6 +60,12 @@ fn write_step(step: &Object, text: &mut String) {
     let id = step.get("id").and_then(Value::as_text);
     write_name(id.unwrap_or_default(), is_bare_id, text);
     text.push_str(" = ");
+    if let Some(Value::Object(arguments)) = step.get("extract") {
+        text.push_str(EXTRACTION);
+        write_named(&[], arguments, text);
+        write_rest(step, &["id", "extract"], text);
+        return;
+    }
     let written: &[&str] = match (step.get("tool"), step.get("value")) {
         (Some(Value::Text(tool)), _) if has_arguments(step) => {
             write_name(tool, is_bare_tool, text);
@@ -75,6 +81,11 @@ fn write_step(step: &Object, text: &mut String) {
             return;
         }
     };
+    write_rest(step, written, text);
+}
+
+/// Writes the fields of a step that are not in `written`.
+fn write_rest(step: &Object, written: &[&str], text: &mut String) {
     if step.keys().any(|key| !written.contains(&&**key)) {
         text.push(' ');
         write_object(step, written, ReferenceStyle::Bare, text);
@@ -90,15 +101,20 @@ fn has_arguments(step: &Object) -> bool {
 
 fn write_arguments(step: &Object, text: &mut String) {
     let unnamed = step.get("positional").and_then(Value::as_list);
+    let nothing = Object::default();
     let named = step.get("args").and_then(Value::as_object);
+    write_named(unnamed.unwrap_or_default(), named.unwrap_or(&nothing), text);
+}
+
+fn write_named(unnamed: &[Value], named: &Object, text: &mut String) {
     let mut between = "";
     text.push('(');
-    for value in unnamed.unwrap_or_default() {
+    for value in unnamed {
         text.push_str(between);
         write_value(value, ReferenceStyle::Bare, text);
         between = ", ";
     }
-    for (name, value) in named.into_iter().flatten() {
+    for (name, value) in named {
         text.push_str(between);
         write_name(name, is_bare_argument, text);
         text.push('=');

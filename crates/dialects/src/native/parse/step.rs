@@ -7,13 +7,13 @@ use planwright_core::plan::{
     Action, Approval, Concurrency, ForEach, Idempotency, Name, Node, NodeKind, OnError, PlanCall,
     PlanTarget, Repeat, Retry, SlotKind, Step,
 };
-use planwright_core::{Code, Diagnostic, StepId, Value};
+use planwright_core::{Code, Diagnostic, EXTRACTION, StepId, Value};
 
 use super::plan::{
     NativeReader, bound, bound_of, names, slot_kind, time, warn_about_reserved_id, wrong_word,
 };
 use crate::document::{Fields, Item, ItemKind, quote};
-use crate::lowering::{lower, text_or_number};
+use crate::lowering::{lower, lower_fields, text_or_number};
 use crate::native::keywords::{KINDS, all};
 use crate::native::reference::is_readable;
 
@@ -29,9 +29,12 @@ impl NativeReader<'_> {
             .and_then(|id| text_or_number(id, "id", self.sink));
         let title = fields.text("title", self.sink).map(Arc::clone);
         let action = self.action(&mut fields);
-        let args = match fields.object("args", self.sink) {
-            Some(args) => lower(args, &mut self.templates()),
-            None => Node::literal(Value::empty_object(), item.place),
+        let extracted = fields.optional("extract");
+        let written = fields.object("args", self.sink);
+        let args = match (extracted.and_then(|item| self.extraction(item)), written) {
+            (Some(args), _) => args,
+            (None, Some(args)) => lower(args, &mut self.templates()),
+            (None, None) => Node::literal(Value::empty_object(), item.place),
         };
         let id_place = id.as_ref().map_or(item.place, |id| id.place);
         let text = id.as_ref().map(|id| Arc::clone(&id.text));
@@ -43,6 +46,14 @@ impl NativeReader<'_> {
             .iter()
             .map(|item| lower(item, &mut self.templates()))
             .collect();
+        if extracted.is_some() && (written.is_some() || !step.positional.is_empty()) {
+            self.report(
+                item.place,
+                Code::ConflictingFields,
+                "the step has `extract` and arguments",
+                "write what it needs inside of `extract`",
+            );
+        }
         step.after = names(&mut fields, "after", self.sink);
         if let Some(when) = fields.optional("when") {
             step.when = self.condition(when, "when");
@@ -79,16 +90,38 @@ impl NativeReader<'_> {
         Some(step)
     }
 
-    /// The action of a step: exactly one of `tool`, `plan` and `value`.
+    /// The arguments in `extract`, for the extraction tool.
+    fn extraction(&mut self, item: &Item) -> Option<Node> {
+        let mut fields = Fields::of(item, "`extract`", self.sink)?;
+        fields.required("from", self.sink);
+        fields.object("schema", self.sink);
+        if fields
+            .required("schema", self.sink)
+            .is_some_and(Item::is_null)
+        {
+            fields.report_missing("schema", self.sink);
+        }
+        fields.text("ask", self.sink);
+        fields.finish(self.sink);
+        Some(lower_fields(
+            item.place,
+            item.as_object()?,
+            &mut self.templates(),
+        ))
+    }
+
+    /// The action of a step: exactly one of `tool`, `plan`, `value` and `extract`.
     fn action(&mut self, fields: &mut Fields<'_>) -> Action {
         let tool = fields.optional("tool");
         let plan = fields.optional("plan");
         let value = fields.entry("value").map(|entry| &entry.item);
+        let extract = fields.optional("extract");
         let scopes = self.scopes(fields);
         let present: Vec<&str> = [
             tool.map(|_| "`tool`"),
             plan.map(|_| "`plan`"),
             value.map(|_| "`value`"),
+            extract.map(|_| "`extract`"),
         ]
         .into_iter()
         .flatten()
@@ -107,7 +140,7 @@ impl NativeReader<'_> {
                 fields.place(),
                 Code::MissingField,
                 "the step does nothing",
-                "add `tool`, `plan` or `value`",
+                "add `tool`, `plan`, `value` or `extract`",
             );
         }
         if plan.is_none() && !scopes.is_empty() {
@@ -125,7 +158,12 @@ impl NativeReader<'_> {
                 .target(plan)
                 .map(|target| Action::Plan(PlanCall { target, scopes })),
             (None, None, Some(value)) => Some(Action::Value(lower(value, &mut self.templates()))),
-            (None, None, None) => None,
+            (None, None, None) => extract.map(|item| {
+                Action::Tool(Name {
+                    text: EXTRACTION.into(),
+                    place: item.place,
+                })
+            }),
         };
         action.unwrap_or_else(|| Action::Value(Node::default()))
     }

@@ -114,7 +114,7 @@ fn faults_of_steps() {
     check_step(r#""tool": "t""#, &[]);
     check_step(
         r#""title": "x""#,
-        &["PW0103 /steps/0 the step does nothing | add `tool`, `plan` or `value`"],
+        &["PW0103 /steps/0 the step does nothing | add `tool`, `plan`, `value` or `extract`"],
     );
     check_step(
         r#""tool": "t", "value": null"#,
