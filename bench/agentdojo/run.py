@@ -7,7 +7,6 @@ import argparse
 import collections
 import concurrent.futures
 import contextlib
-import functools
 import glob
 import importlib.metadata
 import itertools
@@ -54,6 +53,8 @@ class Bench:
     def __init__(self, program, folder):
         self.program = program
         self.folder = folder
+        for condition, suite in itertools.product(CONDITIONS, SUITES):
+            self.add_home(condition, suite)
         self.forks = fork.Forks(folder)
         self.numbers = itertools.count()
 
@@ -66,19 +67,20 @@ class Bench:
             json.dump(data, file)
         return path
 
-    @functools.cache
-    def home(self, condition, suite):
-        """A folder of settings: `planwright.toml` for a condition."""
-        home = os.path.join(self.folder, f"{condition}-{suite}")
-        os.makedirs(os.path.join(home, "planwright"), exist_ok=True)
-        with open(os.path.join(home, "planwright", "planwright.toml"), "w") as file:
+    def add_home(self, condition, suite):
+        """Writes the settings of a condition."""
+        folder = os.path.join(self.home(condition, suite), "planwright")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "planwright.toml"), "w") as file:
             file.write(settings(condition, suite))
-        return home
+
+    def home(self, condition, suite):
+        return os.path.join(self.folder, f"{condition}-{suite}")
 
     def planwright(self, condition, suite, *arguments):
         environment = {**os.environ, "XDG_CONFIG_HOME": self.home(condition, suite)}
         return subprocess.run(
-            [self.program, *arguments], cwd=self.folder, env=environment, capture_output=True, text=True
+            [self.program, *arguments], check=False, cwd=self.folder, env=environment, capture_output=True, text=True
         )
 
     def run(self, condition, suite, plan, state, *, start=None, injections=None, exposed=False, consent=False):

@@ -23,14 +23,14 @@ from mcp.types import ToolAnnotations
 
 logger.remove()
 
-from tau2.domains.airline.data_model import FlightDB  # noqa: E402
-from tau2.domains.airline.tools import AirlineTools  # noqa: E402
-from tau2.domains.airline.utils import AIRLINE_DB_PATH  # noqa: E402
-from tau2.domains.retail.data_model import RetailDB  # noqa: E402
-from tau2.domains.retail.tools import RetailTools  # noqa: E402
-from tau2.domains.retail.utils import RETAIL_DB_PATH  # noqa: E402
-from tau2.environment.toolkit import ToolType  # noqa: E402
-from tau2.utils.utils import DATA_DIR  # noqa: E402
+from tau2.domains.airline.data_model import FlightDB
+from tau2.domains.airline.tools import AirlineTools
+from tau2.domains.airline.utils import AIRLINE_DB_PATH
+from tau2.domains.retail.data_model import RetailDB
+from tau2.domains.retail.tools import RetailTools
+from tau2.domains.retail.utils import RETAIL_DB_PATH
+from tau2.environment.toolkit import ToolType
+from tau2.utils.utils import DATA_DIR
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOMAINS = {"retail": (RetailTools, RetailDB, RETAIL_DB_PATH), "airline": (AirlineTools, FlightDB, AIRLINE_DB_PATH)}
@@ -147,7 +147,8 @@ def measure(program, folder, domain, policy, exposed, plan):
     run = subprocess.run(
         [program, "flow", path, "--dialect", "native", "--servers", os.path.join(folder, f"{domain}.mcp.json"),
          "--format", "json", *(["--exposed"] if exposed else [])],
-        cwd=folder, env={**os.environ, "XDG_CONFIG_HOME": home(folder, policy)}, capture_output=True, text=True,
+        check=False, cwd=folder, env={**os.environ, "XDG_CONFIG_HOME": home(folder, policy)}, capture_output=True,
+        text=True,
     )  # fmt: skip
     report = json.loads(run.stdout)
     if report["verdict"] == "denied":

@@ -14,7 +14,7 @@ import os
 import pickle
 import typing
 
-from agentdojo.functions_runtime import Depends, FunctionCall
+from agentdojo.functions_runtime import FunctionCall
 from agentdojo.task_suite.load_suites import get_suite
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
