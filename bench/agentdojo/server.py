@@ -57,7 +57,19 @@ def annotations(name):
     return ToolAnnotations(read_only_hint=reads, destructive_hint=None if reads else name.startswith(DESTROYS))
 
 
-def as_tool(function, state, save):
+class Session:
+    """The state that the tools of a server work on, and the file that it is saved to."""
+
+    def __init__(self):
+        self.state = None
+        self.path = None
+
+    def save(self):
+        if self.path:
+            self.state.save(self.path)
+
+
+def as_tool(function, session):
     """A function of the suite without the parameters that the environment provides."""
     hints = typing.get_type_hints(function.run)
     descriptions = {name: field.description for name, field in function.parameters.model_fields.items()}
@@ -72,17 +84,17 @@ def as_tool(function, state, save):
     @functools.wraps(function.run)
     async def call(**arguments):
         provided = {
-            name: dependency.extract_dep_from_env(state.environment)
+            name: dependency.extract_dep_from_env(session.state.environment)
             for name, dependency in function.dependencies.items()
         }
-        state.calls.append(FunctionCall(function=function.name, args=arguments))
+        session.state.calls.append(FunctionCall(function=function.name, args=arguments))
         # The same list in the arguments and in the environment would let one change the other.
         try:
             return function.run(**provided, **json.loads(json.dumps(arguments)))
         except Exception as error:
             raise ToolError(f"{type(error).__name__}: {error}") from error
         finally:
-            save()
+            session.save()
 
     call.__signature__ = inspect.Signature(parameters, return_annotation=returns)
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -92,24 +104,26 @@ def as_tool(function, state, save):
     return call
 
 
-def serve(suite, state, path):
-    """Serves the suite's tools on standard input and output until the input ends."""
-
-    def save():
-        if path:
-            state.save(path)
-
+def build(suite):
+    """A server of the suite's tools, and the session that they work on."""
+    session = Session()
     server = MCPServer(suite.name, log_level="ERROR")
     for function in suite.tools:
         server.add_tool(
-            as_tool(function, state, save),
+            as_tool(function, session),
             name=function.name,
             description=function.description,
             annotations=annotations(function.name),
         )
-    save()
+    return server, session
+
+
+def serve(server, session, state, path):
+    """Serves on standard input and output until the input ends."""
+    session.state, session.path = state, path
+    session.save()
     server.run("stdio")
-    save()
+    session.save()
 
 
 def initial_state(suite, injections):
@@ -132,7 +146,7 @@ def main():
             with open(arguments.injections) as file:
                 injections = json.load(file)
         state = initial_state(suite, injections)
-    serve(suite, state, arguments.state)
+    serve(*build(suite), state, arguments.state)
 
 
 if __name__ == "__main__":
