@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use planwright_engine::forecast::{Job, Jobs, OptimizedOrder, optimize_order};
-use planwright_engine::schedule::Limits;
+use planwright_engine::schedule::ConcurrencyLimits;
 
 use crate::shape::Shape;
 
@@ -30,9 +30,9 @@ pub fn jobs(shape: Shape, count: u32) -> Jobs {
 
 /// Searches for an order, as the engine does before it starts such a plan.
 pub fn look_ahead(jobs: &Jobs) -> OptimizedOrder {
-    let limits = Limits {
+    let limits = ConcurrencyLimits {
         total: WIDTH,
-        ..Limits::default()
+        ..ConcurrencyLimits::default()
     };
     optimize_order(jobs, &limits)
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_engine::schedule::{
-    AttemptEnd, CallTerms, Command, Event, LaneId, Limits, Prepared, Scheduler, TaskId, UNIT, ranks,
+    AttemptEnd, CallTerms, ConcurrencyLimits, Event, LaneId, Prepared, Scheduler, SchedulerCommand,
+    TaskId, UNIT, ranks,
 };
 
 /// Schedules a call for each entry of `waits`, which lists its dependencies, and returns the number of calls. Calls end in the order
@@ -24,11 +25,11 @@ pub fn schedule(waits: &[Vec<u32>]) -> usize {
             std::mem::swap(&mut commands, &mut todo);
             for command in todo.drain(..) {
                 match command {
-                    Command::Prepare(task) => scheduler.handle(
+                    SchedulerCommand::Prepare(task) => scheduler.handle(
                         Event::Prepared(task, Prepared::Call(terms(lane))),
                         &mut commands,
                     ),
-                    Command::Call { task, attempt } => {
+                    SchedulerCommand::Call { task, attempt } => {
                         calls += 1;
                         under_way.push_back((task, attempt));
                     }
@@ -51,8 +52,8 @@ pub fn schedule(waits: &[Vec<u32>]) -> usize {
 }
 
 /// Creates a scheduler with a task for each entry of `waits`. Returns it with the lane of the calls and its first commands.
-pub fn set_up(waits: &[Vec<u32>]) -> (Scheduler, LaneId, Vec<Command>) {
-    let mut scheduler = Scheduler::new(Limits::default());
+pub fn set_up(waits: &[Vec<u32>]) -> (Scheduler, LaneId, Vec<SchedulerCommand>) {
+    let mut scheduler = Scheduler::new(ConcurrencyLimits::default());
     let lane = scheduler.lane(&Arc::from("server"), &Arc::from("tool"));
     for rank in ranks(&vec![UNIT; waits.len()], waits) {
         scheduler.add(None, rank);

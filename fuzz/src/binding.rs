@@ -7,7 +7,7 @@ use planwright_core::Value;
 use planwright_core::check::{CheckContext, check};
 use planwright_dialects::{ReadOptions, parse};
 use planwright_engine::backend::{ErrorKind, ToolCall, ToolError, ToolOutput};
-use planwright_engine::run::{Effect, Input, Run};
+use planwright_engine::run::{Effect, RunInput, RunMachine};
 use planwright_engine::schedule::{TaskId, Timer};
 use planwright_engine::{Decision, RunOptions};
 
@@ -38,15 +38,18 @@ pub fn bind(input: &[u8]) {
         .ok()
         .and_then(|text| Value::from_json(text).ok());
     let answers = answers.as_ref().and_then(Value::as_list).unwrap_or(&[]);
-    let summary_steps = drive(Run::new("run", checked, RunOptions::default()), answers);
+    let summary_steps = drive(
+        RunMachine::new("run", checked, RunOptions::default()),
+        answers,
+    );
     assert!(summary_steps >= steps.min(1) && summary_steps <= steps * instances + steps);
 }
 
 /// Drives `run` to its end, or until it has made too many calls. Returns the number of steps in its summary.
-fn drive(mut run: Run, answers: &[Value]) -> usize {
+fn drive(mut run: RunMachine, answers: &[Value]) -> usize {
     let mut effects = Vec::new();
     let mut under_way: VecDeque<(TaskId, Box<ToolCall>)> = VecDeque::new();
-    let mut due: VecDeque<Input> = VecDeque::new();
+    let mut due: VecDeque<RunInput> = VecDeque::new();
     let mut now = Duration::ZERO;
     let mut calls = 0;
     run.start(&mut effects);
@@ -56,7 +59,7 @@ fn drive(mut run: Run, answers: &[Value]) -> usize {
             match effect {
                 Effect::Call { task, call, .. } => under_way.push_back((task, call)),
                 Effect::Abort(task) => under_way.retain(|(other, _)| *other != task),
-                Effect::Ask { task, .. } => due.push_back(Input::Decided {
+                Effect::Ask { task, .. } => due.push_back(RunInput::Decided {
                     task,
                     decision: Decision::Approve { args: None },
                 }),
@@ -64,7 +67,7 @@ fn drive(mut run: Run, answers: &[Value]) -> usize {
                     task,
                     timer: timer @ Timer::Pause(_),
                     ..
-                } => due.push_back(Input::TimerFired(task, timer)),
+                } => due.push_back(RunInput::TimerFired(task, timer)),
                 Effect::SetTimer { .. }
                 | Effect::ClearTimer(..)
                 | Effect::Learn { .. }
@@ -81,7 +84,7 @@ fn drive(mut run: Run, answers: &[Value]) -> usize {
         } else if let Some((task, call)) = under_way.pop_front() {
             calls += 1;
             if calls > MAX_CALLS {
-                Input::Cancel
+                RunInput::Cancel
             } else {
                 answered(task, &call, answers, calls)
             }
@@ -93,7 +96,7 @@ fn drive(mut run: Run, answers: &[Value]) -> usize {
     run.summary().steps.len()
 }
 
-fn answered(task: TaskId, call: &ToolCall, answers: &[Value], calls: usize) -> Input {
+fn answered(task: TaskId, call: &ToolCall, answers: &[Value], calls: usize) -> RunInput {
     let answer = answers
         .get(calls % answers.len().max(1))
         .cloned()
@@ -106,7 +109,7 @@ fn answered(task: TaskId, call: &ToolCall, answers: &[Value], calls: usize) -> I
         }
         value => Ok(ToolOutput::value(value)),
     };
-    Input::AttemptEnded {
+    RunInput::AttemptEnded {
         task,
         attempt: call.context.attempt,
         result,

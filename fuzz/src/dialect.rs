@@ -3,7 +3,7 @@
 use planwright_core::check::{CheckContext, check};
 use planwright_core::plan::Action;
 use planwright_core::{Catalog, Code, Diagnostics, Lookup, Plan, Tool};
-use planwright_dialects::document::Limits;
+use planwright_dialects::document::ReadLimits;
 use planwright_dialects::{ParseResult, ReadOptions, dialects, parse};
 
 /// Parses `input` as a plan in `dialect`.
@@ -86,7 +86,7 @@ fn assert_printable(plan: &Plan, meaning: &str, own: Option<&str>) {
         let to = dialect.name();
         let mut options = ReadOptions::new("printed").in_dialect(to);
         if findings.iter().any(|finding| finding.code == Code::TooDeep) {
-            options.limits.depth = Limits::MAX_DEPTH;
+            options.limits.depth = ReadLimits::MAX_DEPTH;
         }
         let again = parse(printed.as_bytes(), &options);
         assert!(

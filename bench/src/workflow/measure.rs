@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use planwright_engine::forecast::{Bounds, Jobs, Order, OrderSource, run_order, simulate};
-use planwright_engine::schedule::Limits;
+use planwright_engine::schedule::ConcurrencyLimits;
 
 use super::{BENCH_SCHEMA, BenchOrderV1, BenchV1, BenchWidthV1, Workflow};
 
@@ -42,9 +42,9 @@ pub fn measure(workflow: &Workflow, settings: &Settings) -> BenchV1 {
 }
 
 fn at(width: NonZeroUsize, jobs: &Jobs, believed: &Jobs) -> BenchWidthV1 {
-    let limits = Limits {
+    let limits = ConcurrencyLimits {
         total: width,
-        ..Limits::default()
+        ..ConcurrencyLimits::default()
     };
     let bounds = Bounds::of(jobs, width);
     let order = |jobs: &Jobs, order: Order<'_>| {

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use planwright_bench::workflow::Workflow;
 use planwright_core::Value;
 use planwright_engine::forecast::{Bounds, Order, optimize_order, simulate};
-use planwright_engine::schedule::Limits;
+use planwright_engine::schedule::ConcurrencyLimits;
 
 use crate::shapes::{SHAPES, Shape};
 
@@ -29,9 +29,9 @@ fn ours_is_close_to_the_bound_and_never_worse_than_first_come() {
             for seed in 1..=2 {
                 let jobs = workflow(*shape, size, seed).jobs();
                 for width in [4, 8, 16] {
-                    let limits = Limits {
+                    let limits = ConcurrencyLimits {
                         total: NonZeroUsize::new(width).unwrap(),
-                        ..Limits::default()
+                        ..ConcurrencyLimits::default()
                     };
                     let first_come = simulate(&jobs, &limits, Order::FirstCome).makespan;
                     let ours = optimize_order(&jobs, &limits).timeline.makespan;

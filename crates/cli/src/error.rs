@@ -1,15 +1,15 @@
-//! The error of a command: its kind, one clause with the fact, its source, and hints.
+//! Errors of commands: one clause, hints, and the exit status.
 
 use std::fmt;
 
-pub(crate) use planwright::terminal_text::io_reason as reason;
+use planwright::engine::RunStatus;
 use planwright_serve::ServeError;
 
-use crate::exit::Exit;
+pub(crate) use planwright::terminal_text::io_reason as reason;
 
 /// The party that has to act on an error, which determines the exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ErrorKind {
+pub(crate) enum CommandErrorKind {
     /// Wrong usage, unreadable input files included.
     Usage,
     /// A failure of the program or its system, such as output that cannot be written.
@@ -19,7 +19,7 @@ pub(crate) enum ErrorKind {
 /// The error that ends a command.
 #[derive(Debug)]
 pub(crate) struct CommandError {
-    kind: ErrorKind,
+    kind: CommandErrorKind,
     message: String,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     hints: Vec<String>,
@@ -29,7 +29,7 @@ impl CommandError {
     /// An error of wrong usage.
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self {
-            kind: ErrorKind::Usage,
+            kind: CommandErrorKind::Usage,
             message: message.into(),
             source: None,
             hints: Vec::new(),
@@ -41,7 +41,7 @@ impl CommandError {
         mut self,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Self {
-        self.kind = ErrorKind::Internal;
+        self.kind = CommandErrorKind::Internal;
         self.source = Some(source.into());
         self
     }
@@ -49,8 +49,8 @@ impl CommandError {
     /// The exit status for the kind of the error.
     pub(crate) fn exit(&self) -> Exit {
         match self.kind {
-            ErrorKind::Usage => Exit::Usage,
-            ErrorKind::Internal => Exit::Internal,
+            CommandErrorKind::Usage => Exit::Usage,
+            CommandErrorKind::Internal => Exit::Internal,
         }
     }
 
@@ -87,16 +87,13 @@ impl From<ServeError> for CommandError {
 
 impl From<planwright::Error> for CommandError {
     fn from(error: planwright::Error) -> Self {
-        match error {
-            planwright::Error::StoredRun(error) => error.into(),
-            error => {
-                let hint = error.help().map(str::to_owned);
-                let explained = Self::new(error.to_string());
-                match hint {
-                    Some(hint) => explained.hint(hint),
-                    None => explained,
-                }
-            }
+        if let planwright::Error::StoredRun(error) = error {
+            return error.into();
+        }
+        let explained = Self::new(error.to_string());
+        match error.help() {
+            Some(hint) => explained.hint(hint),
+            None => explained,
         }
     }
 }
@@ -111,5 +108,47 @@ impl std::error::Error for CommandError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         let source = self.source.as_deref()?;
         Some(source)
+    }
+}
+
+/// The outcome of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Success.
+    Success,
+    /// A step failed.
+    Failed,
+    /// Wrong usage: an invalid command line, or missing or unreadable input.
+    Usage,
+    /// The plan was rejected; nothing was called.
+    Rejected,
+    /// The run waits for approval.
+    Waiting,
+    /// A signal or a cancellation ended the command.
+    Interrupted,
+    /// A failure of the program or its system, such as output that cannot be written.
+    Internal,
+}
+
+impl Exit {
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Rejected => 3,
+            Self::Waiting => 4,
+            Self::Internal => 70,
+            Self::Interrupted => 130,
+        }
+    }
+
+    pub(crate) fn of_run(status: RunStatus) -> Self {
+        match status {
+            RunStatus::Succeeded => Self::Success,
+            RunStatus::Waiting => Self::Waiting,
+            RunStatus::Cancelled => Self::Interrupted,
+            _ => Self::Failed,
+        }
     }
 }

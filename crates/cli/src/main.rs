@@ -1,60 +1,28 @@
 //! The program `planwright`: everything that knows clap, terminals, environment variables and exit statuses.
 
-mod app;
-mod approvals;
+mod approval;
 mod args;
-mod ask;
-mod changed_tools;
 mod chat;
-mod commands;
-mod config;
-mod consent;
-mod convert;
-mod create;
-mod dates;
-mod decide;
-mod demo;
-mod diagnostics;
-mod diff;
-mod durations;
-mod environment;
 mod error;
-mod estimate;
-mod exchange;
-mod exit;
-mod guards;
-mod init;
-mod json;
-mod limits;
-mod logging;
-mod model;
-mod passphrase;
-mod printer;
-mod question;
-#[cfg(test)]
-mod reference;
+mod inspect;
+mod planning;
 mod run;
-mod run_storage;
 mod runs;
 mod serve;
-mod settings;
-mod signals;
-mod store;
-mod telemetry;
-mod text_file;
-mod toolbox;
+mod setup;
+mod system;
+mod tools;
 mod view;
-mod wrap;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 use planwright::mcp::{SUPERVISE, supervise};
 
+use crate::error::Exit;
+use crate::view::printer::Printer;
 use args::{Arguments, Command};
 use error::CommandError;
-use exit::Exit;
-use printer::Printer;
 
 /// The system's allocator took a quarter of the time of a large run: plans are many small parts.
 #[global_allocator]
@@ -70,7 +38,7 @@ fn main() -> ExitCode {
     let printer = Printer::new(arguments.color);
     // A client that starts a server does not see its output, so warnings are logged. Faulty requests of clients are answered, not logged.
     let usual = matches!(arguments.command, Command::Serve(_)).then_some("warn,rmcp=error");
-    let logging = logging::start(arguments.log.as_deref(), usual);
+    let logging = system::telemetry::start(arguments.log.as_deref(), usual);
     let exit = match logging.and_then(|()| run(arguments.command, printer)) {
         Ok(exit) => exit,
         Err(error) => {
@@ -81,10 +49,8 @@ fn main() -> ExitCode {
             error.exit()
         }
     };
-    let exit = match exit {
-        Exit::Success if Printer::has_lost_data() => Exit::Internal,
-        exit => exit,
-    };
+    let is_incomplete = exit == Exit::Success && Printer::has_lost_data();
+    let exit = if is_incomplete { Exit::Internal } else { exit };
     ExitCode::from(exit.code())
 }
 
@@ -97,46 +63,57 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             CommandError::new(format!("cannot start: {}", error::reason(&error))).internal(error)
         })?;
     let exit = runtime.block_on(async {
-        signals::survive_file_size_limit();
+        system::signals::survive_file_size_limit();
         match command {
-            Command::Run(arguments) => Box::pin(app::run(&arguments, printer)).await,
+            Command::Run(arguments) => Box::pin(run::command::run(&arguments, printer)).await,
             Command::Resume(arguments) => Box::pin(run::resume::resume(&arguments, printer)).await,
-            Command::Approve(arguments) => decide::approve(&arguments, printer),
-            Command::Reject(arguments) => decide::reject(&arguments, printer),
-            Command::Passphrase(arguments) => passphrase::passphrase(&arguments, printer),
+            Command::Approve(arguments) => approval::decide::approve(&arguments, printer),
+            Command::Reject(arguments) => approval::decide::reject(&arguments, printer),
+            Command::Passphrase(arguments) => approval::passphrase::passphrase(&arguments, printer),
             Command::Runs(arguments) => runs::list::runs(&arguments, printer),
             Command::Logs(arguments) => runs::logs::logs(&arguments, printer),
-            Command::Diff(arguments) => diff::diff(&arguments, printer),
-            Command::Export(arguments) => exchange::export(&arguments, printer),
-            Command::Import(arguments) => exchange::import(&arguments, printer),
-            Command::Prune(arguments) => exchange::prune(&arguments, printer),
+            Command::Diff(arguments) => runs::diff::diff(&arguments, printer),
+            Command::Export(arguments) => runs::exchange::export(&arguments, printer),
+            Command::Import(arguments) => runs::exchange::import(&arguments, printer),
+            Command::Prune(arguments) => runs::exchange::prune(&arguments, printer),
             Command::Replay(arguments) => run::replay::replay(&arguments, printer),
-            Command::Check(arguments) => interruptible(commands::check(&arguments, printer)).await,
-            Command::Show(arguments) => interruptible(commands::show(&arguments, printer)).await,
-            Command::Convert(arguments) => {
-                interruptible(convert::convert(&arguments, printer)).await
+            Command::Check(arguments) => {
+                interruptible(inspect::commands::check(&arguments, printer)).await
             }
-            Command::Create(arguments) => interruptible(create::command(&arguments, printer)).await,
-            Command::Ask(arguments) => Box::pin(ask::command(&arguments, printer)).await,
-            Command::Chat(arguments) => Box::pin(chat::command(&arguments, printer)).await,
+            Command::Flow(arguments) => {
+                interruptible(inspect::flow::flow(&arguments, printer)).await
+            }
+            Command::Show(arguments) => {
+                interruptible(inspect::commands::show(&arguments, printer)).await
+            }
+            Command::Convert(arguments) => {
+                interruptible(inspect::convert::convert(&arguments, printer)).await
+            }
+            Command::Create(arguments) => {
+                interruptible(planning::create::command(&arguments, printer)).await
+            }
+            Command::Ask(arguments) => Box::pin(planning::ask::command(&arguments, printer)).await,
+            Command::Chat(arguments) => Box::pin(chat::command::command(&arguments, printer)).await,
             Command::Save(arguments) => runs::stored_plans::save(&arguments, printer),
             Command::List(arguments) => runs::stored_plans::list(&arguments, printer),
             Command::Delete(arguments) => runs::stored_plans::delete(&arguments, printer),
-            Command::Tools(arguments) => interruptible(commands::tools(&arguments, printer)).await,
-            Command::Config(arguments) => config::command(&arguments, printer),
-            Command::Init(arguments) => init::init(&arguments, printer),
-            Command::Wrap(arguments) => wrap::wrap(&arguments, printer),
+            Command::Tools(arguments) => {
+                interruptible(inspect::commands::tools(&arguments, printer)).await
+            }
+            Command::Config(arguments) => setup::settings::command(&arguments, printer),
+            Command::Init(arguments) => setup::init::init(&arguments, printer),
+            Command::Wrap(arguments) => setup::wrap::command::wrap(&arguments, printer),
             Command::Trust(arguments) => {
-                interruptible(serve::trust::command(&arguments, printer)).await
+                interruptible(tools::changed_tools::trust(&arguments, printer)).await
             }
             Command::Serve(arguments) => Box::pin(serve::command::serve(&arguments, printer)).await,
             Command::Login(arguments) => {
                 interruptible(serve::login::command(&arguments, printer)).await
             }
             Command::Token(arguments) => serve::token::command(&arguments, printer),
-            Command::Demo(arguments) => Box::pin(demo::demo(&arguments, printer)).await,
-            Command::Dates(arguments) => dates::dates(&arguments, printer),
-            Command::Completions { shell } => Ok(commands::completions(shell, printer)),
+            Command::Demo(arguments) => Box::pin(run::demo::demo(&arguments, printer)).await,
+            Command::Dates(arguments) => planning::dates::dates(&arguments, printer),
+            Command::Completions { shell } => Ok(inspect::commands::completions(shell, printer)),
         }
     });
     // A question without an answer must not keep the process alive.
@@ -148,7 +125,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
 async fn interruptible(
     command: impl Future<Output = Result<Exit, CommandError>>,
 ) -> Result<Exit, CommandError> {
-    let signal = signals::Signals::new()?.insist();
+    let signal = system::signals::Signals::new()?.insist();
     let command = Box::pin(command);
     tokio::select! {
         exit = command => exit,

@@ -52,6 +52,9 @@ pub mod catalog;
 /// The passes that prove a plan sound.
 pub mod check;
 
+/// The analysis of where the arguments of calls come from.
+pub mod flow;
+
 pub use catalog::{Annotations, Catalog, Hints, Lookup, ServerNames, Tool, ToolPattern};
 pub use check::{
     AllowList, CheckContext, CheckedPlan, CheckedStep, Dependency, DependencyKind, Library, Limits,
@@ -59,7 +62,7 @@ pub use check::{
 };
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, FixPart, Severity};
 pub use expression::Expression;
-pub use place::{Place, PointerSegment, Source, Sources, Span};
+pub use place::{Place, PointerSegment, SourceText, Sources, Span};
 pub use plan::{Plan, Step, StepId};
 pub use schema::Schema;
 pub use value::{Hashing, Number, Object, Value};

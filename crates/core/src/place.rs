@@ -1,4 +1,6 @@
-//! Source places: spans and JSON pointers, stored apart from the plan itself.
+//! SourceText places: spans and JSON pointers, stored apart from the plan itself.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/plans.md#places-are-stored-apart-from-the-plan).
 
 use std::collections::HashMap;
 use std::fmt;
@@ -62,7 +64,7 @@ struct PlaceEntry {
 
 /// A text and the places in it. Parents are added before their children.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct SourceText {
     name: Arc<str>,
     text: Arc<str>,
     base: u32,
@@ -71,7 +73,7 @@ pub struct Source {
     parts: OnceLock<HashMap<(Place, PointerSegment), Place, Hashing>>,
 }
 
-impl Source {
+impl SourceText {
     /// Creates a text called `name`. Its places are numbered from `base`, so that the texts of one plan do not share
     /// numbers.
     pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>, base: u32) -> Self {
@@ -139,7 +141,7 @@ impl Source {
 
     /// Returns the JSON pointer of `place`. If it has more than `most` bytes, returns a prefix that also has more than
     /// `most` bytes.
-    pub(crate) fn start_of_pointer(&self, place: Place, most: usize) -> Option<String> {
+    pub(crate) fn start_of_pointer(&self, place: Place, max_bytes: usize) -> Option<String> {
         let mut segments = Vec::new();
         let mut at = self.entry(place)?;
         loop {
@@ -152,15 +154,17 @@ impl Source {
         let mut pointer = String::new();
         // The segments were collected from the leaf up.
         for segment in segments.into_iter().rev() {
-            if pointer.len() > most {
+            if pointer.len() > max_bytes {
                 break;
             }
             match segment {
                 PointerSegment::Key(key) => {
                     // A key may be as long as the text, so only its beginning is copied.
-                    push_pointer_key(&mut pointer, start_of(key, most));
+                    push_pointer_key(&mut pointer, start_of(key, max_bytes));
                 }
-                segment => push_pointer_segment(&mut pointer, segment),
+                segment @ (PointerSegment::Root | PointerSegment::Index(_)) => {
+                    push_pointer_segment(&mut pointer, segment)
+                }
             }
         }
         Some(pointer)
@@ -217,17 +221,18 @@ fn push_pointer_key(pointer: &mut String, key: &str) {
 }
 
 /// Returns the longest prefix of `text` of at most `most` bytes that ends at a character boundary.
-pub(crate) fn start_of(text: &str, most: usize) -> &str {
-    text.get(..text.floor_char_boundary(most)).unwrap_or(text)
+pub(crate) fn start_of(text: &str, max_bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(max_bytes))
+        .unwrap_or(text)
 }
 
 /// The texts of a plan: usually one, several for a plan that was extended.
 #[derive(Clone, Default)]
-pub struct Sources(Vec<Arc<Source>>);
+pub struct Sources(Vec<Arc<SourceText>>);
 
 impl Sources {
     /// Creates the sources of a plan with one text.
-    pub fn one(source: Source) -> Self {
+    pub fn one(source: SourceText) -> Self {
         Self(vec![Arc::new(source)])
     }
 
@@ -246,7 +251,7 @@ impl Sources {
     }
 
     /// Returns the text that contains `place`.
-    pub fn source_of(&self, place: Place) -> Option<&Arc<Source>> {
+    pub fn source_of(&self, place: Place) -> Option<&Arc<SourceText>> {
         self.0.iter().find(|source| source.entry(place).is_some())
     }
 
@@ -260,14 +265,14 @@ impl Sources {
         self.source_of(place)?.pointer(place)
     }
 
-    /// Returns the place of a part; see [`Source::descend`].
+    /// Returns the place of a part; see [`SourceText::descend`].
     pub fn descend(&self, place: Place, path: &[PointerSegment]) -> Place {
         self.source_of(place)
             .map_or(place, |source| source.descend(place, path))
     }
 
     /// Iterates over the texts, in the order in which they were added.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<Source>> {
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<SourceText>> {
         self.0.iter()
     }
 }

@@ -3,6 +3,7 @@
 use planwright_core::{Code, Diagnostic, Diagnostics, Plan};
 
 use crate::document::{Document, Syntax};
+use crate::foreign_references::ReferenceForm;
 
 /// A way to write plans.
 pub trait Dialect: Sync {
@@ -31,6 +32,12 @@ pub trait Dialect: Sync {
     ///
     /// A plan may come with errors, so that the checks can add their diagnostics; it must not be run then.
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics);
+
+    /// The form of the dialect's references. The literal texts of its plans are then searched for references of other
+    /// systems.
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        None
+    }
 
     /// Writes a plan, or reports what this dialect cannot express: an error for each loss that would change what the plan
     /// does, a warning for each loss that concerns only people. A dialect that is only read reports that.

@@ -13,6 +13,9 @@ pub mod document;
 /// Conversion of values with places to nodes, shared by all dialects.
 pub mod lowering;
 
+/// References of other systems in texts.
+mod foreign_references;
+
 /// Conversion of plans to texts, shared by all printers.
 mod printing;
 
@@ -35,5 +38,6 @@ pub use dialect::{Dialect, MatchConfidence};
 pub use external::{
     acts, agentle, anthropic, clear_ai, concierge, llm_compiler, mcp_cli, nestful, openai, rewoo,
 };
+pub use foreign_references::ReferenceForm;
 pub use parse::{ParseResult, ReadOptions, parse, parse_as};
 pub use registry::{by_name, detect, dialect, dialects};

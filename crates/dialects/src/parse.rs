@@ -5,7 +5,8 @@ use std::sync::Arc;
 use planwright_core::{Diagnostic, Diagnostics, Plan};
 
 use crate::dialect::Dialect;
-use crate::document::{Limits, Syntax, read, read_lines};
+use crate::document::{ReadLimits, Syntax, read, read_lines};
+use crate::foreign_references::check_plan;
 use crate::registry::{by_name, detect, mention_lines, syntax_of};
 
 /// The options of reading a text.
@@ -16,7 +17,7 @@ pub struct ReadOptions<'a> {
     /// The dialect; recognised by the form of the text if absent.
     pub dialect: Option<&'a str>,
     /// The limits of reading.
-    pub limits: Limits,
+    pub limits: ReadLimits,
     /// The number of the first place, for texts that extend an existing plan.
     pub base: u32,
 }
@@ -27,7 +28,7 @@ impl<'a> ReadOptions<'a> {
         Self {
             name,
             dialect: None,
-            limits: Limits::default(),
+            limits: ReadLimits::default(),
             base: 0,
         }
     }
@@ -131,6 +132,9 @@ fn read_plan(
     };
     let (plan, of_plan) = dialect.parse(document);
     diagnostics.extend(of_plan);
+    if let (Some(plan), Some(form)) = (&plan, dialect.reference_form()) {
+        diagnostics.extend(check_plan(plan, form));
+    }
     ParseResult {
         plan,
         dialect: Some(dialect.name()),
@@ -139,7 +143,7 @@ fn read_plan(
     }
 }
 
-fn snippet_text(text: &[u8], limits: &Limits) -> Arc<str> {
+fn snippet_text(text: &[u8], limits: &ReadLimits) -> Arc<str> {
     if text.len() > limits.bytes {
         return Arc::default();
     }

@@ -5,7 +5,9 @@
 use planwright_core::{Code, Diagnostic, Diagnostics, Plan};
 
 use crate::dialect::{Dialect, MatchConfidence};
-use crate::document::{Document, EXPECT_JSON, Limits, Syntax, article, nearest, quote, read_lines};
+use crate::document::{
+    Document, EXPECT_JSON, ReadLimits, Syntax, article, nearest, quote, read_lines,
+};
 use crate::external::acts::Acts;
 use crate::external::agentle::Agentle;
 use crate::external::anthropic::Anthropic;
@@ -16,6 +18,7 @@ use crate::external::mcp_cli::McpCli;
 use crate::external::nestful::Nestful;
 use crate::external::openai::OpenAi;
 use crate::external::rewoo::Rewoo;
+use crate::foreign_references::ReferenceForm;
 use crate::native::Native;
 use crate::native::lines::Lines;
 
@@ -62,6 +65,10 @@ impl<D: Dialect> Dialect for ReadOnly<D> {
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
         self.0.parse(document)
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        self.0.reference_form()
     }
 
     fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics) {
@@ -128,7 +135,7 @@ pub(crate) fn syntax_of(text: &[u8]) -> Syntax {
     if matches!(first, Some(b'{' | b'[')) {
         return Syntax::Json;
     }
-    let (Some(document), _) = read_lines(text, "", 0, &Limits::default()) else {
+    let (Some(document), _) = read_lines(text, "", 0, &ReadLimits::default()) else {
         return Syntax::Json;
     };
     let is_in_lines =

@@ -5,6 +5,8 @@
 //! response. The wait for a free slot, for a person or for a retry does not count. Failed, timed-out and aborted calls
 //! are not counted: the duration of a failure does not help in planning a success. If a call succeeds at its third
 //! attempt, only the third counts.
+//!
+//! Design: [Durations are decaying means of successful calls](https://github.com/planwright/planwright/blob/main/docs/design/scheduling.md#durations-are-decaying-means-of-successful-calls).
 
 use std::collections::HashMap;
 use std::sync::Arc;

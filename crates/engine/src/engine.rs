@@ -1,18 +1,20 @@
-//! The engine: tools, options and an approver, shared by any number of runs.
+//! The engine, shared by any number of runs, and the specification of a run to start or resume.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use planwright_core::Value;
 use planwright_core::check::CheckedPlan;
 use tokio::sync::mpsc;
 
 use crate::approval::{Approver, Decision};
 use crate::backend::ToolBackend;
-use crate::driver::{Driver, RunHandle};
+use crate::driver::{Driver, JournalGate, RunHandle};
 use crate::durations::Durations;
 use crate::event::StampedEvent;
-use crate::options::RunOptions;
-use crate::run::RunSummary;
-use crate::run_spec::SpawnRequest;
+use crate::journal::{Entry, FailingJournal, Journal, JournalError, Record};
+use crate::options::{PlanState, RunOptions};
+use crate::run::{History, RunMachine, RunSummary};
 
 /// Runs plans over one set of tools.
 #[derive(Clone)]
@@ -125,5 +127,170 @@ impl SharedDurations {
     pub(crate) fn lock(&self) -> MutexGuard<'_, Durations> {
         // Nothing panics while the lock is held, so a poisoned one is still consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The maximum length of a run id, in bytes.
+const MAX_RUN_ID: usize = 128;
+
+/// Returns true if `text` is a valid run id: 1 to 128 ASCII letters, digits, `_`, `-` and `.`, with no `.` in front.
+pub fn is_run_id(text: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    !text.is_empty()
+        && text.len() <= MAX_RUN_ID
+        && !text.starts_with('.')
+        && text.bytes().all(is_allowed)
+}
+
+/// The reason why a run must not start.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StartError {
+    /// The id is [invalid](is_run_id).
+    #[error(
+        "`{0}` cannot be the id of a run: only up to 128 letters, digits, `_`, `-` and `.` can, with no `.` in front"
+    )]
+    BadId(Arc<str>),
+    /// The history belongs to another run.
+    #[error("the history is that of the run `{history}`, not of `{run}`")]
+    OtherRun {
+        /// The run to start.
+        run: Arc<str>,
+        /// The run that the history belongs to.
+        history: Arc<str>,
+    },
+    /// The journal refuses the run.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+/// The specification of a run: the plan, its journal, and the history to resume from.
+#[derive(Clone)]
+pub struct SpawnRequest {
+    run: Arc<str>,
+    plan: CheckedPlan,
+    journal: Option<Arc<dyn Journal>>,
+    header: Value,
+    history: Option<Arc<History>>,
+    plan_state: Option<PlanState>,
+    pub(crate) is_cancelled: bool,
+}
+
+impl fmt::Debug for SpawnRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SpawnRequest")
+            .field("run", &self.run)
+            .field("journal", &self.journal.is_some())
+            .field("history", &self.history.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+impl SpawnRequest {
+    /// Creates a new run of `plan` without a journal.
+    pub fn new(run: impl Into<Arc<str>>, plan: CheckedPlan) -> Self {
+        Self {
+            run: run.into(),
+            plan,
+            journal: None,
+            header: Value::Null,
+            history: None,
+            plan_state: None,
+            is_cancelled: false,
+        }
+    }
+
+    /// The run's id.
+    pub fn id(&self) -> Arc<str> {
+        Arc::clone(&self.run)
+    }
+
+    /// Stores the run in `journal`. `header` goes into its first entry, with whatever the caller needs to resume the
+    /// run.
+    #[must_use]
+    pub fn with_journal(mut self, journal: Arc<dyn Journal>, header: Value) -> Self {
+        self.journal = Some(journal);
+        self.header = header;
+        self
+    }
+
+    /// Resumes a run from the history in its journal. The caller ensures that the plan is that of the journal, or that
+    /// the history of changed steps was [forgotten](History::forget).
+    #[must_use]
+    pub fn after(mut self, history: History) -> Self {
+        self.history = Some(Arc::new(history));
+        self
+    }
+
+    /// Starts with a provisional plan, regardless of the engine's options.
+    #[must_use]
+    pub fn provisional(mut self) -> Self {
+        self.plan_state = Some(PlanState::Provisional);
+        self
+    }
+
+    /// Cancels the run before it begins or continues: nothing is called, and it ends as cancelled.
+    #[must_use]
+    pub fn cancelled(mut self) -> Self {
+        self.is_cancelled = true;
+        self
+    }
+
+    /// Checks that the run may start: its id is valid, its history belongs to it, and its journal accepts it. A run
+    /// that is launched although it must not start calls nothing, and its summary has [the
+    /// reason](crate::RunSummary::journal_error).
+    ///
+    /// # Errors
+    ///
+    /// The reason why it must not start.
+    pub fn check(&self) -> Result<(), StartError> {
+        if !is_run_id(&self.run) {
+            let shown: String = self.run.chars().take(MAX_RUN_ID).collect();
+            return Err(StartError::BadId(shown.into()));
+        }
+        let history = self.history.as_deref();
+        if let Some(of) = history.and_then(History::run)
+            && **of != *self.run
+        {
+            return Err(StartError::OtherRun {
+                run: Arc::clone(&self.run),
+                history: Arc::clone(of),
+            });
+        }
+        match &self.journal {
+            Some(journal) => Ok(journal.open(&self.run, history)?),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn open(mut self, mut options: RunOptions) -> (RunMachine, Option<JournalGate>) {
+        if let Err(error) = self.check() {
+            // Calls are sent only after an acknowledged entry, so a failing journal keeps the run from calling
+            // anything.
+            let refused = FailingJournal(JournalError::new(error.to_string()));
+            self.journal = Some(Arc::new(refused));
+        }
+        let id = Arc::clone(&self.run);
+        let digest = Arc::from(self.plan.digest());
+        options.plan_state = self.plan_state.unwrap_or(options.plan_state);
+        let mut run = RunMachine::new(self.run, self.plan, options);
+        let mut turn = 0;
+        if let Some(history) = self.history {
+            turn = history.next_turn();
+            run = run.after(history);
+        }
+        let Some(journal) = self.journal else {
+            return (run, None);
+        };
+        let run = run.journaled();
+        let opened = Entry {
+            at: run.now(),
+            turn,
+            record: run.redacted(Record::Opened {
+                run: Some(id),
+                digest,
+                header: self.header,
+            }),
+        };
+        (run, Some(JournalGate::new(journal, opened)))
     }
 }

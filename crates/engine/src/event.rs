@@ -45,6 +45,15 @@ impl Address {
 }
 
 impl Address {
+    /// The steps on the way to this one, as their plans write them, with slashes between them: without instances, items
+    /// and rounds.
+    pub fn steps(&self) -> String {
+        match &self.inside {
+            Some(outer) => format!("{}/{}", outer.steps(), self.step),
+            None => self.step.to_string(),
+        }
+    }
+
     /// Creates the address of a whole step of the run's own plan.
     pub fn of_step(step: StepId) -> Self {
         Self {

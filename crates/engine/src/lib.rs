@@ -22,9 +22,6 @@
 /// Options of runs.
 pub mod options;
 
-/// Values of `env` and `secrets` references, redacted in everything that a run reports.
-mod secret_values;
-
 /// Guards against runaway runs: budgets, rates, loops without progress.
 pub mod guard;
 
@@ -43,11 +40,8 @@ pub mod run;
 /// Approval of calls by people.
 pub mod approval;
 
-/// The specification of a run to start or resume.
-pub mod run_spec;
-
 /// The engine: tools, options and an approver, shared by any number of runs.
-mod engine;
+pub mod engine;
 
 /// The driver: the loop that feeds calls, timers, decisions and commands of the caller into a run.
 mod driver;
@@ -68,10 +62,10 @@ pub use backend::{
 pub use driver::{Canceller, RunHandle};
 pub use durations::Durations;
 pub use engine::Engine;
+pub use engine::{SpawnRequest, StartError, is_run_id};
 pub use event::{RunEvent, StampedEvent};
 pub use guard::{Bound, Guards, Rate};
 pub use journal::{Journal, JournalError, MemoryJournal};
 pub use options::RunOptions;
+pub use options::SecretValues;
 pub use run::{History, OutputError, RunStatus, RunSummary, StepStatus};
-pub use run_spec::{SpawnRequest, StartError, is_run_id};
-pub use secret_values::SecretValues;

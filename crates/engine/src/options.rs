@@ -1,17 +1,23 @@
-//! Options of runs.
+//! Options of runs, and the values of `env` and `secrets` references: texts that go into calls and appear nowhere else. They
+//! are redacted in everything that a run reports.
+//!
+//! Design: [External values go into arguments and nowhere else](https://github.com/planwright/planwright/blob/main/docs/design/secrets.md#external-values-go-into-arguments-and-nowhere-else).
 
+use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use indexmap::IndexMap;
 use planwright_core::expression::EvaluationLimits;
+use planwright_core::plan::ExternalValue;
 
 use crate::approval::SealKey;
 use crate::backend::RunData;
 use crate::durations::Durations;
 use crate::guard::{Guards, WrittenMeter};
-use crate::schedule::Limits;
-use crate::secret_values::SecretValues;
+use crate::run::MASK;
+use crate::schedule::ConcurrencyLimits;
 
 /// The default bound of computed bytes.
 pub(crate) const DEFAULT_COMPUTED_BYTES: usize = 1024 * 1024 * 1024;
@@ -20,7 +26,7 @@ pub(crate) const DEFAULT_COMPUTED_BYTES: usize = 1024 * 1024 * 1024;
 #[derive(Clone, Debug)]
 pub struct RunOptions {
     /// The limits on concurrent calls; 16 in total by default.
-    pub limits: Limits,
+    pub limits: ConcurrencyLimits,
     /// The maximum number of attempts, for steps without their own; 1 by default.
     pub attempts: NonZeroU32,
     /// The pause before the second attempt, 250 ms by default. It doubles from there, up to a minute, and varies by up
@@ -89,15 +95,15 @@ pub enum PlanState {
 impl RunOptions {
     /// All texts that are redacted in the run's reports, except the plan's own secret inputs.
     pub fn masked_texts(&self) -> Vec<Arc<str>> {
-        let given = self.secret_values.texts();
-        self.secrets.iter().cloned().chain(given).collect()
+        let texts = self.secret_values.texts();
+        self.secrets.iter().cloned().chain(texts).collect()
     }
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
         Self {
-            limits: Limits::default(),
+            limits: ConcurrencyLimits::default(),
             attempts: NonZeroU32::MIN,
             retry_delay: Duration::from_millis(250),
             attempt_timeout: Some(Duration::from_mins(1)),
@@ -115,5 +121,62 @@ impl Default for RunOptions {
             meter: WrittenMeter::default(),
             data: RunData::default(),
         }
+    }
+}
+
+/// Values of `env` and `secrets` references: texts that go into calls and appear nowhere else. They are redacted in
+/// everything that a run reports.
+#[derive(Clone, Default)]
+pub struct SecretValues {
+    texts: IndexMap<(ExternalValue, Arc<str>), Arc<str>>,
+    /// True if a name without a value resolves to `[redacted]`.
+    is_masked: bool,
+}
+
+impl SecretValues {
+    /// Creates an empty set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Creates a set that resolves every name to `[redacted]`, for runs that call no tool.
+    pub fn masked() -> Self {
+        Self {
+            is_masked: true,
+            ..Self::default()
+        }
+    }
+
+    /// Adds a text. It replaces an earlier one of the same name.
+    #[must_use]
+    pub fn with(
+        mut self,
+        what: ExternalValue,
+        name: impl Into<Arc<str>>,
+        text: impl Into<Arc<str>>,
+    ) -> Self {
+        self.texts.insert((what, name.into()), text.into());
+        self
+    }
+
+    /// The text of that name.
+    pub(crate) fn get(&self, what: ExternalValue, name: &str) -> Option<Arc<str>> {
+        let found = self.texts.get(&(what, Arc::from(name))).map(Arc::clone);
+        found.or_else(|| self.is_masked.then(|| Arc::from(MASK)))
+    }
+
+    /// All texts.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = Arc<str>> {
+        let mask = self.is_masked.then(|| Arc::from(MASK));
+        self.texts.values().cloned().chain(mask)
+    }
+}
+
+impl fmt::Debug for SecretValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.texts.keys();
+        f.debug_list()
+            .entries(names.map(|(what, name)| format!("{what}.{name}")))
+            .finish()
     }
 }

@@ -10,13 +10,16 @@ mod report;
 /// Headers of stored runs: the plan's text, the options and the tools of each process.
 mod stored;
 
+/// The journal format, `planwright.journal/1`.
+pub mod journal;
+
 /// Lists of runs, their journal entries as lines, comparisons.
 mod runs;
 
 /// Documents of single commands: plans and answers of models, configuration, conversion, setup.
 mod documents;
 
-/// Times in UTC as text.
+/// Times in UTC as text, and durations as numbers.
 mod time;
 
 /// Schemas of the documents, and their reference pages.
@@ -26,8 +29,9 @@ mod reference;
 pub use documents::{
     ANSWER_SCHEMA, AnswerV1, AttemptV1, CONFIG_SCHEMA, CONVERSION_SCHEMA, CREATED_SCHEMA,
     CarriedRuleV1, CarriedRulesV1, ConfigFileV1, ConfigV1, ConversionV1, CreatedV1, DeclinedV1,
-    EarlyCallV1, INIT_SCHEMA, InitV1, MissingV1, ModelErrorV1, RenamedServerV1, RepairV1,
-    SettingV1, StayingServerV1, StreamedV1, WRAP_SCHEMA, WrapV1, WrappedFileV1,
+    EarlyCallV1, FLOW_SCHEMA, FLOW_TOOLS_SCHEMA, FlowToolV1, FlowToolsV1, FlowV1, INIT_SCHEMA,
+    InitV1, MissingV1, ModelErrorV1, RenamedServerV1, RepairV1, SettingV1, StayingServerV1,
+    StreamedV1, WRAP_SCHEMA, WrapV1, WrappedFileV1,
 };
 pub use report::{
     CallV1, DURATIONS_SCHEMA, DurationsV1, ESTIMATE_SCHEMA, EVENT_SCHEMA, ErrorV1, EstimateV1,
@@ -40,8 +44,8 @@ pub use runs::{
     ReplayV1, RunListingV1, RunsV1, StepDiffV1, StepSideV1, changes,
 };
 pub use stored::{
-    BoundV1, ChoiceV1, FormatError, GuardsV1, LibraryPlanV1, LimitV1, NamedBoundV1, OptionsV1,
-    PROCESS_SCHEMA, PlanTextV1, ProcessV1, RUN_SCHEMA, RateV1, RevisionV1, RunV1, ToolSourcesV1,
-    ToolV1,
+    BoundV1, ChoiceV1, FlowModeV1, FormatError, GuardsV1, LibraryPlanV1, LimitV1, NamedBoundV1,
+    OptionsV1, PROCESS_SCHEMA, PlanTextV1, ProcessV1, RUN_SCHEMA, RateV1, RevisionV1, RunV1,
+    ToolSourcesV1, ToolV1,
 };
-pub use time::{day, from_unix_ms, timestamp};
+pub use time::{day, duration_nanos, from_unix_ms, timestamp};

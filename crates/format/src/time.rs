@@ -1,4 +1,4 @@
-//! Points in time as dates of the calendar, in UTC.
+//! Points in time as dates of the calendar, in UTC, and durations as numbers.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -23,6 +23,11 @@ pub fn from_unix_ms(milliseconds: u64) -> SystemTime {
     UNIX_EPOCH
         .checked_add(Duration::from_millis(milliseconds))
         .unwrap_or(UNIX_EPOCH)
+}
+
+/// Returns whole nanoseconds, which saturate after 584 years.
+pub fn duration_nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The beginning of a day in UTC, written `2026-11-21`.

@@ -25,10 +25,10 @@ const WHOLE_LIST: usize = 12;
 const LIST_ENDS: (usize, usize) = (8, 3);
 
 /// The deepest level that is shown on lines of its own.
-const DEEPEST: usize = 6;
+const MAX_DEPTH: usize = 6;
 
 /// The most lines for all arguments together. Beyond them, each argument takes one line.
-const MOST_LINES: usize = 200;
+const MAX_LINES: usize = 200;
 
 /// The number of digits of the digest that represents a value with a hidden part.
 const DIGEST_DIGITS: usize = 16;
@@ -63,7 +63,10 @@ impl<'a> CallView<'a> {
         let tool = self.subject.qualified_name();
         let mut lines = vec![format!("{} wants to call {}", visible(&at), visible(&tool))];
         if let Some(reason) = self.reason {
-            lines.push(format!("  why it asks: {}", short(reason)));
+            let mut reasons = reason.lines();
+            let first = reasons.next().unwrap_or_default();
+            lines.push(format!("  why it asks: {}", short(first)));
+            lines.extend(reasons.map(|line| format!("    {}", short(line))));
         }
         for change in self.changes {
             lines.push(format!("  since the last question: {}", short(change)));
@@ -91,7 +94,7 @@ pub fn arguments(args: &Value) -> Vec<String> {
         .iter()
         .flat_map(|(key, value)| named(key, value))
         .collect();
-    if whole.len() <= MOST_LINES {
+    if whole.len() <= MAX_LINES {
         return whole;
     }
     fields
@@ -110,13 +113,13 @@ fn named(key: &str, value: &Value) -> Vec<String> {
 fn add(name: &str, value: &Value, depth: usize, lines: &mut Vec<String>) {
     let indent = "  ".repeat(depth);
     match value {
-        Value::Object(fields) if !fields.is_empty() && depth < DEEPEST => {
+        Value::Object(fields) if !fields.is_empty() && depth < MAX_DEPTH => {
             lines.push(format!("{indent}{name}: {}", counted(fields.len(), "key")));
             for (key, field) in fields.iter() {
                 add(&short(key), field, depth + 1, lines);
             }
         }
-        Value::List(items) if !items.is_empty() && depth < DEEPEST => {
+        Value::List(items) if !items.is_empty() && depth < MAX_DEPTH => {
             lines.push(format!("{indent}{name}: {}", counted(items.len(), "item")));
             let (head, tail) = if items.len() <= WHOLE_LIST {
                 (items.len(), items.len())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use planwright_core::check::{CheckContext, CheckedPlan, Library, Limits, Policy, check};
 use planwright_core::plan::{
-    Action, Field, Name, Node, NodeKind, Ordering, Output, PlanTarget, Sharing, Step,
+    Action, Field, Name, Node, NodeKind, Ordering, Output, PlanTarget, RECALLED_STEP, Sharing, Step,
 };
 use planwright_core::{Catalog, Code, Diagnostics, Object, Place, Plan, StepId, Tool, Value};
 use planwright_dialects::{ParseResult, ReadOptions, document};
@@ -13,7 +13,7 @@ use planwright_dialects::{ParseResult, ReadOptions, document};
 use crate::format::{LibraryPlanV1, PlanTextV1};
 
 /// The step that stands for the results of earlier runs.
-pub const RECALLED: &str = "runs";
+pub const RECALLED: &str = RECALLED_STEP;
 
 /// The step of `plan` that stands for the results of earlier runs, where it has one: see [`LoadedPlan::with_recalled`].
 pub fn recalled(plan: &CheckedPlan) -> Option<&StepId> {
@@ -76,10 +76,10 @@ impl LoadedPlan {
     /// Reads a plan again that was kept.
     pub fn kept(kept: &PlanTextV1, given: Object) -> Self {
         // It was within all limits when it was read for the first time.
-        let limits = document::Limits {
+        let limits = document::ReadLimits {
             bytes: usize::MAX,
             depth: usize::MAX,
-            ..document::Limits::default()
+            ..document::ReadLimits::default()
         };
         let options = ReadOptions {
             dialect: Some(&kept.dialect),
@@ -244,7 +244,7 @@ impl LoadedPlan {
         let context = CheckContext::new(catalog)
             .with_library(&self.library)
             .with_policy(policy)
-            .with_given(&self.given);
+            .with_inputs(&self.given);
         let (checked, found) = check(plan, &context);
         self.diagnostics.extend(found);
         self.diagnostics.sort();
@@ -281,7 +281,10 @@ impl LoadedPlan {
                         value: Node::literal(value.clone(), step.args.place),
                     })
                     .collect(),
-                _ => Vec::new(),
+                NodeKind::Literal(_)
+                | NodeKind::Reference(_)
+                | NodeKind::Text(_)
+                | NodeKind::List(_) => Vec::new(),
             };
             let positional = std::mem::take(&mut step.positional).into_iter();
             fields.extend(positional.enumerate().map(|(index, value)| Field {
@@ -300,7 +303,7 @@ impl LoadedPlan {
     /// Those of `find`.
     pub fn with_library<E>(
         mut self,
-        limits: document::Limits,
+        limits: document::ReadLimits,
         find: impl Fn(&str) -> Result<Option<Vec<u8>>, E>,
     ) -> Result<Self, E> {
         self.has_library = true;

@@ -7,7 +7,7 @@ use unicode_security::confusable_detection::skeleton;
 use unicode_security::{MixedScript, RestrictionLevel, RestrictionLevelDetection};
 
 /// The most warnings of one kind; the rest is only counted.
-const MOST_WARNINGS: usize = 20;
+const MAX_WARNINGS: usize = 20;
 
 /// Warnings about tools that cannot be called by the name that their server gives them.
 pub fn collisions(catalog: &Catalog) -> Vec<String> {
@@ -59,8 +59,8 @@ fn is_mixed(name: &str) -> bool {
 }
 
 fn bounded(warnings: impl ExactSizeIterator<Item = String>) -> Vec<String> {
-    let more = warnings.len().saturating_sub(MOST_WARNINGS);
-    let mut shown: Vec<String> = warnings.take(MOST_WARNINGS).collect();
+    let more = warnings.len().saturating_sub(MAX_WARNINGS);
+    let mut shown: Vec<String> = warnings.take(MAX_WARNINGS).collect();
     if more > 0 {
         shown.push(format!("{more} more warnings about names"));
     }

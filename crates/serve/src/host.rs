@@ -8,17 +8,19 @@ use futures::future::BoxFuture;
 use planwright::Planwright;
 use planwright::service::Tools;
 use planwright_core::check::Policy;
+use planwright_core::flow::PlannerLabel;
 use planwright_core::{Catalog, Lookup, Tool, Value};
 use planwright_engine::Backends;
 use planwright_mcp::gateway::{
-    Client, ClientId, Host, HostCall, PassthroughMode, SuspendedCall, TaskRequest,
+    ClientId, GatewayClient, Host, HostCall, PassthroughMode, SuspendedCall, TaskRequest,
 };
 use planwright_mcp::{Caller, UpstreamError, Upstreams};
 use tokio::sync::watch;
 
+use crate::exposure::ExposedClients;
 use crate::plans::create::CreatedPlans;
 use crate::runs::registry::RunRegistry;
-use crate::settings::{GatewaySettings, Mode};
+use crate::settings::{GatewayMode, GatewaySettings};
 use crate::stages::Stages;
 use crate::tools::snapshot::{SnapshotCache, ToolSnapshot};
 use crate::tools::{CallFailure, GatewayTool, MOVE_TO_STAGE};
@@ -34,12 +36,14 @@ pub struct PlanHost {
     pub(crate) created_plans: CreatedPlans,
     snapshots: SnapshotCache,
     stages: Mutex<HashMap<ClientId, Stages>>,
+    exposed: ExposedClients,
     ticks: watch::Sender<u64>,
 }
 
 impl PlanHost {
     /// A host whose plans call the tools of these servers.
-    pub fn new(settings: GatewaySettings, upstreams: Upstreams) -> Arc<Self> {
+    pub fn new(mut settings: GatewaySettings, upstreams: Upstreams) -> Arc<Self> {
+        settings.config = settings.config.with_flow_by_default();
         let nothing = Tools {
             catalog: Arc::default(),
             backend: Arc::new(Backends::new()),
@@ -57,6 +61,7 @@ impl PlanHost {
             created_plans: CreatedPlans::default(),
             snapshots: SnapshotCache::default(),
             stages: Mutex::default(),
+            exposed: ExposedClients::default(),
             ticks: watch::Sender::new(0),
         });
         host.announce_changes();
@@ -116,7 +121,12 @@ impl PlanHost {
 
     /// The rules for plans and calls of a client.
     pub(crate) fn policy(&self, client: &ClientId) -> Policy {
-        let policy = self.settings.config.restrict(Policy::new());
+        let mut policy = self.settings.config.restrict(Policy::new());
+        if let Some(flow) = &mut policy.flow
+            && self.exposed.contains(client)
+        {
+            flow.planner = PlannerLabel::Exposed;
+        }
         match self.stage(client, |stages| stages.restrict(policy.clone())) {
             Some(policy) => policy,
             None => policy,
@@ -139,13 +149,17 @@ impl PlanHost {
                 let tools = host.upstreams.view().changes.tools;
                 if std::mem::replace(&mut seen, tools) != tools {
                     // In the other modes `tools/list` takes the snapshot, which compares and logs; here nothing else does.
-                    if host.settings.mode == Mode::Plain {
+                    if host.settings.mode == GatewayMode::Plain {
                         host.tool_snapshot();
                     }
                     host.announce();
                 }
             }
         });
+    }
+
+    pub(crate) fn exposed(&self) -> &ExposedClients {
+        &self.exposed
     }
 
     fn lock_stages(&self) -> MutexGuard<'_, HashMap<ClientId, Stages>> {
@@ -156,7 +170,7 @@ impl PlanHost {
 
 impl Host for PlanHost {
     fn instructions(&self) -> Option<String> {
-        match self.settings.face {
+        match self.settings.compat {
             Some(_) => None,
             None => crate::tools::definitions::instructions(self.settings.mode),
         }
@@ -171,34 +185,34 @@ impl Host for PlanHost {
     }
 
     fn supports_tasks(&self) -> bool {
-        self.settings.mode != Mode::Plain || self.settings.face.is_some()
+        self.settings.mode != GatewayMode::Plain || self.settings.compat.is_some()
     }
 
-    fn tools(self: Arc<Self>, client: Client) -> BoxFuture<'static, Vec<Value>> {
+    fn tools(self: Arc<Self>, client: GatewayClient) -> BoxFuture<'static, Vec<Value>> {
         Box::pin(async move {
-            if let Some(face) = self.settings.face {
-                return self.profile_definitions(&client, face).await;
+            if let Some(profile) = self.settings.compat {
+                return self.profile_definitions(&client, profile).await;
             }
             GatewayTool::definitions(&self, &client)
         })
     }
 
-    fn owns(&self, client: &Client, name: &str) -> bool {
-        if let Some(face) = self.settings.face {
-            return self.profile_owns(client, face, name);
+    fn owns(&self, client: &GatewayClient, name: &str) -> bool {
+        if let Some(profile) = self.settings.compat {
+            return self.profile_owns(client, profile, name);
         }
         GatewayTool::is_visible(self, client, name)
     }
 
     fn reserves(&self, name: &str) -> bool {
-        let own = match self.settings.face {
-            Some(face) => self.profile_reserves(face, name),
+        let own = match self.settings.compat {
+            Some(profile) => self.profile_reserves(profile, name),
             None => GatewayTool::is_reserved(self, name),
         };
         own || name == MOVE_TO_STAGE && !self.settings.config.stages().is_empty()
     }
 
-    fn allows(&self, client: &Client, tool: &Tool) -> Result<(), UpstreamError> {
+    fn allows(&self, client: &GatewayClient, tool: &Tool) -> Result<(), UpstreamError> {
         match self.policy(&client.id).objection(tool) {
             None => Ok(()),
             Some((message, help)) => Err(UpstreamError::new(
@@ -210,12 +224,13 @@ impl Host for PlanHost {
 
     fn consent(
         self: Arc<Self>,
-        client: Client,
+        client: GatewayClient,
         tool: Tool,
         arguments: Value,
         caller: Arc<dyn Caller>,
     ) -> BoxFuture<'static, Result<(), UpstreamError>> {
         Box::pin(async move {
+            self.note_answer_of(&client.id, &tool);
             let verdicts = &self.tool_snapshot().verdicts;
             let rules = &self.settings.config;
             // Clients see the annotations of a tool and can ask by themselves; they cannot see that the tool changed since it was pinned.
@@ -239,8 +254,8 @@ impl Host for PlanHost {
 
     fn call(self: Arc<Self>, call: HostCall) -> BoxFuture<'static, Result<Value, UpstreamError>> {
         Box::pin(async move {
-            if let Some(face) = self.settings.face {
-                let answered = self.call_profile_tool(&call, face).await;
+            if let Some(profile) = self.settings.compat {
+                let answered = self.call_profile_tool(&call, profile).await;
                 return Ok(answered.unwrap_or_else(|error| self.refused(&error.0)));
             }
             match GatewayTool::call(Arc::clone(&self), call).await {
@@ -265,17 +280,18 @@ impl Host for PlanHost {
     }
 
     fn end_client(&self, client: &ClientId) {
+        self.exposed.remove(client);
         self.runs.cancel_all(client);
     }
 
-    fn resources(self: Arc<Self>, _: Client) -> BoxFuture<'static, Vec<Value>> {
+    fn resources(self: Arc<Self>, _: GatewayClient) -> BoxFuture<'static, Vec<Value>> {
         // Resources of runs are linked in answers; a list of all of them would help no client.
         Box::pin(std::future::ready(Vec::new()))
     }
 
     fn read(
         self: Arc<Self>,
-        client: Client,
+        client: GatewayClient,
         uri: String,
     ) -> BoxFuture<'static, Option<Result<Value, UpstreamError>>> {
         Box::pin(async move { self.read_resource(&client, &uri).await })
@@ -283,7 +299,7 @@ impl Host for PlanHost {
 
     fn task(
         self: Arc<Self>,
-        client: Client,
+        client: GatewayClient,
         request: TaskRequest,
     ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
         Box::pin(async move { self.task_request(client, request).await })

@@ -11,6 +11,9 @@ mod compat;
 /// Errors of the server.
 mod error;
 
+/// Clients that have read untrusted text.
+mod exposure;
+
 /// The handler of the gateway's tools.
 mod host;
 
@@ -38,11 +41,11 @@ mod tokens;
 /// The gateway's own tools.
 mod tools;
 
-pub use compat::FaceName;
+pub use compat::CompatProfile;
 pub use error::ServeError;
 pub use host::PlanHost;
 pub use http::{HttpServer, HttpSettings, Metrics, listen_address};
 pub use plans::create::PlanWriter;
 pub use planwright_planner::tools::{search, signatures};
-pub use settings::{ExternalValueSource, GatewaySettings, Mode};
+pub use settings::{ExternalValueSource, GatewayMode, GatewaySettings};
 pub use tokens::{StoredToken, TokenFile};

@@ -5,28 +5,27 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use planwright_core::Catalog;
-use planwright_core::check::CheckedPlan;
-use planwright_engine::options::RunOptions;
-use planwright_engine::schedule::Limits;
-use planwright_engine::{Backends, Bound, SecretValues};
-use planwright_planner::dates::Zone;
-use planwright_store::{LeaseHolder, Store};
-
-use crate::compat::FaceName;
-use crate::plans::create::PlanWriter;
 use planwright::config::{Config, Serve};
 use planwright::format::ToolSourcesV1;
 use planwright::pins::PinPolicy;
 use planwright::service::RunObserver;
+use planwright_core::Catalog;
+use planwright_core::check::CheckedPlan;
+use planwright_engine::options::RunOptions;
+use planwright_engine::schedule::ConcurrencyLimits;
+use planwright_engine::{Backends, Bound, SecretValues};
+use planwright_planner::dates::Zone;
+use planwright_store::{LeaseHolder, Store};
+
+use crate::compat::CompatProfile;
+use crate::plans::create::PlanWriter;
 
 /// The largest number of calls of one plan in flight. A model waits for the slowest of them, not for a free slot.
 const MAX_CONCURRENT_CALLS: NonZeroUsize = NonZeroUsize::new(32).unwrap();
 
 /// The tools that clients see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Mode {
+pub enum GatewayMode {
     /// The tools for plans, and those to find out what plans may call.
     #[default]
     Plan,
@@ -38,7 +37,7 @@ pub enum Mode {
     PlainWithPlans,
 }
 
-impl Mode {
+impl GatewayMode {
     /// Returns whether tools of servers are passed through.
     pub fn passes(self) -> bool {
         matches!(self, Self::Plain | Self::PlainWithPlans)
@@ -55,9 +54,9 @@ impl Mode {
 #[non_exhaustive]
 pub struct GatewaySettings {
     /// The tools that clients see.
-    pub mode: Mode,
+    pub mode: GatewayMode,
     /// The compat profile whose tools replace the host's own.
-    pub face: Option<FaceName>,
+    pub compat: Option<CompatProfile>,
     /// The configuration: allowed tools, budgets, rates.
     pub config: Config,
     /// The store of runs. Without it they end with the process.
@@ -91,7 +90,7 @@ pub struct GatewaySettings {
     /// The zone whose days are meant where clients speak of time.
     pub zone: Zone,
     /// The source of external values of a plan.
-    pub outside: Arc<ExternalValueSource>,
+    pub external_values: Arc<ExternalValueSource>,
     /// The observers of runs.
     pub observers: Vec<Arc<dyn RunObserver>>,
     /// The clock.
@@ -124,8 +123,8 @@ impl GatewaySettings {
         let recall_bytes = size(&serve.recall_bytes, Serve::RECALL_BYTES);
         let pin = config.pin(false);
         Self {
-            mode: Mode::default(),
-            face: None,
+            mode: GatewayMode::default(),
+            compat: None,
             config,
             store: None,
             pin,
@@ -135,9 +134,9 @@ impl GatewaySettings {
             options: RunOptions {
                 guards,
                 attempt_timeout: Some(call_timeout),
-                limits: Limits {
+                limits: ConcurrencyLimits {
                     total: MAX_CONCURRENT_CALLS,
-                    ..Limits::default()
+                    ..ConcurrencyLimits::default()
                 },
                 ..RunOptions::default()
             },
@@ -150,7 +149,7 @@ impl GatewaySettings {
             plans_at_once,
             writer: None,
             zone: Zone::utc(),
-            outside: Arc::new(|_| Ok(SecretValues::new())),
+            external_values: Arc::new(|_| Ok(SecretValues::new())),
             observers: Vec::new(),
             now,
         }

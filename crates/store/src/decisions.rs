@@ -9,11 +9,11 @@ use planwright_engine::journal::{Entry, Record};
 use planwright_engine::{Decision, History};
 use rusqlite::{Connection, Row, params};
 
+use super::values::{from_nanos, to_nanos};
 use crate::error::{QueryError, StoreError};
-use crate::format::{AddressV1, parse_value, value_json};
-use crate::numbers::{from_nanos, to_nanos};
 use crate::run::{find, unreadable};
 use crate::store::Store;
+use planwright_format::journal::{AddressV1, parse_value, value_json};
 
 /// A decision to store.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +32,6 @@ pub struct NewDecision {
 
 /// A stored decision.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct StoredDecision {
     /// The sequence number in the store: later decisions have higher ones.
     pub number: i64,
@@ -90,9 +89,11 @@ impl Store {
             .entries(&run)?
             .collect::<Result<Vec<Entry>, StoreError>>()?;
         // The latest request, since a step may have asked several times. Only the journal has the original arguments.
-        let asked = entries.iter().rev().find_map(|entry| match &entry.record {
-            Record::Asked { at, subject, .. } if **at == *new.at => Some(subject),
-            _ => None,
+        let asked = entries.iter().rev().find_map(|entry| {
+            let Record::Asked { at, subject, .. } = &entry.record else {
+                return None;
+            };
+            (**at == *new.at).then_some(subject)
         });
         let asked = asked.filter(|subject| subject.digest(&run, &new.at) == new.digest);
         match asked.map(|subject| subject.check_changed_args(args)) {

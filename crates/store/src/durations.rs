@@ -7,8 +7,8 @@ use planwright_engine::Durations;
 use planwright_engine::durations::{HALF_LIFE, LearnedDuration};
 use rusqlite::{Connection, params};
 
+use super::values::to_i64;
 use crate::error::{QueryError, StoreError};
-use crate::numbers::to_i64;
 use crate::store::Store;
 
 impl Store {

@@ -2,15 +2,13 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use planwright_engine::approval::ChangedSecretError;
 use rusqlite::ErrorCode;
 
-use crate::run::LeaseHolder;
-
 /// An error of a store operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum StoreError {
     /// The file cannot be used.
     #[error("the store `{}` {trouble}", path.display())]
@@ -117,7 +115,6 @@ pub enum StoreError {
 
 /// A problem with the file of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum FileProblem {
     /// The file belongs to another program.
     Foreign,
@@ -244,6 +241,38 @@ impl From<&rusqlite::Error> for FileProblem {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(reason),
             _ => Self::Failed(reason),
+        }
+    }
+}
+
+/// The self-description of a process that has leased a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeaseHolder {
+    /// The process id; 0 if unknown.
+    pub pid: u32,
+    /// The host name; empty if unknown.
+    pub host: String,
+    /// The start of the lease.
+    pub since: SystemTime,
+}
+
+impl LeaseHolder {
+    /// Describes this process.
+    pub fn this_process(host: impl Into<String>, since: SystemTime) -> Self {
+        Self {
+            pid: std::process::id(),
+            host: host.into(),
+            since,
+        }
+    }
+}
+
+impl fmt::Display for LeaseHolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.pid, &*self.host) {
+            (0, _) => f.write_str("another process"),
+            (pid, "") => write!(f, "process {pid}"),
+            (pid, host) => write!(f, "process {pid} on `{host}`"),
         }
     }
 }

@@ -1,13 +1,15 @@
 //! Storage of plans and runs in one SQLite file.
 //!
 //! The modules are listed in the order in which data passes through them on its way to the disk.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/store.md).
 #![warn(missing_docs)]
 
 /// Errors of the store.
 mod error;
 
-/// Conversion of times and counts to the integers of the tables.
-mod numbers;
+/// Validation of names, and conversion of times and counts to the integers of the tables.
+mod values;
 
 /// The database file: opening, locking, migrations.
 mod file;
@@ -15,14 +17,11 @@ mod file;
 /// The store handle, with its connections and settings.
 mod store;
 
-/// Validation of run ids and plan names.
-mod names;
-
 /// Runs: metadata, leases, journals, pruning.
 mod run;
 
-/// The journal format, `planwright.journal/1`.
-mod format;
+/// Rows of journal entries.
+mod rows;
 
 /// The writer thread and its group commit.
 mod writer;
@@ -46,17 +45,17 @@ mod pins;
 mod exchange;
 
 pub use decisions::{NewDecision, StoredDecision};
-pub use error::{FileProblem, StoreError};
+pub use error::{FileProblem, LeaseHolder, StoreError};
 pub use exchange::{EXPORT_FORMAT, ImportOutcome};
-pub use format::JOURNAL_FORMAT;
 pub use pins::{
     Acceptance, AcceptedTool, ChangedServer, ChangedTool, ListedServer, ListedTool, PinnedServer,
     PinnedTool, ServerIdentity, StoredDefinition, tools_digest,
 };
 pub use plans::{NewPlan, SavedPlan, StoredPlan};
+pub use rows::RunState;
 pub use run::{
-    JournalEntries, LeaseHolder, LeasedRun, NewRun, Prune, PruneReport, RunFilter, RunInfo,
-    RunState, ServerProcess, register_server_process, unregister_server_process,
+    JournalEntries, LeasedRun, NewRun, Prune, PruneReport, RunFilter, RunInfo, ServerProcess,
+    register_server_process, unregister_server_process,
 };
 pub use store::Store;
 pub use watch::{DecisionWatcher, EntryWatcher};

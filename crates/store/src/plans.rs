@@ -5,11 +5,11 @@ use std::time::SystemTime;
 use planwright_core::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::values;
+use super::values::{from_nanos, to_nanos};
 use crate::error::{QueryError, StoreError};
-use crate::format::{Digest, parse_value, value_json};
-use crate::names;
-use crate::numbers::{from_nanos, to_nanos};
 use crate::store::Store;
+use planwright_format::journal::{Digest, parse_value, value_json};
 
 /// The maximum number of ids that an error for an ambiguous selector names.
 const MAX_CANDIDATES: usize = 8;
@@ -31,7 +31,6 @@ pub struct NewPlan {
 
 /// A version of a stored plan.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct StoredPlan {
     /// The id of this version.
     pub id: String,
@@ -67,7 +66,7 @@ impl Store {
     ///
     /// [`StoreError::BadName`] if the name is invalid, [`StoreError::File`].
     pub fn save_plan(&self, new: NewPlan) -> Result<SavedPlan, StoreError> {
-        names::check("name of a plan", &new.name)?;
+        values::check("name of a plan", &new.name)?;
         let inputs = value_json(&new.inputs).map_err(StoreError::Format)?;
         self.writer().change(move |connection| {
             let newest = newest(connection, &new.name)?;
@@ -190,7 +189,7 @@ fn find(
             selector: format!("{selector}{version}"),
         }
     };
-    if !names::is_name(selector) {
+    if !values::is_name(selector) {
         return Err(missing().into());
     }
     let is_known: Option<i64> = connection
@@ -208,6 +207,7 @@ fn find(
             params![selector, version],
         )?,
         (None, _) => {
+            // Ids are hexadecimal, so `char(127)` sorts after all characters of an id.
             let condition =
                 "?1 <= id AND id < ?1 || char(127) AND (?2 IS NULL OR version = ?2) ORDER BY id";
             select(connection, condition, params![selector, version])?

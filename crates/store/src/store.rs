@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use planwright_engine::approval::SealKey;
 use rusqlite::{Connection, OptionalExtension};
 
+use super::values::to_i64;
 use crate::error::{QueryError, StoreError};
 use crate::file::{self, OpenedFile, StoreFile};
-use crate::numbers::to_i64;
 use crate::writer::StoreWriter;
 
 /// The idle read connections that are kept open.
@@ -115,6 +115,7 @@ impl Store {
         read: impl FnOnce(&Connection) -> Result<T, QueryError>,
     ) -> Result<T, StoreError> {
         let mut connection = self.take_reader()?;
+        // In WAL mode a read transaction sees one commit, so that all queries of `read` agree with each other.
         let result = connection
             .transaction()
             .map_err(QueryError::from)

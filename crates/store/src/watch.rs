@@ -72,6 +72,7 @@ impl DecisionWatcher {
         if self.version == Some(version) {
             return Ok(Vec::new());
         }
+        // The counter was read first: a decision that is stored in between changes it, and the next poll looks again.
         let new = decisions_after(&self.connection, self.run, &self.id, self.last)?;
         self.version = Some(version);
         if let Some(newest) = new.last() {

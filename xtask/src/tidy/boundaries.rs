@@ -28,7 +28,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("indicatif", &["crates/cli/"]),
     (
         "jiff",
-        &["crates/planner/src/dates/", "crates/cli/src/environment.rs"],
+        &[
+            "crates/planner/src/dates/",
+            "crates/cli/src/system/environment.rs",
+        ],
     ),
     ("jsonschema", &["crates/core/src/schema/"]),
     ("miette", &["crates/cli/"]),
@@ -61,9 +64,12 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rust_stemmers", &["crates/planner/src/tools/search/"]),
     ("schemars", SCHEMAS),
     ("subtle", &["crates/serve/src/tokens/"]),
-    ("tracing_subscriber", &["crates/cli/src/logging.rs"]),
+    (
+        "tracing_subscriber",
+        &["crates/cli/src/system/telemetry.rs"],
+    ),
     ("toml", &["crates/planwright/src/config/"]),
-    ("toml_edit", &["crates/cli/src/wrap/"]),
+    ("toml_edit", &["crates/cli/src/setup/wrap/"]),
     ("tokio::runtime::Builder", RUNTIMES),
     ("tokio::runtime::Runtime", RUNTIMES),
 ];

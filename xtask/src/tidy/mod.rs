@@ -3,6 +3,7 @@
 mod boundaries;
 mod captions;
 mod codes;
+mod folders;
 mod forbidden;
 mod language;
 mod links;
@@ -10,6 +11,7 @@ mod rust_text;
 mod sizes;
 mod sources;
 mod summary;
+mod types;
 
 use crate::project::Project;
 
@@ -38,7 +40,12 @@ pub(crate) fn run(project: &Project) -> Result<(), String> {
     println!("{sizes}");
     violations.extend(sizes.violations());
 
+    let folders = folders::measure(&files);
+    println!("{folders}");
+    violations.extend(folders.violations());
+
     let sources = sources::sources(&files);
+    violations.extend(types::check(&sources));
     let openings = language::openings(&sources);
     println!("{openings}");
     violations.extend(openings.violations());

@@ -1,14 +1,15 @@
-//! The arguments of commands that look at plans and tools, and call nothing.
+//! Options of the commands that inspect plans, tools and dates.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use planwright::config::Config;
 
 use super::{
-    ESTIMATE, Format, KEEPING, OPTIONS, PlanArguments, StoreArguments, TextArguments,
-    ToolArguments, dialect_names, duration, positive,
+    ESTIMATE, Format, KEEPING, MAX_DEPTH, MAX_SIZE, MAX_STEPS, OPTIONS, PlanArguments,
+    StoreArguments, TextArguments, ToolArguments, dialect_names, duration, positive,
 };
 
 /// `check`
@@ -21,9 +22,94 @@ pub(crate) struct CheckArguments {
     /// Treat warnings as errors.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) flow: FlowSwitches,
     /// Output format.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+}
+
+/// The heading of the options about reading a plan.
+const READING: &str = "Reading the plan";
+
+/// The switches of the flow analysis.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct FlowSwitches {
+    /// Check where data goes, as `[flow]` in planwright.toml or else the defaults say.
+    #[arg(help_heading = OPTIONS, long)]
+    pub(crate) flow: bool,
+    /// As `--flow`, for a plan whose author has read untrusted text: its literals and inputs are untrusted.
+    #[arg(help_heading = OPTIONS, long)]
+    pub(crate) exposed: bool,
+}
+
+impl FlowSwitches {
+    /// Returns the configuration with these switches.
+    pub(crate) fn apply(self, config: Config) -> Config {
+        let config = if self.flow || self.exposed {
+            config.with_flow()
+        } else {
+            config
+        };
+        if self.exposed {
+            config.with_exposed_planner()
+        } else {
+            config
+        }
+    }
+}
+
+/// `flow`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct FlowArguments {
+    /// The plan: a file, `-` for standard input, or the name or id of one that was saved.
+    #[arg(value_name = "PLAN", help_heading = OPTIONS, required_unless_present = "of_tools")]
+    plan: Option<PathBuf>,
+    /// Show how each tool is classified, in place of a plan.
+    #[arg(help_heading = OPTIONS, long = "tools", conflicts_with_all = ["plan", "exposed"])]
+    pub(crate) of_tools: bool,
+    /// The plan's dialect, if its shape does not tell.
+    #[arg(long, visible_alias = "from", value_name = "DIALECT", value_parser = dialect_names(), help_heading = READING)]
+    dialect: Option<String>,
+    /// An input or variable; VALUE is JSON where it parses, else text.
+    #[arg(long = "var", value_name = "NAME=VALUE", help_heading = READING)]
+    vars: Vec<String>,
+    /// A file with a JSON object of inputs and variables; `--var` wins over it.
+    #[arg(long = "vars", value_name = "FILE", help_heading = READING)]
+    vars_file: Option<PathBuf>,
+    /// A folder of plans that steps may run by name: `DIR/NAME.json`.
+    #[arg(long, value_name = "DIR", help_heading = READING)]
+    library: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreArguments,
+    /// Label literals and inputs as untrusted: the author of the plan has read untrusted text.
+    #[arg(help_heading = OPTIONS, long)]
+    pub(crate) exposed: bool,
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    /// Output format.
+    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+impl FlowArguments {
+    /// Returns the plan and the way in which it is read; `None` with `--tools`.
+    pub(crate) fn plan(&self) -> Option<PlanArguments> {
+        Some(PlanArguments {
+            text: TextArguments {
+                plan: self.plan.clone()?,
+                dialect: self.dialect.clone(),
+                max_depth: MAX_DEPTH,
+                max_size: MAX_SIZE,
+                store: self.store.clone(),
+            },
+            vars: self.vars.clone(),
+            vars_file: self.vars_file.clone(),
+            library: self.library.clone(),
+            reorder: false,
+            max_steps: MAX_STEPS,
+        })
+    }
 }
 
 /// `show`
@@ -137,4 +223,31 @@ pub(crate) struct ConfigArguments {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+}
+
+/// The heading of what is about time.
+const TIME: &str = "Time";
+
+/// `dates`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct DatesArguments {
+    /// The phrase, such as `last week` or `October 1st to October 10th`.
+    #[arg(value_name = "PHRASE", required = true)]
+    pub(crate) phrase: Vec<String>,
+    #[command(flatten)]
+    pub(crate) moment: MomentArguments,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+/// The assumed time and place.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct MomentArguments {
+    /// The time to go by, such as `2025-10-12T09:00:00Z`; without an offset it is the zone's own. The clock's, if not given.
+    #[arg(help_heading = TIME, long, value_name = "TIME")]
+    pub(crate) now: Option<String>,
+    /// The time zone whose days are meant, such as `Europe/Berlin`; else what `TZ` says, else the system's.
+    #[arg(help_heading = TIME, long, value_name = "ZONE")]
+    pub(crate) tz: Option<String>,
 }

@@ -1,14 +1,14 @@
-//! The arguments of `serve`.
+//! Options of the gateway and of its tokens.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
-use planwright_serve::{FaceName, Mode};
+use clap::{Args, Subcommand, ValueEnum};
+use planwright_serve::{CompatProfile, GatewayMode, listen_address};
 
-use super::{ModelArguments, OPTIONS, StoreArguments, ToolArguments, time_limit};
+use super::{Format, ModelArguments, OPTIONS, StoreArguments, ToolArguments, time_limit};
 use crate::error::CommandError;
-use planwright_serve::listen_address;
 
 /// `serve`
 #[derive(Args, Clone, Debug)]
@@ -65,11 +65,11 @@ pub(crate) enum ServeFace {
 
 impl ServeArguments {
     /// The system whose tools stand in the place of ours.
-    pub(crate) fn face(&self) -> Option<FaceName> {
+    pub(crate) fn face(&self) -> Option<CompatProfile> {
         self.face.map(|face| match face {
-            ServeFace::Concierge => FaceName::Concierge,
-            ServeFace::Agentle => FaceName::Agentle,
-            ServeFace::McpCli => FaceName::McpCli,
+            ServeFace::Concierge => CompatProfile::Concierge,
+            ServeFace::Agentle => CompatProfile::Agentle,
+            ServeFace::McpCli => CompatProfile::McpCli,
         })
     }
 
@@ -77,7 +77,7 @@ impl ServeArguments {
     pub(crate) fn check(&self) -> Result<(), CommandError> {
         let is_search = self.mode == ServeMode::Search;
         // Plain tools are those of servers, handed on as they are; ours only plans can call.
-        let is_bare = self.mode() == Mode::Plain && self.face.is_none();
+        let is_bare = self.mode() == GatewayMode::Plain && self.face.is_none();
         let bare = "leave `--mode` out, or say `--with-plans`: plans can call these tools";
         let idle = [
             (
@@ -107,12 +107,59 @@ impl ServeArguments {
         }
     }
 
-    pub(crate) fn mode(&self) -> Mode {
+    pub(crate) fn mode(&self) -> GatewayMode {
         match (self.mode, self.with_plans) {
-            (ServeMode::Plan, _) => Mode::Plan,
-            (ServeMode::Search, _) => Mode::Search,
-            (ServeMode::Plain, false) => Mode::Plain,
-            (ServeMode::Plain, true) => Mode::PlainWithPlans,
+            (ServeMode::Plan, _) => GatewayMode::Plan,
+            (ServeMode::Search, _) => GatewayMode::Search,
+            (ServeMode::Plain, false) => GatewayMode::Plain,
+            (ServeMode::Plain, true) => GatewayMode::PlainWithPlans,
         }
     }
+}
+
+/// `login`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct LoginArguments {
+    /// The server, as the `mcp.json` calls it.
+    #[arg(value_name = "SERVER")]
+    pub(crate) server: String,
+    /// An `mcp.json`; else `./mcp.json`, `./.mcp.json`, then the one in the user's settings, once trusted.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) servers: Option<PathBuf>,
+    /// Forget what the server has given out.
+    #[arg(long)]
+    pub(crate) remove: bool,
+}
+
+/// `token`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct TokenArguments {
+    #[command(subcommand)]
+    pub(crate) command: TokenCommand,
+}
+
+/// The action on tokens.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Make a token for a client, and print it. It is shown this once: only its hash is stored.
+    ///
+    /// From the first token on, `serve --listen` takes no request without one. Each token is a client of its own, whose runs
+    /// no other sees.
+    Create {
+        /// The name of the client: letters, digits, `_`, `-` and `.`.
+        #[arg(value_name = "NAME", help_heading = OPTIONS)]
+        name: String,
+    },
+    /// List the clients that have a token.
+    List {
+        /// Output format.
+        #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Revoke a client's token. Running servers refuse it at once.
+    Revoke {
+        /// The client.
+        #[arg(value_name = "NAME", help_heading = OPTIONS)]
+        name: String,
+    },
 }

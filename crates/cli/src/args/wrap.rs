@@ -20,7 +20,7 @@ pub(crate) struct WrapArguments {
     pub(crate) dry_run: bool,
     /// Only the servers of this scope; all that the client has for this folder if not given.
     #[arg(long, value_enum, value_name = "SCOPE")]
-    pub(crate) scope: Option<Scope>,
+    pub(crate) scope: Option<WrapScope>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
@@ -28,7 +28,7 @@ pub(crate) struct WrapArguments {
 
 /// The owner of the servers in a client's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Scope {
+pub(crate) enum WrapScope {
     /// The user, in every folder.
     User,
     /// The folder, for everyone who has it.
@@ -37,7 +37,7 @@ pub(crate) enum Scope {
     Local,
 }
 
-impl Scope {
+impl WrapScope {
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::User => "user",

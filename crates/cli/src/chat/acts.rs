@@ -15,13 +15,12 @@ use planwright::planner::agent::{
 
 use super::chat_file::{Chat, Talk};
 use super::context::ChatContext;
-use super::output::Ended;
+use super::output::TurnEnd;
 use super::review::{Reviewed, review};
 use crate::args::Approve;
-use crate::error::CommandError;
-use crate::exit::Exit;
-use crate::signals::Signals;
-use crate::text_file;
+use crate::error::{CommandError, Exit};
+use crate::system::signals::Signals;
+use crate::system::text_file;
 
 /// The name of the dialect.
 const ACTS: &str = "acts";
@@ -35,6 +34,7 @@ pub(super) async fn take(
     signals: &mut Signals,
 ) -> Result<Exit, CommandError> {
     chat.name(&words);
+    let day = context.known.day(&words);
     let mut state = begin(context, chat)?;
     state.say(Value::object([
         ("type", Value::from("user")),
@@ -42,6 +42,10 @@ pub(super) async fn take(
     ]));
     let schema = output_schema(context)?;
     let policy = config.restrict(Policy::new());
+    let policy_after_results = config
+        .clone()
+        .with_exposed_planner()
+        .restrict(Policy::new());
     let bounds = bounds(context, &state);
     let kept = StoringListener {
         context,
@@ -54,7 +58,9 @@ pub(super) async fn take(
         check: CheckContext::new(&context.toolbox.catalog)
             .with_library(&context.delegates.library)
             .with_policy(&policy),
+        policy_after_results: &policy_after_results,
         output: schema.as_ref(),
+        moment: day.moment(),
         bounds: &bounds,
         listener: &kept,
     };
@@ -84,12 +90,12 @@ pub(super) async fn take(
         AgentEnd::Model(error) => error.said.to_string(),
         _ => String::new(),
     };
-    context.shown.ended(Ended {
+    context.shown.ended(TurnEnd {
         end: end.as_str(),
         answer: output,
         message,
         said,
-        ..Ended::of(&chat.id, chat.usage)
+        ..TurnEnd::of(&chat.id, chat.usage)
     })?;
     Ok(exit)
 }
@@ -211,7 +217,6 @@ impl AgentListener for StoringListener<'_> {
                 ];
                 shown.event("solution", fields);
             }
-            _ => {}
         }
     }
 

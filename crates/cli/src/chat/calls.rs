@@ -12,6 +12,7 @@ use planwright::engine::{RunStatus, RunSummary};
 use planwright::format::Trim;
 use planwright::loaded_plan::single_call;
 use planwright::planner::model::{ModelCall, Usage};
+use planwright::service::random_id;
 use planwright::terminal_text;
 use tokio::time::Instant;
 
@@ -19,8 +20,7 @@ use super::chat_file::ChatPlan;
 use super::context::ChatContext;
 use super::tool_definitions::{BOTH, CREATE, EXECUTE};
 use crate::error::CommandError;
-use crate::run_storage;
-use planwright::service::random_id;
+use crate::runs::run_storage;
 
 /// The largest number of characters of unreadable arguments that are repeated to the model.
 const MAX_ARGUMENTS: usize = 2000;

@@ -7,16 +7,16 @@ use indexmap::IndexMap;
 use planwright::core::Value;
 use planwright::format::timestamp;
 use planwright::planner::model::{Message, ModelCall, Usage};
+use planwright::service::random_id;
+use planwright::terminal_text;
 use serde::{Deserialize, Serialize};
 
 use crate::args::{Protocol, RunFormat};
-use crate::error::{CommandError, reason};
-use crate::exit::Exit;
-use crate::printer::Printer;
+use crate::error::{CommandError, Exit, reason};
+use crate::runs::run_storage;
+use crate::system::{environment, text_file};
 use crate::view::output;
-use crate::{convert, environment, run_storage, text_file};
-use planwright::service::random_id;
-use planwright::terminal_text;
+use crate::view::printer::Printer;
 
 /// The form in which conversations are written down.
 const VERSION: &str = "planwright.chat/1";
@@ -113,7 +113,7 @@ impl Chat {
         let text = serde_json::to_string(&ChatV1::of(self)).map_err(|error| {
             CommandError::new(format!("the conversation cannot be stored: {error}"))
         })?;
-        convert::write(&text, &folder.join(format!("{}.json", self.id)), true)
+        text_file::write(&text, &folder.join(format!("{}.json", self.id)), true)
     }
 }
 
@@ -345,7 +345,6 @@ impl MessageV1 {
                 call: call.clone(),
                 text: text.clone(),
             },
-            _ => return None,
         })
     }
 

@@ -1,6 +1,7 @@
 //! Everything that is open during a conversation, and how plans are run over it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -20,19 +21,18 @@ use planwright::stored::{NewStoredRun, ResumeRequest, StoredRun};
 use planwright::telemetry::Telemetry;
 use planwright_store::{LeasedRun, Store, StoreError};
 
-use super::call_counter::CallCounter;
-use super::delegates::Delegates;
+use super::delegates::{CallCounter, Delegates};
 use super::output::ChatOutput;
 use super::tool_definitions;
-use crate::approvals::{Subject, approver};
+use crate::approval::approver::{ApprovalSubject, approver};
 use crate::args::{Approve, ChatArguments, ConsentArguments, RunFormat};
-use crate::create::Known;
 use crate::error::CommandError;
-use crate::printer::Printer;
-use crate::run::external_values;
-use crate::toolbox::Toolbox;
-use crate::view::live::{Lines, Live};
-use crate::{run_storage, store, telemetry};
+use crate::planning::dates::Known;
+use crate::runs::{run_storage, store};
+use crate::system::{environment, telemetry};
+use crate::tools::toolbox::Toolbox;
+use crate::view::live::{EndedStepLines, Live};
+use crate::view::printer::Printer;
 
 /// The time limit of one attempt at a call.
 const ATTEMPT: Duration = Duration::from_mins(1);
@@ -54,6 +54,8 @@ pub(super) struct ChatContext<'a> {
     pub(super) telemetry: Telemetry,
     /// True if plans run while they are written.
     pub(super) is_streamed: bool,
+    /// True if the model may have read untrusted text.
+    pub(super) is_exposed: AtomicBool,
     /// The lock of the terminal: its owner may ask the person something.
     pub(super) turn: Arc<tokio::sync::Mutex<()>>,
 }
@@ -97,6 +99,8 @@ impl<'a> ChatContext<'a> {
             printer,
             telemetry: telemetry::open(config)?,
             is_streamed: false,
+            // The model sees the results of earlier calls again.
+            is_exposed: AtomicBool::new(calls > 0),
             turn: Arc::default(),
         })
     }
@@ -117,7 +121,27 @@ impl<'a> ChatContext<'a> {
 
     /// Checks a plan against the tools under the configuration.
     pub(super) fn check(&self, loaded: LoadedPlan) -> (Option<CheckedPlan>, LoadedPlan) {
-        loaded.check(&self.toolbox.catalog, &self.config.restrict(Policy::new()))
+        loaded.check(&self.toolbox.catalog, &self.policy())
+    }
+
+    /// Returns the rules for what the model writes next.
+    fn policy(&self) -> Policy {
+        let config = self.config.clone();
+        let config = if self.is_exposed.load(Ordering::Relaxed) {
+            config.with_exposed_planner()
+        } else {
+            config
+        };
+        config.restrict(Policy::new())
+    }
+
+    /// Records that the model sees the result of a run.
+    fn expose(&self, plan: &CheckedPlan, summary: &RunSummary) {
+        // The texts of errors are untrusted.
+        let is_failed = summary.status != RunStatus::Succeeded;
+        if is_failed || plan.flow().is_none_or(|flow| flow.exposes) {
+            self.is_exposed.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Runs a plan to its end, stored as every run is.
@@ -128,7 +152,7 @@ impl<'a> ChatContext<'a> {
         plan: &CheckedPlan,
         is_approved: bool,
     ) -> Result<RunSummary, CommandError> {
-        let options = self.options(external_values::get(plan, self.config)?);
+        let options = self.options(environment::get(plan, self.config)?);
         let storage = match self.store.as_ref().filter(|_| calls(plan)) {
             None => RunStorage::Nothing,
             Some(store) => RunStorage::New {
@@ -199,7 +223,7 @@ impl<'a> ChatContext<'a> {
         })?;
         let mut options = run.options();
         options.secrets = self.toolbox.secrets();
-        options.secret_values = external_values::get(&plan, self.config)?;
+        options.secret_values = environment::get(&plan, self.config)?;
         options.seal_key = store::seal_key(Some(store))?;
         let request = ResumeRequest {
             id,
@@ -231,17 +255,18 @@ impl<'a> ChatContext<'a> {
     ) -> Result<RunSummary, CommandError> {
         // Several runs may be in progress at once: lines are printed as steps end, and nothing is drawn.
         let live = Live::new(&spec.plan, RunFormat::Events, self.printer);
-        let lines = Lines::new(&spec.plan, self.printer);
+        let lines = EndedStepLines::new(&spec.plan, self.printer);
         let is_shown = calls(&spec.plan);
         let id = Arc::clone(&spec.id);
         let store = self.store.as_ref().filter(|_| is_shown);
-        spec.approver = self.approver(Subject {
+        spec.approver = self.approver(ApprovalSubject {
             toolbox: &self.toolbox,
             kept: store.map(|store| (store.clone(), &*id)),
             is_approved,
             live: &live,
         })?;
         spec.trace = telemetry::parent();
+        let plan = spec.plan.clone();
         let mut run = self.service().launch(spec)?;
         while let Some(event) = run.next_event().await {
             self.shown.run(&id, &event);
@@ -249,7 +274,9 @@ impl<'a> ChatContext<'a> {
                 lines.event(&event);
             }
         }
-        Ok(run.finish().await)
+        let summary = run.finish().await;
+        self.expose(&plan, &summary);
+        Ok(summary)
     }
 
     /// The service that all runs of the conversation go through. Their calls are counted together.
@@ -258,12 +285,15 @@ impl<'a> ChatContext<'a> {
         service.with_tools(Tools {
             catalog: Arc::new(self.toolbox.catalog.clone()),
             backend: Arc::new(self.backend.clone()),
-            policy: self.config.restrict(Policy::new()),
+            policy: self.policy(),
         })
     }
 
     /// The approver of a run: questions of several runs are asked one at a time.
-    pub(super) fn approver(&self, subject: Subject<'_>) -> Result<Arc<dyn Approver>, CommandError> {
+    pub(super) fn approver(
+        &self,
+        subject: ApprovalSubject<'_>,
+    ) -> Result<Arc<dyn Approver>, CommandError> {
         Ok(Arc::new(OneAtATime {
             inner: approver(&self.consent(), subject, self.printer)?,
             turn: Arc::clone(&self.turn),

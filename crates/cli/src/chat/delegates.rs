@@ -1,13 +1,17 @@
-//! `--library`: plans of a folder, which the model calls like tools.
+//! `--library`: plans of a folder, which the model calls like tools; and the count of all calls of a conversation, with its limit.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use futures::future::BoxFuture;
 use planwright::core::check::Library;
-use planwright::dialects::document::Limits;
+use planwright::dialects::document::ReadLimits;
 use planwright::dialects::{ReadOptions, parse};
+use planwright::engine::{Backends, ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
 use planwright::loaded_plan::LoadedPlan;
 
 use crate::error::CommandError;
@@ -62,7 +66,49 @@ impl Delegates {
             let text = self.texts.get(name);
             Ok::<_, Infallible>(text.map(|text| text.clone().into_bytes()))
         };
-        let Ok(loaded) = loaded.with_library(Limits::default(), find);
+        let Ok(loaded) = loaded.with_library(ReadLimits::default(), find);
         loaded
+    }
+}
+
+/// Tools whose calls are counted over all runs of a conversation.
+#[derive(Clone)]
+pub(crate) struct CallCounter {
+    tools: Backends,
+    most: Option<u64>,
+    made: Arc<AtomicU64>,
+}
+
+impl CallCounter {
+    /// A backend that makes at most `most` calls of `tools` in all, after `made` earlier ones.
+    pub(crate) fn new(tools: Backends, most: Option<u64>, made: u64) -> Self {
+        Self {
+            tools,
+            most,
+            made: Arc::new(AtomicU64::new(made)),
+        }
+    }
+
+    pub(crate) fn made(&self) -> u64 {
+        self.made.load(Ordering::Relaxed)
+    }
+}
+
+impl ToolBackend for CallCounter {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        let most = self.most.unwrap_or(u64::MAX);
+        let one_more = |made: u64| (made < most).then_some(made + 1);
+        let is_within = self
+            .made
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
+            .is_ok();
+        if is_within {
+            return self.tools.call(call);
+        }
+        let message = format!("the conversation may make {most} calls, and has made them");
+        Box::pin(std::future::ready(Err(ToolError::new(
+            ErrorKind::Budget,
+            message,
+        ))))
     }
 }

@@ -1,4 +1,4 @@
-//! Output of a conversation: lines for a person, one object for each answer, or every event.
+//! Output of a conversation.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -10,10 +10,10 @@ use planwright::planner::model::Usage;
 use planwright::terminal_text;
 
 use crate::args::RunFormat;
-use crate::create::progress;
 use crate::error::CommandError;
-use crate::printer::Printer;
+use crate::planning::progress;
 use crate::view::output;
+use crate::view::printer::Printer;
 
 /// Prints a conversation.
 pub(super) struct ChatOutput {
@@ -24,7 +24,7 @@ pub(super) struct ChatOutput {
 }
 
 /// The end of a turn.
-pub(super) struct Ended<'a> {
+pub(super) struct TurnEnd<'a> {
     pub(super) chat: &'a str,
     /// In one word.
     pub(super) end: &'a str,
@@ -40,7 +40,7 @@ pub(super) struct Ended<'a> {
     pub(super) usage: Usage,
 }
 
-impl<'a> Ended<'a> {
+impl<'a> TurnEnd<'a> {
     /// The end of a turn about which nothing else is known.
     pub(super) fn of(chat: &'a str, usage: Usage) -> Self {
         Self {
@@ -116,7 +116,7 @@ impl ChatOutput {
     }
 
     /// The turn is over.
-    pub(super) fn ended(&self, ended: Ended<'_>) -> Result<(), CommandError> {
+    pub(super) fn ended(&self, ended: TurnEnd<'_>) -> Result<(), CommandError> {
         let calls = std::mem::take(&mut *self.calls.lock().unwrap_or_else(PoisonError::into_inner));
         let is_declined = matches!(ended.end, "ask" | "cannot");
         if let Some(message) = &ended.message {

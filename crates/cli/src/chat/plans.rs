@@ -10,18 +10,18 @@ use planwright::engine::run::StepSummary;
 use planwright::engine::{RunStatus, RunSummary, StepStatus};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::create::PlanResponse;
+use planwright::service::random_id;
 
 use super::calls::{CallHandler, CallOutcome, trimmed, wrong};
 use super::chat_file::ChatPlan;
 use super::context::ChatContext;
 use super::review::{Reviewed, review};
 use crate::args::Approve;
-use crate::create::{Wanted, progress};
 use crate::error::CommandError;
-use crate::run_storage;
-use crate::store;
+use crate::planning::create::Wanted;
+use crate::planning::progress;
+use crate::runs::{run_storage, store};
 use crate::view::live::words::counted;
-use planwright::service::random_id;
 
 /// The largest number of changes that a person may ask for in one plan.
 const CHANGES: usize = 10;

@@ -9,11 +9,11 @@ use planwright::core::check::CheckedPlan;
 use planwright::loaded_plan::LoadedPlan;
 
 use super::context::ChatContext;
-use crate::approvals::terminal;
-use crate::consent::show;
-use crate::diagnostics;
-use crate::environment;
+use crate::approval::consent::show;
 use crate::error::reason;
+use crate::system::environment;
+use crate::view::diagnostics;
+use crate::view::printer::terminal;
 
 /// The person's choice.
 pub(super) enum Reviewed {

@@ -3,29 +3,28 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use planwright::engine::MemoryJournal;
-
 use planwright::planner::create::PlanAttempt;
 use planwright::planner::stream::{StreamEvent, StreamOutcome};
-use planwright::service::{EventObserver, ObservedRun};
+use planwright::service::{EventObserver, ObservedRun, random_id};
 
 use super::calls::{CallHandler, CallOutcome};
 use super::plans::{headline, without_plan};
-use crate::approvals::Subject;
+use crate::approval::approver::ApprovalSubject;
 use crate::args::RunFormat;
-use crate::create::{RunAhead, progress};
 use crate::error::CommandError;
+use crate::planning::create::RunAhead;
+use crate::planning::progress;
 use crate::run::early_run::{EarlyRunStore, in_vain};
-use crate::run::external_values;
-use crate::view::live::{Lines, Live};
-use crate::{run_storage, store, telemetry};
-use planwright::service::random_id;
+use crate::runs::{run_storage, store};
+use crate::system::{environment, telemetry};
+use crate::view::live::{EndedStepLines, Live};
 
 impl CallHandler<'_> {
     /// Has a plan written for `goal`, and runs it meanwhile.
     pub(super) async fn stream(&self, goal: &str) -> Result<CallOutcome, CommandError> {
         let context = self.context;
         let run = random_id();
-        let mut options = context.options(external_values::all(context.config));
+        let mut options = context.options(environment::all(context.config));
         if let Some(store) = &context.store {
             options.durations = store.durations().map_err(store::explain)?;
             options.seal_key = store::seal_key(Some(store))?;
@@ -42,7 +41,7 @@ impl CallHandler<'_> {
         };
         // Several runs may go on at once: lines are printed as steps end, and nothing is drawn.
         let live = Live::written_by(context.model.name(), RunFormat::Events, context.printer);
-        let subject = Subject {
+        let subject = ApprovalSubject {
             toolbox: &context.toolbox,
             kept: context.store.clone().map(|store| (store, &*run)),
             is_approved: false,
@@ -59,7 +58,7 @@ impl CallHandler<'_> {
             calling: self,
             goal,
             run: &run,
-            lines: Lines::of_nothing(context.printer),
+            lines: EndedStepLines::of_nothing(context.printer),
             observers: observe(),
             observe: &observe,
             waiting: Some(progress::Waiting::new(&format!(
@@ -118,7 +117,7 @@ struct ChatStreamListener<'a> {
     calling: &'a CallHandler<'a>,
     goal: &'a str,
     run: &'a str,
-    lines: Lines,
+    lines: EndedStepLines,
     observers: Vec<EventObserver>,
     /// Makes the observers of another run.
     observe: &'a (dyn Fn() -> Vec<EventObserver> + Sync),

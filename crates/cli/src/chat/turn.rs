@@ -2,21 +2,26 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures::StreamExt;
 use futures::future::join_all;
 use indexmap::IndexMap;
 use planwright::core::Value;
-use planwright::planner::model::{Message, ModelCall, ModelError, ModelRequest};
+use planwright::planner::model::{
+    Delivery, Message, ModelCall, ModelError, ModelRequest, Reply, ReplyChunk,
+};
+use planwright::terminal_text;
 
 use super::calls::CallHandler;
 use super::chat_file::{Chat, ChatPlan, Talk};
 use super::context::ChatContext;
-use super::output::Ended;
-use super::text::{self, ModelAnswer};
+use super::output::TurnEnd;
 use super::tool_definitions::{SYSTEM, offers};
-use crate::create::Day;
-use crate::error::CommandError;
-use crate::exit::Exit;
-use crate::signals::Signals;
+use crate::args::RunFormat;
+use crate::error::{CommandError, Exit};
+use crate::planning::dates::PlanningDay;
+use crate::planning::progress::Waiting;
+use crate::system::signals::Signals;
+use crate::view::printer::Printer;
 
 /// The result of a call that the person cancelled.
 const GIVEN_UP: &str = "error: the person gave this up before it was done";
@@ -41,12 +46,12 @@ pub(super) async fn take(
     say(chat, Message::User(words));
     keep(context, chat)?;
     let end = rounds(context, chat, &day, signals).await?;
-    let ended = Ended::of(&chat.id, chat.usage);
+    let ended = TurnEnd::of(&chat.id, chat.usage);
     let (ended, exit) = match end {
         End::Answer { text, is_shown } => {
             let answer = Some(Value::from(text));
             (
-                Ended {
+                TurnEnd {
                     answer,
                     is_shown,
                     ..ended
@@ -57,7 +62,7 @@ pub(super) async fn take(
         End::Bound(what) => {
             let message = Some(format!("nothing is left of the {what} that it may take"));
             (
-                Ended {
+                TurnEnd {
                     end: "bound",
                     message,
                     ..ended
@@ -70,7 +75,7 @@ pub(super) async fn take(
             let message = Some(format!("{error}{}", help.unwrap_or_default()));
             let said = error.said.into();
             (
-                Ended {
+                TurnEnd {
                     end: "model",
                     message,
                     said,
@@ -81,7 +86,7 @@ pub(super) async fn take(
             )
         }
         End::Interrupted => (
-            Ended {
+            TurnEnd {
                 end: "interrupted",
                 ..ended
             },
@@ -96,7 +101,7 @@ pub(super) async fn take(
 async fn rounds(
     context: &ChatContext<'_>,
     chat: &mut Chat,
-    day: &Day,
+    day: &PlanningDay,
     signals: &mut Signals,
 ) -> Result<End, CommandError> {
     let system: Arc<str> = format!("{SYSTEM}\n\n{}", day.moment().text()).into();
@@ -116,7 +121,7 @@ async fn rounds(
         let mut request = ModelRequest::new(Arc::clone(&system), messages(chat));
         request.tools = offers(&context.tools);
         let ModelAnswer { reply, is_shown } = tokio::select! {
-            said = text::ask(context, request) => said,
+            said = ask(context, request) => said,
             () = signals.next() => return Ok(End::Interrupted),
         };
         let reply = reply.and_then(|reply| reply.completed(context.model.name()));
@@ -218,4 +223,76 @@ fn say(chat: &mut Chat, message: Message) {
 
 fn keep(context: &ChatContext<'_>, chat: &Chat) -> Result<(), CommandError> {
     if context.keeps() { chat.keep() } else { Ok(()) }
+}
+
+/// The words of the model, and whether they are on the screen already.
+struct ModelAnswer {
+    pub(crate) reply: Result<Reply, ModelError>,
+    pub(crate) is_shown: bool,
+}
+
+/// Asks the model. On a terminal its words are shown as they come.
+async fn ask(context: &ChatContext<'_>, mut request: ModelRequest) -> ModelAnswer {
+    let name = context.model.name();
+    let mut words = WordPrinter {
+        waiting: Some(Waiting::new(&format!("{name} thinks"))),
+        printer: context.printer,
+        last: None,
+    };
+    let is_live = context.arguments.format == RunFormat::Text && Printer::shows_data();
+    if is_live {
+        request.delivery = Delivery::Live;
+    }
+    let mut pieces = context.model.ask(request);
+    let reply = loop {
+        match pieces.next().await {
+            Some(Ok(ReplyChunk::Text(text))) if is_live => words.show(&text),
+            Some(Ok(ReplyChunk::Text(_))) => {}
+            Some(Ok(ReplyChunk::Done(reply))) => break Ok(reply),
+            Some(Err(error)) => break Err(error),
+            None => break Err(ModelError::interrupted(name)),
+        }
+    };
+    ModelAnswer {
+        reply,
+        is_shown: words.last.is_some(),
+    }
+}
+
+/// WordPrinter on the screen. However it ends, the line does.
+struct WordPrinter {
+    /// Until the first of them.
+    waiting: Option<Waiting>,
+    printer: Printer,
+    /// The letter that was shown last.
+    last: Option<char>,
+}
+
+impl WordPrinter {
+    fn show(&mut self, text: &str) {
+        // Blank lines before the first word are no answer yet.
+        let text = match self.last {
+            Some(_) => text,
+            None => text.trim_start(),
+        };
+        let Some(last) = text.chars().last() else {
+            return;
+        };
+        if let Some(waiting) = self.waiting.take() {
+            waiting.end();
+        }
+        self.last = Some(last);
+        self.printer.data(&terminal_text::lines(text));
+    }
+}
+
+impl Drop for WordPrinter {
+    fn drop(&mut self) {
+        if let Some(waiting) = self.waiting.take() {
+            waiting.end();
+        }
+        if self.last.is_some_and(|last| last != '\n') {
+            self.printer.data("\n");
+        }
+    }
 }

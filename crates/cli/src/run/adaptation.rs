@@ -6,41 +6,31 @@ use std::sync::Arc;
 use planwright::config::Config;
 use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::{Diagnostics, Value};
-use planwright::engine::RunSummary;
 use planwright::engine::journal::{Journal, MemoryJournal};
 use planwright::engine::options::RunOptions;
 use planwright::engine::run::History;
+use planwright::engine::{RunStatus, RunSummary};
 use planwright::format::{PlanTextV1, RevisionV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::adapt::{
-    CorrectionFailure, FailedRun, FailedStep, ReplanRequest, correct, replan,
+    CorrectionFailure, FailedCall, FailedRun, ReplanRequest, correct, replan,
 };
 use planwright::planner::create::CreateSettings;
-use planwright::planner::dates::{Now, Zone};
+use planwright::planner::dates::Now;
 use planwright::planner::model::{Model, ModelError, Usage};
 use planwright::service::RunStorage;
 use planwright::stored::{self, CalledStep, StoredRun};
 
+use super::session::{AdaptationSettings, Leg, RunSession, approved};
 use crate::args::{AdaptArguments, MomentArguments};
-use crate::create::{Day, progress};
-use crate::error::CommandError;
-use crate::run::session::{Leg, RunSession, approved};
-use crate::{dates, model, run_storage};
-
-/// The model that may revise the plan of a failed run, and the number of revisions.
-pub(crate) struct AdaptationSettings<'a> {
-    pub(crate) model: Arc<dyn Model>,
-    pub(crate) config: &'a Config,
-    /// The moment of the run, whose zone is that of the phrases of time in its goal.
-    pub(crate) now: Now,
-    pub(crate) zone: Zone,
-    /// The number of times that it may write the next steps.
-    pub(crate) replans: u32,
-    /// True if it may correct arguments that a tool refused.
-    pub(crate) repairs: bool,
-    /// The journal of a run that is not stored.
-    pub(crate) memory: MemoryJournal,
-}
+use crate::error::{CommandError, Exit};
+use crate::planning::dates::{self, PlanningDay};
+use crate::planning::{model, progress};
+use crate::runs::run_storage;
+use crate::system::signals::Signals;
+use crate::system::telemetry;
+use crate::view::live::Live;
+use crate::view::output::FinishedRun;
 
 impl AdaptArguments {
     /// Opens the model that may revise plans, if the arguments ask for one.
@@ -97,11 +87,11 @@ impl AdaptationSettings<'_> {
     }
 
     /// The day, and what the phrases of time in the goal of `plan` meant when it was asked for.
-    fn day(&self, goal: &str, plan: &CheckedPlan) -> Day {
+    fn day(&self, goal: &str, plan: &CheckedPlan) -> PlanningDay {
         let asked = plan.plan().metadata.get("timestamp");
         let asked = asked.and_then(Value::as_text);
         let asked = asked.and_then(|text| Now::parse(text, &self.zone).ok());
-        Day::of(goal, asked.as_ref().unwrap_or(&self.now), &self.now)
+        PlanningDay::of(goal, asked.as_ref().unwrap_or(&self.now), &self.now)
     }
 
     fn read(old: &PlanTextV1, text: &str, session: &RunSession<'_>) -> LoadedPlan {
@@ -163,7 +153,9 @@ impl Adaptation<'_> {
             keep_to(pinned, "no other plan was asked for", session);
             return Ok(None);
         }
-        let policy = adapting.config.restrict(Policy::new());
+        // The model has read what failed, and what the steps before it returned.
+        let config = adapting.config.clone().with_exposed_planner();
+        let policy = config.restrict(Policy::new());
         let judge = |text: &str| {
             let loaded = AdaptationSettings::read(&old, text, session);
             let (plan, loaded) = loaded.check(&session.toolbox.catalog, &policy);
@@ -260,7 +252,7 @@ impl Adaptation<'_> {
         &mut self,
         revision: &ReplanRequest<'t>,
         session: &RunSession<'_>,
-    ) -> Option<(String, &'static str, &'t FailedStep)> {
+    ) -> Option<(String, &'static str, &'t FailedCall)> {
         if !self.adapting.repairs {
             return None;
         }
@@ -308,7 +300,7 @@ impl Adaptation<'_> {
         &mut self,
         revision: &ReplanRequest<'t>,
         session: &RunSession<'_>,
-    ) -> Option<(String, &'static str, &'t FailedStep)> {
+    ) -> Option<(String, &'static str, &'t FailedCall)> {
         let trouble = revision.situation.failed.first()?;
         self.replans_left = self.replans_left.checked_sub(1)?;
         let (model, number) = (
@@ -377,4 +369,82 @@ fn tell(diagnostics: &Diagnostics, session: &RunSession<'_>) {
     for diagnostic in diagnostics {
         session.printer.quote(&format!("  {diagnostic}"));
     }
+}
+
+impl RunSession<'_> {
+    /// Runs to the end, and reports the outcome.
+    pub(crate) async fn drive(self, leg: Leg, mut signals: Signals) -> Result<Exit, CommandError> {
+        let ended = self.run(leg, &mut signals).await?;
+        signals.leave_on_next();
+        let Some(ended) = ended else {
+            return Ok(Exit::Interrupted);
+        };
+        let exit = self.report(&ended);
+        self.toolbox.close().await;
+        exit
+    }
+
+    /// Runs to the end, revised plans included; `None` if the run was abandoned.
+    pub(crate) async fn run(
+        &self,
+        leg: Leg,
+        signals: &mut Signals,
+    ) -> Result<Option<FinishedRun>, CommandError> {
+        let live = Live::new(self.plan, self.format, self.printer);
+        let options = leg.options.clone();
+        let (summary, journal) = self.run_leg(leg, &live, signals).await?;
+        self.adapt(summary, live, (options, journal), signals).await
+    }
+
+    /// Continues with revised plans after the first one, as long as that may help; `None` if the run was abandoned. `journal` is the journal of
+    /// the first plan, which holds the lease of a stored run.
+    pub(crate) async fn adapt(
+        &self,
+        mut summary: Option<RunSummary>,
+        mut live: Arc<Live>,
+        (options, mut journal): (RunOptions, Option<Arc<dyn Journal>>),
+        signals: &mut Signals,
+    ) -> Result<Option<FinishedRun>, CommandError> {
+        let mut revisions = self.revisions.clone();
+        let mut revised: Option<RevisedPlan> = None;
+        let mut usage = Usage::default();
+        if let Some(mut adapting) = self.adapting.as_ref().map(AdaptationSettings::begin) {
+            while let Some(failed) = summary.as_ref().filter(|summary| is_adaptable(summary)) {
+                let plan = revised.as_ref().map_or(self.plan, |revised| &revised.plan);
+                let next = tokio::select! {
+                    next = adapting.next(self, plan, failed, (&options, journal.as_ref())) => next?,
+                    () = signals.next() => None,
+                };
+                let Some((next, leg)) = next else {
+                    break;
+                };
+                revisions.push(next.revision.clone());
+                live = Live::new(&next.plan, self.format, self.printer);
+                (summary, journal) = self.run_leg(leg, &live, signals).await?;
+                revised = Some(next);
+            }
+            usage = adapting.usage;
+        }
+        telemetry::close(self.telemetry.clone()).await;
+        let Some(summary) = summary else {
+            run_storage::left(self.id, self.store.is_some(), self.printer);
+            return Ok(None);
+        };
+        if let Some(path) = self.durations {
+            run_storage::save(path, &summary.durations)?;
+        }
+        Ok(Some(FinishedRun {
+            summary,
+            revisions,
+            revised: revised.map(|revised| revised.loaded),
+            usage,
+            is_stored: self.store.is_some(),
+            live,
+        }))
+    }
+}
+
+/// Returns whether another plan may help.
+fn is_adaptable(summary: &RunSummary) -> bool {
+    summary.status == RunStatus::Failed && summary.journal_error.is_none()
 }

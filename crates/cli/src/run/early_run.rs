@@ -15,9 +15,9 @@ use planwright::stored::{self, StreamedRunStore};
 use planwright_store::Store;
 
 use crate::error::CommandError;
-use crate::printer::Printer;
-use crate::run::external_values;
-use crate::{run_storage, store};
+use crate::runs::{run_storage, store};
+use crate::system::environment;
+use crate::view::printer::Printer;
 
 /// Keeps such a run: in the store, or as long as the process lives.
 pub(crate) struct EarlyRunStore<'a> {
@@ -122,7 +122,7 @@ impl EarlyRunStore<'_> {
 
     /// Sees to it that the plan can be given what it needs from outside.
     fn can_be_given(&self, plan: &CreatedPlan) -> Result<(), JournalError> {
-        let Err(fault) = external_values::get(&plan.checked, self.config) else {
+        let Err(fault) = environment::get(&plan.checked, self.config) else {
             return Ok(());
         };
         let error = JournalError::new(fault.to_string());

@@ -1,10 +1,10 @@
 //! Commands and sessions that run plans.
 
 pub(crate) mod adaptation;
+pub(crate) mod command;
+pub(crate) mod demo;
 pub(crate) mod early_run;
-pub(crate) mod external_values;
 pub(crate) mod plan_file;
 pub(crate) mod replay;
 pub(crate) mod resume;
 pub(crate) mod session;
-pub(crate) mod watch;

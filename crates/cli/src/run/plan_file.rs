@@ -6,22 +6,25 @@ use planwright::core::check::{CheckContext, check};
 use planwright::core::{Catalog, Code, Diagnostic, Diagnostics, Object, Plan, Value};
 use planwright::dialects::{ParseResult, ReadOptions, document};
 use planwright::loaded_plan::LoadedPlan;
+use planwright_store::{StoreError, StoredPlan};
 
 use crate::args::{PlanArguments, TextArguments};
 use crate::error::CommandError;
-use crate::runs::stored_plans;
-use crate::text_file;
+use crate::runs::store;
+use crate::system::text_file;
 
 /// A plan's text, read.
 #[derive(Debug)]
-pub(crate) struct PlanText {
+pub(crate) struct ParsedPlanText {
     /// The name of the text in diagnostics.
     pub(crate) name: String,
     pub(crate) result: ParseResult,
 }
 
 /// Reads the plan alone, and reports the faults that it has whatever tools there are.
-pub(crate) fn parse_without_tools(arguments: &TextArguments) -> Result<PlanText, CommandError> {
+pub(crate) fn parse_without_tools(
+    arguments: &TextArguments,
+) -> Result<ParsedPlanText, CommandError> {
     let mut text = parse(arguments)?;
     if let Some(plan) = &text.result.plan {
         text.result.diagnostics.extend(faults(plan));
@@ -30,11 +33,11 @@ pub(crate) fn parse_without_tools(arguments: &TextArguments) -> Result<PlanText,
 }
 
 /// Reads the plan alone.
-fn parse(arguments: &TextArguments) -> Result<PlanText, CommandError> {
-    let saved = stored_plans::find(arguments)?;
+fn parse(arguments: &TextArguments) -> Result<ParsedPlanText, CommandError> {
+    let saved = find_stored(arguments)?;
     let dialect = saved.as_ref().and_then(|plan| plan.dialect.clone());
     let (name, text) = match saved {
-        Some(plan) => (stored_plans::called(&plan), plan.text.into_bytes()),
+        Some(plan) => (called(&plan), plan.text.into_bytes()),
         None => read_text(&arguments.plan, arguments.max_size)?,
     };
     let options = ReadOptions {
@@ -43,20 +46,20 @@ fn parse(arguments: &TextArguments) -> Result<PlanText, CommandError> {
         ..ReadOptions::new(&name)
     };
     let result = planwright::dialects::parse(&text, &options);
-    Ok(PlanText { name, result })
+    Ok(ParsedPlanText { name, result })
 }
 
-fn limits(arguments: &TextArguments) -> document::Limits {
-    document::Limits {
+fn limits(arguments: &TextArguments) -> document::ReadLimits {
+    document::ReadLimits {
         bytes: arguments.max_size,
         depth: arguments.max_depth,
-        ..document::Limits::default()
+        ..document::ReadLimits::default()
     }
 }
 
 /// Reads everything that the arguments name.
 pub(crate) fn read(arguments: &PlanArguments) -> Result<LoadedPlan, CommandError> {
-    let PlanText { name, result } = parse(&arguments.text)?;
+    let ParsedPlanText { name, result } = parse(&arguments.text)?;
     let mut loaded = LoadedPlan::new(name, result)
         .with_given(given(arguments)?)
         .with_max_steps(arguments.max_steps);
@@ -173,4 +176,34 @@ fn faults(plan: &Plan) -> Diagnostics {
         .into_iter()
         .filter(|diagnostic| diagnostic.is_error() && of_the_plan_alone(diagnostic))
         .collect()
+}
+
+/// The saved plan that stands in the place of a file; nothing where there is a file, or no such plan.
+pub(crate) fn find_stored(arguments: &TextArguments) -> Result<Option<StoredPlan>, CommandError> {
+    let path: &Path = &arguments.plan;
+    let Some(text) = path.to_str().filter(|_| !path.exists()) else {
+        return Ok(None);
+    };
+    let (name, version) = selector(text);
+    let Some(store) = store::open_if_there(&arguments.store)? else {
+        return Ok(None);
+    };
+    match store.plan(name, version) {
+        Ok(plan) => Ok(Some(plan)),
+        // Without a version it may just as well have been meant to be a file.
+        Err(StoreError::Missing { .. }) if version.is_none() => Ok(None),
+        Err(error) => Err(store::explain(error)),
+    }
+}
+
+/// `NAME@VERSION`, or just a name or the beginning of an id.
+pub(crate) fn selector(text: &str) -> (&str, Option<u32>) {
+    text.rsplit_once('@')
+        .and_then(|(name, version)| Some((name, Some(version.parse().ok()?))))
+        .unwrap_or((text, None))
+}
+
+/// Returns the name of a version of a plan.
+pub(crate) fn called(plan: &StoredPlan) -> String {
+    format!("{}@{}", plan.name, plan.version)
 }

@@ -8,15 +8,14 @@ use planwright::stored::{StoredRun, StoredRunError};
 use planwright::terminal_text;
 
 use crate::args::{Format, ReplayArguments, RunFormat};
-use crate::error::CommandError;
-use crate::exit::Exit;
-use crate::printer::Printer;
+use crate::error::{CommandError, Exit};
+use crate::runs::{run_storage, store};
 use crate::view::live::words::{BAD, GOOD, counted, styled};
 use crate::view::output;
-use crate::{run_storage, store};
+use crate::view::printer::Printer;
 
 /// The longest that a decision may be that is shown to a person, in columns.
-const LONGEST: usize = 400;
+const MAX_DECISION_WIDTH: usize = 400;
 
 /// `planwright replay RUN`
 pub(crate) fn replay(arguments: &ReplayArguments, printer: Printer) -> Result<Exit, CommandError> {
@@ -77,7 +76,7 @@ fn processes(count: usize) -> String {
 
 fn decision(record: &RecordV1) -> String {
     let json = serde_json::to_string(record).unwrap_or_default();
-    terminal_text::shortened(&terminal_text::one_line(&json), LONGEST, "…").into_owned()
+    terminal_text::shortened(&terminal_text::one_line(&json), MAX_DECISION_WIDTH, "…").into_owned()
 }
 
 #[cfg(test)]

@@ -14,21 +14,21 @@ use planwright::service::RunStorage;
 use planwright::stored::{self, OrphanedServers, ResumeRequest, StaleStep, StoredRun};
 use planwright_store::LeasedRun;
 
-use crate::app::rejected;
+use super::command::rejected;
+use crate::approval::passphrase::PassphraseCheck;
 use crate::args::{PlanArguments, ResumeArguments, TextArguments, ToolArguments};
-use crate::error::CommandError;
-use crate::exit::Exit;
-use crate::passphrase::PassphraseCheck;
-use crate::printer::Printer;
-use crate::run::external_values;
+use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
-use crate::run::session::{Ended, Leg, RunSession, approved};
-use crate::settings::Settings;
-use crate::signals::Signals;
-use crate::toolbox::Toolbox;
+use crate::run::session::{Leg, RunSession, approved};
+use crate::runs::{run_storage, store};
+use crate::setup::settings::{self, Settings};
+use crate::system::signals::Signals;
+use crate::system::{environment, telemetry};
+use crate::tools::limits;
+use crate::tools::toolbox::Toolbox;
 use crate::view::live::Live;
-use crate::view::output;
-use crate::{guards, run_storage, settings, store, telemetry};
+use crate::view::output::{self, FinishedRun};
+use crate::view::printer::Printer;
 
 /// The time that the servers of a killed process may take to end before they are reported.
 const ORPHANS_END: Duration = Duration::from_secs(1);
@@ -62,8 +62,9 @@ pub(crate) async fn resume(
         None => old,
     };
     let Settings { config, .. } = settings::load(folder(&kept))?;
+    let config = kept.with_flow(config);
     let telemetry = telemetry::open(&config)?;
-    let max_output = guards::max_output(&arguments.guards, &config);
+    let max_output = limits::max_output(&arguments.guards, &config);
     let mut signals = Signals::new()?;
     let needed = loaded.tool_names();
     let mut toolbox = tokio::select! {
@@ -84,10 +85,10 @@ pub(crate) async fn resume(
             "warning: the tool `{tool}` is not what it was when the run went on last: {changes} changed"
         ));
     }
-    let overrides = guards::overrides(&arguments.guards, RunOptions::default());
+    let overrides = limits::overrides(&arguments.guards, RunOptions::default());
     let options = RunOptions {
         secrets: toolbox.secrets(),
-        secret_values: external_values::get(&plan, &config)?,
+        secret_values: environment::get(&plan, &config)?,
         seal_key: store::seal_key(Some(&store))?,
         ..overrides.resumed(&config, kept.options())
     };
@@ -219,11 +220,11 @@ fn show_once_more(
     let loaded = LoadedPlan::kept(&kept.plan, kept.vars.clone());
     let live = Live::new(&kept.latest_plan()?, arguments.format, printer);
     let Settings { config, .. } = settings::load(folder(kept))?;
-    let max_output = guards::max_output(&arguments.guards, &config);
-    let ended = Ended {
+    let max_output = limits::max_output(&arguments.guards, &config);
+    let ended = FinishedRun {
         revisions: kept.revisions(),
         is_stored: true,
-        ..Ended::of(summary, live)
+        ..FinishedRun::of(summary, live)
     };
     output::report(&ended, &loaded, arguments.format, max_output, printer)?;
     Ok(Exit::of_run(ended.summary.status))

@@ -3,32 +3,33 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use planwright::Planwright;
+use planwright::config::Config;
 use planwright::core::check::CheckedPlan;
-use planwright::engine::journal::Journal;
+use planwright::engine::journal::{Journal, MemoryJournal};
 use planwright::engine::options::RunOptions;
-use planwright::engine::{RunStatus, RunSummary};
-use planwright::format::RevisionV1;
+use planwright::engine::{RunSummary, StampedEvent};
+use planwright::format::{EventV1, RevisionV1, Trim};
 use planwright::loaded_plan::LoadedPlan;
-use planwright::planner::model::Usage;
+use planwright::planner::dates::{Now, Zone};
+use planwright::planner::model::Model;
 use planwright::service::{RunSpec, RunStorage};
 use planwright::stored::{self, NewStoredRun};
 use planwright::telemetry::Telemetry;
+use planwright::{Planwright, Run};
 use planwright_store::Store;
 
-use crate::approvals::{Subject, approver};
+use crate::approval::approver::{ApprovalSubject, approver};
+use crate::approval::consent;
+use crate::approval::passphrase::PassphraseCheck;
 use crate::args::{Approve, ConsentArguments, RunFormat, ToolArguments};
-use crate::error::CommandError;
-use crate::exit::Exit;
-use crate::passphrase::PassphraseCheck;
-use crate::printer::Printer;
-use crate::run::adaptation::{AdaptationSettings, RevisedPlan};
-use crate::run::watch::{Watch, watch};
-use crate::signals::Signals;
-use crate::toolbox::Toolbox;
+use crate::error::{CommandError, Exit};
+use crate::runs::{run_storage, store};
+use crate::system::signals::Signals;
+use crate::system::telemetry;
+use crate::tools::toolbox::Toolbox;
 use crate::view::live::Live;
-use crate::view::output;
-use crate::{consent, durations, run_storage, store, telemetry};
+use crate::view::output::{self, FinishedRun};
+use crate::view::printer::Printer;
 
 /// Asks about the whole plan, where that is wanted: its digest where it was approved, nothing where it was refused.
 #[expect(
@@ -52,6 +53,21 @@ pub(crate) fn approved(
     }
     printer.talk("the plan was not approved; nothing was called");
     Ok(None)
+}
+
+/// The model that may revise the plan of a failed run, and the number of revisions.
+pub(crate) struct AdaptationSettings<'a> {
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) config: &'a Config,
+    /// The moment of the run, whose zone is that of the phrases of time in its goal.
+    pub(crate) now: Now,
+    pub(crate) zone: Zone,
+    /// The number of times that it may write the next steps.
+    pub(crate) replans: u32,
+    /// True if it may correct arguments that a tool refused.
+    pub(crate) repairs: bool,
+    /// The journal of a run that is not stored.
+    pub(crate) memory: MemoryJournal,
 }
 
 /// A run of one command, from its start to its report.
@@ -124,85 +140,14 @@ impl RunSession<'_> {
         })
     }
 
-    /// Runs to the end, and reports the outcome.
-    pub(crate) async fn drive(self, leg: Leg, mut signals: Signals) -> Result<Exit, CommandError> {
-        let ended = self.run(leg, &mut signals).await?;
-        signals.leave_on_next();
-        let Some(ended) = ended else {
-            return Ok(Exit::Interrupted);
-        };
-        let exit = self.report(&ended);
-        self.toolbox.close().await;
-        exit
-    }
-
-    /// Runs to the end, revised plans included; `None` if the run was abandoned.
-    pub(crate) async fn run(
-        &self,
-        leg: Leg,
-        signals: &mut Signals,
-    ) -> Result<Option<Ended>, CommandError> {
-        let live = Live::new(self.plan, self.format, self.printer);
-        let options = leg.options.clone();
-        let (summary, journal) = self.run_leg(leg, &live, signals).await?;
-        self.adapt(summary, live, (options, journal), signals).await
-    }
-
-    /// Continues with revised plans after the first one, as long as that may help; `None` if the run was abandoned. `journal` is the journal of
-    /// the first plan, which holds the lease of a stored run.
-    pub(crate) async fn adapt(
-        &self,
-        mut summary: Option<RunSummary>,
-        mut live: Arc<Live>,
-        (options, mut journal): (RunOptions, Option<Arc<dyn Journal>>),
-        signals: &mut Signals,
-    ) -> Result<Option<Ended>, CommandError> {
-        let mut revisions = self.revisions.clone();
-        let mut revised: Option<RevisedPlan> = None;
-        let mut usage = Usage::default();
-        if let Some(mut adapting) = self.adapting.as_ref().map(AdaptationSettings::begin) {
-            while let Some(failed) = summary.as_ref().filter(|summary| is_adaptable(summary)) {
-                let plan = revised.as_ref().map_or(self.plan, |revised| &revised.plan);
-                let next = tokio::select! {
-                    next = adapting.next(self, plan, failed, (&options, journal.as_ref())) => next?,
-                    () = signals.next() => None,
-                };
-                let Some((next, leg)) = next else {
-                    break;
-                };
-                revisions.push(next.revision.clone());
-                live = Live::new(&next.plan, self.format, self.printer);
-                (summary, journal) = self.run_leg(leg, &live, signals).await?;
-                revised = Some(next);
-            }
-            usage = adapting.usage;
-        }
-        telemetry::close(self.telemetry.clone()).await;
-        let Some(summary) = summary else {
-            run_storage::left(self.id, self.store.is_some(), self.printer);
-            return Ok(None);
-        };
-        if let Some(path) = self.durations {
-            durations::save(path, &summary.durations)?;
-        }
-        Ok(Some(Ended {
-            summary,
-            revisions,
-            revised: revised.map(|revised| revised.loaded),
-            usage,
-            is_stored: self.store.is_some(),
-            live,
-        }))
-    }
-
     /// Runs one plan to its end. Besides the summary it gives the journal, which holds the lease until it is dropped.
-    async fn run_leg(
+    pub(super) async fn run_leg(
         &self,
         leg: Leg,
         live: &Arc<Live>,
         signals: &mut Signals,
     ) -> Result<(Option<RunSummary>, Option<Arc<dyn Journal>>), CommandError> {
-        let subject = Subject {
+        let subject = ApprovalSubject {
             toolbox: self.toolbox,
             kept: self.store.map(|store| (store.clone(), &**self.id)),
             is_approved: leg.is_approved,
@@ -226,7 +171,7 @@ impl RunSession<'_> {
         Ok((watch(run, signals, to).await, journal))
     }
 
-    fn report(&self, ended: &Ended) -> Result<Exit, CommandError> {
+    pub(super) fn report(&self, ended: &FinishedRun) -> Result<Exit, CommandError> {
         output::report(
             ended,
             self.loaded,
@@ -244,35 +189,54 @@ impl RunSession<'_> {
     }
 }
 
-/// A run that has come to its end.
-pub(crate) struct Ended {
-    pub(crate) summary: RunSummary,
-    /// The reasons for other plans.
-    pub(crate) revisions: Vec<RevisionV1>,
-    /// The last of these plans.
-    pub(crate) revised: Option<LoadedPlan>,
-    /// The tokens and the cost of answers about other plans.
-    pub(crate) usage: Usage,
-    /// True if other processes find it in the store.
-    pub(crate) is_stored: bool,
+/// The message at the first Ctrl-C.
+pub(crate) const INTERRUPTED: &str =
+    "interrupted: ending the calls under way, press Ctrl-C again to leave at once";
+
+/// The outputs that show a run while it is in progress.
+pub(crate) struct Watch {
     pub(crate) live: Arc<Live>,
+    pub(crate) format: RunFormat,
+    /// The largest number of bytes that is shown of one value.
+    pub(crate) max_output: Option<u64>,
+    pub(crate) printer: Printer,
 }
 
-impl Ended {
-    /// A run that was never revised and is not stored.
-    pub(crate) fn of(summary: RunSummary, live: Arc<Live>) -> Self {
-        Self {
-            summary,
-            revisions: Vec::new(),
-            revised: None,
-            usage: Usage::default(),
-            is_stored: false,
-            live,
+impl Watch {
+    /// Shows an event.
+    pub(crate) fn event(&self, event: &StampedEvent) {
+        self.live.event(event);
+        if self.format == RunFormat::Events {
+            let mut event = EventV1::from(event);
+            if let Some(bytes) = self.max_output {
+                event = Trim::to(bytes).event(event);
+            }
+            self.printer.json_line(&event);
         }
     }
 }
 
-/// Returns whether another plan may help.
-fn is_adaptable(summary: &RunSummary) -> bool {
-    summary.status == RunStatus::Failed && summary.journal_error.is_none()
+/// Shows a run until it ends. The first Ctrl-C cancels it and keeps its results; the second one abandons it, and there is no summary.
+pub(crate) async fn watch(mut run: Run, signals: &mut Signals, watch: Watch) -> Option<RunSummary> {
+    let mut is_interrupted = false;
+    loop {
+        tokio::select! {
+            event = run.next_event() => match event {
+                Some(event) => watch.event(&event),
+                None => break,
+            },
+            () = signals.next() => {
+                if is_interrupted {
+                    watch.live.finish();
+                    return None;
+                }
+                is_interrupted = true;
+                watch.live.suspend(|| watch.printer.talk(INTERRUPTED));
+                run.cancel();
+            }
+        }
+    }
+    let summary = run.finish().await;
+    watch.live.finish();
+    Some(summary)
 }

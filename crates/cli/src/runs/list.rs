@@ -1,6 +1,6 @@
 //! `planwright runs`: the runs that are kept.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use anstyle::Style;
 use planwright::engine::RunStatus;
@@ -8,17 +8,18 @@ use planwright::format::{RunListingV1, RunsV1};
 use planwright::terminal_text;
 use planwright_store::{RunFilter, RunInfo, RunState};
 
+use super::{run_storage, store};
+use crate::approval::question::OpenCall;
 use crate::args::{Format, RunFormat, RunsArguments, StandingArgument};
-use crate::error::CommandError;
-use crate::exit::Exit;
-use crate::printer::Printer;
-use crate::question::OpenCall;
+use crate::error::{CommandError, Exit};
+use crate::system::environment;
+use crate::tools::changed_tools;
 use crate::view::live::words::{BAD, BUSY, DIM, GOOD, ODD, styled, time};
 use crate::view::output;
-use crate::{changed_tools, environment, run_storage, store};
+use crate::view::printer::Printer;
 
 /// The longest name of a plan that is shown whole, in columns.
-const LONGEST: usize = 32;
+const MAX_NAME_WIDTH: usize = 32;
 
 /// `planwright runs`
 pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, CommandError> {
@@ -156,7 +157,7 @@ fn row(run: &RunListingV1, here: &str) -> [String; 7] {
         run_storage::short(&run.id).to_owned(),
         moment(&run.created),
         status,
-        terminal_text::shortened(&terminal_text::one_line(plan), LONGEST, "…").into_owned(),
+        terminal_text::shortened(&terminal_text::one_line(plan), MAX_NAME_WIDTH, "…").into_owned(),
         format!("{}/{}", run.done, run.steps),
         run.calls.to_string(),
         time(span(run.duration_ms)),
@@ -180,24 +181,5 @@ pub(crate) fn status_style(status: &str) -> Style {
         "failed" => BAD,
         "running" => BUSY,
         _ => ODD,
-    }
-}
-
-/// From when on runs are of interest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Since {
-    /// So long ago.
-    Ago(Duration),
-    /// From this moment on.
-    At(SystemTime),
-}
-
-impl Since {
-    /// The moment that is meant, if it is `now`.
-    pub(crate) fn begins(self, now: SystemTime) -> SystemTime {
-        match self {
-            Self::Ago(time) => now.checked_sub(time).unwrap_or(SystemTime::UNIX_EPOCH),
-            Self::At(moment) => moment,
-        }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use planwright::core::check::CheckedPlan;
-use planwright::drawing::{Drawing, DrawnRunV1, StepState};
+use planwright::drawing::{Drawing, DrawnRunV1, GraphV1, StepState, Style, Symbols};
 use planwright::engine::event::Address;
 use planwright::engine::run::History;
 use planwright::format::{RevisionV1, RunListingV1};
@@ -11,15 +11,14 @@ use planwright::stored::{PlanChange, StoredRun};
 use planwright::terminal_text;
 use planwright_store::{Store, StoreError};
 
-use crate::args::{Picture, ShowArguments};
-use crate::commands::draw;
-use crate::error::CommandError;
-use crate::exit::Exit;
-use crate::printer::Printer;
-use crate::question::OpenCall;
+use super::{run_storage, store};
+use crate::approval::question::OpenCall;
+use crate::args::{Picture, RunFormat, ShowArguments};
+use crate::error::{CommandError, Exit};
 use crate::runs::list::{described, span, status_style};
 use crate::view::live::words::{BOLD, counted, styled, time};
-use crate::{run_storage, store};
+use crate::view::output;
+use crate::view::printer::Printer;
 
 /// The run that stands in the place of a plan; nothing where there is a file of that name, or no such run.
 pub(crate) fn find(arguments: &ShowArguments) -> Result<Option<(Store, String)>, CommandError> {
@@ -149,4 +148,30 @@ fn headline(run: &RunListingV1) -> String {
         counted(run.steps, "step"),
         counted(run.calls, "call")
     )
+}
+
+/// Prints a picture.
+pub(crate) fn draw(
+    drawing: &Drawing,
+    picture: Picture,
+    run: Option<DrawnRunV1>,
+    printer: Printer,
+) -> Result<(), CommandError> {
+    match picture {
+        Picture::Text | Picture::Source => printer.data(&drawing.text(&printer.style())),
+        Picture::Ascii => printer.data(&drawing.text(&Style {
+            symbols: Symbols::Ascii,
+            ..printer.style()
+        })),
+        Picture::Mermaid => printer.data(&drawing.mermaid()),
+        Picture::Dot => printer.data(&drawing.dot()),
+        Picture::Json => {
+            let graph = GraphV1 {
+                run,
+                ..drawing.json()
+            };
+            output::json(&graph, RunFormat::Json, printer)?;
+        }
+    }
+    Ok(())
 }

@@ -1,6 +1,5 @@
 //! `planwright save`, `list`, `delete`, and plans that are named in place of a file.
 
-use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use planwright::core::plan::Input;
@@ -9,22 +8,19 @@ use planwright::terminal_text;
 use planwright_store::{NewPlan, Store, StoreError, StoredPlan};
 use serde::Serialize;
 
-use crate::args::{
-    DeleteArguments, Format, ListArguments, RunFormat, SaveArguments, TextArguments,
-};
-use crate::error::CommandError;
-use crate::exit::Exit;
-use crate::printer::Printer;
-use crate::run::plan_file::{self, PlanText};
-use crate::view::output;
-use crate::{diagnostics, run_storage, store};
+use super::{run_storage, store};
+use crate::args::{DeleteArguments, Format, ListArguments, RunFormat, SaveArguments};
+use crate::error::{CommandError, Exit};
+use crate::run::plan_file::{self, ParsedPlanText, called, selector};
+use crate::view::printer::Printer;
+use crate::view::{diagnostics, output};
 
 /// The number of characters of an id that are shown: nearly always enough to be unique.
 const SHORT: usize = 8;
 
 /// `planwright save PLAN`
 pub(crate) fn save(arguments: &SaveArguments, printer: Printer) -> Result<Exit, CommandError> {
-    let PlanText { name, result } = plan_file::parse_without_tools(&arguments.text)?;
+    let ParsedPlanText { name, result } = plan_file::parse_without_tools(&arguments.text)?;
     let text = result.source.to_string();
     let mut diagnostics = result.diagnostics;
     diagnostics.sort();
@@ -167,36 +163,6 @@ pub(crate) fn delete(arguments: &DeleteArguments, printer: Printer) -> Result<Ex
         printer.quote(&format!("`{}` is deleted", called(plan)));
     }
     Ok(Exit::Success)
-}
-
-/// The saved plan that stands in the place of a file; nothing where there is a file, or no such plan.
-pub(crate) fn find(arguments: &TextArguments) -> Result<Option<StoredPlan>, CommandError> {
-    let path: &Path = &arguments.plan;
-    let Some(text) = path.to_str().filter(|_| !path.exists()) else {
-        return Ok(None);
-    };
-    let (name, version) = selector(text);
-    let Some(store) = store::open_if_there(&arguments.store)? else {
-        return Ok(None);
-    };
-    match store.plan(name, version) {
-        Ok(plan) => Ok(Some(plan)),
-        // Without a version it may just as well have been meant to be a file.
-        Err(StoreError::Missing { .. }) if version.is_none() => Ok(None),
-        Err(error) => Err(store::explain(error)),
-    }
-}
-
-/// `NAME@VERSION`, or just a name or the beginning of an id.
-fn selector(text: &str) -> (&str, Option<u32>) {
-    text.rsplit_once('@')
-        .and_then(|(name, version)| Some((name, Some(version.parse().ok()?))))
-        .unwrap_or((text, None))
-}
-
-/// Returns the name of a version of a plan.
-pub(crate) fn called(plan: &StoredPlan) -> String {
-    format!("{}@{}", plan.name, plan.version)
 }
 
 fn short(id: &str) -> &str {

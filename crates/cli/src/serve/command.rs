@@ -1,29 +1,31 @@
-//! `planwright serve`: the gateway, over stdio or HTTP.
+//! `planwright serve`: the gateway, and the deletion of old runs.
 
+use std::convert::Infallible;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
-use planwright::config::{Config, Serve};
+use planwright::config::{Config, Retention, Serve};
 use planwright::mcp::gateway::{Gateway, HttpService, serve_stdio};
 use planwright::mcp::{ServersConfig, Upstreams};
 use planwright::service::{EventObserver, ObservedRun, RunObserver};
 use planwright_serve::{GatewaySettings, HttpServer, HttpSettings, Metrics, PlanHost, PlanWriter};
+use planwright_store::{Prune, PruneReport, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::ServeArguments;
-use crate::error::CommandError;
-use crate::exit::Exit;
-use crate::printer::Printer;
-use crate::run::external_values;
-use crate::serve::retention::Keeper;
+use crate::error::{CommandError, Exit};
+use crate::planning::model;
+use crate::runs::{run_storage, store};
 use crate::serve::token;
-use crate::settings::{self, Settings};
-use crate::signals::Signals;
-use crate::toolbox::{self, Toolbox};
-use crate::{environment, model, run_storage, store, telemetry};
+use crate::setup::settings::{self, Settings};
+use crate::system::signals::Signals;
+use crate::system::{environment, telemetry};
+use crate::tools::toolbox::{self, Toolbox};
+use crate::view::live::words::counted;
+use crate::view::printer::Printer;
 
 /// The time limit of plans in progress at shutdown.
 const GRACE: Duration = Duration::from_secs(5);
@@ -83,7 +85,7 @@ fn gateway_settings(
     let mut settings =
         GatewaySettings::new(config.clone(), store::this_process(), run_storage::now);
     settings.mode = arguments.mode();
-    settings.face = arguments.face();
+    settings.compat = arguments.face();
     settings.options.secrets = toolbox.secrets();
     if let Some(timeout) = arguments.timeout {
         settings.options.attempt_timeout = Some(timeout);
@@ -95,8 +97,8 @@ fn gateway_settings(
         settings.store = Some(store::open(&arguments.store, printer)?);
     }
     let governed = config.clone();
-    settings.outside = Arc::new(move |plan| {
-        external_values::get(plan, &governed).map_err(|error| {
+    settings.external_values = Arc::new(move |plan| {
+        environment::get(plan, &governed).map_err(|error| {
             let hints = error.hints().join("; ");
             format!("{error}: {hints}")
         })
@@ -200,5 +202,83 @@ impl RunObserver for Counted {
     fn begin(&self, _: &ObservedRun) -> EventObserver {
         let mut count = self.0.run();
         Box::new(move |event| count.event(event))
+    }
+}
+
+/// The interval at which the store is checked.
+const PERIOD: Duration = Duration::from_mins(1);
+
+/// The retention of runs in a store.
+#[derive(Clone, Debug)]
+pub(crate) struct Keeper {
+    store: Store,
+    keep: Option<Duration>,
+    most: Option<u64>,
+    /// For how long later plans may refer to results.
+    recalled: Duration,
+    printer: Printer,
+}
+
+impl Keeper {
+    /// Returns the retention that `config` sets for `store`, whose results later plans may refer to for as long as `recalled`; `None` if it limits
+    /// neither their age nor the size of the store. What an agent did is deleted only if a person has said so.
+    pub(crate) fn new(
+        store: Store,
+        config: &Config,
+        recalled: Duration,
+        printer: Printer,
+    ) -> Option<Self> {
+        let Retention { keep, max_bytes } = config.retention();
+        if keep.is_none() && max_bytes.is_none() {
+            return None;
+        }
+        Some(Self {
+            store,
+            keep: keep.as_ref().map(|keep| keep.most),
+            most: max_bytes.as_ref().map(|most| most.most),
+            recalled,
+            printer,
+        })
+    }
+
+    /// Looks at the store now, and again and again for as long as this is awaited.
+    pub(crate) async fn run(self) -> Infallible {
+        let mut period = tokio::time::interval(PERIOD);
+        loop {
+            period.tick().await;
+            let keeper = self.clone();
+            let forgetting = tokio::task::spawn_blocking(move || keeper.forget());
+            match forgetting.await {
+                Ok(Ok(pruned)) if !pruned.runs.is_empty() => {
+                    let runs = counted(pruned.runs.len(), "stored run");
+                    self.printer.talk(&format!(
+                        "{runs} forgotten: `[store]` in planwright.toml says how long and up to which size runs are stored"
+                    ));
+                }
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => tracing::warn!(%error, "old runs cannot be forgotten"),
+                Err(error) => tracing::warn!(%error, "old runs were not forgotten"),
+            }
+        }
+    }
+
+    fn forget(&self) -> Result<PruneReport, StoreError> {
+        let now = run_storage::now();
+        let before = |age| Prune {
+            before: now.checked_sub(age).unwrap_or(UNIX_EPOCH),
+            keep: 0,
+            unfinished: false,
+            dry_run: false,
+        };
+        let holder = store::this_process();
+        let mut pruned = match self.keep {
+            Some(keep) => self.store.prune(&before(keep), &holder)?,
+            None => PruneReport::default(),
+        };
+        if let Some(most) = self.most {
+            let large = self.store.prune_to(most, &before(self.recalled), &holder)?;
+            pruned.runs.extend(large.runs);
+        }
+        Ok(pruned)
     }
 }

@@ -2,7 +2,4 @@
 
 pub(crate) mod command;
 pub(crate) mod login;
-pub(crate) mod retention;
-pub(crate) mod server_tokens;
 pub(crate) mod token;
-pub(crate) mod trust;

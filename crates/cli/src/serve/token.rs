@@ -7,11 +7,10 @@ use planwright_serve::TokenFile;
 use serde::Serialize;
 
 use crate::args::{Format, RunFormat, TokenArguments, TokenCommand};
-use crate::environment;
-use crate::error::CommandError;
-use crate::exit::Exit;
-use crate::printer::Printer;
+use crate::error::{CommandError, Exit};
+use crate::system::environment;
 use crate::view::output;
+use crate::view::printer::Printer;
 
 /// The token file in the folder of the user's data.
 pub(crate) fn user_file() -> Result<TokenFile, CommandError> {

@@ -1,5 +1,7 @@
 //! Output of runs for people and programs.
 
+pub(crate) mod diagnostics;
 pub(crate) mod live;
 pub(crate) mod output;
+pub(crate) mod printer;
 pub(crate) mod text_report;

@@ -1,22 +1,25 @@
 //! Output of `run`, for people and for programs.
 
+use std::sync::Arc;
+
 use planwright::core::check::CheckedPlan;
 use planwright::core::expression::EvaluationLimits;
 use planwright::drawing;
+use planwright::engine::RunSummary;
 use planwright::engine::run::preview;
-use planwright::format::{ReportStatus, ReportV1, StepV1, Trim};
+use planwright::format::{ReportStatus, ReportV1, RevisionV1, StepV1, Trim};
 use planwright::loaded_plan::LoadedPlan;
+use planwright::planner::model::Usage;
 use serde::Serialize;
 
+use super::diagnostics;
+use super::live::Live;
+use super::printer as written;
+use super::printer::Printer;
 use crate::args::RunFormat;
-use crate::create::progress;
-use crate::diagnostics;
-use crate::error::CommandError;
-use crate::exit::Exit;
-use crate::json as written;
-use crate::printer::Printer;
-use crate::run::session::Ended;
-use crate::run_storage;
+use crate::error::{CommandError, Exit};
+use crate::planning::progress;
+use crate::runs::run_storage;
 use crate::view::text_report;
 
 /// Shows what was found about the plan; programs find it in the report instead.
@@ -28,7 +31,7 @@ pub(crate) fn diagnostics(loaded: &LoadedPlan, format: RunFormat, printer: Print
 
 /// Prints what a run came to that began with the plan of `reading`.
 pub(crate) fn report(
-    ended: &Ended,
+    ended: &FinishedRun,
     loaded: &LoadedPlan,
     format: RunFormat,
     max_output: Option<u64>,
@@ -107,4 +110,32 @@ pub(crate) fn json(
         None => printer.json_line(value),
     }
     Ok(())
+}
+
+/// A run that has come to its end.
+pub(crate) struct FinishedRun {
+    pub(crate) summary: RunSummary,
+    /// The reasons for other plans.
+    pub(crate) revisions: Vec<RevisionV1>,
+    /// The last of these plans.
+    pub(crate) revised: Option<LoadedPlan>,
+    /// The tokens and the cost of answers about other plans.
+    pub(crate) usage: Usage,
+    /// True if other processes find it in the store.
+    pub(crate) is_stored: bool,
+    pub(crate) live: Arc<Live>,
+}
+
+impl FinishedRun {
+    /// A run that was never revised and is not stored.
+    pub(crate) fn of(summary: RunSummary, live: Arc<Live>) -> Self {
+        Self {
+            summary,
+            revisions: Vec::new(),
+            revised: None,
+            usage: Usage::default(),
+            is_stored: false,
+            live,
+        }
+    }
 }

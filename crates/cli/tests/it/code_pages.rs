@@ -80,6 +80,7 @@ impl Examples {
     fn of(page: &str) -> Self {
         let mut surroundings = Subject::default();
         let mut examples = Self::default();
+        let mut policy_of_right = None;
         for Block { words, content, .. } in blocks(page) {
             match words.as_slice() {
                 ["json", "wrong", rest @ ..] => {
@@ -98,6 +99,7 @@ impl Examples {
                 ["json", "library"] => surroundings.library = object(content),
                 ["json", "given"] => surroundings.given = object(content),
                 ["json", "policy"] => surroundings.policy = object(content),
+                ["json", "policy", "right"] => policy_of_right = Some(object(content)),
                 _ => panic!("a page has no block called {words:?}"),
             }
         }
@@ -106,6 +108,11 @@ impl Examples {
             example.library.clone_from(&surroundings.library);
             example.given.clone_from(&surroundings.given);
             example.policy.clone_from(&surroundings.policy);
+        }
+        if let Some(policy) = policy_of_right {
+            for example in &mut examples.right {
+                example.policy.clone_from(&policy);
+            }
         }
         examples
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use planwright::core::check::{CheckContext, CheckedPlan, Library, Limits, Policy, Release, check};
+use planwright::core::flow::{FlowPattern, FlowPolicy, FlowRule};
 use planwright::core::plan::ExternalValue;
 use planwright::core::plan::{Action, PlanTarget};
 use planwright::core::{Catalog, Code, Diagnostic, Diagnostics, Object, Plan, Tool, Value};
@@ -73,7 +74,7 @@ impl Subject {
             let context = CheckContext::new(&catalog)
                 .with_library(&library)
                 .with_policy(&policy)
-                .with_given(&self.given);
+                .with_inputs(&self.given);
             let (checked, found) = check(plan, &context);
             findings.extend(found);
             if self.runs {
@@ -86,10 +87,10 @@ impl Subject {
 
     fn read(&self, name: &str, text: &[u8], dialect: Option<&str>) -> ParseResult {
         let bound = |name: &str, usual: usize| self.bound(name).unwrap_or(usual);
-        let usual = document::Limits::default();
+        let usual = document::ReadLimits::default();
         let options = ReadOptions {
             dialect,
-            limits: document::Limits {
+            limits: document::ReadLimits {
                 bytes: bound("max_bytes", usual.bytes),
                 depth: bound("max_nesting", usual.depth),
                 ..usual
@@ -146,6 +147,9 @@ impl Subject {
             Some(rules.map(|rule| rule.as_text().unwrap()))
         };
         let mut policy = Policy::new().with_limits(limits);
+        if let Some(flow) = self.policy.get("flow") {
+            policy = policy.with_flow(flow_policy(flow));
+        }
         if let Some(list) = rules("allowed") {
             policy = policy.allow_only(list.collect());
         }
@@ -221,5 +225,23 @@ fn collect_tools(plan: &Plan, names: &mut BTreeSet<String>) {
             }
             Action::Value(_) => {}
         }
+    }
+}
+
+/// The flow policy with the lists of `rules`.
+fn flow_policy(rules: &Value) -> FlowPolicy {
+    let list = |name: &str| -> Vec<FlowRule> {
+        let patterns = rules.get(name).and_then(Value::as_list).unwrap_or_default();
+        let patterns = patterns.iter().map(|text| text.as_text().unwrap());
+        patterns
+            .map(|text| FlowPattern::parse(text).unwrap().into())
+            .collect()
+    };
+    FlowPolicy {
+        trusted: list("trusted"),
+        private: list("private"),
+        leaves: list("leaves"),
+        decides: list("decides"),
+        ..FlowPolicy::default()
     }
 }

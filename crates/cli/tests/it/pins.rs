@@ -448,6 +448,20 @@ fn a_person_at_a_terminal_sees_the_difference_and_is_asked() {
     scene.runs();
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_question_about_changed_tools_is_shown() {
+    use crate::prompts::{assert_screen, screen};
+
+    let scene = Scene::new();
+    scene.runs();
+    scene.offer(&json!([pay("Pays an order.\u{1b}[31m And more.")]));
+    scene.asks();
+    let accept = "tools --accept --servers mcp.json";
+    let shown = screen(scene.path(), accept, &[("[n]o:", "y\n")]);
+    assert_screen("changed-tools", &shown);
+}
+
 #[tokio::test]
 async fn the_library_pins_tools_as_well() {
     use planwright::Planwright;

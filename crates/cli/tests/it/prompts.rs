@@ -190,3 +190,28 @@ fn a_file_of_servers_that_was_found() {
     let shown = screen(folder.path(), "run plan.json", &[("[y/N]", "n\n")]);
     assert_screen("trust", &shown);
 }
+
+#[test]
+fn a_passphrase() {
+    const SET: [(&str, &str); 2] = [
+        ("new passphrase: ", "correct horse\n"),
+        ("the same again: ", "correct horse\n"),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let id = waiting(folder.path(), &["--var", "token=sesame-open"]);
+    assert_screen("passphrase-new", &screen(folder.path(), "passphrase", &SET));
+    let line = format!("approve {id} pay");
+    for (name, passphrase) in [
+        ("passphrase-wrong", "wrong guess\n"),
+        ("passphrase-of-a-decision", "correct horse\n"),
+    ] {
+        let exchange = [("[y]es", "y\n"), ("passphrase for decisions: ", passphrase)];
+        assert_screen(name, &screen(folder.path(), &line, &exchange));
+    }
+    let so_far = [("passphrase so far: ", "correct horse\n")];
+    let exchange = [&so_far[..], &SET].concat();
+    assert_screen(
+        "passphrase-changed",
+        &screen(folder.path(), "passphrase", &exchange),
+    );
+}

@@ -1,4 +1,6 @@
 //! Patterns over tool names, which select the tools that a rule applies to.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/tools.md#a-pattern-with-a-dot-never-covers-a-bare-name).
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,13 +33,13 @@ impl ToolPattern {
     /// Returns true if the pattern matches the tool `tool` of the server `server`.
     pub fn covers_name(&self, server: &str, tool: &str) -> bool {
         if !self.0.contains('.') {
-            return matches(&self.0, tool);
+            return matches_name(&self.0, tool);
         }
         // Server and tool names may contain dots, so any dot may be the separator.
         self.0.match_indices('.').any(|(at, _)| {
             let (of_server, of_tool) = (self.0.get(..at), self.0.get(at + 1..));
-            of_server.is_some_and(|pattern| matches(pattern, server))
-                && of_tool.is_some_and(|pattern| matches(pattern, tool))
+            of_server.is_some_and(|pattern| matches_name(pattern, server))
+                && of_tool.is_some_and(|pattern| matches_name(pattern, tool))
         })
     }
 }
@@ -62,7 +64,7 @@ impl From<String> for ToolPattern {
 
 /// Returns true if `text` matches `pattern`, with `*` for any text. Each part between stars is matched as early as
 /// possible, from left to right, so the time is bounded by the product of both lengths.
-fn matches(pattern: &str, text: &str) -> bool {
+pub(crate) fn matches_name(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else {
         return pattern == text;
     };

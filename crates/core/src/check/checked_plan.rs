@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::writers::{SlotWriters, slot_keys};
+use crate::flow::FlowReport;
 use crate::plan::{Action, Approval, ExternalValue, Read, SlotKind, Source};
 use crate::{Diagnostics, Hashing, Object, Plan, Step, StepId, Tool};
 
@@ -13,6 +14,8 @@ use crate::{Diagnostics, Hashing, Object, Plan, Step, StepId, Tool};
 pub struct CheckedPlan {
     data: Arc<CheckedData>,
     warnings: Arc<Diagnostics>,
+    /// The flow of data, for the main plan under a policy with flow rules.
+    flow: Option<Arc<FlowReport>>,
 }
 
 #[derive(Debug)]
@@ -102,6 +105,7 @@ impl CheckedPlan {
         Self {
             data: Arc::new(data),
             warnings: Arc::default(),
+            flow: None,
         }
     }
 
@@ -111,6 +115,19 @@ impl CheckedPlan {
             warnings: Arc::new(warnings),
             ..self
         }
+    }
+
+    pub(super) fn with_flow(self, report: FlowReport) -> Self {
+        Self {
+            flow: Some(Arc::new(report)),
+            ..self
+        }
+    }
+
+    /// Returns the flow of data to guarded and leaving parameters, if the policy has flow rules. Only the main plan of
+    /// a check has it; it covers inner plans.
+    pub fn flow(&self) -> Option<&FlowReport> {
+        self.flow.as_deref()
     }
 
     /// Returns the diagnostics that do not prevent a run. The reader of the plan's text may add its own.
@@ -239,7 +256,12 @@ impl CheckedPlan {
             Source::Slot(SlotKind::Inputs | SlotKind::Vars) if self.has_secrets() => false,
             // A slot without a writer so far may get one in the rest of the plan.
             Source::Slot(SlotKind::State | SlotKind::Data) => self.writes(read),
-            _ => true,
+            Source::Step(_)
+            | Source::Result(_)
+            | Source::Slot(_)
+            | Source::Item
+            | Source::Index
+            | Source::Last => true,
         }
     }
 

@@ -1,4 +1,4 @@
-//! The context of a check: tools, other plans, policy and given values.
+//! The context of a check: tools, other plans, policy and inputs.
 
 use std::sync::Arc;
 
@@ -16,18 +16,18 @@ pub struct CheckContext<'a> {
     pub library: &'a Library,
     /// The policy that it must obey.
     pub policy: &'a Policy,
-    /// The inputs and variables given to the run, by name.
-    pub given: &'a Object,
+    /// The inputs and variables of the run, by name.
+    pub inputs: &'a Object,
 }
 
 impl<'a> CheckContext<'a> {
-    /// Creates a context with the tools of `catalog`, no other plans, the default limits and no given values.
+    /// Creates a context with the tools of `catalog`, no other plans, the default limits and no inputs.
     pub fn new(catalog: &'a Catalog) -> Self {
         Self {
             catalog,
             library: Library::none(),
             policy: Policy::permissive(),
-            given: no_values(),
+            inputs: no_values(),
         }
     }
 
@@ -45,10 +45,10 @@ impl<'a> CheckContext<'a> {
         self
     }
 
-    /// Sets the given inputs and variables.
+    /// Sets the inputs and variables of the run.
     #[must_use]
-    pub fn with_given(mut self, given: &'a Object) -> Self {
-        self.given = given;
+    pub fn with_inputs(mut self, inputs: &'a Object) -> Self {
+        self.inputs = inputs;
         self
     }
 }

@@ -172,7 +172,11 @@ impl DigestWriter {
         self.optional(step.when.as_ref(), Self::node);
         self.optional(step.for_each.as_ref(), |writer, for_each| {
             writer.node(&for_each.over);
-            writer.count(for_each.max_parallel.map_or(0, |most| most.get() as usize));
+            writer.count(
+                for_each
+                    .max_parallel
+                    .map_or(0, |limit| limit.get() as usize),
+            );
         });
         self.optional(step.repeat.as_ref(), |writer, repeat| {
             writer.node(&repeat.until);

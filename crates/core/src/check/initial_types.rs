@@ -91,12 +91,12 @@ impl<'a> InitialTypes<'a> {
             .filter(|content| content.kind == kind)
             .filter_map(|content| content.value.as_object())
             .flat_map(|fields| fields.keys());
-        let given = matches!(kind, SlotKind::Inputs | SlotKind::Vars);
-        let given = given
-            .then(|| self.resolved.given.keys())
+        let supplied = matches!(kind, SlotKind::Inputs | SlotKind::Vars);
+        let supplied = supplied
+            .then(|| self.resolved.inputs.keys())
             .into_iter()
             .flatten();
-        let filled: IndexSet<&Arc<str>> = inputs.chain(contents).chain(given).collect();
+        let filled: IndexSet<&Arc<str>> = inputs.chain(contents).chain(supplied).collect();
         let by_bare_name = kind == SlotKind::Inputs && self.has_only_variables();
         let written = self.resolved.plan.steps.iter();
         let written = written
@@ -138,7 +138,7 @@ impl<'a> InitialTypes<'a> {
             return None;
         }
         // A given value replaces the default.
-        if let Some(value) = self.resolved.given.get(name) {
+        if let Some(value) = self.resolved.inputs.get(name) {
             return Some(self.known_value(kind, name, value));
         }
         let (input, schema) = declared?;

@@ -10,7 +10,6 @@ mod pipeline;
 mod policy;
 mod reporter;
 mod resolved_plan;
-mod sub_plans;
 mod tool_mismatch;
 mod type_inference;
 mod writers;

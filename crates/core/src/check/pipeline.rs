@@ -8,13 +8,13 @@ use super::context::CheckContext;
 use super::dependencies::{StepDependencies, step_dependencies};
 use super::digest;
 use super::passes::{
-    arguments, cycles, inputs, limits, names, policy, positional, references, sharing, slots,
+    arguments, cycles, expressions, inputs, names, policy, positional, references, sharing, slots,
 };
 use super::reporter::{DiagnosticBatch, Reporter};
-use super::resolved_plan::{PlanRole, ResolvedPlan};
-use super::sub_plans::{CheckSession, ParentScope, sub_plans};
+use super::resolved_plan::{CheckSession, ParentScope, PlanRole, ResolvedPlan, sub_plans};
 use super::type_inference::TypeInference;
 use super::writers::{SlotWriters, slot_keys};
+use crate::flow::{self, FlowContext, FlowPolicy, FlowVerdict};
 use crate::plan::reference::StepIndex;
 use crate::plan::{Action, Alternative, Form, Node, Output, Read, Source};
 use crate::{Diagnostics, Hashing, Lookup, Object, Plan, StepId, Tool};
@@ -30,10 +30,36 @@ pub fn check(plan: Plan, context: &CheckContext<'_>) -> (Option<CheckedPlan>, Di
         role: PlanRole::Main,
     };
     let (checked, mut found) = check_plan(plan, parent, &mut session);
+    let checked = checked.and_then(|plan| match &context.policy.flow {
+        Some(policy) => check_flow(plan, policy, context, &mut found),
+        None => Some(plan),
+    });
     found.sort();
     let diagnostics = found.finish();
     let checked = checked.map(|plan| plan.with_warnings(diagnostics.clone()));
     (checked, diagnostics)
+}
+
+/// Adds the flow analysis to a plan that is sound otherwise. Returns `None` if the policy denies a violation.
+fn check_flow(
+    plan: CheckedPlan,
+    policy: &FlowPolicy,
+    context: &CheckContext<'_>,
+    found: &mut DiagnosticBatch,
+) -> Option<CheckedPlan> {
+    let context_of_flow = FlowContext {
+        policy,
+        releases: &context.policy.releases,
+    };
+    let report = flow::analyze(&plan, context_of_flow);
+    for diagnostic in &report.diagnostics {
+        found.push(diagnostic.clone());
+    }
+    for diagnostic in flow::uncovered_rules(policy, context.catalog) {
+        found.push(diagnostic);
+    }
+    let is_denied = report.verdict() == FlowVerdict::Denied;
+    (!is_denied).then(|| plan.with_flow(report))
 }
 
 impl CheckedPlan {
@@ -42,7 +68,7 @@ impl CheckedPlan {
     ///
     /// Inputs, initial values, slot schemas and texts of `more` are added. Its output replaces the current one unless
     /// it selects everything. Places of the new texts must not overlap with existing ones (see
-    /// [`Source::new`](crate::place::Source::new)).
+    /// [`SourceText::new`](crate::place::SourceText::new)).
     pub fn extend(
         &self,
         more: Plan,
@@ -80,7 +106,7 @@ fn check_plan(
     let mut reporter = Reporter::new(parent.sources, parent.text.clone());
     let limits = &context.policy.limits;
     // The other passes assume bounded sizes.
-    if limits::check_size(&plan, limits, &mut session.patterns, &mut reporter).is_break() {
+    if policy::check_size(&plan, limits, &mut session.patterns, &mut reporter).is_break() {
         return (None, reporter.finish());
     }
     // Positional arguments get their names first: all other passes see named ones only.
@@ -95,12 +121,12 @@ fn check_plan(
         PlanRole::Nested { .. } => 1,
     };
     let size = PlanSize::of(&plan, &sub_plans, instances);
-    limits::check_total_size(&plan, size, limits, &mut reporter);
+    policy::check_total_size(&plan, size, limits, &mut reporter);
     let dependencies = step_dependencies(&plan, &ids, &writers, &sub_plans);
     let nothing = Object::default();
     // A sub-plan gets its inputs as arguments, which differ between calls.
-    let given = if role.is_main() {
-        context.given
+    let inputs = if role.is_main() {
+        context.inputs
     } else {
         &nothing
     };
@@ -113,17 +139,18 @@ fn check_plan(
         tools: &tools,
         sub_plans: &sub_plans,
         dependencies: &dependencies,
-        given,
+        inputs,
     };
     let types = TypeInference::new(&resolved);
     names::check(&resolved, &mut reporter);
     cycles::check(&resolved, &mut reporter);
     references::check(&resolved, &types, &mut reporter);
+    expressions::check(&resolved, &types, &mut reporter);
     inputs::check(&resolved, &mut reporter);
     arguments::check(&resolved, &types, &mut reporter);
     sharing::check(&resolved, &mut reporter);
     policy::check(&resolved, &mut reporter);
-    limits::check(&resolved, &mut reporter);
+    policy::check_limits(&resolved, &mut reporter);
     slots::check(&resolved, &types, &mut reporter);
     drop(types);
 
@@ -131,7 +158,7 @@ fn check_plan(
     if reporter.has_errors() {
         return (None, reporter.finish());
     }
-    let inputs = inputs::values(&plan, given);
+    let inputs = inputs::values(&plan, inputs);
     let digest = digest::digest(&plan, &sub_plans);
     let unwritten_slot_reads = unwritten_slot_reads(&plan, &writers, &sub_plans);
     let checked = CheckedPlan::new(CheckedData {
@@ -160,29 +187,33 @@ fn step_ids(plan: &Plan) -> HashMap<StepId, u32, Hashing> {
 /// Stores the positions of steps in the reads of `plan`, so that a run need not look up ids. Expressions are shared
 /// between plans, so their reads keep using ids; sub-plans are resolved when they are checked.
 fn resolve_step_indices(plan: &mut Plan, ids: &HashMap<StepId, u32, Hashing>) {
-    let mut told = |read: &mut Read| {
+    let mut resolve_read = |read: &mut Read| {
         read.position = StepIndex(match &read.source {
             Source::Step(id) | Source::Result(id) => ids.get(id).copied(),
-            _ => None,
+            Source::Slot(_)
+            | Source::Item
+            | Source::Index
+            | Source::Last
+            | Source::ExternalValue(..) => None,
         });
     };
-    let mut tell = |node: &mut Node| {
+    let mut resolve_node = |node: &mut Node| {
         node.each_reference_mut(&mut |reference| match &mut reference.form {
-            Form::All(reads) => reads.iter_mut().for_each(&mut told),
+            Form::All(reads) => reads.iter_mut().for_each(&mut resolve_read),
             Form::First(alternatives) => {
                 for alternative in alternatives {
                     if let Alternative::Read(read) = alternative {
-                        told(read);
+                        resolve_read(read);
                     }
                 }
             }
         });
     };
     for step in &mut plan.steps {
-        step.nodes_mut().for_each(&mut tell);
+        step.nodes_mut().for_each(&mut resolve_node);
     }
     if let Output::Value(node) = &mut plan.output {
-        tell(node);
+        resolve_node(node);
     }
 }
 

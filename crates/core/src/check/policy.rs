@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::flow::FlowPolicy;
 use crate::plan::ExternalValue;
 use crate::{Tool, ToolPattern};
 
@@ -10,7 +11,6 @@ const MAX_SHOWN_PATTERNS: usize = 5;
 
 /// The rules that plans must obey.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Policy {
     /// The limits on the size of plans.
     pub limits: Limits,
@@ -22,6 +22,8 @@ pub struct Policy {
     pub releases: Releases,
     /// The current stage, if the configuration has stages.
     pub stage: Option<StageRule>,
+    /// The rules about where data may go; `None` to analyze no flow.
+    pub flow: Option<FlowPolicy>,
 }
 
 impl Policy {
@@ -55,6 +57,13 @@ impl Policy {
     #[must_use]
     pub fn in_stage(mut self, stage: StageRule) -> Self {
         self.stage = Some(stage);
+        self
+    }
+
+    /// Checks where data goes.
+    #[must_use]
+    pub fn with_flow(mut self, flow: FlowPolicy) -> Self {
+        self.flow = Some(flow);
         self
     }
 
@@ -252,7 +261,7 @@ impl AllowList {
 
 impl Releases {
     /// Explains how to allow the tool to receive the value. Returns `None` if it may.
-    pub(super) fn objection(&self, what: ExternalValue, name: &str, tool: &Tool) -> Option<String> {
+    pub(crate) fn objection(&self, what: ExternalValue, name: &str, tool: &Tool) -> Option<String> {
         let Self::Listed(all) = self else {
             return None;
         };

@@ -174,7 +174,7 @@ pub(super) struct DiagnosticBatch {
 }
 
 impl DiagnosticBatch {
-    fn push(&mut self, diagnostic: Diagnostic) {
+    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
         if self.tally.count(diagnostic.severity) {
             self.shown.push(diagnostic);
         }

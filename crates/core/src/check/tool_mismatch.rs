@@ -11,7 +11,6 @@ use crate::{Catalog, Tool};
 
 /// A tool that differs between the check and the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct ToolMismatch {
     /// The tool, as `server.tool`.
     pub tool: Arc<str>,

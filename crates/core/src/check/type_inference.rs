@@ -9,9 +9,10 @@ use indexmap::IndexMap;
 use super::initial_types::InitialTypes;
 use super::resolved_plan::ResolvedPlan;
 use super::writers::{OverlappingWriters, slot_keys};
+use crate::expression::typing::{TypeFault, form_type};
 use crate::plan::{
-    Action, Alternative, Form, Method, Missing, Node, NodeKind, OnError, Output, Read, Reference,
-    Segment, SlotKind, Source, Targets,
+    Action, Method, Node, NodeKind, OnError, Output, Read, Reference, Segment, SlotKind, Source,
+    Targets,
 };
 use crate::schema::{Additional, ListType, ObjectType, PathLookup, Property, Type};
 use crate::{Hashing, Plan, Step};
@@ -125,17 +126,25 @@ impl<'a> TypeInference<'a> {
 
     /// Returns the type of a reference that resolves.
     pub(super) fn reference_type(&self, reference: &Reference, step: Option<u32>) -> Type {
-        match &reference.form {
-            Form::All(reads) => reads
-                .last()
-                .map_or(Type::Any, |read| self.value_type(read, step)),
-            Form::First(alternatives) => {
-                Type::union(alternatives.iter().map(|alternative| match alternative {
-                    Alternative::Read(read) => self.value_type(read, step),
-                    Alternative::Literal(value) => Type::Literal(value.clone()),
-                    Alternative::Expression(_) => Type::Any,
-                }))
-            }
+        form_type(&reference.form, &|read| self.look_up(read, step), None)
+    }
+
+    /// Returns the mistakes in the expressions of a reference.
+    pub(super) fn expression_faults(
+        &self,
+        reference: &Reference,
+        step: Option<u32>,
+    ) -> Vec<TypeFault> {
+        let mut faults = Vec::new();
+        let look_up = |read: &Read| self.look_up(read, step);
+        form_type(&reference.form, &look_up, Some(&mut faults));
+        faults
+    }
+
+    fn look_up(&self, read: &Read, step: Option<u32>) -> PathLookup {
+        match self.resolve_read(read, step) {
+            ReadTarget::Path(found) => found,
+            ReadTarget::EmptySlot => PathLookup::Unknown,
         }
     }
 
@@ -185,33 +194,24 @@ impl<'a> TypeInference<'a> {
         let shape = match list.at(&[Segment::Each]) {
             PathLookup::Found(Type::List(list)) => match list.any_item() {
                 Type::Never => Type::Any,
-                item => item,
+                item @ (Type::Any
+                | Type::Null
+                | Type::Boolean
+                | Type::Integer
+                | Type::Number
+                | Type::Text
+                | Type::Literal(_)
+                | Type::List(_)
+                | Type::Object(_)
+                | Type::Union(_)) => item,
             },
-            _ => Type::Any,
+            PathLookup::Found(_)
+            | PathLookup::Impossible { .. }
+            | PathLookup::Unlisted { .. }
+            | PathLookup::Unknown => Type::Any,
         };
         store(&self.items, index, shape.clone());
         shape
-    }
-
-    fn value_type(&self, read: &Read, step: Option<u32>) -> Type {
-        let lenient = match read.missing {
-            Missing::Fail => false,
-            Missing::Null => true,
-            Missing::NullInItems => read.path.contains(&Segment::Each),
-        };
-        match self.resolve_read(read, step) {
-            ReadTarget::Path(PathLookup::Found(_))
-                // Any item may be `null` then, which the type of the list does not say.
-                if lenient && read.path.contains(&Segment::Each) =>
-            {
-                Type::Any
-            }
-            ReadTarget::Path(PathLookup::Found(found)) if lenient => {
-                Type::union([found, Type::Null])
-            }
-            ReadTarget::Path(PathLookup::Found(found)) => found,
-            _ => Type::Any,
-        }
     }
 
     fn infer_output(&self, index: u32, step: &Step) -> Type {

@@ -4,7 +4,6 @@ macro_rules! codes {
     ($($name:ident = $code:literal, $title:literal;)*) => {
         /// The kind of a diagnostic.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[non_exhaustive]
         pub enum Code {
             $(#[doc = $title] $name,)*
         }
@@ -79,6 +78,7 @@ codes! {
     InvalidInputValue = "PW0506", "an input value does not fit its schema";
     UnnamedArgument = "PW0507", "an argument has no name";
     UnexpectedOutput = "PW0508", "an output does not fit its schema";
+    WrongOperandType = "PW0509", "an operation does not apply to its operands";
 
     NotSharable = "PW0601", "a parameter may not receive references";
     DeniedTool = "PW0602", "the policy denies a tool";
@@ -94,4 +94,25 @@ codes! {
     CompetingWriters = "PW0802", "two steps write the same slot";
 
     Unprintable = "PW0901", "a dialect cannot say something";
+
+    UntrustedArgument = "PW1001", "an untrusted value reaches a guarded parameter";
+    PrivateArgument = "PW1002", "a private value reaches a parameter that leaves";
+    UntrustedDecision = "PW1003", "an untrusted value decides a guarded call";
+    UnusedFlowRule = "PW1004", "a flow rule covers nothing";
+}
+
+impl Code {
+    /// Returns true if the code is about the flow policy. Such diagnostics are for the person whose policy it is, and not for
+    /// a model.
+    pub fn is_flow(self) -> bool {
+        self.is_flow_violation() || self == Self::UnusedFlowRule
+    }
+
+    /// Returns true if the code is about a value that the flow policy does not let through.
+    pub fn is_flow_violation(self) -> bool {
+        matches!(
+            self,
+            Self::UntrustedArgument | Self::PrivateArgument | Self::UntrustedDecision
+        )
+    }
 }

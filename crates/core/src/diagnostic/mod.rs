@@ -7,4 +7,4 @@ mod report;
 pub use code::Code;
 pub use counter::DiagnosticCounter;
 pub(crate) use report::MAX_TEXT_BYTES;
-pub use report::{Diagnostic, Diagnostics, Fix, FixPart, Severity};
+pub use report::{Diagnostic, Diagnostics, FLOW_REFUSAL, Fix, FixPart, FlowHop, Severity};

@@ -26,12 +26,25 @@ pub struct Diagnostic {
     /// A hint how to fix the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
+    /// The way of the value that the diagnostic is about, one place after the other. Empty except for
+    /// violations of the flow policy.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub way: Vec<FlowHop>,
     /// A safe change that fixes the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
     /// The name of the text that pointer and span refer to; `None` for the plan itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<Arc<str>>,
+}
+
+/// A place on the way of a value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FlowHop {
+    /// The place as a JSON pointer into the text of the plan; empty if it has none.
+    pub place: String,
+    /// What happens there.
+    pub text: String,
 }
 
 /// Maximum number of bytes of a message, a hint or a pointer. Each may quote a name that is as long as the whole text.
@@ -105,6 +118,7 @@ impl Diagnostic {
             pointer: String::new(),
             span: None,
             help: None,
+            way: Vec::new(),
             fix: None,
             source: None,
         }
@@ -301,14 +315,36 @@ impl Diagnostics {
     }
 }
 
+/// The sentence that a model reads in place of violations of the flow policy. It names neither values nor ways, so that an
+/// attacker who speaks through the model learns nothing from it.
+pub const FLOW_REFUSAL: &str = "the policy of the person whose tools these are does not let this plan pass its data on; the person can see why";
+
+impl Diagnostics {
+    /// Returns the diagnostics that a model may read, and whether [`FLOW_REFUSAL`] takes the place of errors among the
+    /// others.
+    pub fn for_model(&self) -> (impl Iterator<Item = &Diagnostic>, bool) {
+        let is_refused = self
+            .0
+            .iter()
+            .any(|found| found.code.is_flow() && found.is_error());
+        (
+            self.0.iter().filter(|found| !found.code.is_flow()),
+            is_refused,
+        )
+    }
+}
+
 impl fmt::Display for Diagnostics {
     /// Writes one line per diagnostic, for a model.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, diagnostic) in self.0.iter().enumerate() {
-            if index > 0 {
-                f.write_str("\n")?;
-            }
-            diagnostic.fmt(f)?;
+        let (shown, is_refused) = self.for_model();
+        let mut separator = "";
+        for diagnostic in shown {
+            write!(f, "{separator}{diagnostic}")?;
+            separator = "\n";
+        }
+        if is_refused {
+            write!(f, "{separator}{FLOW_REFUSAL}")?;
         }
         Ok(())
     }

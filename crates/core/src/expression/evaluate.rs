@@ -1,14 +1,13 @@
 //! Evaluation of expressions. Every operation spends from the budget.
 
-use super::limits::EvaluationBudget;
+use super::error::EvaluationBudget;
 use super::operator::{self, BinaryOperator, whole_index};
 use super::tree::{Accessor, Loop, Tree};
 use super::{EvaluationError, function};
-use crate::Hashing;
-use crate::Value;
 use crate::path::{follow_path, with_article};
 use crate::plan::{Missing, Segment};
 use crate::value::Object;
+use crate::{Hashing, Value};
 
 type Result<T> = std::result::Result<T, EvaluationError>;
 

@@ -1,18 +1,22 @@
 //! The language between `${` and `}`: paths, alternatives, and CEL with bounded cost. Only this module knows CEL.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/expressions.md#our-own-implementation-of-cel).
 
 mod error;
 mod evaluate;
-mod function;
-mod limits;
-mod operator;
+pub(crate) mod function;
+pub(crate) mod operator;
 mod parser;
 mod pattern;
 mod print;
 mod program;
-mod tree;
+pub(crate) mod tree;
+pub(crate) mod typing;
 
-pub use error::{EvaluationError, ExpressionError, ExpressionErrorKind};
-pub use limits::{EvaluationLimits, MAX_EXPRESSION_CHARS, MAX_EXPRESSION_DEPTH};
+pub use error::{
+    EvaluationError, EvaluationLimits, ExpressionError, ExpressionErrorKind, MAX_EXPRESSION_CHARS,
+    MAX_EXPRESSION_DEPTH,
+};
 pub use parser::{parse_form, parse_form_within};
 pub use pattern::PatternBudget;
 pub use print::{print_form, print_path};

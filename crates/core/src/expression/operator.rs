@@ -3,13 +3,13 @@
 use std::cmp::Ordering;
 
 use super::EvaluationError;
-use super::limits::EvaluationBudget;
+use super::error::EvaluationBudget;
 use crate::path::with_article;
 use crate::{Number, Value};
 
 /// A binary operator, except `&&` and `||`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BinaryOperator {
+pub(crate) enum BinaryOperator {
     Equal,
     Unequal,
     Less,
@@ -34,7 +34,8 @@ impl BinaryOperator {
         }
     }
 
-    fn sign(self) -> &'static str {
+    /// Returns the operator as it is written.
+    pub(super) fn sign(self) -> &'static str {
         match self {
             Self::Equal => "==",
             Self::Unequal => "!=",

@@ -46,7 +46,7 @@ fn print_alternative(alternative: &Alternative) -> String {
     }
 }
 
-fn print_read(read: &Read) -> String {
+pub(super) fn print_read(read: &Read) -> String {
     let mut text = match &read.source {
         // An id that is also a reserved name would be read as that name.
         Source::Step(id) if is_plain(id.as_str()) && !ROOTS.contains(&id.as_str()) => {

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::error::EvaluationBudget;
 use super::evaluate::Evaluation;
-use super::limits::EvaluationBudget;
 use super::tree::{Accessor, CoalesceOperand, Tree};
 use super::{EvaluationError, EvaluationLimits};
 use crate::Value;
@@ -57,6 +57,11 @@ impl Expression {
     /// of a kind), alternatives (`a ?? b`) and optional paths (`a.b?`).
     pub fn bindings(&self) -> &[Form] {
         &self.0.bindings
+    }
+
+    /// Returns the syntax tree, in which bindings stand for reads.
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.0.tree
     }
 
     /// Evaluates the expression with the resolved [`Self::bindings`].

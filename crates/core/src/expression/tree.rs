@@ -12,7 +12,7 @@ use crate::plan::{Missing, Path, Read};
 
 /// A node of the syntax tree.
 #[derive(Clone, Debug)]
-pub(super) enum Tree {
+pub(crate) enum Tree {
     /// A constant value.
     Literal(Value),
     /// A read, as parsed. Binding replaces it by [`Tree::Bound`].
@@ -49,14 +49,14 @@ pub(super) enum Tree {
 
 /// An operand of `??`, with its source range.
 #[derive(Clone, Debug)]
-pub(super) struct CoalesceOperand {
-    pub(super) tree: Tree,
-    pub(super) span: Range<usize>,
+pub(crate) struct CoalesceOperand {
+    pub(crate) tree: Tree,
+    pub(crate) span: Range<usize>,
 }
 
 /// An operation on a value, written after it.
 #[derive(Clone, Debug)]
-pub(super) enum Accessor {
+pub(crate) enum Accessor {
     /// Selects the part at a constant path.
     Part(Path, Missing),
     /// Selects the item or field that a computed value names.
@@ -71,7 +71,7 @@ pub(super) enum Accessor {
 
 /// The kind of a loop. The loop variable is the innermost local in its expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Loop {
+pub(crate) enum Loop {
     /// Tests if the condition holds for every item.
     All,
     /// Tests if the condition holds for at least one item.
@@ -88,7 +88,7 @@ pub(super) enum Loop {
 
 impl Loop {
     /// Returns the loop called `name`, with the minimum and maximum number of its expressions.
-    pub(super) fn named(name: &str) -> Option<(Self, usize, usize)> {
+    pub(crate) fn named(name: &str) -> Option<(Self, usize, usize)> {
         Some(match name {
             "all" => (Self::All, 1, 1),
             "exists" => (Self::Exists, 1, 1),

@@ -1,19 +1,24 @@
 //! The data model of a plan, the same for all dialects.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/plans.md#every-dialect-becomes-the-same-plan).
 
 mod definition;
 mod node;
 pub(crate) mod reference;
-mod slot;
 mod step;
+
+/// The id of the step that stands for the results of earlier runs. Its place is [`Place::NOWHERE`](crate::Place::NOWHERE): it is
+/// not written in the plan.
+pub const RECALLED_STEP: &str = "runs";
 
 pub use definition::{
     InitialValues, Input, InputKind, Mode, OnFailure, Ordering, Output, Plan, Sharing, SlotSchema,
 };
 pub use node::{Field, Node, NodeKind, TextPart};
 pub use reference::{
-    Alternative, ExternalValue, Form, Missing, Path, Read, Reference, Segment, Source,
+    Alternative, ExternalValue, Form, Method, Missing, Path, Read, Reference, Segment, SlotKind,
+    SlotPath, Source, Targets, Writes,
 };
-pub use slot::{Method, SlotKind, SlotPath, Targets, Writes};
 pub(crate) use step::SelfReference;
 pub use step::{
     Action, Approval, Concurrency, ForEach, Idempotency, Name, OnError, PlanCall, PlanTarget,

@@ -105,7 +105,10 @@ impl Node {
     pub fn as_literal(&self) -> Option<&Value> {
         match &self.kind {
             NodeKind::Literal(value) => Some(value),
-            _ => None,
+            NodeKind::Reference(_)
+            | NodeKind::Text(_)
+            | NodeKind::List(_)
+            | NodeKind::Object(_) => None,
         }
     }
 

@@ -247,7 +247,7 @@ impl Step {
     pub fn tool(&self) -> Option<&Name> {
         match &self.action {
             Action::Tool(name) => Some(name),
-            _ => None,
+            Action::Plan(_) | Action::Value(_) => None,
         }
     }
 

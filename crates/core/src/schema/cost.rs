@@ -1,5 +1,7 @@
 //! The cost of a schema for one value without its parts, computed from the text. References can make a small schema
 //! very costly.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/schemas.md#validation-has-a-budget).
 
 use std::collections::HashMap;
 use std::ptr;
@@ -55,18 +57,18 @@ impl SchemaCost {
             targets_left: MAX_TARGETS,
         };
         index.add(document, None);
-        let mut most = Self::LEAF;
+        let mut max_cost = Self::LEAF;
         let mut objects = vec![document];
         // Any object may be a subschema, so the cost of each is computed.
         while let Some(value) = objects.pop() {
             if let Value::Object(fields) = value {
                 let cost = index.cost(fields, 1)?;
-                most.subschemas = most.subschemas.max(cost.subschemas);
-                most.height = most.height.max(cost.height);
+                max_cost.subschemas = max_cost.subschemas.max(cost.subschemas);
+                max_cost.height = max_cost.height.max(cost.height);
             }
             objects.extend(parts(value));
         }
-        Ok(most)
+        Ok(max_cost)
     }
 }
 
@@ -141,18 +143,18 @@ impl<'a> SchemaIndex<'a> {
             let Some(target) = fields.get(keyword).and_then(Value::as_text) else {
                 continue;
             };
-            let mut most = SchemaCost::LEAF;
+            let mut max_cost = SchemaCost::LEAF;
             // Only one candidate is the target, so the costliest one is an upper bound.
             for target in self.targets(fields, keyword, target)? {
                 if ptr::eq(target, fields) {
                     continue;
                 }
                 let inner = self.cost(target, depth + 1)?;
-                most.subschemas = most.subschemas.max(inner.subschemas);
-                most.height = most.height.max(inner.height);
+                max_cost.subschemas = max_cost.subschemas.max(inner.subschemas);
+                max_cost.height = max_cost.height.max(inner.height);
             }
-            cost.subschemas = cost.subschemas.saturating_add(most.subschemas);
-            cost.height = cost.height.max(most.height + 1);
+            cost.subschemas = cost.subschemas.saturating_add(max_cost.subschemas);
+            cost.height = cost.height.max(max_cost.height + 1);
         }
         if cost.subschemas > MAX_SUBSCHEMAS {
             return Err(format!(

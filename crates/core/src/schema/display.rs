@@ -81,7 +81,9 @@ impl fmt::Display for Type {
                 Self::Text => f.write_str("a list of texts"),
                 Self::Object(_) => f.write_str("a list of objects"),
                 Self::List(_) => f.write_str("a list of lists"),
-                _ => f.write_str("a list"),
+                Self::Any | Self::Never | Self::Null | Self::Literal(_) | Self::Union(_) => {
+                    f.write_str("a list")
+                }
             },
             Self::Object(_) => f.write_str("an object"),
             Self::Union(members) => {

@@ -9,7 +9,7 @@ use super::cost::SchemaCost;
 use super::instance::{InstanceNode, ValidationBudget, ValueJson};
 use super::secret::SecretParts;
 use super::type_reader::InferredType;
-use super::{Placeholders, SchemaFault, Type, fast_accept, fault, type_reader};
+use super::{Placeholders, SchemaFault, Type, fast_accept, fault, format, type_reader};
 use crate::Value;
 use crate::expression::PatternBudget;
 
@@ -31,6 +31,8 @@ struct SchemaData {
     text: Value,
     inferred: OnceLock<InferredType>,
     compiled: OnceLock<Result<CompiledSchema, String>>,
+    /// The validator that checks formats; `None` if the schema declares none.
+    with_formats: OnceLock<Option<CompiledSchema>>,
 }
 
 /// The validator and its cost.
@@ -59,6 +61,7 @@ impl Schema {
             text,
             inferred: OnceLock::new(),
             compiled: OnceLock::new(),
+            with_formats: OnceLock::new(),
         }))
     }
 
@@ -120,22 +123,31 @@ impl Schema {
         if self.definitely_accepts(value, &Placeholders::none()) {
             return Vec::new();
         }
-        match self.compiled() {
-            Ok(compiled) => match compiled.accepts(value) {
-                Some(true) => Vec::new(),
-                Some(false) => fault::faults(
-                    &compiled.validator,
-                    value,
-                    compiled.cost,
-                    &SecretParts::of(&self.0.text, value),
-                ),
-                None => vec![fault::too_long(
-                    value,
-                    &SecretParts::of(&self.0.text, value),
-                )],
-            },
-            // A malformed schema is reported once, not for each value.
-            Err(_) => Vec::new(),
+        // A malformed schema is reported once, not for each value.
+        self.compiled()
+            .map(|compiled| self.faults(compiled, value))
+            .unwrap_or_default()
+    }
+
+    /// Returns every way in which `value`, which a person or a model wrote, does not fit. In addition to
+    /// [`Self::validate`], texts must have the declared [formats](format::CHECKED).
+    pub(crate) fn validate_literal(&self, value: &Value) -> Vec<SchemaFault> {
+        let with_formats = self.0.with_formats.get_or_init(|| {
+            let declares = format::declares(&self.0.text);
+            declares.then(|| compile(&self.0.text, true).ok()).flatten()
+        });
+        match with_formats {
+            Some(compiled) => self.faults(compiled, value),
+            None => self.validate(value),
+        }
+    }
+
+    fn faults(&self, compiled: &CompiledSchema, value: &Value) -> Vec<SchemaFault> {
+        let secrets = || SecretParts::of(&self.0.text, value);
+        match compiled.accepts(value) {
+            Some(true) => Vec::new(),
+            Some(false) => fault::faults(&compiled.validator, value, compiled.cost, &secrets()),
+            None => vec![fault::too_long(value, &secrets())],
         }
     }
 
@@ -158,7 +170,7 @@ impl Schema {
     fn compiled(&self) -> Result<&CompiledSchema, &str> {
         self.0
             .compiled
-            .get_or_init(|| compile(&self.0.text))
+            .get_or_init(|| compile(&self.0.text, false))
             .as_ref()
             .map_err(String::as_str)
     }
@@ -193,13 +205,16 @@ impl fmt::Debug for Schema {
 
 /// Compiles `text` with a pattern engine that is linear in the size of the value. Patterns with look-around need
 /// backtracking, which is bounded.
-fn compile(text: &Value) -> Result<CompiledSchema, String> {
+fn compile(text: &Value, checks_formats: bool) -> Result<CompiledSchema, String> {
     // Both limits apply before the validator is built: building it walks what they bound.
     let cost = SchemaCost::of(text)?;
     spend(text, &mut PatternBudget::default())?;
     let schema = serde_json::Value::from(text);
     // A reference to another document must neither open a file nor a connection.
-    let options = jsonschema::options_for::<ValueJson>().offline();
+    let mut options = jsonschema::options_for::<ValueJson>().offline();
+    if checks_formats {
+        options = format::checked(options);
+    }
     let linear = PatternOptions::regex().size_limit(PATTERN_SIZE_LIMIT);
     let bounded = PatternOptions::fancy_regex()
         .size_limit(PATTERN_SIZE_LIMIT)

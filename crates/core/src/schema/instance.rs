@@ -1,4 +1,6 @@
 //! The adapter between our values and the `jsonschema` crate. It avoids copies and stops when a budget is spent.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/schemas.md#validation-has-a-budget).
 
 use std::borrow::Cow;
 use std::cell::Cell;

@@ -74,7 +74,16 @@ impl KnownFields {
             let (described, held) = match member {
                 Type::Object(object) => (Some(object.properties.keys()), None),
                 Type::Literal(Value::Object(fields)) => (None, Some(fields.keys())),
-                _ => (None, None),
+                Type::Any
+                | Type::Never
+                | Type::Null
+                | Type::Boolean
+                | Type::Integer
+                | Type::Number
+                | Type::Text
+                | Type::Literal(_)
+                | Type::List(_)
+                | Type::Union(_) => (None, None),
             };
             let described = described.into_iter().flatten();
             described.chain(held.into_iter().flatten())
@@ -157,7 +166,16 @@ fn step_into(from: &Type, segment: &Segment) -> SegmentLookup {
         (Type::List(list), Segment::Each) => SegmentLookup::To(match any_item(list) {
             // A list that is always empty maps to an empty list.
             Type::Never => Type::Any,
-            item => item,
+            item @ (Type::Any
+            | Type::Null
+            | Type::Boolean
+            | Type::Integer
+            | Type::Number
+            | Type::Text
+            | Type::Literal(_)
+            | Type::List(_)
+            | Type::Object(_)
+            | Type::Union(_)) => item,
         }),
         _ => SegmentLookup::Impossible,
     }
@@ -183,7 +201,16 @@ fn item(list: &ListType, index: i64) -> SegmentLookup {
     };
     match shape {
         Type::Never => SegmentLookup::Impossible,
-        shape => SegmentLookup::To(shape),
+        shape @ (Type::Any
+        | Type::Null
+        | Type::Boolean
+        | Type::Integer
+        | Type::Number
+        | Type::Text
+        | Type::Literal(_)
+        | Type::List(_)
+        | Type::Object(_)
+        | Type::Union(_)) => SegmentLookup::To(shape),
     }
 }
 

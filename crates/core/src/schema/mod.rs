@@ -1,12 +1,14 @@
 //! JSON Schema (2020-12): structural types for checks before a run, and validators for values during it.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/schemas.md).
 
-mod compatibility;
 mod cost;
 mod display;
 mod document;
 mod equality;
 mod fast_accept;
 mod fault;
+mod format;
 mod instance;
 mod lookup;
 mod secret;
@@ -14,7 +16,6 @@ mod template;
 mod type_reader;
 mod types;
 
-pub use compatibility::Compatibility;
 pub(crate) use display::shown;
 pub use document::Schema;
 pub use fault::{FaultKind, SchemaFault};
@@ -22,7 +23,7 @@ pub use lookup::{KnownFields, PathLookup};
 pub use secret::{PartPath, declares_secrets, is_secret, part_at, replace_parts, secret_parts};
 pub(crate) use template::{Placeholders, TemplateValue};
 pub(crate) use type_reader::resolve_pointer;
-pub use types::{Additional, ListType, ObjectType, Property, Type};
+pub use types::{Additional, Compatibility, ListType, ObjectType, Property, Type};
 
 #[cfg(test)]
 mod tests;

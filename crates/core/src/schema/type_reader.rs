@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::compatibility::disjoint;
+use super::types::disjoint;
 use super::{Additional, ListType, ObjectType, Property, Type};
 use crate::{Object, Value};
 

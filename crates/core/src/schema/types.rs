@@ -1,4 +1,4 @@
-//! Structural types, which describe sets of values before a run.
+//! Structural types, and their compatibility: whether values of one type can be used as another.
 
 use std::sync::Arc;
 
@@ -107,7 +107,14 @@ impl Type {
                         push_new(&mut flat, member.clone());
                     }
                 }
-                other => push_new(&mut flat, other),
+                other @ (Self::Null
+                | Self::Boolean
+                | Self::Integer
+                | Self::Number
+                | Self::Text
+                | Self::Literal(_)
+                | Self::List(_)
+                | Self::Object(_)) => push_new(&mut flat, other),
             }
         }
         match flat.len() {
@@ -121,7 +128,16 @@ impl Type {
     pub fn members(&self) -> &[Type] {
         match self {
             Self::Union(members) => members,
-            other => std::slice::from_ref(other),
+            other @ (Self::Any
+            | Self::Never
+            | Self::Null
+            | Self::Boolean
+            | Self::Integer
+            | Self::Number
+            | Self::Text
+            | Self::Literal(_)
+            | Self::List(_)
+            | Self::Object(_)) => std::slice::from_ref(other),
         }
     }
 
@@ -179,7 +195,15 @@ impl Type {
                 Self::Literal(Value::Object(fields)) => fields
                     .get(name)
                     .map_or(Self::Never, |value| Self::Literal(value.clone())),
-                _ => Self::Never,
+                Self::Never
+                | Self::Null
+                | Self::Boolean
+                | Self::Integer
+                | Self::Number
+                | Self::Text
+                | Self::Literal(_)
+                | Self::List(_)
+                | Self::Union(_) => Self::Never,
             }
         }));
         (found != Self::Never).then_some(found)
@@ -196,7 +220,15 @@ impl Type {
                 Self::Literal(Value::List(items)) => items
                     .get(index)
                     .map_or(Self::Never, |item| Self::Literal(item.clone())),
-                _ => Self::Never,
+                Self::Never
+                | Self::Null
+                | Self::Boolean
+                | Self::Integer
+                | Self::Number
+                | Self::Text
+                | Self::Literal(_)
+                | Self::Object(_)
+                | Self::Union(_) => Self::Never,
             }
         }))
     }
@@ -296,6 +328,102 @@ fn take(shape: &Type, parts: &mut usize, depth: usize) -> bool {
                 .all(|inner| take(inner, parts, depth))
         }
         Type::Union(members) => members.iter().all(|inner| take(inner, parts, depth)),
-        _ => true,
+        Type::Any
+        | Type::Never
+        | Type::Null
+        | Type::Boolean
+        | Type::Integer
+        | Type::Number
+        | Type::Text
+        | Type::Literal(_) => true,
+    }
+}
+
+/// The compatibility of two types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compatibility {
+    /// Every value is accepted, by its structure.
+    Yes,
+    /// No value is accepted.
+    No,
+    /// Some values may be accepted.
+    Unknown,
+}
+
+impl Type {
+    /// Tests if values of `other` can be used as this type. [`Compatibility::No`] is certain: the types have no common
+    /// value. Any two list types share the empty list.
+    pub fn accepts(&self, other: &Type) -> Compatibility {
+        if matches!(other, Type::Never) {
+            Compatibility::Unknown
+        } else if disjoint(self, other) {
+            Compatibility::No
+        } else if includes(self, other) {
+            Compatibility::Yes
+        } else {
+            Compatibility::Unknown
+        }
+    }
+}
+
+/// Returns true if the types certainly have no common value.
+pub(super) fn disjoint(left: &Type, right: &Type) -> bool {
+    match (left, right) {
+        (Type::Never, _) | (_, Type::Never) => true,
+        (Type::Any, _)
+        | (_, Type::Any)
+        | (Type::Integer, Type::Number)
+        | (Type::Number, Type::Integer)
+        | (Type::List(_), Type::List(_)) => false,
+        (Type::Union(members), other) | (other, Type::Union(members)) => {
+            members.iter().all(|member| disjoint(member, other))
+        }
+        (Type::Literal(value), other) | (other, Type::Literal(value)) => !other.admits(value),
+        (Type::Object(left), Type::Object(right)) => {
+            let clashes = |name: &str| disjoint(left.field(name), right.field(name));
+            let in_left = left.required().any(clashes);
+            in_left
+                || right
+                    .required()
+                    .filter(|name| !left.requires(name))
+                    .any(clashes)
+        }
+        (left, right) => left != right,
+    }
+}
+
+/// Returns true if `outer` includes every value of `inner`, by structure.
+fn includes(outer: &Type, inner: &Type) -> bool {
+    match (outer, inner) {
+        (Type::Any, _)
+        | (_, Type::Never)
+        | (Type::Number, Type::Integer)
+        | (Type::Literal(Value::Null), Type::Null) => true,
+        (_, Type::Union(members)) => members.iter().all(|member| includes(outer, member)),
+        (Type::Union(members), inner) => members.iter().any(|member| includes(member, inner)),
+        (Type::Literal(outer), Type::Literal(inner)) => equality::same(outer, inner),
+        (outer, Type::Literal(value)) => outer.admits(value),
+        (Type::List(outer), Type::List(inner)) => {
+            let longest = outer.prefix.len().max(inner.prefix.len());
+            (0..longest).all(|index| includes(outer.item(index), inner.item(index)))
+                && includes(&outer.items, &inner.items)
+        }
+        (Type::Object(outer), Type::Object(inner)) => {
+            let named = outer.properties.iter().all(|(name, property)| {
+                let there = inner
+                    .properties
+                    .get(name)
+                    .is_some_and(|field| field.required);
+                (there || !property.required) && includes(&property.shape, inner.field(name))
+            });
+            named
+                && inner
+                    .properties
+                    .iter()
+                    .filter(|(name, _)| !outer.properties.contains_key(*name))
+                    .all(|(_, field)| includes(outer.additional.shape(), &field.shape))
+                && includes(outer.additional.shape(), inner.additional.shape())
+        }
+        (outer, inner) => outer == inner,
     }
 }

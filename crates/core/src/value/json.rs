@@ -176,9 +176,25 @@ impl Value {
     ///
     /// # Errors
     ///
-    /// Returns the parser's error if `text` is not JSON, and an error that names an integer beyond 64 bits, which would
+    /// Returns the parser's error if `text` is not JSON, and an error that names a number beyond 64 bits, which would
     /// otherwise be rounded.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        let value = Self::from_tool_json(text)?;
+        if let Some(number) = number::first_inexact_number(text) {
+            let reason = format!("the number `{number}` does not fit into 64 bits");
+            return Err(serde::de::Error::custom(reason));
+        }
+        Ok(value)
+    }
+
+    /// Parses one JSON value of another program. A decimal with more digits than a double has becomes the nearest double,
+    /// since many programs write such digits.
+    ///
+    /// # Errors
+    ///
+    /// Returns the parser's error if `text` is not JSON, and an error that names an integer beyond 64 bits, which would
+    /// otherwise be rounded.
+    pub fn from_tool_json(text: &str) -> Result<Self, serde_json::Error> {
         // The parser would turn the integer into a double without an error.
         if let Some(number) = number::oversized_integer(text.as_bytes()) {
             let reason = format!("the number `{number}` does not fit into 64 bits");

@@ -1,4 +1,6 @@
 //! JSON values that are cheap to share, and their numbers and sizes.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/plans.md#values-share-their-content).
 
 mod json;
 mod json_size;

@@ -12,14 +12,40 @@ pub fn exact_number(written: &str) -> Option<Number> {
         let unsigned = written.parse::<u64>().ok().map(Number::from);
         return unsigned.or_else(|| written.parse::<i64>().ok().map(Number::from));
     }
-    let number: f64 = written.parse().ok()?;
-    let mantissa = written.split(['e', 'E']).next().unwrap_or_default();
-    // A number such as `1e-400` underflows to zero without an error.
-    let vanished = number == 0.0 && mantissa.contains(|c: char| ('1'..='9').contains(&c));
-    if vanished {
-        return None;
+    let number = written.parse().ok().and_then(Number::from_f64)?;
+    // A double can underflow to zero, and it has some 16 digits: what is written later must be the same number.
+    (Decimal::of(written) == Decimal::of(&number.to_string())).then_some(number)
+}
+
+/// The value of a JSON number, apart from its sign: `0.{digits}` times ten to the power of `exponent`.
+#[derive(PartialEq)]
+struct Decimal {
+    /// The digits without zeros at either end.
+    digits: String,
+    exponent: i64,
+}
+
+impl Decimal {
+    /// The value of `written`; `None` if its exponent exceeds 64 bits.
+    fn of(written: &str) -> Option<Self> {
+        let (mantissa, exponent) = written.split_once(['e', 'E']).unwrap_or((written, "0"));
+        let mantissa = mantissa.trim_start_matches('-');
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let digits = format!("{whole}{fraction}");
+        let significant = digits.trim_start_matches('0');
+        if significant.is_empty() {
+            return Some(Self {
+                digits: String::new(),
+                exponent: 0,
+            });
+        }
+        let zeros = i64::try_from(digits.len() - significant.len()).ok()?;
+        let shift = i64::try_from(whole.len()).ok()?.checked_sub(zeros)?;
+        Some(Self {
+            digits: significant.trim_end_matches('0').to_owned(),
+            exponent: exponent.parse::<i64>().ok()?.checked_add(shift)?,
+        })
     }
-    Number::from_f64(number)
 }
 
 /// Returns the first number in the well-formed `json` that 64 bits cannot represent, so that parsing would round it.
@@ -102,6 +128,22 @@ mod tests {
                 Some("-9223372036854775809"),
             ),
             ("[true, null, 1E-400]", Some("1E-400")),
+            ("[0.1, 1.0, -0.0, -0, 1E5, 1e+5, 0e9, 100e-2, 1.10]", None),
+            (
+                "[5e-324, 1.7976931348623157e308, 123456789012345680000.0]",
+                None,
+            ),
+            (
+                "0.1000000000000000055511151231257827",
+                Some("0.1000000000000000055511151231257827"),
+            ),
+            (
+                "[1, 3.14159265358979323846]",
+                Some("3.14159265358979323846"),
+            ),
+            ("12345678901234567890.5", Some("12345678901234567890.5")),
+            ("1e99999999999999999999", Some("1e99999999999999999999")),
+            ("0.5000000000000000000000000000000000000000", None),
         ];
         for (json, wanted) in cases {
             assert_eq!(first_inexact_number(json), wanted, "{json}");

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Place};
 
-use super::suggest::synonym;
-use super::{DiagnosticSink, Entry, Item, ItemKind, nearest, quote};
+use super::sink::synonym;
+use super::{DiagnosticSink, Item, ItemEntry, ItemKind, nearest, quote};
 
 /// The fields of one object. Each field that is read counts as known; [`Fields::finish`] reports all others.
 ///
@@ -15,7 +15,7 @@ use super::{DiagnosticSink, Entry, Item, ItemKind, nearest, quote};
 pub struct Fields<'a> {
     owner: &'static str,
     place: Place,
-    entries: &'a [Entry],
+    entries: &'a [ItemEntry],
     known: Vec<&'static str>,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The field `name` with its key, whatever its value, `null` included.
-    pub fn entry(&mut self, name: &'static str) -> Option<&'a Entry> {
+    pub fn entry(&mut self, name: &'static str) -> Option<&'a ItemEntry> {
         if !self.known.contains(&name) {
             self.known.push(name);
         }
@@ -172,8 +172,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn unknown(&self) -> impl Iterator<Item = &'a Entry> {
-        let is_known = |entry: &&Entry| self.known.iter().any(|known| **known == *entry.key);
+    fn unknown(&self) -> impl Iterator<Item = &'a ItemEntry> {
+        let is_known = |entry: &&ItemEntry| self.known.iter().any(|known| **known == *entry.key);
         self.entries.iter().filter(move |entry| !is_known(entry))
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::{Number, Place, Source, Span, Value};
+use planwright_core::{Number, Place, SourceText, Span, Value};
 
 /// A text with its values and places.
 #[derive(Clone, Debug)]
@@ -13,9 +13,9 @@ pub struct Document {
     /// The value; for a text in lines, the text itself.
     pub root: Item,
     /// The text and the places in it.
-    pub source: Source,
+    pub source: SourceText,
     /// The limits under which the text was read; values inside its texts are read under the same ones.
-    pub limits: Limits,
+    pub limits: ReadLimits,
 }
 
 /// The syntax of a text.
@@ -50,12 +50,12 @@ pub enum ItemKind {
     /// A list.
     List(Vec<Item>),
     /// An object. Of duplicate keys, which the reader reports, the last one counts.
-    Object(Vec<Entry>),
+    Object(Vec<ItemEntry>),
 }
 
 /// A field of an object.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct ItemEntry {
     /// The key, with its escapes resolved.
     pub key: Arc<str>,
     /// The bytes of the key, quotes included.
@@ -82,7 +82,7 @@ impl Item {
     }
 
     /// The fields, if the value is an object.
-    pub fn as_object(&self) -> Option<&[Entry]> {
+    pub fn as_object(&self) -> Option<&[ItemEntry]> {
         match &self.kind {
             ItemKind::Object(entries) => Some(entries),
             _ => None,
@@ -140,10 +140,10 @@ pub(crate) const REDUCE_SIZE: &str = "let large values be inputs of the run, or 
 
 /// The limits of reading one text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ReadLimits {
     /// The maximum number of bytes.
     pub bytes: usize,
-    /// The maximum nesting of lists and objects; at most [`Limits::MAX_DEPTH`].
+    /// The maximum nesting of lists and objects; at most [`ReadLimits::MAX_DEPTH`].
     pub depth: usize,
     /// The maximum number of values, keys not counted.
     pub values: usize,
@@ -152,20 +152,20 @@ pub struct Limits {
     pub diagnostics: usize,
 }
 
-impl Limits {
+impl ReadLimits {
     /// The nesting that no setting exceeds, so that recursion over a value cannot exhaust the stack.
     pub const MAX_DEPTH: usize = 512;
 
     /// The maximum timeout or delay of a step: about 584 years, the nanoseconds that 64 bits can count.
     pub const MAX_DURATION: Duration = Duration::from_nanos(u64::MAX);
 
-    /// The effective maximum nesting: the setting, but at most [`Limits::MAX_DEPTH`].
+    /// The effective maximum nesting: the setting, but at most [`ReadLimits::MAX_DEPTH`].
     pub fn effective_depth(&self) -> usize {
         self.depth.min(Self::MAX_DEPTH)
     }
 }
 
-impl Default for Limits {
+impl Default for ReadLimits {
     /// 16 MiB, 128 levels, a million values, a hundred diagnostics.
     fn default() -> Self {
         Self {

@@ -4,20 +4,17 @@
 
 mod fields;
 mod item;
-mod offsets;
 mod read;
 mod reader;
 mod sink;
 mod string_literal;
-mod suggest;
 pub(crate) mod template;
 
 pub use fields::Fields;
-pub use item::{Document, Entry, Item, ItemKind, Limits, Syntax};
-pub use offsets::Offsets;
+pub use item::{Document, Item, ItemEntry, ItemKind, ReadLimits, Syntax};
 pub use read::{read, read_inside, read_lines};
-pub use sink::{DiagnosticSink, article, quote};
-pub use suggest::nearest;
+pub use sink::{DiagnosticSink, article, nearest, quote};
+pub use string_literal::Offsets;
 
 pub(crate) use item::REDUCE_SIZE;
 pub(crate) use read::{LineValueReader, quoted_prefix};

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment, Source, Span};
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment, SourceText, Span};
 
 use super::reader::{JsonReader, PartStart};
 use super::{
-    DiagnosticSink, Document, Item, ItemKind, Limits, Offsets, REDUCE_SIZE, Syntax, string_literal,
+    DiagnosticSink, Document, Item, ItemKind, Offsets, REDUCE_SIZE, ReadLimits, Syntax,
+    string_literal,
 };
 
 /// Reads a JSON text called `name`, whose places are numbered from `base` on.
@@ -19,7 +20,7 @@ pub fn read(
     text: impl AsRef<[u8]>,
     name: &str,
     base: u32,
-    limits: &Limits,
+    limits: &ReadLimits,
 ) -> (Option<Document>, Diagnostics) {
     let mut source = match source(text.as_ref(), name, base, limits) {
         Ok(source) => source,
@@ -42,7 +43,7 @@ pub fn read_lines(
     text: impl AsRef<[u8]>,
     name: &str,
     base: u32,
-    limits: &Limits,
+    limits: &ReadLimits,
 ) -> (Option<Document>, Diagnostics) {
     let mut source = match source(text.as_ref(), name, base, limits) {
         Ok(source) => source,
@@ -66,13 +67,18 @@ pub fn read_lines(
     (Some(document), Diagnostics::new())
 }
 
-fn source(bytes: &[u8], name: &str, base: u32, limits: &Limits) -> Result<Source, Diagnostics> {
+fn source(
+    bytes: &[u8],
+    name: &str,
+    base: u32,
+    limits: &ReadLimits,
+) -> Result<SourceText, Diagnostics> {
     // The size comes first: a text that is too large is not even validated as UTF-8.
     if bytes.len() > limits.bytes {
         return Err(too_large(limits));
     }
     match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(Source::new(name, text, base)),
+        Ok(text) => Ok(SourceText::new(name, text, base)),
         Err(error) => Err(not_utf8(bytes, error.valid_up_to())),
     }
 }
@@ -80,9 +86,9 @@ fn source(bytes: &[u8], name: &str, base: u32, limits: &Limits) -> Result<Source
 /// Reads the JSON text that `item`, a text of `source`, holds. Its places are added to `source`: their pointers
 /// continue that of `item`, their spans lie in the outer text. Returns `None` if `item` is not a text.
 pub fn read_inside(
-    source: &mut Source,
+    source: &mut SourceText,
     item: &Item,
-    limits: &Limits,
+    limits: &ReadLimits,
 ) -> (Option<Item>, Diagnostics) {
     let Some(text) = item.as_text() else {
         return (None, Diagnostics::new());
@@ -95,13 +101,13 @@ pub fn read_inside(
 /// Reads values inside of a text in lines, where `${…}` needs no quotes, under one limit for all of them.
 #[derive(Debug)]
 pub(crate) struct LineValueReader {
-    limits: Limits,
+    limits: ReadLimits,
     read: usize,
 }
 
 impl LineValueReader {
     /// A reader that allows as many values as `limits` for the whole text.
-    pub(crate) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: ReadLimits) -> Self {
         Self { limits, read: 0 }
     }
 
@@ -123,7 +129,7 @@ impl LineValueReader {
         (text, at): (&str, usize),
         (parent, segment): (Place, PointerSegment),
         outer_depth: usize,
-        (source, sink): (&mut Source, &mut DiagnosticSink),
+        (source, sink): (&mut SourceText, &mut DiagnosticSink),
     ) -> Option<(Item, usize)> {
         let reader = JsonReader::new(text, source, &self.limits, None);
         // The count passes through the reader, because one limit holds for all values of the text.
@@ -150,7 +156,7 @@ pub(crate) fn quoted_prefix(text: &str) -> Option<(Cow<'_, str>, usize)> {
     (string_literal.closed && is_sound).then_some((string_literal.text, string_literal.end))
 }
 
-fn too_large(limits: &Limits) -> Diagnostics {
+fn too_large(limits: &ReadLimits) -> Diagnostics {
     let message = format!(
         "the text has more than the {} bytes that are allowed",
         limits.bytes

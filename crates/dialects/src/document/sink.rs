@@ -1,12 +1,12 @@
-//! A collector of diagnostics whose pointers and spans are resolved at the end.
+//! The diagnostics of a text, up to a limit, and suggestions of similar names.
 
 use planwright_core::diagnostic::DiagnosticCounter;
-use planwright_core::{Code, Diagnostic, Diagnostics, Place, Severity, Source, Span};
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, Severity, SourceText, Span};
 
-use super::{Entry, Item};
+use super::{Item, ItemEntry};
 
 /// The diagnostics of one document, up to the limit of a [`DiagnosticCounter`]; further ones are only counted.
-/// [`Limits`](super::Limits::diagnostics) lowers the number that users see.
+/// [`ReadLimits`](super::ReadLimits::diagnostics) lowers the number that users see.
 #[derive(Debug, Default)]
 pub struct DiagnosticSink {
     pending: Vec<PendingDiagnostic>,
@@ -37,7 +37,7 @@ impl DiagnosticSink {
     }
 
     /// Adds `diagnostic` at the key of `entry`: the pointer is that of the field, the span that of the key.
-    pub fn push_at_key(&mut self, entry: &Entry, diagnostic: Diagnostic) {
+    pub fn push_at_key(&mut self, entry: &ItemEntry, diagnostic: Diagnostic) {
         self.push_pending(PendingDiagnostic {
             place: entry.item.place,
             span: Some(entry.key_span),
@@ -85,7 +85,7 @@ impl DiagnosticSink {
 
     /// The diagnostics in the order of the text, each with its place in `source`; the last one states how many were
     /// left out.
-    pub fn finish(self, source: &Source) -> Diagnostics {
+    pub fn finish(self, source: &SourceText) -> Diagnostics {
         let mut diagnostics = self.ready;
         for pending in self.pending {
             let mut diagnostic = pending.diagnostic;
@@ -129,4 +129,94 @@ pub fn quote(text: &str) -> String {
     }
     quoted.push('`');
     quoted
+}
+
+/// The maximum length of compared names: the cost is quadratic, and long names are not typing errors.
+const MAX_NAME_BYTES: usize = 64;
+
+/// The name in `known` that `name` probably stands for: at most a third of its letters differ.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if name.len() > MAX_NAME_BYTES {
+        return None;
+    }
+    let lower = name.to_lowercase();
+    let allowed = (name.chars().count() / 3).max(1);
+    known
+        .into_iter()
+        .filter(|candidate| candidate.len() <= MAX_NAME_BYTES)
+        .map(|candidate| {
+            // This distance counts two swapped letters as one mistake.
+            let distance = strsim::damerau_levenshtein(&lower, &candidate.to_lowercase());
+            (distance, candidate)
+        })
+        .filter(|(distance, _)| *distance <= allowed)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Synonyms of field names in the dialects of tool calls. Fields of different units are no synonyms: a name must not
+/// turn seconds into milliseconds.
+const SYNONYMS: &[&[&str]] = &[
+    &[
+        "args",
+        "arguments",
+        "input",
+        "inputs",
+        "kwargs",
+        "parameters",
+        "params",
+        "tool_input",
+    ],
+    &["tool", "function", "tool_name"],
+    &["id", "step_id"],
+    &[
+        "after",
+        "dependencies",
+        "dependsOn",
+        "depends_on",
+        "needs",
+        "requires",
+    ],
+    &["when", "condition", "if"],
+    &["for_each", "forEach", "foreach"],
+    &["output", "outputs", "result"],
+];
+
+/// The only name in `known` that is a synonym of `written`.
+pub(super) fn synonym(written: &str, known: &[&'static str]) -> Option<&'static str> {
+    let group = SYNONYMS.iter().find(|words| words.contains(&written))?;
+    let mut others = known.iter().filter(|name| group.contains(name));
+    let name = others.next()?;
+    others.next().is_none().then_some(*name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_only_word_for_the_same_is_found() {
+        let check = |written: &str, known: &[&'static str], expected: Option<&str>| {
+            assert_eq!(
+                synonym(written, known),
+                expected,
+                "{written} among {known:?}"
+            );
+        };
+        check("arguments", &["id", "tool", "args"], Some("args"));
+        check("depends_on", &["after", "args"], Some("after"));
+        check("args", &["params"], Some("params"));
+        check("args", &["params", "inputs"], None);
+        check("args", &["id"], None);
+        check("colour", &["args"], None);
+    }
+
+    #[test]
+    fn no_word_stands_for_two_things() {
+        let mut all: Vec<&str> = SYNONYMS.concat();
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
 }

@@ -21,7 +21,8 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Plan, StepId, Value};
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{DiagnosticSink, Document, Fields, Item, quote};
-use crate::lowering::{CallContext, parse_calls};
+use crate::foreign_references::ReferenceForm;
+use crate::lowering::{LoweringContext, parse_calls};
 use crate::lowering::{NoReferences, lower, text_or_number};
 
 /// The tool calls of a message, as Anthropic's API writes them.
@@ -54,6 +55,13 @@ impl Dialect for Anthropic {
         } else {
             MatchConfidence::No
         }
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(ReferenceForm {
+            write: |_| None,
+            is_own: |_| false,
+        })
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
@@ -105,7 +113,7 @@ fn report_cut_off(message: &Item, sink: &mut DiagnosticSink) {
     }
 }
 
-fn step(block: &Item, position: usize, context: CallContext<'_>) -> Option<Step> {
+fn step(block: &Item, position: usize, context: LoweringContext<'_>) -> Option<Step> {
     let sink = context.sink;
     let mut fields = Fields::of(block, "the block", sink)?;
     fields.required("type", sink)?;

@@ -24,7 +24,8 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Plan, StepId, Value};
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{DiagnosticSink, Document, Fields, Item, quote};
-use crate::lowering::{CallContext, parse_calls};
+use crate::foreign_references::ReferenceForm;
+use crate::lowering::{LoweringContext, parse_calls};
 use crate::lowering::{NoReferences, lower, object_or_json_text, text_or_number};
 
 /// The tool calls of a message, as OpenAI's APIs write them.
@@ -61,6 +62,13 @@ impl Dialect for OpenAi {
         }
     }
 
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(ReferenceForm {
+            write: |_| None,
+            is_own: |_| false,
+        })
+    }
+
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
         parse(document)
     }
@@ -81,8 +89,8 @@ pub(super) fn is_other(item: &Item) -> bool {
 }
 
 /// Lowers the call `item` at `position` to a step.
-pub(super) fn step(item: &Item, position: usize, context: CallContext<'_>) -> Option<Step> {
-    let CallContext {
+pub(super) fn step(item: &Item, position: usize, context: LoweringContext<'_>) -> Option<Step> {
+    let LoweringContext {
         source,
         limits,
         sink,

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use planwright_core::plan::{Name, Step};
 use planwright_core::{
-    Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment, Source, Sources,
+    Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment, SourceText, Sources,
 };
 
-use crate::document::{DiagnosticSink, Document, Limits, REDUCE_SIZE};
+use super::{foreign_code, prose};
+use crate::document::{DiagnosticSink, Document, REDUCE_SIZE, ReadLimits};
 
 /// The line that begins at byte `at` of `text`, without its line break.
 pub(crate) fn line_at(text: &str, at: usize) -> Range<usize> {
@@ -51,7 +52,7 @@ pub(crate) fn tool_name_length(text: &str) -> usize {
 pub(crate) fn parse_lines<D>(
     document: Document,
     (empty_message, form): (&str, &str),
-    read: impl FnOnce(&str, &Limits, &mut LineContext<'_>) -> Vec<D>,
+    read: impl FnOnce(&str, &ReadLimits, &mut LineContext<'_>) -> Vec<D>,
     build: impl FnOnce(Vec<D>, &mut LineContext<'_>) -> Vec<Step>,
 ) -> (Option<Plan>, Diagnostics) {
     let mut sink = DiagnosticSink::new();
@@ -77,6 +78,22 @@ pub(crate) fn parse_lines<D>(
     (plan, diagnostics)
 }
 
+/// The advice about a line of code that is no step, with the form of a step.
+pub(crate) fn code_advice(form: &str) -> String {
+    format!(
+        "{form}; this dialect has no conditions, loops or variables: the native dialect has `when` and `for_each`"
+    )
+}
+
+/// The fault in a line that is no step, if it is code and not prose.
+pub(crate) fn code_fault(line: &str) -> Option<String> {
+    if line.trim_start().starts_with("```") {
+        return None;
+    }
+    let fault = foreign_code::fault(line).or_else(|| prose::fault(line));
+    fault.map(|(message, _)| message)
+}
+
 /// The number of values that a text may still have. A call counts as the four values that it has in JSON.
 #[derive(Debug)]
 pub(crate) struct ValueBudget {
@@ -86,7 +103,7 @@ pub(crate) struct ValueBudget {
 
 impl ValueBudget {
     /// A budget of as many values as `limits` allow.
-    pub(crate) fn of(limits: &Limits) -> Self {
+    pub(crate) fn of(limits: &ReadLimits) -> Self {
         Self {
             max: limits.values,
             left: limits.values,
@@ -117,14 +134,18 @@ impl ValueBudget {
 
 /// The state of reading a text in lines: adds places and diagnostics. Pointers lead to `/steps/0`, as in JSON.
 pub(crate) struct LineContext<'a> {
-    pub(crate) source: &'a mut Source,
+    pub(crate) source: &'a mut SourceText,
     pub(crate) sink: &'a mut DiagnosticSink,
     steps: Place,
 }
 
 impl<'a> LineContext<'a> {
     /// The context of the text whose place is `root`.
-    pub(crate) fn new(source: &'a mut Source, sink: &'a mut DiagnosticSink, root: Place) -> Self {
+    pub(crate) fn new(
+        source: &'a mut SourceText,
+        sink: &'a mut DiagnosticSink,
+        root: Place,
+    ) -> Self {
         let span = source.span(root).unwrap_or_default();
         // Plans in JSON have their steps in `steps`, so pointers look the same in both syntaxes.
         let steps = source.add(root, PointerSegment::Key("steps".into()), span);

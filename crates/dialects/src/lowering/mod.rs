@@ -1,12 +1,14 @@
 //! Conversion of values with places to nodes of a plan: the parts that all dialects share.
 
+pub(crate) mod foreign_code;
 pub(crate) mod lines;
 pub(crate) mod path;
+pub(crate) mod prose;
 mod values;
 
 pub use values::{ReferenceSyntax, lower};
 
 pub(crate) use values::{
-    CallContext, Fragment, LowerResult, MarkedText, NoReferences, lower_fields, lower_fragments,
-    lower_template, object_or_json_text, parse_calls, text_or_number, tool_action,
+    Fragment, LowerResult, LoweringContext, MarkedText, NoReferences, lower_fields,
+    lower_fragments, lower_template, object_or_json_text, parse_calls, text_or_number, tool_action,
 };

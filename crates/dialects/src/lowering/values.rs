@@ -5,11 +5,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use planwright_core::plan::{Action, Field, Name, Node, NodeKind, Reference, Step, TextPart};
-use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Source, Sources};
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, SourceText, Sources};
 
 use crate::document::template::{self, Piece};
 use crate::document::{
-    DiagnosticSink, Document, Entry, Fields, Item, ItemKind, Limits, Offsets, read_inside,
+    DiagnosticSink, Document, Fields, Item, ItemEntry, ItemKind, Offsets, ReadLimits, read_inside,
 };
 
 /// The reference syntax of a dialect. All other values are the same in every dialect.
@@ -21,7 +21,7 @@ pub trait ReferenceSyntax {
     }
 
     /// The meaning of an object, if it is more than its fields.
-    fn object(&mut self, item: &Item, entries: &[Entry]) -> Option<Node> {
+    fn object(&mut self, item: &Item, entries: &[ItemEntry]) -> Option<Node> {
         let _ = (item, entries);
         None
     }
@@ -58,7 +58,7 @@ pub fn lower(item: &Item, references: &mut dyn ReferenceSyntax) -> Node {
 /// Lowers an object field by field, even if it looks like a reference.
 pub(crate) fn lower_fields(
     place: Place,
-    entries: &[Entry],
+    entries: &[ItemEntry],
     references: &mut dyn ReferenceSyntax,
 ) -> Node {
     let fields = entries
@@ -80,7 +80,7 @@ pub(crate) fn lower_template(
     text: &Arc<str>,
     place: Place,
     quotes: &[u8],
-    (source, sink): (&mut Source, &mut DiagnosticSink),
+    (source, sink): (&mut SourceText, &mut DiagnosticSink),
     read: &mut dyn FnMut(&str, Place) -> LowerResult<Reference>,
 ) -> NodeKind {
     let fragments = template::split(text, quotes)
@@ -123,7 +123,7 @@ pub(crate) struct MarkedText<'a> {
 pub(crate) fn lower_fragments(
     whole: MarkedText<'_>,
     fragments: Vec<Fragment<'_>>,
-    (source, sink): (&mut Source, &mut DiagnosticSink),
+    (source, sink): (&mut SourceText, &mut DiagnosticSink),
     read: &mut dyn FnMut(&str, Place) -> LowerResult<Reference>,
 ) -> NodeKind {
     let MarkedText {
@@ -192,7 +192,7 @@ impl ReferenceSyntax for NoReferences {}
 pub(crate) fn object_or_json_text(
     item: &Item,
     field: &str,
-    (source, limits): (&mut Source, &Limits),
+    (source, limits): (&mut SourceText, &ReadLimits),
     sink: &mut DiagnosticSink,
 ) -> Option<Item> {
     let object = match &item.kind {
@@ -243,9 +243,9 @@ pub(crate) fn text_or_number(item: &Item, field: &str, sink: &mut DiagnosticSink
 }
 
 /// The state of reading one call.
-pub(crate) struct CallContext<'a> {
-    pub(crate) source: &'a mut Source,
-    pub(crate) limits: &'a Limits,
+pub(crate) struct LoweringContext<'a> {
+    pub(crate) source: &'a mut SourceText,
+    pub(crate) limits: &'a ReadLimits,
     pub(crate) sink: &'a mut DiagnosticSink,
 }
 
@@ -254,13 +254,13 @@ pub(crate) struct CallContext<'a> {
 pub(crate) fn parse_calls(
     document: Document,
     find: impl for<'a> FnOnce(&'a Item, &mut DiagnosticSink) -> Option<Vec<&'a Item>>,
-    step: impl Fn(&Item, usize, CallContext<'_>) -> Option<Step>,
+    step: impl Fn(&Item, usize, LoweringContext<'_>) -> Option<Step>,
 ) -> (Option<Plan>, Diagnostics) {
     let mut sink = DiagnosticSink::new();
     let mut source = document.source;
     let plan = find(&document.root, &mut sink).and_then(|calls| {
         let read = |(position, item): (usize, &&Item)| {
-            let context = CallContext {
+            let context = LoweringContext {
                 source: &mut source,
                 limits: &document.limits,
                 sink: &mut sink,

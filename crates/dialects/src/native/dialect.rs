@@ -4,7 +4,7 @@ use planwright_core::{Diagnostics, Plan};
 
 use super::{parse, print};
 use crate::dialect::{Dialect, MatchConfidence};
-use crate::document::{Document, Entry, Item, ItemKind};
+use crate::document::{Document, Item, ItemEntry, ItemKind};
 
 /// Planwright's own dialect.
 #[derive(Clone, Copy, Debug)]
@@ -113,7 +113,7 @@ fn contains_item(item: &Item, predicate: &dyn Fn(&Item) -> bool) -> bool {
             ItemKind::List(items) => items.iter().any(|item| contains_item(item, predicate)),
             ItemKind::Object(entries) => entries
                 .iter()
-                .any(|Entry { item, .. }| contains_item(item, predicate)),
+                .any(|ItemEntry { item, .. }| contains_item(item, predicate)),
             _ => false,
         }
 }

@@ -34,10 +34,8 @@
 //! - `args` names the arguments; `positional` lists those without names, which the checks name by the tool's schema.
 //! - Durations are `"250ms"`, `"30s"`, `"2m"`, `"1h"`, or a number of milliseconds.
 
-mod choices;
 mod dialect;
-mod duration;
-mod foreign_references;
+mod keywords;
 /// The dialect in lines instead of JSON.
 pub mod lines;
 mod parse;

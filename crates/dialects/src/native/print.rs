@@ -10,12 +10,11 @@ use planwright_core::plan::{
 };
 use planwright_core::{Diagnostics, Place, Plan, Value};
 
-use super::choices::{METHODS, MODES, ON_FAILURES, ORDERINGS, SHARINGS, word_for};
-use super::foreign_references::ReferenceNames;
+use super::keywords::{METHODS, MODES, ON_FAILURES, ORDERINGS, SHARINGS, word_for};
 use super::reference::NativeWriter;
-use super::{duration, reference};
-use crate::document::quote;
-use crate::document::template;
+use super::{keywords, reference};
+use crate::document::{quote, template};
+use crate::foreign_references::ReferenceNames;
 use crate::printing::{LossReport, ObjectBuilder, write_node};
 
 /// Writes `plan`. The only possible losses are references, slots, times and nesting beyond what any reader accepts.
@@ -346,7 +345,7 @@ fn write_retry(retry: Retry, place: Place, losses: &mut LossReport<'_>) -> Value
 }
 
 fn write_time(time: Duration, place: Place, losses: &mut LossReport<'_>) -> Value {
-    let text = duration::write(time);
+    let text = keywords::write(time);
     if text.is_none() {
         losses.duration_too_long(place, time);
     }

@@ -6,10 +6,9 @@ use planwright_core::expression::{
     ExpressionErrorKind, PatternBudget, parse_form_within, print_form, print_path,
 };
 use planwright_core::plan::{
-    Alternative, Form, Missing, NodeKind, Reference, Segment, SlotKind, SlotPath,
-    Source as ReadSource, TextPart,
+    Alternative, Form, Missing, NodeKind, Reference, Segment, SlotKind, SlotPath, Source, TextPart,
 };
-use planwright_core::{Code, Diagnostic, Place, Source, Value};
+use planwright_core::{Code, Diagnostic, Place, SourceText, Value};
 
 use crate::document::template::{self, QUOTES};
 use crate::document::{DiagnosticSink, quote};
@@ -18,7 +17,7 @@ use crate::printing::{LossReport, WriteReferences};
 
 /// The reference syntax of the native dialect.
 pub(super) struct NativeTemplates<'a> {
-    pub(super) source: &'a mut Source,
+    pub(super) source: &'a mut SourceText,
     pub(super) sink: &'a mut DiagnosticSink,
     pub(super) patterns: &'a mut PatternBudget,
 }
@@ -177,7 +176,7 @@ fn slot_of_form(form: Form) -> Option<(SlotKind, Vec<Arc<str>>)> {
     let [Alternative::Read(read)] = alternatives.as_slice() else {
         return None;
     };
-    let ReadSource::Slot(kind) = &read.source else {
+    let Source::Slot(kind) = &read.source else {
         return None;
     };
     let keys: Option<Vec<Arc<str>>> = read

@@ -9,7 +9,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
 use serde_json::{Map, Value, json};
 
-use super::choices::{self, Choices};
+use super::keywords::{self, Choices};
 
 /// The JSON Schema (draft 2020-12) of native plans.
 pub fn schema() -> Value {
@@ -262,7 +262,7 @@ fn slot_schemas(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn by_kind(value: &Value, with_instance: bool) -> Value {
-    let mut properties: Map<String, Value> = choices::all(choices::KINDS)
+    let mut properties: Map<String, Value> = keywords::all(keywords::KINDS)
         .map(|kind| (kind.to_owned(), value.clone()))
         .collect();
     if with_instance {
@@ -272,32 +272,32 @@ fn by_kind(value: &Value, with_instance: bool) -> Value {
 }
 
 fn choice<T>(choices: Choices<T>) -> Schema {
-    let all: Vec<&str> = choices::all(choices).collect();
+    let all: Vec<&str> = keywords::all(choices).collect();
     json_schema!({"type": "string", "enum": all, "default": all.first()})
 }
 
 fn orderings(_: &mut SchemaGenerator) -> Schema {
-    choice(choices::ORDERINGS)
+    choice(keywords::ORDERINGS)
 }
 
 fn on_failures(_: &mut SchemaGenerator) -> Schema {
-    choice(choices::ON_FAILURES)
+    choice(keywords::ON_FAILURES)
 }
 
 fn sharings(_: &mut SchemaGenerator) -> Schema {
-    choice(choices::SHARINGS)
+    choice(keywords::SHARINGS)
 }
 
 fn modes(_: &mut SchemaGenerator) -> Schema {
-    choice(choices::MODES)
+    choice(keywords::MODES)
 }
 
 fn methods(_: &mut SchemaGenerator) -> Schema {
-    choice(choices::METHODS)
+    choice(keywords::METHODS)
 }
 
 fn kinds(_: &mut SchemaGenerator) -> Schema {
-    let all: Vec<&str> = choices::all(choices::KINDS).collect();
+    let all: Vec<&str> = keywords::all(keywords::KINDS).collect();
     json_schema!({"type": "array", "items": {"type": "string", "enum": all}})
 }
 

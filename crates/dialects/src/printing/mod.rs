@@ -3,7 +3,6 @@
 mod features;
 mod loss_report;
 mod order;
-mod size;
 mod values;
 
 pub(crate) use features::{Feature, report_unsupported, result_variable};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use planwright_core::plan::{Action, Name, Node};
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Step, StepId, Value};
-use planwright_dialects::document::Limits;
+use planwright_dialects::document::ReadLimits;
 use planwright_dialects::{ReadOptions, dialect, parse};
 
 use crate::golden::sound_plan;
@@ -20,7 +20,7 @@ fn through(plan: &Plan, name: &str) -> Result<(), String> {
     if diagnostics.iter().any(|it| it.code == Code::TooDeep) {
         let again = parse(printed.as_bytes(), &options);
         assert!(again.diagnostics.has_errors(), "{name}: {printed}");
-        options.limits.depth = Limits::MAX_DEPTH;
+        options.limits.depth = ReadLimits::MAX_DEPTH;
     }
     let read = parse(printed.as_bytes(), &options);
     assert!(
@@ -63,7 +63,7 @@ fn nested(depth: usize, nest: fn(Value) -> Value) -> Plan {
 /// Checks that the dialect `name` has `around` lists and objects around an argument, and reports excessive nesting.
 #[track_caller]
 fn check_depth(name: &str, around: usize) {
-    let usual = Limits::default().depth;
+    let usual = ReadLimits::default().depth;
     let help = "let what lies deeper be an input of the run, or come from a step";
     let count = |levels| {
         format!(
@@ -80,8 +80,11 @@ fn check_depth(name: &str, around: usize) {
         let with = |levels: usize| through(&nested(levels - around, nest), name);
         assert_eq!(with(usual), Ok(()));
         assert_eq!(with(usual + 1), Err(count(usual + 1)));
-        assert_eq!(with(Limits::MAX_DEPTH), Err(count(Limits::MAX_DEPTH)));
-        assert_eq!(with(Limits::MAX_DEPTH + 1), Err(never.clone()));
+        assert_eq!(
+            with(ReadLimits::MAX_DEPTH),
+            Err(count(ReadLimits::MAX_DEPTH))
+        );
+        assert_eq!(with(ReadLimits::MAX_DEPTH + 1), Err(never.clone()));
     }
 }
 
@@ -115,7 +118,7 @@ fn there_are_no_more_alternatives_than_are_read() {
 
 #[test]
 fn times_are_no_longer_than_is_read() {
-    let milliseconds = Limits::MAX_DURATION.as_millis().try_into().unwrap();
+    let milliseconds = ReadLimits::MAX_DURATION.as_millis().try_into().unwrap();
     let longest = Duration::from_millis(milliseconds);
     let plan = |time: Duration| {
         let mut plan = nested(0, |value| value);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use planwright_core::Diagnostic;
-use planwright_dialects::document::Limits;
+use planwright_dialects::document::ReadLimits;
 use planwright_dialects::{ReadOptions, parse};
 
 use crate::golden::{assert_golden, cases};
@@ -39,13 +39,13 @@ fn every_fault_is_found_where_it_stands() {
 }
 
 /// The default limits, except for the case that needs a text beyond them.
-fn limits(code: &str) -> Limits {
+fn limits(code: &str) -> ReadLimits {
     match code {
-        "PW0002" => Limits {
+        "PW0002" => ReadLimits {
             bytes: 64,
-            ..Limits::default()
+            ..ReadLimits::default()
         },
-        _ => Limits::default(),
+        _ => ReadLimits::default(),
     }
 }
 

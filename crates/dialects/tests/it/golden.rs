@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use planwright_core::Plan;
 use planwright_core::plan::Source;
+use planwright_core::{Diagnostics, Plan};
 use planwright_dialects::{ReadOptions, dialect, parse};
 
 use crate::meaning::meaning;
@@ -38,13 +38,21 @@ pub(crate) fn assert_golden(file: &Path, content: &str) {
     });
 }
 
+/// Returns true if `diagnostics` are empty, except for those about references of other systems: random texts hold some,
+/// which do not change what a text means.
+pub(crate) fn is_clean(diagnostics: &Diagnostics) -> bool {
+    diagnostics
+        .iter()
+        .all(|one| one.message.contains("is a reference in other systems"))
+}
+
 /// The plan in `text`, which has no diagnostics.
 #[track_caller]
 pub(crate) fn sound_plan(text: &str, name: &str) -> Plan {
     let options = ReadOptions::new("test").in_dialect(name);
     let result = parse(text.as_bytes(), &options);
     assert!(
-        result.diagnostics.is_empty(),
+        is_clean(&result.diagnostics),
         "{:#?}\n{text}",
         result.diagnostics
     );
@@ -120,7 +128,7 @@ fn check_read_only(name: &str) {
         let result = parse(&bytes, &ReadOptions::new("test"));
         let shown = file.display();
         let diagnostics = result.diagnostics;
-        assert!(diagnostics.is_empty(), "{shown}: {diagnostics:#?}");
+        assert!(is_clean(&diagnostics), "{shown}: {diagnostics:#?}");
         assert_eq!(result.dialect, Some(name), "{shown}");
         let plan = result.plan.unwrap();
         assert_golden(&file, &meaning(&plan));

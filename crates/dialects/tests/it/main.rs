@@ -1,10 +1,13 @@
 //! Tests of the dialects through the public API.
 
 mod bounds;
+mod code_lines;
 mod conversion;
 mod convert;
 mod detect;
 mod diagnostics;
+mod flow;
+mod foreign_references;
 mod fuzz;
 mod golden;
 mod meaning;

@@ -9,7 +9,6 @@ use crate::run::{MASK, holds_mask};
 /// The reason for refusing changed arguments: they would store or move a secret. `at` is the JSON pointer of the
 /// affected part; no value is quoted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum ChangedSecretError {
     /// A secret is replaced by another text, probably another secret.
     #[error("something else stands in place of the secret at `{at}`")]

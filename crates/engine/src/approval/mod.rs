@@ -1,11 +1,11 @@
 //! Approval of calls by people: requests, decisions and the parties that decide.
+//!
+//! Design: [Approvals](https://github.com/planwright/planwright/blob/main/docs/design/approvals.md).
 
-mod call_subject;
 mod changed_args;
 mod request;
 
-pub(crate) use call_subject::hex;
-pub use call_subject::{CallSubject, SealKey};
 pub use changed_args::ChangedSecretError;
 pub(crate) use changed_args::with_secrets;
-pub use request::{Always, ApprovalRequest, Approver, Decision};
+pub(crate) use request::hex;
+pub use request::{Always, ApprovalRequest, Approver, CallSubject, Decision, SealKey};

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// Measures the time since a call last showed activity. Call timeouts apply to this clock.
@@ -11,7 +12,14 @@ use tokio::time::Instant;
 /// A backend restarts it when the tool reports progress, and pauses it while a person answers a question of the tool.
 /// Clones share one clock.
 #[derive(Clone, Default)]
-pub struct CallClock(Arc<Mutex<ClockState>>);
+pub struct CallClock(Arc<SharedClock>);
+
+#[derive(Default)]
+struct SharedClock {
+    state: Mutex<ClockState>,
+    /// Wakes the limits of the backend when a pause ends.
+    resumed: Notify,
+}
 
 #[derive(Debug, Default)]
 struct ClockState {
@@ -23,6 +31,8 @@ struct ClockState {
     /// The start and end of each finished pause.
     pauses: Vec<(Instant, Instant)>,
     is_limited_by_backend: bool,
+    /// Wakes the driver when a pause ends.
+    driver: Option<Arc<Notify>>,
 }
 
 /// Keeps a [`CallClock`] paused until it is dropped.
@@ -51,23 +61,35 @@ impl CallClock {
     pub async fn exceeds(&self, limit: Duration) {
         self.state().is_limited_by_backend = true;
         loop {
+            // Created before the state is read, so that a resumption in between wakes it as well.
+            let resumed = self.0.resumed.notified();
             // Progress may have moved the deadline during the sleep.
             let remaining = self.state().remaining(limit);
-            if remaining.is_zero() {
-                return;
+            match remaining {
+                Some(Duration::ZERO) => return,
+                Some(remaining) => tokio::time::sleep(remaining).await,
+                None => resumed.await,
             }
-            tokio::time::sleep(remaining).await;
         }
     }
 
-    /// The minimum time left until the run's `limit` can be exceeded; zero if it is exceeded.
-    pub(crate) fn remaining(&self, limit: Duration) -> Duration {
+    /// Notifies `driver` each time a pause ends.
+    pub(crate) fn notify_on_resume(&self, driver: Arc<Notify>) {
+        self.state().driver = Some(driver);
+    }
+
+    /// Returns true while a question is open.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.state().paused_at.is_some()
+    }
+
+    /// The minimum time left until the run's `limit` can be exceeded, zero if it is exceeded; `None` if it cannot be before
+    /// the clock resumes, or not at all because the backend limits the call.
+    pub(crate) fn remaining(&self, limit: Duration) -> Option<Duration> {
         let state = self.state();
-        if state.is_limited_by_backend {
-            limit
-        } else {
-            state.remaining(limit)
-        }
+        state
+            .remaining(limit)
+            .filter(|_| !state.is_limited_by_backend)
     }
 
     /// The start and end of each pause. A current pause ends now.
@@ -79,16 +101,17 @@ impl CallClock {
 
     // A blocking mutex is fine: it is held for a few assignments, never across an await.
     fn state(&self) -> MutexGuard<'_, ClockState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl ClockState {
-    /// The minimum time left. A paused clock restarts from zero, so the whole `limit` is left.
-    fn remaining(&self, limit: Duration) -> Duration {
+    /// The minimum time left; `None` while the clock is paused.
+    fn remaining(&self, limit: Duration) -> Option<Duration> {
         match (self.paused_at, self.since) {
-            (None, Some(since)) => limit.saturating_sub(since.elapsed()),
-            _ => limit,
+            (Some(_), _) => None,
+            (None, Some(since)) => Some(limit.saturating_sub(since.elapsed())),
+            (None, None) => Some(limit),
         }
     }
 }
@@ -104,6 +127,10 @@ impl Drop for ClockPause {
             let now = Instant::now();
             state.pauses.push((at, now));
             state.since = Some(now);
+            if let Some(driver) = &state.driver {
+                driver.notify_one();
+            }
+            self.0.0.resumed.notify_waiters();
         }
     }
 }
@@ -128,21 +155,21 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn progress_restarts_and_questions_stop_the_clock() {
         let clock = CallClock::default();
-        assert_eq!(clock.remaining(10 * SECOND), 10 * SECOND);
+        assert_eq!(clock.remaining(10 * SECOND), Some(10 * SECOND));
         clock.restart();
         tokio::time::advance(4 * SECOND).await;
-        assert_eq!(clock.remaining(10 * SECOND), 6 * SECOND);
+        assert_eq!(clock.remaining(10 * SECOND), Some(6 * SECOND));
         clock.restart();
-        assert_eq!(clock.remaining(10 * SECOND), 10 * SECOND);
+        assert_eq!(clock.remaining(10 * SECOND), Some(10 * SECOND));
         let (one, other) = (clock.pause(), clock.pause());
         tokio::time::advance(30 * SECOND).await;
         drop(one);
         tokio::time::advance(30 * SECOND).await;
-        assert_eq!(clock.remaining(10 * SECOND), 10 * SECOND);
+        assert_eq!(clock.remaining(10 * SECOND), None);
         assert_eq!(total_pause(&clock), 60 * SECOND);
         drop(other);
         tokio::time::advance(3 * SECOND).await;
-        assert_eq!(clock.remaining(10 * SECOND), 7 * SECOND);
+        assert_eq!(clock.remaining(10 * SECOND), Some(7 * SECOND));
         assert_eq!(total_pause(&clock), 60 * SECOND);
     }
 
@@ -154,10 +181,25 @@ mod tests {
         let exceeded = clock.exceeds(100 * SECOND);
         let progress = async {
             tokio::time::sleep(60 * SECOND).await;
-            assert_eq!(clock.remaining(10 * SECOND), 10 * SECOND);
+            assert_eq!(clock.remaining(10 * SECOND), None);
             clock.restart();
         };
         tokio::join!(exceeded, progress);
         assert_eq!(begun.elapsed(), 160 * SECOND);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_limit_of_the_backend_waits_for_the_end_of_a_pause() {
+        let clock = CallClock::default();
+        clock.restart();
+        let begun = Instant::now();
+        let pause = clock.pause();
+        let exceeded = clock.exceeds(SECOND);
+        let answer = async {
+            tokio::time::sleep(60 * SECOND).await;
+            drop(pause);
+        };
+        tokio::join!(exceeded, answer);
+        assert_eq!(begun.elapsed(), 61 * SECOND);
     }
 }

@@ -6,33 +6,30 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use planwright_core::Hashing;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
-use super::foreign_calls;
 use super::handle::RunCommand;
+use super::in_flight;
 use super::in_flight::InFlightCalls;
 use super::journal_gate::{JournalGate, PendingCall, ReleasedWork};
-use super::questions::OpenQuestions;
-use super::timers::{ExpiredTimer, Timers};
+use super::pending::OpenQuestions;
+use super::pending::{ExpiredTimer, Timers};
 use crate::approval::{ApprovalRequest, Approver};
 use crate::backend::ToolBackend;
 use crate::durations::Durations;
 use crate::engine::SharedDurations;
 use crate::event::{RunEvent, StampedEvent};
 use crate::journal::{JournalError, Record};
-use crate::run::{Effect, Input, Run, RunStatus, RunSummary};
+use crate::run::{Effect, RunInput, RunMachine, RunStatus, RunSummary};
 use crate::schedule::{TaskId, Timer};
 
 /// The time that a run may compute before other tasks get their turn and new input is read.
 const TIME_SLICE: Duration = Duration::from_millis(20);
 
-/// The interval at which a step limit is checked again while an open question keeps it from being exceeded.
-const RECHECK_INTERVAL: Duration = Duration::from_millis(50);
-
 /// Drives one run to its end.
 pub(crate) struct Driver {
-    run: Run,
+    run: RunMachine,
     /// The journal, if the run has one.
     journal: Option<JournalGate>,
     journal_error: Option<JournalError>,
@@ -50,6 +47,8 @@ pub(crate) struct Driver {
     commands: mpsc::UnboundedReceiver<RunCommand>,
     calls: InFlightCalls,
     questions: OpenQuestions,
+    /// Notified when a question to a person ends, of the run or of a tool.
+    question_closed: Arc<Notify>,
     timers: Timers,
     /// The time limits of whole steps: the time when the limit was set, and the limit.
     step_limits: HashMap<TaskId, (Instant, Duration), Hashing>,
@@ -62,7 +61,7 @@ pub(crate) struct Driver {
 
 impl Driver {
     pub(crate) fn new(
-        run: Run,
+        run: RunMachine,
         journal: Option<JournalGate>,
         backend: Arc<dyn ToolBackend>,
         approver: Arc<dyn Approver>,
@@ -70,6 +69,7 @@ impl Driver {
         events: Vec<mpsc::UnboundedSender<StampedEvent>>,
         commands: mpsc::UnboundedReceiver<RunCommand>,
     ) -> Self {
+        let question_closed = Arc::new(Notify::new());
         Self {
             earlier_time: run.now(),
             reported_durations: journal.is_some().then(|| run.durations().clone()),
@@ -82,8 +82,9 @@ impl Driver {
             durations,
             events,
             commands,
-            calls: InFlightCalls::new(backend),
-            questions: OpenQuestions::default(),
+            calls: InFlightCalls::new(backend, Arc::clone(&question_closed)),
+            questions: OpenQuestions::new(Arc::clone(&question_closed)),
+            question_closed,
             timers: Timers::default(),
             step_limits: HashMap::default(),
             calls_ended: false,
@@ -98,7 +99,7 @@ impl Driver {
         self.events.retain(|listener| !listener.is_closed());
         self.run.set_no_listeners(self.events.is_empty());
         self.run.start(&mut self.effects);
-        self.apply(is_cancelled.then_some(Input::Cancel));
+        self.apply(is_cancelled.then_some(RunInput::Cancel));
         loop {
             self.proceed();
             self.execute_effects();
@@ -119,7 +120,7 @@ impl Driver {
             }
             // A checked plan never gets stuck. If a defect lets one, an error is better than waiting forever.
             if self.run.is_stuck() {
-                self.apply(Some(Input::EndAsStuck));
+                self.apply(Some(RunInput::EndAsStuck));
                 continue;
             }
             self.wait_for_input().await;
@@ -217,28 +218,32 @@ impl Driver {
         while !self.run.is_busy()
             && let Some(ended) = self.calls.try_next()
         {
-            self.apply(Some(Input::from(ended)));
+            self.apply(Some(RunInput::from(ended)));
         }
     }
 
     /// The next input, or `None` if the event does not concern the run. Without `may_wait`, only input that is already
     /// available is returned.
-    async fn next_input(&mut self, may_wait: bool) -> Option<Input> {
+    async fn next_input(&mut self, may_wait: bool) -> Option<RunInput> {
         tokio::select! {
             // Commands come first, so a flood of results cannot delay a cancellation.
             biased;
             command = self.commands.recv() => match command {
-                Some(RunCommand::Extend(plan)) => Some(Input::Extend(plan)),
-                Some(RunCommand::Cancel) => Some(Input::Cancel),
+                Some(RunCommand::Extend(plan)) => Some(RunInput::Extend(plan)),
+                Some(RunCommand::Cancel) => Some(RunInput::Cancel),
                 // The handle is gone, so nothing can add steps or complete the plan any more.
                 None if !may_wait => None,
-                None if self.run.is_provisional() => Some(Input::Cancel),
-                Some(RunCommand::Close) | None => Some(Input::Close),
+                None if self.run.is_provisional() => Some(RunInput::Cancel),
+                Some(RunCommand::Close) | None => Some(RunInput::Close),
             },
             released = next_commit(self.journal.as_mut()) => self.on_commit(released),
-            ended = self.calls.next(), if !self.calls.is_empty() => ended.map(Input::from),
+            ended = self.calls.next(), if !self.calls.is_empty() => ended.map(RunInput::from),
             decided = self.questions.next(), if !self.questions.is_empty() => {
-                decided.map(|(task, decision)| Input::Decided { task, decision })
+                decided.map(|(task, decision)| RunInput::Decided { task, decision })
+            }
+            () = self.question_closed.notified() => {
+                self.resume_timers();
+                None
             }
             Some(expired) = self.timers.next(), if !self.timers.is_empty() => {
                 self.on_timer_expired(&expired)
@@ -247,43 +252,62 @@ impl Driver {
         }
     }
 
-    /// The input for an expired timer; `None` if time is left, for which it is set again.
-    fn on_timer_expired(&mut self, expired: &ExpiredTimer) -> Option<Input> {
+    /// The input for an expired timer; `None` if time is left, for which it is set again, or if an open question suspends
+    /// it.
+    fn on_timer_expired(&mut self, expired: &ExpiredTimer) -> Option<RunInput> {
         let ExpiredTimer { task, timer, rest } = *expired;
         let rest = if rest.is_zero() {
             self.remaining(task, timer)
         } else {
-            rest
+            Some(rest)
         };
-        if rest.is_zero() {
-            self.remove_limit(task, timer);
-            return Some(Input::TimerFired(task, timer));
+        match rest {
+            Some(Duration::ZERO) => {
+                self.remove_limit(task, timer);
+                return Some(RunInput::TimerFired(task, timer));
+            }
+            Some(rest) => self.timers.set(task, timer, rest),
+            None => self.timers.suspend(task, timer),
         }
-        self.timers.set(task, timer, rest);
         None
     }
 
-    /// The minimum time until a limit can be exceeded whose timer has expired: progress of a tool restarts the limit
-    /// of its call, and time in which a person is asked does not count.
-    fn remaining(&self, task: TaskId, timer: Timer) -> Duration {
+    /// Sets the suspended timers again that no open question concerns any more.
+    fn resume_timers(&mut self) {
+        for (task, timer) in self.timers.take_suspended() {
+            match self.remaining(task, timer) {
+                // A limit that is exceeded already fires as soon as the timers are polled.
+                Some(rest) => self.timers.set(task, timer, rest),
+                None => self.timers.suspend(task, timer),
+            }
+        }
+    }
+
+    /// The minimum time until a limit can be exceeded whose timer has expired, `None` while an open question keeps it from
+    /// that: progress of a tool restarts the limit of its call, and time in which a person is asked does not count.
+    fn remaining(&self, task: TaskId, timer: Timer) -> Option<Duration> {
         match timer {
             Timer::Attempt(_) => {
                 let limit = self.run.attempt_timeout().unwrap_or_default();
                 self.calls.remaining(task, limit)
             }
             Timer::Step => self.remaining_step(task),
-            Timer::Pause(_) | Timer::Run => Duration::ZERO,
+            Timer::Pause(_) | Timer::Run => Some(Duration::ZERO),
         }
     }
 
-    /// The minimum time until the limit of step `task` can be exceeded. The time in which a person is asked about any
-    /// part of the step does not count; overlapping questions are counted once.
-    fn remaining_step(&self, task: TaskId) -> Duration {
+    /// The minimum time until the limit of step `task` can be exceeded, `None` while a question about any part of the step
+    /// is open. The time of such questions does not count; overlapping ones are counted once.
+    fn remaining_step(&self, task: TaskId) -> Option<Duration> {
         let Some((begun, limit)) = self.step_limits.get(&task).copied() else {
-            return Duration::ZERO;
+            return Some(Duration::ZERO);
         };
+        let mut open = self.calls.paused().chain(self.questions.open());
+        if open.any(|part| self.run.is_within(part, task)) {
+            return None;
+        }
         let now = Instant::now();
-        let questions = self.calls.pauses().chain(self.questions.intervals());
+        let questions = self.calls.pauses().chain(self.questions.closed());
         let mut questions: Vec<_> = questions
             .filter(|(part, _, end)| *end > begun && self.run.is_within(*part, task))
             .map(|(_, start, end)| (start.max(begun), end))
@@ -295,15 +319,7 @@ impl Driver {
             until = until.max(end);
         }
         let counted = now.saturating_duration_since(begun).saturating_sub(paused);
-        let remaining = limit.saturating_sub(counted);
-        // The remaining time does not shrink while a question is open, so a very short one must not make the timer
-        // expire over and over.
-        let is_open = !paused.is_zero() && until >= now;
-        if is_open {
-            remaining.max(RECHECK_INTERVAL)
-        } else {
-            remaining
-        }
+        Some(limit.saturating_sub(counted))
     }
 
     fn remove_limit(&mut self, task: TaskId, timer: Timer) {
@@ -314,7 +330,7 @@ impl Driver {
 
     /// Sends the calls whose intents are stored now. If the journal has failed, the run is cancelled: no call may be
     /// sent without a stored intent.
-    fn on_commit(&mut self, released: Result<ReleasedWork, JournalError>) -> Option<Input> {
+    fn on_commit(&mut self, released: Result<ReleasedWork, JournalError>) -> Option<RunInput> {
         match released {
             Ok(released) => {
                 for (task, pending) in released.calls {
@@ -328,7 +344,7 @@ impl Driver {
             Err(error) => {
                 self.journal = None;
                 self.journal_error = Some(error);
-                Some(Input::Cancel)
+                Some(RunInput::Cancel)
             }
         }
     }
@@ -349,15 +365,15 @@ impl Driver {
 
     fn ask(&mut self, task: TaskId, request: ApprovalRequest) {
         let approver = Arc::clone(&self.approver);
-        let decision = foreign_calls::request_decision(approver, request);
+        let decision = in_flight::request_decision(approver, request);
         self.questions.ask(task, decision.boxed());
     }
 
     /// Applies an input, with the commands that follow from it.
-    fn apply(&mut self, input: Option<Input>) {
+    fn apply(&mut self, input: Option<RunInput>) {
         if let Some(input) = input {
             let now = self.now();
-            self.calls_ended |= matches!(input, Input::AttemptEnded { .. });
+            self.calls_ended |= matches!(input, RunInput::AttemptEnded { .. });
             self.run.handle(input, now, &mut self.effects);
             while self.run.is_busy() && !self.run.is_paused() && !self.is_slice_over() {
                 self.run.execute_commands(&mut self.effects);

@@ -1,20 +1,92 @@
-//! The calls in flight. Each is a task of its own, except those of tools that answer at once.
+//! The calls in flight. Each is a task of its own, except those of tools that answer at once. A panic of foreign code (a
+//! call, a decision, a commit) becomes an error, and the run continues.
+//!
+//! Design: [Fast calls are polled inline](https://github.com/planwright/planwright/blob/main/docs/design/execution.md#fast-calls-are-polled-inline).
 
+use std::any::Any;
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::future::poll_fn;
+use std::future::{poll_fn, ready};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use planwright_core::{Hashing, Tool};
+use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinError, JoinSet, coop};
 use tokio::time::Instant;
 
-use super::foreign_calls;
-use crate::backend::{CallClock, ToolBackend, ToolCall, ToolError, ToolOutput};
-use crate::run::Input;
+use crate::approval::{ApprovalRequest, Approver, Decision};
+use crate::backend::{
+    CallClock, ErrorKind, RetryAdvice, ToolBackend, ToolCall, ToolError, ToolOutput,
+};
+use crate::journal::{Entry, Journal, JournalError};
+use crate::run::RunInput;
 use crate::schedule::TaskId;
+
+/// Makes one call. A panic of the backend becomes an error.
+async fn call_tool(backend: Arc<dyn ToolBackend>, call: ToolCall) -> Result<ToolOutput, ToolError> {
+    let tool = Arc::clone(&call.tool);
+    // A panic in foreign code must not end the run.
+    match AssertUnwindSafe(async move { backend.call(call).await })
+        .catch_unwind()
+        .await
+    {
+        Ok(result) => result,
+        Err(panic) => {
+            let what = panic_message(&*panic);
+            let message = format!(
+                "the backend of `{}` panicked: {what}",
+                tool.qualified_name()
+            );
+            Err(ToolError {
+                // The backend may have called the tool before it panicked.
+                retry: RetryAdvice::Uncertain,
+                ..ToolError::new(ErrorKind::Internal, message)
+            })
+        }
+    }
+}
+
+/// Requests one decision. A panic of the approver counts as a rejection.
+pub(crate) async fn request_decision(
+    approver: Arc<dyn Approver>,
+    request: ApprovalRequest,
+) -> Decision {
+    let decided = AssertUnwindSafe(async move { approver.decide(request).await }).catch_unwind();
+    decided.await.unwrap_or_else(|panic| Decision::Reject {
+        because: Some(format!("the approver panicked: {}", panic_message(&*panic))),
+    })
+}
+
+/// Appends entries to a journal, which accepts them before this returns. A panic of the journal means that they are
+/// not stored.
+pub(crate) fn append_entries(
+    journal: &Arc<dyn Journal>,
+    entries: Vec<Entry>,
+) -> BoxFuture<'static, Result<(), JournalError>> {
+    let failed = |panic: Box<dyn Any + Send>| {
+        JournalError::new(format!("the journal panicked: {}", panic_message(&*panic)))
+    };
+    match catch_unwind(AssertUnwindSafe(|| journal.append(entries))) {
+        Ok(stored) => {
+            let stored = AssertUnwindSafe(stored).catch_unwind();
+            stored
+                .map(move |stored| stored.unwrap_or_else(|panic| Err(failed(panic))))
+                .boxed()
+        }
+        Err(panic) => ready(Err(failed(panic))).boxed(),
+    }
+}
+
+/// The message of a panic.
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
+}
 
 /// The maximum time of a call that counts as immediate.
 const MAX_IMMEDIATE: Duration = Duration::from_micros(50);
@@ -30,7 +102,7 @@ pub(crate) struct CompletedCall {
     pub(crate) result: Result<ToolOutput, ToolError>,
 }
 
-impl From<CompletedCall> for Input {
+impl From<CompletedCall> for RunInput {
     fn from(ended: CompletedCall) -> Self {
         Self::AttemptEnded {
             task: ended.task,
@@ -62,10 +134,12 @@ pub(crate) struct InFlightCalls {
     /// stay unique.
     immediate_tools: HashSet<usize, Hashing>,
     completed: VecDeque<CompletedCall>,
+    /// Notified when a question within a call ends.
+    question_closed: Arc<Notify>,
 }
 
 impl InFlightCalls {
-    pub(crate) fn new(backend: Arc<dyn ToolBackend>) -> Self {
+    pub(crate) fn new(backend: Arc<dyn ToolBackend>, question_closed: Arc<Notify>) -> Self {
         Self {
             backend,
             tasks: JoinSet::new(),
@@ -73,6 +147,7 @@ impl InFlightCalls {
             pauses: Vec::new(),
             immediate_tools: HashSet::default(),
             completed: VecDeque::new(),
+            question_closed,
         }
     }
 
@@ -81,7 +156,8 @@ impl InFlightCalls {
         let clock = call.clock.clone();
         // The limit of the call starts now, not when the run decided to send it.
         clock.restart();
-        let mut result = Box::pin(foreign_calls::call_tool(Arc::clone(&self.backend), call));
+        clock.notify_on_resume(Arc::clone(&self.question_closed));
+        let mut result = Box::pin(call_tool(Arc::clone(&self.backend), call));
         if self.immediate_tools.contains(&tool) {
             let started = Instant::now();
             let completed = result.as_mut().now_or_never();
@@ -113,10 +189,17 @@ impl InFlightCalls {
         self.handles.insert(task, (handle, clock));
     }
 
-    /// The minimum time until the call of `task` can have been inactive for `limit`.
-    pub(crate) fn remaining(&self, task: TaskId, limit: Duration) -> Duration {
+    /// The minimum time until the call of `task` can have been inactive for `limit`; `None` if it cannot be before its
+    /// clock resumes, or not at all because its backend limits it.
+    pub(crate) fn remaining(&self, task: TaskId, limit: Duration) -> Option<Duration> {
         let call = self.handles.get(&task);
-        call.map_or(Duration::ZERO, |(_, clock)| clock.remaining(limit))
+        call.map_or(Some(Duration::ZERO), |(_, clock)| clock.remaining(limit))
+    }
+
+    /// The calls in which a person is asked right now.
+    pub(crate) fn paused(&self) -> impl Iterator<Item = TaskId> {
+        let calls = self.handles.iter();
+        calls.filter_map(|(task, (_, clock))| clock.is_paused().then_some(*task))
     }
 
     /// The pauses of all calls so far, in which people were asked: the task, the start and the end.
@@ -131,6 +214,9 @@ impl InFlightCalls {
     /// Removes the handle of a call that has ended or is aborted.
     fn remove(&mut self, task: TaskId) -> Option<AbortHandle> {
         let (handle, clock) = self.handles.remove(&task)?;
+        if clock.is_paused() {
+            self.question_closed.notify_one();
+        }
         let pauses = clock.pauses().into_iter();
         self.pauses
             .extend(pauses.map(|(start, end)| (task, start, end)));

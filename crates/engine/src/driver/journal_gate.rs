@@ -1,4 +1,6 @@
 //! The write-ahead gate: calls wait until their intents are stored in the journal.
+//!
+//! Design: [A call waits for the journal, the step before it does not](https://github.com/planwright/planwright/blob/main/docs/design/journal.md#a-call-waits-for-the-journal-the-step-before-it-does-not).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +11,7 @@ use futures::stream::{FuturesOrdered, StreamExt};
 use planwright_core::Hashing;
 use tokio::time::{Instant, sleep_until};
 
-use super::foreign_calls;
+use super::in_flight;
 use crate::approval::ApprovalRequest;
 use crate::backend::ToolCall;
 use crate::journal::{Entry, Journal, JournalError, Record};
@@ -154,7 +156,7 @@ impl JournalGate {
     fn flush(&mut self) {
         self.flush_at = None;
         let waiters = std::mem::take(&mut self.waiters);
-        let result = foreign_calls::append_entries(&self.journal, std::mem::take(&mut self.batch));
+        let result = in_flight::append_entries(&self.journal, std::mem::take(&mut self.batch));
         self.commits
             .push_back(Box::pin(async move { (waiters, result.await) }));
     }

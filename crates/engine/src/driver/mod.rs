@@ -1,12 +1,10 @@
 //! The driver: the loop that feeds calls, timers, decisions and commands of the caller into a run.
 
 mod drive;
-mod foreign_calls;
 mod handle;
 mod in_flight;
 mod journal_gate;
-mod questions;
-mod timers;
+mod pending;
 
 pub(crate) use drive::Driver;
 pub use handle::{Canceller, RunHandle};

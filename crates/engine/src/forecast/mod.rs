@@ -3,17 +3,18 @@
 //! Nothing here waits or calls. [`simulate()`](crate::forecast::simulate()) drives the [scheduler](crate::schedule)
 //! with a clock that jumps from one end to the next, [`optimize_order`](crate::forecast::optimize_order) searches for an order with
 //! a short makespan, and [`Bounds`](crate::forecast::Bounds) are lower bounds of the makespan over all orders.
+//!
+//! Design: [The order is tried in virtual time before a run](https://github.com/planwright/planwright/blob/main/docs/design/scheduling.md#the-order-is-tried-in-virtual-time-before-a-run).
 
-mod bounds;
 mod jobs;
 mod optimize;
 mod simulate;
 
-pub use bounds::Bounds;
 pub use jobs::{Job, JobId, Jobs};
 pub(crate) use optimize::MAX_OPTIMIZED_JOBS;
 pub use optimize::{
-    OptimizedOrder, OrderSource, is_worth_optimizing, longest_paths, optimize_order, run_order,
+    Bounds, OptimizedOrder, OrderSource, is_worth_optimizing, longest_paths, optimize_order,
+    run_order,
 };
 pub use simulate::{Order, Timeline, simulate};
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::jobs::{JobId, Jobs};
 use crate::schedule::{
-    AttemptEnd, CallTerms, Command, Event, LaneId, Limits, Prepared, Scheduler, TaskId,
+    AttemptEnd, CallTerms, ConcurrencyLimits, Event, LaneId, Prepared, Scheduler, SchedulerCommand,
+    TaskId,
 };
 
 /// The order in which ready jobs start.
@@ -30,7 +31,7 @@ pub struct Timeline {
 }
 
 /// Runs `jobs` under `limits` in virtual time. Takes `O((jobs + waits) log jobs)`.
-pub fn simulate(jobs: &Jobs, limits: &Limits, order: Order<'_>) -> Timeline {
+pub fn simulate(jobs: &Jobs, limits: &ConcurrencyLimits, order: Order<'_>) -> Timeline {
     let mut simulation = Simulation::new(jobs, limits, order);
     simulation.run();
     simulation.timeline
@@ -43,13 +44,13 @@ struct Simulation<'a> {
     lanes: Vec<LaneId>,
     now: u64,
     in_flight: BinaryHeap<Reverse<(u64, TaskId)>>,
-    queue: VecDeque<Command>,
-    scratch: Vec<Command>,
+    queue: VecDeque<SchedulerCommand>,
+    scratch: Vec<SchedulerCommand>,
     timeline: Timeline,
 }
 
 impl<'a> Simulation<'a> {
-    fn new(jobs: &'a Jobs, limits: &Limits, order: Order<'a>) -> Self {
+    fn new(jobs: &'a Jobs, limits: &ConcurrencyLimits, order: Order<'a>) -> Self {
         let mut scheduler = Scheduler::new(limits.clone());
         let lanes = jobs
             .lanes()
@@ -109,21 +110,21 @@ impl<'a> Simulation<'a> {
         loop {
             while let Some(command) = self.queue.pop_front() {
                 match command {
-                    Command::Prepare(task) => self.prepare(task),
-                    Command::Call { task, .. } => self.begin(task),
-                    Command::Close(task) => self.notify(Event::Closed(task)),
-                    Command::Settled(task, _) => {
+                    SchedulerCommand::Prepare(task) => self.prepare(task),
+                    SchedulerCommand::Call { task, .. } => self.begin(task),
+                    SchedulerCommand::Close(task) => self.notify(Event::Closed(task)),
+                    SchedulerCommand::Settled(task, _) => {
                         if let Some(end) = self.timeline.ends.get_mut(task.0 as usize) {
                             *end = self.now;
                         }
                     }
                     // Jobs need no approval and do not fail, and their groups have no children.
-                    Command::Ask(_)
-                    | Command::Abort { .. }
-                    | Command::RetryLater { .. }
-                    | Command::SetTimer { .. }
-                    | Command::ClearTimer(..)
-                    | Command::ChildSettled { .. } => {}
+                    SchedulerCommand::Ask(_)
+                    | SchedulerCommand::Abort { .. }
+                    | SchedulerCommand::RetryLater { .. }
+                    | SchedulerCommand::SetTimer { .. }
+                    | SchedulerCommand::ClearTimer(..)
+                    | SchedulerCommand::ChildSettled { .. } => {}
                 }
             }
             self.scheduler.start_ready(&mut self.scratch);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::schedule::Limits;
+use crate::schedule::ConcurrencyLimits;
 
 fn jobs(times: &[u64], waits: &[&[JobId]]) -> Jobs {
     let mut jobs = Jobs::new();
@@ -25,10 +25,10 @@ fn jobs(times: &[u64], waits: &[&[JobId]]) -> Jobs {
     jobs
 }
 
-fn wide(width: usize) -> Limits {
-    Limits {
+fn wide(width: usize) -> ConcurrencyLimits {
+    ConcurrencyLimits {
         total: NonZeroUsize::new(width).unwrap(),
-        ..Limits::default()
+        ..ConcurrencyLimits::default()
     }
 }
 
@@ -154,7 +154,7 @@ proptest! {
         unit in prop::sample::select(vec![1, 100, 5_000]),
     ) {
         let jobs = jobs.with_times(|takes| takes * unit);
-        let limits = Limits { per_tool: per_tool.and_then(NonZeroUsize::new), ..wide(width) };
+        let limits = ConcurrencyLimits { per_tool: per_tool.and_then(NonZeroUsize::new), ..wide(width) };
         let bounds = Bounds::of(&jobs, limits.total);
         let first = simulate(&jobs, &limits, Order::FirstCome);
         let again = simulate(&jobs, &limits, Order::Ranked(&first.as_ranks()));

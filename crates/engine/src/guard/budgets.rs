@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use planwright_core::{Hashing, Tool, Value};
 
+use super::guards::RateLimiter;
 use super::guards::{Bound, GuardKind, Guards, guard_error};
-use super::rate::RateLimiter;
 use super::written::output_size;
 use crate::backend::{ToolError, ToolOutput};
 
@@ -123,6 +123,7 @@ impl Guard {
         has_waited: bool,
     ) -> Option<Duration> {
         let limiter = self.rate_limiters.get_mut(&tool.server)?;
+        // Servers count real time, including that between two processes of the run.
         limiter.acquire(now.saturating_add(self.paused), has_waited)
     }
 
@@ -156,6 +157,7 @@ impl Guard {
     ) -> Result<(), ToolError> {
         // All checks come before any count, so a refused call takes nothing.
         self.check(tool)?;
+        // A retry repeats a call on purpose, so it is no sign of a loop.
         if attempt <= 1 {
             self.count_repetition(tool, args)?;
         }
@@ -241,6 +243,7 @@ impl Guard {
         let bytes = self.bytes.saturating_add(output_size(output));
         if bytes > bound.most {
             let error = output_error(bound);
+            // The output is discarded and not counted, so a resumed run comes to the same sum.
             self.close(error.clone());
             return Err(error);
         }

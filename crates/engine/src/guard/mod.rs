@@ -2,14 +2,14 @@
 //!
 //! They are as pure as the scheduler: callers pass the time. Each attempt is counted before it is sent, so concurrent
 //! calls cannot exceed a budget together.
+//!
+//! Design: [Budgets and limits](https://github.com/planwright/planwright/blob/main/docs/design/budgets.md).
 
 mod budgets;
 mod guards;
-mod rate;
 mod written;
 
-pub use guards::{Bound, Guards};
-pub use rate::Rate;
+pub use guards::{Bound, Guards, Rate};
 pub use written::WrittenMeter;
 
 pub(crate) use budgets::Guard;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use planwright_core::{Tool, Value};
 use proptest::prelude::*;
 
-use super::rate::RateLimiter;
+use super::guards::RateLimiter;
 use super::{Bound, Guard, Guards, Rate};
 use crate::backend::{ToolError, ToolOutput};
 
@@ -170,9 +170,9 @@ fn time_ends_once() {
     assert_eq!(guard.expire(), None);
     guard = Guard::new(Guards::new().wall_time(Duration::from_millis(1500)));
     assert_eq!(guard.wall_time(), Some(Duration::from_millis(1500)));
-    let told = r#"budget: the run has taken 1.5s, the longest that `RunOptions` allows {"guard":"wall_time","limit":1500,"set_in":"RunOptions"}"#;
-    assert_eq!(said(guard.expire().map_or(Ok(()), Err)), told);
-    assert_eq!(said(guard.check(&Tool::new("s", "t"))), told);
+    let message = r#"budget: the run has taken 1.5s, the longest that `RunOptions` allows {"guard":"wall_time","limit":1500,"set_in":"RunOptions"}"#;
+    assert_eq!(said(guard.expire().map_or(Ok(()), Err)), message);
+    assert_eq!(said(guard.check(&Tool::new("s", "t"))), message);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! The commands of the scheduler that a run has not executed yet, and the time slices in which it executes them.
+//!
+//! Design: [Computation is divided into time slices](https://github.com/planwright/planwright/blob/main/docs/design/execution.md#computation-is-divided-into-time-slices).
 
 use std::collections::VecDeque;
 
-use crate::schedule::{Command, Event, Scheduler, TaskId};
+use crate::schedule::{Event, Scheduler, SchedulerCommand, TaskId};
 
 /// The number of cheap commands between two checks of the clock.
 const SLICE_COMMANDS: u64 = 16;
@@ -21,9 +23,9 @@ pub(super) enum TimeSlice {
 /// The queue of commands that the scheduler has issued.
 #[derive(Debug)]
 pub(super) struct CommandQueue {
-    commands: VecDeque<Command>,
+    commands: VecDeque<SchedulerCommand>,
     /// A reused buffer for the output of the scheduler.
-    scratch: Vec<Command>,
+    scratch: Vec<SchedulerCommand>,
     slice: TimeSlice,
     /// The number of commands taken since the last input. A replay counts the same, so it can pause at the same place.
     taken: u64,
@@ -76,7 +78,7 @@ impl CommandQueue {
     }
 
     /// The next command, which then counts as taken.
-    pub(super) fn take(&mut self) -> Option<Command> {
+    pub(super) fn take(&mut self) -> Option<SchedulerCommand> {
         let command = self.commands.pop_front()?;
         self.taken += 1;
         Some(command)

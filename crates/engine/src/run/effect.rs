@@ -15,7 +15,7 @@ use crate::schedule::{TaskId, Timer};
 /// A request of the run to its driver.
 #[derive(Debug)]
 pub enum Effect {
-    /// Make this call; answer with [`Input::AttemptEnded`].
+    /// Make this call; answer with [`RunInput::AttemptEnded`].
     Call {
         /// The task that asks.
         task: TaskId,
@@ -26,14 +26,14 @@ pub enum Effect {
     },
     /// Abort the call in flight of this task, or withdraw its question.
     Abort(TaskId),
-    /// Ask a person; answer with [`Input::Decided`].
+    /// Ask a person; answer with [`RunInput::Decided`].
     Ask {
         /// The task that asks.
         task: TaskId,
         /// The question.
         request: Box<ApprovalRequest>,
     },
-    /// Answer with [`Input::TimerFired`] after this time.
+    /// Answer with [`RunInput::TimerFired`] after this time.
     SetTimer {
         /// The task that the timer belongs to.
         task: TaskId,
@@ -66,7 +66,7 @@ pub enum Effect {
 
 /// An input from the driver.
 #[derive(Debug)]
-pub enum Input {
+pub enum RunInput {
     /// A call was answered.
     AttemptEnded {
         /// The task that asks.
@@ -91,6 +91,6 @@ pub enum Input {
     Close,
     /// Cancel the run.
     Cancel,
-    /// The run [is stuck](crate::run::Run::is_stuck): end it with an error.
+    /// The run [is stuck](crate::run::RunMachine::is_stuck): end it with an error.
     EndAsStuck,
 }

@@ -1,6 +1,8 @@
 //! The state machine of one run: running plans, resolution of references, outcomes of steps.
+//!
+//! Design: [Execution](https://github.com/planwright/planwright/blob/main/docs/design/execution.md).
 
-mod budgets;
+pub(super) mod budgets;
 mod calls;
 mod command_queue;
 mod effect;
@@ -13,15 +15,15 @@ mod state;
 mod tasks;
 mod values;
 
-pub use effect::{Effect, Input};
+pub use effect::{Effect, RunInput};
 pub use journaling::history::{Choice, History};
 pub use journaling::replay::{ReplayError, ReplayHeader, ReplayReport, replay};
 pub use journaling::step_history::{PastCall, PastDecision, PastEnd, StepHistory};
 pub use outcome::{SkipKind, SkipReason, StepStatus};
-pub use redaction::redactor::{MASK, MIN_SECRET_BYTES, Redactor, holds_mask};
-pub use redaction::redactor::{redacted_inputs, without_secrets};
+pub use redaction::redactor::{
+    MASK, MIN_SECRET_BYTES, Redactor, holds_mask, redacted_inputs, without_secrets,
+};
 pub use report::estimate::{Assumption, Estimate, EstimatedCall, estimate};
 pub use report::preview::{StepPreview, preview};
-pub use report::summary::{CallSummary, RunStatus, RunSummary, StepSummary};
-pub use report::typed_output::OutputError;
-pub use state::Run;
+pub use report::summary::{CallSummary, OutputError, RunStatus, RunSummary, StepSummary};
+pub use state::RunMachine;

@@ -11,7 +11,6 @@ use crate::backend::{ToolError, ToolOutput};
 /// The status of a step, as named in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum StepStatus {
     /// The step succeeded.
     Succeeded,
@@ -62,7 +61,6 @@ pub struct SkipReason {
 /// The kinds of reasons for not running a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum SkipKind {
     /// A step that it needs did not succeed.
     Step,

@@ -1,13 +1,12 @@
 //! The run: the scheduler, the frames, and the rules that turn steps into tasks. It is as pure as the scheduler: the
 //! driver passes inputs with their times and executes the effects.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
+use planwright_core::Tool;
 use planwright_core::check::CheckedPlan;
 use planwright_core::plan::Step;
-use planwright_core::{Diagnostic, Tool};
 
 use crate::approval::Decision;
 use crate::durations::Durations;
@@ -15,47 +14,42 @@ use crate::event::{Address, RunEvent, StampedEvent};
 use crate::journal::Record;
 use crate::options::RunOptions;
 use crate::run::budgets::Budgets;
+use crate::run::calls::approvals::DefinitionDigests;
 use crate::run::command_queue::{CommandQueue, TimeSlice};
-use crate::run::effect::{Effect, Input};
+use crate::run::effect::{Effect, RunInput};
 use crate::run::journaling::records::JournalState;
 use crate::run::lifecycle::Lifecycle;
 use crate::run::redaction::redactor::Redactor;
 use crate::run::redaction::redactor::secret_inputs;
-use crate::run::tasks::task_data::{CallRecord, TaskData};
-use crate::run::values::frame::{Frame, shared_slots};
-use crate::run::values::resolve::Scope;
-use crate::run::values::slots::Slots;
-use crate::schedule::{Command, Event, Scheduler, TaskId, TaskState};
+use crate::run::tasks::task::{TaskData, TaskTable};
+use crate::run::values::frame::{Frame, Frames, shared_slots};
+use crate::run::values::resolve::{ReferenceScope, Warnings};
+use crate::schedule::{Event, LaneId, Scheduler, SchedulerCommand, TaskId, TaskState};
 
 /// A run in progress, without a clock and without IO.
 #[derive(Debug)]
-pub struct Run {
-    pub(super) id: Arc<str>,
+pub struct RunMachine {
+    id: Arc<str>,
+    /// The time of the last input that had an effect. Only [`handle`](Self::handle) and a resumption set it.
+    now: Duration,
+    /// Changes only through [`notify`](Self::notify), [`start_task`](Self::start_task) and
+    /// [`add_task`](Self::add_task), which queue its commands.
+    scheduler: Scheduler,
     pub(super) options: RunOptions,
-    pub(super) scheduler: Scheduler,
-    pub(super) frames: Vec<Frame>,
-    /// The number of frames of the run's own plan: one, or one per instance.
-    pub(super) roots: usize,
-    /// The slots that all instances share.
-    pub(super) shared_slots: Arc<Slots>,
-    pub(super) tasks: Vec<TaskData>,
-    pub(super) calls: Vec<CallRecord>,
-    pub(super) warnings: RefCell<Vec<Diagnostic>>,
-    /// Tools already reported for output that violates their output schema.
-    pub(super) mismatched_tools: Vec<Arc<Tool>>,
+    pub(super) frames: Frames,
+    pub(super) tasks: TaskTable,
     pub(super) lifecycle: Lifecycle,
     pub(super) budgets: Budgets,
     pub(super) journal: JournalState,
     pub(super) redactor: Redactor,
-    /// Digests of tool definitions, by tool.
-    pub(super) definitions: RefCell<Vec<(Arc<Tool>, Arc<str>)>>,
-    pub(super) now: Duration,
+    pub(super) warnings: Warnings,
+    pub(super) definitions: DefinitionDigests,
     /// True if the run has no listeners, so events need not be created.
     no_listeners: bool,
     queue: CommandQueue,
 }
 
-impl Run {
+impl RunMachine {
     /// Creates a run of `plan` without starting it.
     pub fn new(id: impl Into<Arc<str>>, plan: CheckedPlan, options: RunOptions) -> Self {
         let secrets = secret_inputs(&plan)
@@ -64,18 +58,14 @@ impl Run {
         let mut run = Self {
             id: id.into(),
             scheduler: Scheduler::new(options.limits.clone()),
-            frames: Vec::new(),
-            roots: 0,
-            shared_slots: Arc::new(shared_slots(&plan)),
-            tasks: Vec::new(),
-            calls: Vec::new(),
-            warnings: RefCell::new(Vec::new()),
-            mismatched_tools: Vec::new(),
+            frames: Frames::new(shared_slots(&plan)),
+            tasks: TaskTable::default(),
+            warnings: Warnings::default(),
             lifecycle: Lifecycle::new(options.plan_state),
             budgets: Budgets::new(&plan, &options),
             journal: JournalState::default(),
             redactor: Redactor::new(secrets),
-            definitions: RefCell::new(Vec::new()),
+            definitions: DefinitionDigests::default(),
             now: Duration::ZERO,
             no_listeners: false,
             queue: CommandQueue::new(),
@@ -96,7 +86,7 @@ impl Run {
 
     /// Starts the run.
     pub fn start(&mut self, effects: &mut Vec<Effect>) {
-        if let Some(frame) = self.frames.first() {
+        if let Some(frame) = self.frames.get(0) {
             let plan = frame.plan.clone();
             self.emit(effects, || RunEvent::RunStarted {
                 run: Arc::clone(&self.id),
@@ -106,7 +96,7 @@ impl Run {
             });
         }
         self.start_run_timer(effects);
-        for frame in 0..self.roots {
+        for frame in self.frames.root_indices() {
             self.start_steps(frame, 0);
         }
         self.execute_commands(effects);
@@ -114,20 +104,21 @@ impl Run {
 
     /// Applies an input that happened at `now`, counted from the start of the run. Call [`proceed`](Self::proceed)
     /// once all inputs of about the same time have been applied.
-    pub fn handle(&mut self, input: Input, now: Duration, effects: &mut Vec<Effect>) {
+    pub fn handle(&mut self, input: RunInput, now: Duration, effects: &mut Vec<Effect>) {
+        // Decisions are stamped with this time, and a replay sees recorded inputs only.
         if self.has_effect(&input) {
             self.now = now;
         }
         self.queue.input_arrived();
         match input {
-            Input::AttemptEnded {
+            RunInput::AttemptEnded {
                 task,
                 attempt,
                 result,
             } => self.attempt_ended(task, attempt, result, effects),
-            Input::Decided { task, decision } => self.decided(task, decision, effects),
-            Input::TimerFired(task, timer) => self.timer_fired(task, timer, effects),
-            Input::Extend(plan) => {
+            RunInput::Decided { task, decision } => self.decided(task, decision, effects),
+            RunInput::TimerFired(task, timer) => self.timer_fired(task, timer, effects),
+            RunInput::Extend(plan) => {
                 self.record(effects, || {
                     Some(Record::Extended {
                         digest: Arc::from(plan.digest()),
@@ -137,19 +128,19 @@ impl Run {
                 self.extend(plan, effects);
             }
             // A second close has no effect and is not recorded.
-            Input::Close => {
+            RunInput::Close => {
                 if self.lifecycle.is_open() {
                     self.record(effects, || Some(Record::Closed));
                 }
                 self.lifecycle.close();
                 self.start_deferred();
             }
-            Input::Cancel => {
+            RunInput::Cancel => {
                 self.record(effects, || Some(Record::Cancelled));
                 self.lifecycle.cancel();
                 self.notify(Event::Cancel);
             }
-            Input::EndAsStuck => {
+            RunInput::EndAsStuck => {
                 self.lifecycle.end_as_stuck();
                 self.notify(Event::Cancel);
             }
@@ -159,15 +150,18 @@ impl Run {
 
     /// Returns true if `input` has an effect. Inputs without one are not recorded, so no recorded time may depend on
     /// them.
-    fn has_effect(&self, input: &Input) -> bool {
+    fn has_effect(&self, input: &RunInput) -> bool {
         match input {
-            Input::AttemptEnded { task, attempt, .. } => self.is_in_flight(*task, *attempt),
-            Input::Decided { task, decision } => {
+            RunInput::AttemptEnded { task, attempt, .. } => self.is_in_flight(*task, *attempt),
+            RunInput::Decided { task, decision } => {
                 *decision != Decision::Later
                     && self.scheduler.state(*task) == TaskState::AwaitingApproval
             }
-            Input::Close => self.lifecycle.is_open(),
-            Input::TimerFired(..) | Input::Extend(_) | Input::Cancel | Input::EndAsStuck => true,
+            RunInput::Close => self.lifecycle.is_open(),
+            RunInput::TimerFired(..)
+            | RunInput::Extend(_)
+            | RunInput::Cancel
+            | RunInput::EndAsStuck => true,
         }
     }
 
@@ -272,7 +266,7 @@ impl Run {
 
     /// The current plan.
     pub fn plan(&self) -> Option<&CheckedPlan> {
-        self.frames.first().map(|frame| &frame.plan)
+        self.frames.get(0).map(|frame| &frame.plan)
     }
 
     /// Executes the commands of the scheduler: all of them, or a time slice.
@@ -294,11 +288,11 @@ impl Run {
             return;
         };
         match command {
-            Command::Prepare(task) => self.prepare(task, effects),
-            Command::Ask(task) => self.ask(task, effects),
-            Command::Call { task, attempt } => self.call(task, attempt, effects),
-            Command::Abort { task, attempt } => self.abort(task, attempt, effects),
-            Command::RetryLater {
+            SchedulerCommand::Prepare(task) => self.prepare(task, effects),
+            SchedulerCommand::Ask(task) => self.ask(task, effects),
+            SchedulerCommand::Call { task, attempt } => self.call(task, attempt, effects),
+            SchedulerCommand::Abort { task, attempt } => self.abort(task, attempt, effects),
+            SchedulerCommand::RetryLater {
                 task,
                 attempt,
                 pause,
@@ -307,19 +301,41 @@ impl Run {
                     self.emit(effects, || RunEvent::RetryScheduled { at, attempt, pause });
                 }
             }
-            Command::SetTimer { task, timer, after } => {
+            SchedulerCommand::SetTimer { task, timer, after } => {
                 effects.push(Effect::SetTimer { task, timer, after });
             }
-            Command::ClearTimer(task, timer) => effects.push(Effect::ClearTimer(task, timer)),
-            Command::ChildSettled { group, .. } => self.next_part(group),
-            Command::Close(task) => self.close_group(task),
-            Command::Settled(task, by) => self.complete_task(task, by, effects),
+            SchedulerCommand::ClearTimer(task, timer) => {
+                effects.push(Effect::ClearTimer(task, timer))
+            }
+            SchedulerCommand::ChildSettled { group, .. } => self.next_part(group),
+            SchedulerCommand::Close(task) => self.close_group(task),
+            SchedulerCommand::Settled(task, by) => self.complete_task(task, by, effects),
         }
     }
 
     /// Notifies the scheduler. Its commands are queued and executed later, in order.
     pub(super) fn notify(&mut self, event: Event) {
         self.queue.notify(&mut self.scheduler, event);
+    }
+
+    /// The scheduler, for questions about the state of tasks.
+    pub(super) fn scheduler(&self) -> &Scheduler {
+        &self.scheduler
+    }
+
+    /// Adds a task, as a part of `owner` if there is one. It does not start yet.
+    pub(super) fn add_task(&mut self, owner: Option<TaskId>, rank: u64) -> TaskId {
+        self.scheduler.add(owner, rank)
+    }
+
+    /// The lane of a tool, which bounds its concurrent calls.
+    pub(super) fn lane(&mut self, tool: &Tool) -> LaneId {
+        self.scheduler.lane(&tool.server, &tool.name)
+    }
+
+    /// Continues the clock of an earlier process, which stopped at `now`.
+    pub(super) fn continue_at(&mut self, now: Duration) {
+        self.now = now;
     }
 
     /// Starts a new task with the tasks that it waits for.
@@ -342,11 +358,11 @@ impl Run {
     }
 
     pub(super) fn task_data(&self, task: TaskId) -> Option<&TaskData> {
-        self.tasks.get(task.0 as usize)
+        self.tasks.get(task)
     }
 
     pub(super) fn task_data_mut(&mut self, task: TaskId) -> Option<&mut TaskData> {
-        self.tasks.get_mut(task.0 as usize)
+        self.tasks.get_mut(task)
     }
 
     pub(super) fn address(&self, task: TaskId) -> Option<Arc<Address>> {
@@ -362,9 +378,9 @@ impl Run {
     }
 
     /// The values that the references of a task can read.
-    pub(super) fn scope<'a>(&'a self, data: &'a TaskData, frame: &'a Frame) -> Scope<'a> {
+    pub(super) fn scope<'a>(&'a self, data: &'a TaskData, frame: &'a Frame) -> ReferenceScope<'a> {
         let iteration = data.iteration.as_deref();
-        Scope {
+        ReferenceScope {
             frame,
             item: iteration.and_then(|iteration| iteration.item.as_ref()),
             index: iteration.map(|iteration| iteration.index),

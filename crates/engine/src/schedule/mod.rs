@@ -3,22 +3,22 @@
 //! It knows tasks that wait for each other, limits, attempts, approvals and timers, but neither the work of a task nor
 //! the time. Its driver (a loop, a replay, a test) passes events and executes the commands. A whole run takes
 //! `O((tasks + waits) * log(tasks))`.
+//!
+//! Design: [Scheduling](https://github.com/planwright/planwright/blob/main/docs/design/scheduling.md).
 
-mod bitset;
 mod prefetch;
 mod queue;
-mod rank;
 mod ready;
 mod scheduler;
 mod task;
 mod task_order;
 
-pub use rank::{UNIT, ranks};
-pub use ready::{LaneId, Limits};
+pub use ready::{ConcurrencyLimits, LaneId};
 pub use scheduler::Scheduler;
 pub use task::{
-    AttemptEnd, CallTerms, Command, Event, Prepared, SettledBy, TaskId, TaskState, Timer,
+    AttemptEnd, CallTerms, Event, Prepared, SchedulerCommand, SettledBy, TaskId, TaskState, Timer,
 };
+pub use task_order::{UNIT, ranks};
 
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,8 @@
 //! With a million tasks, the next one is seldom near the previous one in memory, so the processor waits for memory at
 //! each start. If many tasks are read in one batch, it waits for all of them together and finds them in its caches
 //! later. Prefetching a single task gains nothing.
+//!
+//! Design: [Tasks are prefetched in batches](https://github.com/planwright/planwright/blob/main/docs/design/scheduling.md#tasks-are-prefetched-in-batches).
 
 use std::ops::Range;
 

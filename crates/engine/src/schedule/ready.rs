@@ -19,7 +19,7 @@ use super::task_order::{PriorityKey, TaskOrder};
 
 /// Limits on concurrent calls.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct ConcurrencyLimits {
     /// The limit of the whole run.
     pub total: NonZeroUsize,
     /// The limit of each server that is not listed, if any.
@@ -32,7 +32,7 @@ pub struct Limits {
     pub tools: HashMap<Arc<str>, NonZeroUsize>,
 }
 
-impl Default for Limits {
+impl Default for ConcurrencyLimits {
     fn default() -> Self {
         Self {
             total: const { NonZeroUsize::new(16).unwrap() },
@@ -88,7 +88,7 @@ enum BestQueue {
 /// The set of ready tasks, see the module.
 #[derive(Debug, Default)]
 pub(super) struct ReadySet {
-    limits: Limits,
+    limits: ConcurrencyLimits,
     order: TaskOrder,
     prefetch: Prefetch,
     free: ReadyQueue,
@@ -104,7 +104,7 @@ pub(super) struct ReadySet {
 }
 
 impl ReadySet {
-    pub(super) fn new(limits: Limits) -> Self {
+    pub(super) fn new(limits: ConcurrencyLimits) -> Self {
         Self {
             limits,
             ..Self::default()

@@ -11,7 +11,7 @@ pub struct TaskId(pub u32);
 /// An event for the scheduler.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// The answer to [`Command::Prepare`].
+    /// The answer to [`SchedulerCommand::Prepare`].
     Prepared(TaskId, Prepared),
     /// An attempt has ended.
     AttemptEnded {
@@ -39,7 +39,7 @@ pub enum Event {
     TimerFired(TaskId, Timer),
     /// A group is complete: no further children are added.
     Sealed(TaskId),
-    /// The answer to [`Command::Close`]: the group has ended.
+    /// The answer to [`SchedulerCommand::Close`]: the group has ended.
     Closed(TaskId),
     /// The scope of this task is stopped, or the whole run if it is `None`: nothing new may start.
     Stop(Option<TaskId>),
@@ -49,7 +49,7 @@ pub enum Event {
 
 /// A command of the scheduler to its driver.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Command {
+pub enum SchedulerCommand {
     /// All tasks that it waited for have settled: determine its action, answer with [`Event::Prepared`].
     Prepare(TaskId),
     /// Ask a person to approve the call.

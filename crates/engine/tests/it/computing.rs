@@ -11,7 +11,7 @@ use planwright_core::plan::{Action, ForEach, Name, Node, OnFailure, Reference};
 use planwright_core::{Object, Place, Plan, Step, StepId, Value};
 use planwright_engine::backend::{Backends, ToolOutput};
 use planwright_engine::journal::{Entry, MemoryJournal, Record};
-use planwright_engine::run::{Effect, Input, ReplayHeader, Run, StepStatus, replay};
+use planwright_engine::run::{Effect, ReplayHeader, RunInput, RunMachine, StepStatus, replay};
 use planwright_engine::schedule::{TaskId, Timer};
 use planwright_engine::{Engine, Guards, RunOptions, RunStatus, RunSummary, SpawnRequest};
 
@@ -88,7 +88,7 @@ fn options() -> RunOptions {
     }
 }
 
-fn told(summary: &RunSummary) -> Vec<String> {
+fn outcomes(summary: &RunSummary) -> Vec<String> {
     let steps = summary.steps.iter();
     steps
         .map(|step| format!("{} {}", step.at, step.status.as_str()))
@@ -103,9 +103,9 @@ struct UnderWay {
 }
 
 impl UnderWay {
-    fn answer(&mut self) -> Option<Input> {
+    fn answer(&mut self) -> Option<RunInput> {
         let (task, attempt) = (!self.calls.is_empty()).then(|| self.calls.remove(0))?;
-        Some(Input::AttemptEnded {
+        Some(RunInput::AttemptEnded {
             task,
             attempt,
             result: Ok(ToolOutput::text("yes")),
@@ -115,14 +115,14 @@ impl UnderWay {
 
 /// Drives a run by hand that receives an input at its `pause`th pause, and replays its journal. Returns `None` if it
 /// does not pause that often.
-fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<Input>) -> Option<RunSummary> {
+fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<RunInput>) -> Option<RunSummary> {
     let plan = short();
     let opened = Record::Opened {
         run: None,
         digest: Arc::from(plan.digest()),
         header: Value::Null,
     };
-    let mut run = Run::new("run", plan.clone(), options())
+    let mut run = RunMachine::new("run", plan.clone(), options())
         .journaled()
         .with_time_slices();
     let mut entries = vec![Entry {
@@ -174,7 +174,7 @@ fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<Input>) -> Opti
             None => break,
         }
     }
-    assert!(run.is_done(), "{:#?}", told(&run.summary()));
+    assert!(run.is_done(), "{:#?}", outcomes(&run.summary()));
     let replayed = replay(&Arc::from("run"), &entries, |_, _| {
         Ok::<_, Infallible>(ReplayHeader {
             plan: plan.clone(),
@@ -189,8 +189,8 @@ fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<Input>) -> Opti
     let replayed =
         replayed.unwrap_or_else(|error| panic!("pause {pause}: {error:#?}\n{entries:#?}"));
     assert_eq!(
-        told(&replayed.summary),
-        told(&run.summary()),
+        outcomes(&replayed.summary),
+        outcomes(&run.summary()),
         "{entries:#?}"
     );
     (pauses >= pause).then(|| run.summary())
@@ -198,7 +198,7 @@ fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<Input>) -> Opti
 
 /// Sends an input at any time and compares the outcome of the run.
 fn check_everywhere(
-    happens: impl Fn(&mut UnderWay) -> Option<Input>,
+    happens: impl Fn(&mut UnderWay) -> Option<RunInput>,
     may_end: &[RunStatus],
 ) -> usize {
     let ends = (1..).map_while(|pause| check(pause, &happens));
@@ -211,7 +211,7 @@ fn whatever_happens_while_it_computes_is_decided_the_same_again() {
     let nothing = check_everywhere(|_| None, &[RunStatus::Succeeded]);
     assert!(nothing > 10, "it paused {nothing} times");
     check_everywhere(UnderWay::answer, &[RunStatus::Succeeded]);
-    let once = |input: fn() -> Input| {
+    let once = |input: fn() -> RunInput| {
         move |under_way: &mut UnderWay| {
             // The end of a run leaves no call that could still be answered.
             let is_first = under_way.step_timer != Some(TaskId(u32::MAX));
@@ -219,11 +219,14 @@ fn whatever_happens_while_it_computes_is_decided_the_same_again() {
             is_first.then(input)
         }
     };
-    check_everywhere(once(|| Input::Cancel), &[RunStatus::Cancelled]);
-    let end_by_time_limit = || Input::TimerFired(TaskId(u32::MAX), Timer::Run);
+    check_everywhere(once(|| RunInput::Cancel), &[RunStatus::Cancelled]);
+    let end_by_time_limit = || RunInput::TimerFired(TaskId(u32::MAX), Timer::Run);
     check_everywhere(once(end_by_time_limit), &[RunStatus::Failed]);
     let step_is_late = |under_way: &mut UnderWay| {
-        Some(Input::TimerFired(under_way.step_timer.take()?, Timer::Step))
+        Some(RunInput::TimerFired(
+            under_way.step_timer.take()?,
+            Timer::Step,
+        ))
     };
     check_everywhere(step_is_late, &[RunStatus::Succeeded, RunStatus::Failed]);
 }

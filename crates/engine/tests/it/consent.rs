@@ -9,7 +9,7 @@ use planwright_core::{Catalog, Hints, Place, Plan, Step, Tool, Value};
 use planwright_engine::approval::SealKey;
 use planwright_engine::backend::{ErrorKind, ToolError, ToolOutput};
 use planwright_engine::journal::{Entry, Record};
-use planwright_engine::run::{Choice, Effect, History, Input, Run};
+use planwright_engine::run::{Choice, Effect, History, RunInput, RunMachine};
 use planwright_engine::{Decision, RunOptions, RunStatus};
 
 /// A process of the run `r`, whose plan has the step `a`.
@@ -77,8 +77,8 @@ impl Process {
             ..Plan::default()
         };
         let catalog: Catalog = [self.tool.clone()].into_iter().collect();
-        let (checked, findings) = check(plan, &CheckContext::new(&catalog));
-        checked.unwrap_or_else(|| panic!("rejected: {findings:#?}"))
+        let (checked, diagnostics) = check(plan, &CheckContext::new(&catalog));
+        checked.unwrap_or_else(|| panic!("rejected: {diagnostics:#?}"))
     }
 
     fn drive(self, entries: &mut Vec<Entry>) -> (Did, RunStatus) {
@@ -87,7 +87,7 @@ impl Process {
             history = history.with_choice("a", choice);
         }
         let turn = entries.last().map_or(0, |entry| entry.turn + 1);
-        let mut run = Run::new("r", self.plan(), self.options.clone())
+        let mut run = RunMachine::new("r", self.plan(), self.options.clone())
             .journaled()
             .after(Arc::new(history));
         let mut clock = run.now();
@@ -102,7 +102,7 @@ impl Process {
                     Effect::Ask { task, request } => {
                         did.asked = Some(request.changes.clone());
                         let decision = self.decision.clone();
-                        input = decision.map(|decision| Input::Decided { task, decision });
+                        input = decision.map(|decision| RunInput::Decided { task, decision });
                     }
                     Effect::Call {
                         task,
@@ -112,7 +112,7 @@ impl Process {
                         did.calls += 1;
                         did.keys.push(call.context.idempotency_key.to_string());
                         let result = self.answer.clone();
-                        input = result.map(|result| Input::AttemptEnded {
+                        input = result.map(|result| RunInput::AttemptEnded {
                             task,
                             attempt,
                             result,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use planwright_core::check::{CheckContext, CheckedPlan, check};
 use planwright_core::{Catalog, Plan, Tool, Value};
 use planwright_engine::backend::{ErrorKind, ToolCall, ToolError, ToolOutput};
-use planwright_engine::run::{Effect, Input, Run};
+use planwright_engine::run::{Effect, RunInput, RunMachine};
 use planwright_engine::schedule::TaskId;
 use planwright_engine::{RunOptions, RunSummary};
 
@@ -20,8 +20,8 @@ pub(crate) fn catalog() -> Catalog {
 /// Returns the checked plan.
 pub(crate) fn sound(plan: Plan) -> CheckedPlan {
     let catalog = catalog();
-    let (checked, findings) = check(plan, &CheckContext::new(&catalog));
-    checked.unwrap_or_else(|| panic!("rejected: {findings:#?}"))
+    let (checked, diagnostics) = check(plan, &CheckContext::new(&catalog));
+    checked.unwrap_or_else(|| panic!("rejected: {diagnostics:#?}"))
 }
 
 /// The summary of a run, with the order in which calls began and ended.
@@ -39,7 +39,7 @@ pub(crate) fn drive(
     failing: &BTreeSet<String>,
     choose: &mut dyn FnMut(usize) -> usize,
 ) -> Driven {
-    let mut run = Run::new("run", plan, options);
+    let mut run = RunMachine::new("run", plan, options);
     let mut effects = Vec::new();
     let mut under_way: Vec<(TaskId, ToolCall)> = Vec::new();
     let mut log = Vec::new();
@@ -74,7 +74,7 @@ pub(crate) fn drive(
         };
         clock += 1;
         run.handle(
-            Input::AttemptEnded {
+            RunInput::AttemptEnded {
                 task,
                 attempt: call.context.attempt,
                 result,

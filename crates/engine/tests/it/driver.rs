@@ -465,12 +465,12 @@ async fn a_running_plan_takes_further_steps() {
         }
     }
     let catalog = catalog();
-    let (longer, findings) = first.extend(
+    let (longer, diagnostics) = first.extend(
         plan(vec![call("b", &["a"]), call("c", &["b"])]),
         &CheckContext::new(&catalog),
     );
     handle
-        .extend(longer.unwrap_or_else(|| panic!("{findings:#?}")))
+        .extend(longer.unwrap_or_else(|| panic!("{diagnostics:#?}")))
         .unwrap();
     handle.close();
     let summary = handle.await;

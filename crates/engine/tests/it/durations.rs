@@ -12,7 +12,7 @@ use planwright_core::plan::{
 use planwright_core::{Place, Plan, Step, StepId, Value};
 use planwright_engine::backend::{Backends, Function, Functions, ToolError, ToolOutput};
 use planwright_engine::run::{Assumption, estimate};
-use planwright_engine::schedule::Limits;
+use planwright_engine::schedule::ConcurrencyLimits;
 use planwright_engine::{Durations, Engine, RunOptions, RunStatus};
 
 use crate::drive::{drive, sound};
@@ -134,9 +134,9 @@ async fn only_good_answers_are_learned_from() {
 }
 
 fn check_estimate(steps: Vec<Step>, width: usize, expected: u64, path: &[&str], assumed: usize) {
-    let limits = Limits {
+    let limits = ConcurrencyLimits {
         total: NonZeroUsize::new(width).unwrap(),
-        ..Limits::default()
+        ..ConcurrencyLimits::default()
     };
     let plan = sound(plan(steps));
     let estimate = estimate(&plan, &known(1, 5), &limits, &EvaluationLimits::default());
@@ -235,7 +235,7 @@ fn the_length_of_a_list_that_is_written_is_known() {
 #[test]
 fn what_is_not_known_is_named() {
     let plan = sound(plan(vec![step("a", "t", &[])]));
-    let limits = Limits::default();
+    let limits = ConcurrencyLimits::default();
     let estimate = estimate(
         &plan,
         &Durations::new(),

@@ -9,15 +9,15 @@ use planwright_core::plan::{
 };
 use planwright_core::{Place, Plan, Step, StepId, Value};
 use planwright_engine::backend::ErrorKind;
-use planwright_engine::run::{Run, StepSummary, estimate};
-use planwright_engine::schedule::Limits;
+use planwright_engine::run::{RunMachine, StepSummary, estimate};
+use planwright_engine::schedule::ConcurrencyLimits;
 use planwright_engine::{Bound, Durations, Guards, RunOptions, RunSummary, StepStatus};
 
 use crate::drive::sound;
 
 /// The summary of a run of `plan`, which makes no calls.
 fn ran(plan: Plan, options: RunOptions) -> RunSummary {
-    let mut run = Run::new("run", sound(plan), options);
+    let mut run = RunMachine::new("run", sound(plan), options);
     let mut effects = Vec::new();
     run.start(&mut effects);
     run.proceed(&mut effects);
@@ -207,7 +207,12 @@ fn an_estimate_of_many_items_behind_many_steps() {
     });
     let durations = Durations::new();
     let evaluation = EvaluationLimits::default();
-    let estimate = estimate(&plan, &durations, &Limits::default(), &evaluation);
+    let estimate = estimate(
+        &plan,
+        &durations,
+        &ConcurrencyLimits::default(),
+        &evaluation,
+    );
     assert_eq!(estimate.calls, STEPS + ITEMS);
     let rounds = (STEPS + ITEMS) / 16;
     assert_eq!(estimate.expected.as_secs(), rounds as u64);
@@ -239,9 +244,10 @@ fn check_written(steps: Vec<Step>, output: Output, guards: Guards, expected: &st
     };
     let summary = ran(plan, options);
     let failed = summary.steps.iter().find(|step| step.error.is_some());
-    let told = failed.map(|step| format!("{}: {}", step.at, step.error.as_ref().unwrap().message));
+    let failure =
+        failed.map(|step| format!("{}: {}", step.at, step.error.as_ref().unwrap().message));
     let warned = summary.warnings.first().map(|found| found.message.clone());
-    assert_eq!(told.or(warned).unwrap_or_default(), expected);
+    assert_eq!(failure.or(warned).unwrap_or_default(), expected);
     summary
 }
 

@@ -14,7 +14,7 @@ use planwright_engine::backend::{ErrorKind, ToolError, ToolOutput};
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::options::FailurePolicy;
-use planwright_engine::run::{Effect, History, Input, Run};
+use planwright_engine::run::{Effect, History, RunInput, RunMachine};
 use planwright_engine::{RunOptions, RunSummary, StepStatus};
 
 use crate::drive::{drive, sound};
@@ -139,7 +139,7 @@ fn stopped(step: Step, history: History) -> RunSummary {
         on_failure: FailurePolicy::Stop,
         ..RunOptions::default()
     };
-    let mut run = Run::new("run", sound(plan), options).after(Arc::new(history));
+    let mut run = RunMachine::new("run", sound(plan), options).after(Arc::new(history));
     let mut effects = Vec::new();
     let mut calls = Vec::new();
     run.start(&mut effects);
@@ -159,7 +159,7 @@ fn stopped(step: Step, history: History) -> RunSummary {
             None => Ok(ToolOutput::value(Value::from("done"))),
         };
         let attempt = call.context.attempt;
-        let ended = Input::AttemptEnded {
+        let ended = RunInput::AttemptEnded {
             task,
             attempt,
             result,
@@ -171,15 +171,15 @@ fn stopped(step: Step, history: History) -> RunSummary {
 
 fn check_stopped(step: Step, history: History, expected: &str) {
     let summary = stopped(step, history);
-    let mut told = Vec::new();
+    let mut outcomes = Vec::new();
     let mut at = summary.steps.first();
     while let Some(step) = at {
         let reason = step.reason.as_ref();
         let reason = reason.map_or(String::new(), |reason| format!(" by {}", reason.of));
-        told.push(format!("{} {}{reason}", step.at, step.status));
+        outcomes.push(format!("{} {}{reason}", step.at, step.status));
         at = step.parts.last();
     }
-    assert_eq!(told.join(", "), expected);
+    assert_eq!(outcomes.join(", "), expected);
     let failed = summary.steps.last().unwrap();
     assert_eq!(failed.status, StepStatus::Failed);
 }

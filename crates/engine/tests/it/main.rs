@@ -5,7 +5,6 @@ mod consent;
 mod drive;
 mod driver;
 mod durations;
-mod growing;
 mod guards;
 mod large;
 mod loops;

@@ -1,20 +1,88 @@
-//! Provisional plans: any plan, cut anywhere, in any order of completion, has the same outcome as the whole, and
-//! nothing with effects is called before it is closed.
+//! Open and provisional plans: they last until they are closed, and have the same outcome as the whole plan.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use planwright_core::check::{CheckContext, CheckedPlan, check};
-use planwright_core::plan::Action;
-use planwright_core::{Annotations, Catalog, Plan, Tool, Value};
-use planwright_engine::backend::{ErrorKind, ToolCall, ToolError, ToolOutput};
+use planwright_core::plan::{Action, Approval, Node};
+use planwright_core::{Annotations, Catalog, Place, Plan, Step, Tool, Value};
+use planwright_engine::backend::{
+    Backends, ErrorKind, Function, Functions, ToolCall, ToolError, ToolOutput,
+};
 use planwright_engine::options::PlanState;
-use planwright_engine::run::{Effect, Input, Run};
+use planwright_engine::run::{Effect, RunInput, RunMachine};
 use planwright_engine::schedule::TaskId;
-use planwright_engine::{RunOptions, RunStatus, RunSummary};
+use planwright_engine::{
+    Engine, Guards, RunEvent, RunHandle, RunOptions, RunStatus, RunSummary, StampedEvent,
+    StepStatus,
+};
 use proptest::prelude::*;
+use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::properties::{plan, seed};
+use crate::properties::{plan as random_plan, seed};
+
+fn plan(id: &str, approval: Approval) -> Plan {
+    let args = Node::literal(Value::empty_object(), Place::NOWHERE);
+    let mut step = Step::call(id, "t", args);
+    step.approval = approval;
+    Plan {
+        steps: vec![step],
+        ..Plan::default()
+    }
+}
+
+/// A run with an open plan: the first step `a`, and the plan with the further step `b`.
+fn growing(
+    guards: Guards,
+    approval: Approval,
+) -> (RunHandle, UnboundedReceiver<StampedEvent>, CheckedPlan) {
+    let options = RunOptions {
+        plan_state: PlanState::Open,
+        guards,
+        ..RunOptions::default()
+    };
+    let first = sound(plan("a", approval));
+    let tool = Function::raw("t", |args| async move { Ok(ToolOutput::value(args)) });
+    let engine = Engine::new(Backends::new().with("s", Functions::named("s").with(tool)));
+    let (handle, events) = engine.with_options(options).start("r", first.clone());
+    let catalog = catalog();
+    let (longer, diagnostics) =
+        first.extend(plan("b", Approval::AsTool), &CheckContext::new(&catalog));
+    let longer = longer.unwrap_or_else(|| panic!("{diagnostics:#?}"));
+    (handle, events, longer)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_growing_run_ends_when_its_time_is_up() {
+    let guards = Guards::new().wall_time(Duration::from_secs(1));
+    let (mut handle, _events, longer) = growing(guards, Approval::AsTool);
+    let a_day = Duration::from_hours(24);
+    let summary = tokio::time::timeout(a_day, &mut handle).await;
+    let summary = summary.expect("the run lives on");
+    assert_eq!(summary.duration.as_secs(), 1);
+    assert!(handle.extend(longer).is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_growing_run_that_waits_for_a_person_takes_further_steps() {
+    let (handle, mut events, longer) = growing(Guards::new(), Approval::Ask);
+    while !matches!(
+        events.recv().await.unwrap().event,
+        RunEvent::ApprovalAsked { .. }
+    ) {}
+    // The undecided answer was read, and nothing else is left to do.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    handle.extend(longer).unwrap();
+    while !matches!(
+        events.recv().await.unwrap().event,
+        RunEvent::StepEnded { .. }
+    ) {}
+    handle.close();
+    let summary = handle.await;
+    assert_eq!(summary.status, RunStatus::Waiting);
+    let statuses: Vec<StepStatus> = summary.steps.iter().map(|step| step.status).collect();
+    assert_eq!(statuses, [StepStatus::Waiting, StepStatus::Succeeded]);
+}
 
 /// `t` may change something, `r` merely reads.
 fn catalog() -> Catalog {
@@ -31,13 +99,13 @@ fn catalog() -> Catalog {
 
 fn sound(plan: Plan) -> CheckedPlan {
     let catalog = catalog();
-    let (checked, findings) = check(plan, &CheckContext::new(&catalog));
-    checked.unwrap_or_else(|| panic!("rejected: {findings:#?}"))
+    let (checked, diagnostics) = check(plan, &CheckContext::new(&catalog));
+    checked.unwrap_or_else(|| panic!("rejected: {diagnostics:#?}"))
 }
 
 /// A run whose calls end when the test decides.
 struct Hand<'a> {
-    run: Run,
+    run: RunMachine,
     effects: Vec<Effect>,
     under_way: Vec<(TaskId, ToolCall)>,
     failing: &'a BTreeSet<String>,
@@ -53,7 +121,7 @@ impl<'a> Hand<'a> {
             ..RunOptions::default()
         };
         let mut hand = Self {
-            run: Run::new("run", plan, options),
+            run: RunMachine::new("run", plan, options),
             effects: Vec::new(),
             under_way: Vec::new(),
             failing,
@@ -66,7 +134,7 @@ impl<'a> Hand<'a> {
         hand
     }
 
-    fn tell(&mut self, input: Input) {
+    fn tell(&mut self, input: RunInput) {
         self.clock += 1;
         let now = Duration::from_millis(self.clock);
         self.run.handle(input, now, &mut self.effects);
@@ -104,7 +172,7 @@ impl<'a> Hand<'a> {
             ])))
         };
         let attempt = call.context.attempt;
-        self.tell(Input::AttemptEnded {
+        self.tell(RunInput::AttemptEnded {
             task,
             attempt,
             result,
@@ -135,7 +203,7 @@ proptest! {
         bits in prop::collection::vec(1..4_usize, 14),
         choices in prop::collection::vec(any::<u8>(), 1..60),
     ) {
-        let (mut plan, failing) = plan(&seeds);
+        let (mut plan, failing) = random_plan(&seeds);
         for (step, reads) in plan.steps.iter_mut().zip(reads) {
             if let (true, Action::Tool(name)) = (reads, &mut step.action) {
                 name.text = "r".into();
@@ -158,11 +226,11 @@ proptest! {
                 hand.end_one(choice / 3);
             } else if let Some(longer) = rest.pop() {
                 prop_assert!(!hand.run.is_done());
-                hand.tell(Input::Extend(longer));
+                hand.tell(RunInput::Extend(longer));
             }
         }
         hand.is_closed = true;
-        hand.tell(Input::Close);
+        hand.tell(RunInput::Close);
         let bit_by_bit = hand.finish();
         let at_once = Hand::new(whole, PlanState::Complete, &failing).finish();
         prop_assert_eq!(outcome(&bit_by_bit), outcome(&at_once));
@@ -171,9 +239,9 @@ proptest! {
 
     #[test]
     fn a_plan_that_is_cancelled_has_changed_nothing(seeds in prop::collection::vec(seed(), 1..14)) {
-        let (plan, failing) = plan(&seeds);
+        let (plan, failing) = random_plan(&seeds);
         let mut hand = Hand::new(sound(plan), PlanState::Provisional, &failing);
-        hand.tell(Input::Cancel);
+        hand.tell(RunInput::Cancel);
         prop_assert!(hand.run.is_done());
         prop_assert_eq!(hand.early, 0);
         prop_assert_eq!(hand.run.summary().status, RunStatus::Cancelled);

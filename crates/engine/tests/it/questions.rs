@@ -15,7 +15,7 @@ use planwright_engine::backend::{
     Backends, Function, Functions, ToolBackend, ToolCall, ToolError, ToolOutput,
 };
 use planwright_engine::journal::{Entry, Journal, JournalError};
-use planwright_engine::{Decision, Engine, RunStatus, SpawnRequest, StepStatus};
+use planwright_engine::{Decision, Engine, RunOptions, RunStatus, SpawnRequest, StepStatus};
 
 use crate::drive::sound;
 use crate::slow_journal::Slow;
@@ -165,6 +165,31 @@ async fn the_limit_of_a_loop_does_not_count_open_questions() {
     check_loop(5 * second, Some(1), StepStatus::Failed).await;
     check_loop(5 * second, None, StepStatus::Succeeded).await;
     check_loop(20 * second, None, StepStatus::Failed).await;
+}
+
+/// A question that is open for hours wakes the runtime only a few times: no limit is polled meanwhile.
+#[tokio::test(start_paused = true)]
+async fn limits_wait_for_the_end_of_a_question_without_polling() {
+    let second = Duration::from_secs(1);
+    let mut plan = Plan {
+        steps: vec![asking("a"), asking("b")],
+        ..Plan::default()
+    };
+    for step in &mut plan.steps {
+        step.timeout = Some(10 * second);
+    }
+    let engine = Engine::new(Backends::new().with("s", AskingBackend { work: second }))
+        .with_options(RunOptions {
+            attempt_timeout: Some(5 * second),
+            ..RunOptions::default()
+        })
+        .with_approver(Arc::new(SlowApprover));
+    let metrics = tokio::runtime::Handle::current().metrics();
+    let before = metrics.worker_park_count(0);
+    let summary = engine.run("r", sound(plan)).await;
+    let parks = metrics.worker_park_count(0) - before;
+    assert_eq!(summary.status, RunStatus::Succeeded);
+    assert!(parks < 100, "{parks}");
 }
 
 /// Panics when it is asked, or as it is about to decide.

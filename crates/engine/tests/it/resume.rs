@@ -12,7 +12,7 @@ use planwright_core::{Catalog, Place, Plan, Schema, Step, StepId, Tool, Value};
 use planwright_engine::backend::{ErrorKind, ToolCall, ToolError, ToolOutput};
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
-use planwright_engine::run::{Choice, Effect, History, Input, ReplayHeader, Run, replay};
+use planwright_engine::run::{Choice, Effect, History, ReplayHeader, RunInput, RunMachine, replay};
 use planwright_engine::schedule::{TaskId, Timer};
 use planwright_engine::{Guards, RunOptions, RunSummary};
 
@@ -35,8 +35,8 @@ fn sound(steps: Vec<Step>) -> CheckedPlan {
         ..Plan::default()
     };
     let catalog = catalog();
-    let (checked, findings) = check(plan, &CheckContext::new(&catalog));
-    checked.unwrap_or_else(|| panic!("rejected: {findings:#?}"))
+    let (checked, diagnostics) = check(plan, &CheckContext::new(&catalog));
+    checked.unwrap_or_else(|| panic!("rejected: {diagnostics:#?}"))
 }
 
 fn call(id: &str, tool: &str, fields: Vec<Field>) -> Step {
@@ -66,7 +66,7 @@ fn process(
 ) -> RunSummary {
     let history = Arc::new(History::new(&*entries));
     let mut turn = entries.last().map_or(0, |entry| entry.turn + 1);
-    let mut run = Run::new("run", plan.clone(), options.clone())
+    let mut run = RunMachine::new("run", plan.clone(), options.clone())
         .journaled()
         .after(history);
     let mut clock = run.now();
@@ -91,7 +91,7 @@ fn process(
         let (task, attempt, _) = under_way.remove(index);
         clock += Duration::from_millis(1);
         turn += 1;
-        let ended = Input::AttemptEnded {
+        let ended = RunInput::AttemptEnded {
             task,
             attempt,
             result,
@@ -138,7 +138,7 @@ fn take_calls(
 }
 
 /// The outcome of the steps, one line each.
-fn told(summary: &RunSummary) -> Vec<String> {
+fn outcomes(summary: &RunSummary) -> Vec<String> {
     let steps = summary.steps.iter();
     steps
         .map(|step| {
@@ -167,7 +167,7 @@ fn check_done(written: &str, second: Value, first_of_b: Option<Answer>, expected
         let gives = call.context.step.as_str() == "a";
         gives.then(|| Ok(ToolOutput::value(Value::object([("n", second.clone())]))))
     });
-    assert_eq!(told(&summary), expected);
+    assert_eq!(outcomes(&summary), expected);
     let of_b = |call: &&planwright_engine::run::CallSummary| call.at.step.as_str() == "b";
     assert_eq!(summary.calls.iter().filter(of_b).count(), 1);
 }
@@ -209,12 +209,12 @@ fn an_output_that_was_too_much_is_refused_again_under_the_same_bound() {
     let mut entries = Vec::new();
     for _ in 0..3 {
         let summary = process(&plan, &options(10), &mut entries, answer);
-        assert_eq!(told(&summary), refused);
+        assert_eq!(outcomes(&summary), refused);
         assert_eq!(summary.calls.len(), 2);
     }
     let summary = process(&plan, &options(30), &mut entries, answer);
     assert_eq!(
-        told(&summary),
+        outcomes(&summary),
         ["a succeeded", "b succeeded", "c succeeded"]
     );
     assert_eq!(summary.calls.len(), 3);
@@ -228,7 +228,7 @@ fn an_answer_that_comes_too_late_changes_no_time() {
         ..RunOptions::default()
     };
     options.limits.total = std::num::NonZeroUsize::MIN;
-    let mut run = Run::new("run", plan.clone(), options.clone()).journaled();
+    let mut run = RunMachine::new("run", plan.clone(), options.clone()).journaled();
     let mut entries = vec![opened(&plan)];
     let mut effects = Vec::new();
     run.start(&mut effects);
@@ -237,12 +237,12 @@ fn an_answer_that_comes_too_late_changes_no_time() {
     let [(a, attempt, _)] = first.as_slice() else {
         panic!("{} calls", first.len());
     };
-    let late = Input::AttemptEnded {
+    let late = RunInput::AttemptEnded {
         task: *a,
         attempt: *attempt,
         result: Ok(ToolOutput::text("late")),
     };
-    let end_by_time_limit = Input::TimerFired(*a, Timer::Attempt(*attempt));
+    let end_by_time_limit = RunInput::TimerFired(*a, Timer::Attempt(*attempt));
     run.handle(end_by_time_limit, Duration::from_millis(100), &mut effects);
     run.handle(late, Duration::from_millis(101), &mut effects);
     run.proceed(&mut effects);
@@ -341,12 +341,12 @@ fn any_attempt_without_a_known_outcome_leaves_its_step_in_doubt() {
         let summary = process(&plan, &RunOptions::default(), &mut entries, |_| {
             Some(Ok(ToolOutput::text("again")))
         });
-        let made = entries[before..]
+        let records = entries[before..]
             .iter()
             .filter(|entry| matches!(entry.record, Record::Sent { .. }))
             .count();
         assert_eq!(
-            (told(&summary), made),
+            (outcomes(&summary), records),
             (vec![expected.to_owned()], calls),
             "{words}"
         );

@@ -4,8 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::IndexMap;
+use planwright_core::flow::{
+    Confidentiality, FlowParameter, FlowReport, FlowVerdict, Integrity, PlannerLabel,
+};
 use planwright_core::{Diagnostic, Value};
 use planwright_engine::ToolError;
+use planwright_engine::backend::ErrorKind;
 use planwright_engine::event::Address;
 use planwright_engine::run::{
     CallSummary, RunStatus, RunSummary, SkipReason, StepPreview, StepStatus, StepSummary,
@@ -66,6 +70,9 @@ pub struct ReportV1 {
     /// The tokens and the cost of answers about other plans or arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<UsageV1>,
+    /// The flow of data, if the plan was checked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow: Option<ReportFlowV1>,
     /// The diagnostics of the plan, before and during the run.
     #[cfg_attr(test, schemars(with = "Vec<crate::reference::DiagnosticShape>"))]
     pub diagnostics: Vec<Diagnostic>,
@@ -77,6 +84,88 @@ pub struct ReportV1 {
 )]
 fn is_false(flag: &bool) -> bool {
     !flag
+}
+
+/// The flow of data in a run: what violated the policy, what became of it, and the labels of what went back.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReportFlowV1 {
+    /// `clean`, `warns`, `asks` or `denied`.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub verdict: FlowVerdict,
+    /// The digest of the policy.
+    pub policy: Arc<str>,
+    /// The label of the planner: `clean` or `exposed`.
+    pub planner: &'static str,
+    /// The violations.
+    pub violations: Vec<ReportViolationV1>,
+    /// `untrusted` if something that a stranger may have chosen is in the output, else `trusted`.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub output_integrity: Integrity,
+    /// `private` if something private is in the output, else `public`.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub output_confidentiality: Confidentiality,
+}
+
+/// A violation of the flow policy, and what became of the call.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReportViolationV1 {
+    /// The parameter, as `planwright.flow/1` has it.
+    #[cfg_attr(test, schemars(with = "serde_json::Value"))]
+    #[serde(flatten)]
+    pub parameter: FlowParameter,
+    /// `approved` if the call was made with consent, `rejected` if a person refused it, `waiting` if it was not decided, `not_made` if it
+    /// never came to the question.
+    pub decision: &'static str,
+}
+
+impl ReportFlowV1 {
+    /// The flow of a run with these steps.
+    pub fn new(flow: &FlowReport, steps: &[StepSummary]) -> Self {
+        let violations = flow.violations().map(|parameter| ReportViolationV1 {
+            parameter: parameter.clone(),
+            decision: decision(&parameter.step, steps),
+        });
+        Self {
+            verdict: flow.verdict(),
+            policy: Arc::clone(&flow.policy),
+            planner: match flow.planner {
+                PlannerLabel::Clean => "clean",
+                PlannerLabel::Exposed => "exposed",
+            },
+            violations: violations.collect(),
+            output_integrity: flow.output.0,
+            output_confidentiality: flow.output.1,
+        }
+    }
+}
+
+/// Returns what became of the calls of the step at `path`. Of several items or rounds, a call that waits counts first.
+fn decision(path: &str, steps: &[StepSummary]) -> &'static str {
+    fn collect(path: &str, steps: &[StepSummary], found: &mut Vec<&'static str>) {
+        for step in steps {
+            collect(path, &step.parts, found);
+            if step.at.steps() != path || !step.parts.is_empty() {
+                continue;
+            }
+            let is_refused = step
+                .error
+                .as_ref()
+                .is_some_and(|error| error.kind == ErrorKind::Approval);
+            found.push(match step.status {
+                StepStatus::Waiting => "waiting",
+                _ if is_refused => "rejected",
+                _ if step.attempts > 0 => "approved",
+                _ => "not_made",
+            });
+        }
+    }
+    let mut found = Vec::new();
+    collect(path, steps, &mut found);
+    let order = ["waiting", "rejected", "approved"];
+    let first = order.into_iter().find(|decision| found.contains(decision));
+    first.unwrap_or("not_made")
 }
 
 /// The plan of a run.
@@ -241,6 +330,10 @@ impl ReportV1 {
             state: summary.state.clone(),
             data: summary.data.clone(),
             instances: summary.instances.clone(),
+            flow: summary
+                .flow
+                .as_ref()
+                .map(|flow| ReportFlowV1::new(flow, &summary.steps)),
             ..Self::without_run(ReportStatus::Succeeded, dialect, diagnostics)
         }
     }
@@ -279,6 +372,7 @@ impl ReportV1 {
             replanned: false,
             revisions: Vec::new(),
             usage: None,
+            flow: None,
             diagnostics: diagnostics.into_iter().collect(),
         }
     }
@@ -290,7 +384,7 @@ impl From<RunStatus> for ReportStatus {
             RunStatus::Succeeded => Self::Succeeded,
             RunStatus::Waiting => Self::Waiting,
             RunStatus::Cancelled => Self::Cancelled,
-            _ => Self::Failed,
+            RunStatus::Failed => Self::Failed,
         }
     }
 }

@@ -1,4 +1,6 @@
 //! Values that are too large to be shown whole: what is shown in their place, and what it says.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/budgets.md#a-trimmed-value-is-shown-as-an-object).
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -114,8 +116,8 @@ impl Trim {
 
     /// The first bytes, as far as they are whole letters.
     fn start_of(self, bytes: &[u8]) -> String {
-        let most = usize::try_from(self.max_bytes).unwrap_or(usize::MAX);
-        let bytes = bytes.get(..most).unwrap_or(bytes);
+        let max_bytes = usize::try_from(self.max_bytes).unwrap_or(usize::MAX);
+        let bytes = bytes.get(..max_bytes).unwrap_or(bytes);
         let whole = match std::str::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
@@ -155,8 +157,8 @@ impl Write for Counter {
         }
         self.bytes = self.bytes.saturating_add(bytes.len() as u64);
         let room = self.keep.saturating_sub(self.start.len());
-        let kept = bytes.get(..room).unwrap_or(bytes);
-        self.start.extend_from_slice(kept);
+        let start = bytes.get(..room).unwrap_or(bytes);
+        self.start.extend_from_slice(start);
         Ok(bytes.len())
     }
 

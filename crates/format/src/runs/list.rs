@@ -1,11 +1,12 @@
-//! The runs that are kept, `planwright.runs/1`.
+//! Lists of runs, and calls with an unknown outcome.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use planwright_core::Value;
 use serde::Serialize;
 
-use crate::milliseconds;
-use crate::time;
+use crate::{milliseconds, time};
 
 /// The schema's name and version.
 pub const RUNS_SCHEMA: &str = "planwright.runs/1";
@@ -93,4 +94,31 @@ impl RunListingV1 {
             duration_ms: milliseconds(duration),
         }
     }
+}
+
+/// The schema's name and version.
+pub const OPEN_CALL_SCHEMA: &str = "planwright.open-call/1";
+
+/// A call that waits for a decision.
+#[derive(Clone, Debug, Serialize)]
+pub struct OpenCallV1 {
+    /// [`OPEN_CALL_SCHEMA`].
+    pub schema: &'static str,
+    /// The run's id.
+    pub run: String,
+    /// The step, item or round that wants to call.
+    pub address: String,
+    /// The tool's server.
+    pub server: Arc<str>,
+    /// The tool's name at its server.
+    pub tool: Arc<str>,
+    /// All arguments; secrets stand as `[redacted]`.
+    pub args: Value,
+    /// The reason why a person is asked, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Arc<str>>,
+    /// The differences from the call of the previous decision, one clause each.
+    pub changes: Vec<String>,
+    /// The digest of the call, which `planwright approve --digest` takes.
+    pub digest: String,
 }

@@ -10,7 +10,7 @@ use planwright_engine::journal::{Entry, Record};
 use serde::Serialize;
 
 use super::RunListingV1;
-use super::record::{Clock, is_about};
+use super::record::{RunClock, is_about};
 use crate::ChoiceV1;
 use crate::{ErrorV1, milliseconds};
 use crate::{ProcessV1, RevisionV1, time};
@@ -107,7 +107,7 @@ impl LogV1 {
         step: Option<&str>,
     ) -> Self {
         let mut log = Log {
-            clock: Clock::new(created),
+            clock: RunClock::new(created),
             lines: Vec::new(),
             calls: HashMap::new(),
             has_ended: true,
@@ -133,7 +133,7 @@ impl LogV1 {
 
 /// A log that is being made.
 struct Log {
-    clock: Clock,
+    clock: RunClock,
     lines: Vec<LogLineV1>,
     /// The calls that were not answered yet: which line, and when they were sent.
     calls: HashMap<(Arc<Address>, u32), (usize, Duration)>,
@@ -150,7 +150,20 @@ impl Log {
         match &entry.record {
             Record::Opened { .. } => self.has_ended = false,
             Record::Ended { .. } => self.has_ended = true,
-            _ => {}
+            Record::Sent { .. }
+            | Record::Answered { .. }
+            | Record::Aborted { .. }
+            | Record::Asked { .. }
+            | Record::Decided { .. }
+            | Record::Chosen { .. }
+            | Record::TimerFired { .. }
+            | Record::Extended { .. }
+            | Record::Closed
+            | Record::Cancelled
+            | Record::OutOfTime
+            | Record::Paused { .. }
+            | Record::Resumed
+            | Record::Settled { .. } => {}
         }
         if !is_about(&entry.record, step) {
             return;
@@ -180,7 +193,20 @@ impl Log {
                     line.status = Some("given_up");
                 }
             }
-            record => {
+            record @ (Record::Opened { .. }
+            | Record::Sent { .. }
+            | Record::Asked { .. }
+            | Record::Decided { .. }
+            | Record::Chosen { .. }
+            | Record::TimerFired { .. }
+            | Record::Extended { .. }
+            | Record::Closed
+            | Record::Cancelled
+            | Record::OutOfTime
+            | Record::Paused { .. }
+            | Record::Resumed
+            | Record::Settled { .. }
+            | Record::Ended { .. }) => {
                 if let Some(line) = line(record) {
                     if let Record::Sent { at, attempt, .. } = record {
                         let call = (Arc::clone(at), *attempt);
@@ -306,6 +332,12 @@ fn line(record: &Record) -> Option<LogLineV1> {
             status: Some(status.as_str()),
             ..named("ended")
         },
-        _ => return None,
+        Record::Answered { .. }
+        | Record::Aborted { .. }
+        | Record::TimerFired { .. }
+        | Record::Closed
+        | Record::Paused { .. }
+        | Record::Resumed
+        | Record::Settled { .. } => return None,
     })
 }

@@ -113,12 +113,12 @@ pub struct RecordV1 {
 
 /// Tells when entries of a journal were made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(super) struct RunClock {
     began: SystemTime,
     at: std::time::Duration,
 }
 
-impl Clock {
+impl RunClock {
     /// A clock for a run that was created at `created`.
     pub(super) fn new(created: SystemTime) -> Self {
         Self {
@@ -143,7 +143,7 @@ impl Clock {
 impl EntryV1 {
     /// The entries of a run that was created at `created`; where a step is named, those about it and its parts.
     pub fn of(entries: &[Entry], created: SystemTime, step: Option<&str>) -> Vec<Self> {
-        let mut clock = Clock::new(created);
+        let mut clock = RunClock::new(created);
         let mut found = Vec::new();
         for entry in entries {
             let time = clock.time(entry);

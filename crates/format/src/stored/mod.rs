@@ -1,19 +1,13 @@
 //! The stored data of a run beside its journal, with which another process can resume it: `planwright.run/1` of the run,
 //! `planwright.process/1` of each process that drives it.
 
-mod guards;
 mod options;
 mod process;
-mod revision;
 mod run;
-mod tool;
 
-pub use guards::{BoundV1, GuardsV1, NamedBoundV1, RateV1};
-pub use options::{LimitV1, OptionsV1};
-pub use process::{ChoiceV1, PROCESS_SCHEMA, ProcessV1};
-pub use revision::RevisionV1;
-pub use run::{LibraryPlanV1, PlanTextV1, RUN_SCHEMA, RunV1, ToolSourcesV1};
-pub use tool::ToolV1;
+pub use options::{BoundV1, GuardsV1, LimitV1, NamedBoundV1, OptionsV1, RateV1};
+pub use process::{ChoiceV1, FlowModeV1, PROCESS_SCHEMA, ProcessV1, RevisionV1};
+pub use run::{LibraryPlanV1, PlanTextV1, RUN_SCHEMA, RunV1, ToolSourcesV1, ToolV1};
 
 use planwright_core::Value;
 use serde::Serialize;

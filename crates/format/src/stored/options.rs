@@ -1,16 +1,14 @@
-//! The options of a process.
+//! The options of a stored run: limits, retries, budgets.
 
 use std::collections::HashMap;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_engine::Guards;
+use planwright_engine::guard::{Bound, Guards, Rate};
 use planwright_engine::options::{FailurePolicy, RunOptions};
-use planwright_engine::schedule::Limits;
+use planwright_engine::schedule::ConcurrencyLimits;
 use serde::{Deserialize, Serialize};
-
-use super::GuardsV1;
 
 /// The options of a run that decide how it goes.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -91,7 +89,7 @@ impl From<&RunOptions> for OptionsV1 {
 }
 
 impl From<&OptionsV1> for RunOptions {
-    fn from(kept: &OptionsV1) -> Self {
+    fn from(stored: &OptionsV1) -> Self {
         let listed = |limits: &[LimitV1]| {
             limits
                 .iter()
@@ -99,25 +97,214 @@ impl From<&OptionsV1> for RunOptions {
                 .collect()
         };
         Self {
-            limits: Limits {
-                total: kept.max_parallel,
-                per_server: kept.max_per_server,
-                servers: listed(&kept.servers),
-                per_tool: kept.max_per_tool,
-                tools: listed(&kept.tools),
+            limits: ConcurrencyLimits {
+                total: stored.max_parallel,
+                per_server: stored.max_per_server,
+                servers: listed(&stored.servers),
+                per_tool: stored.max_per_tool,
+                tools: listed(&stored.tools),
             },
-            attempts: kept.attempts,
-            retry_delay: Duration::from_nanos(kept.retry_delay_ns),
-            attempt_timeout: kept.attempt_timeout_ns.map(Duration::from_nanos),
-            step_timeout: kept.step_timeout_ns.map(Duration::from_nanos),
-            on_failure: if kept.fail_fast {
+            attempts: stored.attempts,
+            retry_delay: Duration::from_nanos(stored.retry_delay_ns),
+            attempt_timeout: stored.attempt_timeout_ns.map(Duration::from_nanos),
+            step_timeout: stored.step_timeout_ns.map(Duration::from_nanos),
+            on_failure: if stored.fail_fast {
                 FailurePolicy::Stop
             } else {
                 FailurePolicy::AsPlan
             },
-            max_tasks: kept.max_tasks,
-            guards: Guards::from(&kept.guards),
+            max_tasks: stored.max_tasks,
+            guards: Guards::from(&stored.guards),
             ..Self::default()
         }
+    }
+}
+
+/// The bounds that a run has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct GuardsV1 {
+    /// The most calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<BoundV1>,
+    /// The most calls of tools that a pattern covers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<NamedBoundV1>,
+    /// The most calls of one server.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<NamedBoundV1>,
+    /// The most bytes of output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_bytes: Option<BoundV1>,
+    /// The most bytes that values come to as they are written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_bytes: Option<BoundV1>,
+    /// The most failures in a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failures_in_a_row: Option<BoundV1>,
+    /// The longest time, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wall_time_ns: Option<BoundV1>,
+    /// The largest number of calls of one tool with the same arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_call: Option<BoundV1>,
+    /// The largest number of rounds in a row with the same output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_rounds: Option<BoundV1>,
+    /// The rate limits of servers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<RateV1>,
+}
+
+/// The most of something.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct BoundV1 {
+    /// The most.
+    pub most: u64,
+    /// The place that sets it.
+    pub set_in: String,
+}
+
+/// The most calls of something.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamedBoundV1 {
+    /// A pattern over tools, or the name of a server.
+    pub of: String,
+    /// The most.
+    pub most: u64,
+    /// The place that sets it.
+    pub set_in: String,
+}
+
+/// The rate limit of a server.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct RateV1 {
+    /// The server.
+    pub of: String,
+    /// The most calls.
+    pub calls: NonZeroU32,
+    /// In how long, in nanoseconds.
+    pub per_ns: u64,
+    /// The place that sets it.
+    pub set_in: String,
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl From<&Guards> for GuardsV1 {
+    fn from(guards: &Guards) -> Self {
+        let bound = |bound: &Option<Bound>| {
+            bound.as_ref().map(|bound| BoundV1 {
+                most: bound.most,
+                set_in: bound.set_in.to_string(),
+            })
+        };
+        let named = |of: &str, bound: &Bound| NamedBoundV1 {
+            of: of.to_owned(),
+            most: bound.most,
+            set_in: bound.set_in.to_string(),
+        };
+        Self {
+            calls: bound(&guards.calls),
+            tools: guards
+                .tools
+                .iter()
+                .map(|(pattern, bound)| named(pattern.as_str(), bound))
+                .collect(),
+            servers: guards
+                .servers
+                .iter()
+                .map(|(server, bound)| named(server, bound))
+                .collect(),
+            output_bytes: bound(&guards.output_bytes),
+            written_bytes: bound(&guards.written_bytes),
+            failures_in_a_row: bound(&guards.failures_in_a_row),
+            wall_time_ns: guards.wall_time.as_ref().map(|bound| BoundV1 {
+                most: nanos(bound.most),
+                set_in: bound.set_in.to_string(),
+            }),
+            same_call: bound(&guards.same_call),
+            same_rounds: bound(&guards.same_rounds),
+            rates: guards
+                .rates
+                .iter()
+                .map(|(server, bound)| RateV1 {
+                    of: server.to_string(),
+                    calls: bound.most.calls,
+                    per_ns: nanos(bound.most.per),
+                    set_in: bound.set_in.to_string(),
+                })
+                .collect(),
+        }
+    }
+}
+
+impl From<&GuardsV1> for Guards {
+    fn from(stored: &GuardsV1) -> Self {
+        let bound = |bound: &Option<BoundV1>| {
+            bound
+                .as_ref()
+                .map(|bound| Bound::set_in(bound.most, bound.set_in.as_str()))
+        };
+        let mut guards = Self::new();
+        guards.calls = bound(&stored.calls);
+        guards.output_bytes = bound(&stored.output_bytes);
+        guards.written_bytes = bound(&stored.written_bytes);
+        guards.failures_in_a_row = bound(&stored.failures_in_a_row);
+        guards.same_call = bound(&stored.same_call);
+        guards.same_rounds = bound(&stored.same_rounds);
+        for tools in &stored.tools {
+            let most = Bound::set_in(tools.most, tools.set_in.as_str());
+            guards = guards.calls_of(tools.of.as_str(), most);
+        }
+        for server in &stored.servers {
+            let most = Bound::set_in(server.most, server.set_in.as_str());
+            guards = guards.calls_of_server(Arc::from(&*server.of), most);
+        }
+        if let Some(time) = &stored.wall_time_ns {
+            let most = Duration::from_nanos(time.most);
+            guards = guards.wall_time(Bound::set_in(most, time.set_in.as_str()));
+        }
+        for rate in &stored.rates {
+            let most = Rate {
+                calls: rate.calls,
+                per: Duration::from_nanos(rate.per_ns),
+            };
+            guards = guards.rate(
+                Arc::from(&*rate.of),
+                Bound::set_in(most, rate.set_in.as_str()),
+            );
+        }
+        guards
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_come_back() {
+        let rate = Rate {
+            calls: NonZeroU32::MIN,
+            per: Duration::from_secs(2),
+        };
+        let guards = Guards::new()
+            .calls(Bound::set_in(1, "--max-calls"))
+            .calls_of("shop.*", 2)
+            .calls_of_server("shop", 3)
+            .output_bytes(4)
+            .written_bytes(9)
+            .failures_in_a_row(5)
+            .wall_time(Duration::from_millis(6))
+            .same_call(7)
+            .same_rounds(8)
+            .rate("shop", rate);
+        assert_eq!(Guards::from(&GuardsV1::from(&guards)), guards);
     }
 }

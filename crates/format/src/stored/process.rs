@@ -1,4 +1,4 @@
-//! The stored header of each process that drives a run.
+//! A process that drives a stored run, `planwright.process/1`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use planwright_core::{Object, Value};
 use planwright_engine::run::Choice;
 use serde::{Deserialize, Serialize};
 
-use super::{FormatError, OptionsV1, PlanTextV1, RevisionV1, ToolV1};
+use super::{FormatError, OptionsV1, PlanTextV1, ToolV1};
 use crate::DurationsV1;
 
 /// The schema's name and version.
@@ -46,6 +46,9 @@ pub struct ProcessV1 {
     /// True if no consent counts that stands in the journal before this process: the run was imported.
     #[serde(default, skip_serializing_if = "super::run::is_false")]
     pub revokes_consent: bool,
+    /// The label of the planner, if the plan was checked for where data goes: `clean` or `exposed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<FlowModeV1>,
     /// The digest of the plan, where a person approved it as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_plan: Option<String>,
@@ -61,6 +64,16 @@ pub struct ProcessV1 {
     /// The inputs that take the place of earlier ones; secrets are `[redacted]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vars: Option<Object>,
+}
+
+/// The way in which a plan was checked for where data goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FlowModeV1 {
+    /// The author of the plan had read nothing untrusted.
+    Clean,
+    /// The author of the plan had read untrusted text.
+    Exposed,
 }
 
 /// A person's choice about a step of a run that is resumed.
@@ -130,4 +143,19 @@ impl ChoiceV1 {
         };
         Ok((Arc::from(self.step.as_str()), choice))
     }
+}
+
+/// The reason for another plan of a run, and its author.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct RevisionV1 {
+    /// `replanned`: the model wrote what came next; `repaired`: it corrected the arguments of one step.
+    pub kind: String,
+    /// The step that had failed.
+    pub step: String,
+    /// The failure before it.
+    pub error: String,
+    /// The name of the model.
+    pub model: String,
 }

@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use planwright_core::{Tool, Value};
 use tokio::sync::watch;
 
-use super::client::{Client, ClientId};
+use super::client::{ClientId, GatewayClient};
 use crate::session::caller::{Caller, UpstreamError};
 
 /// The host, which executes plans. All values have the form of the latest revision of MCP; the gateway converts them
@@ -26,10 +26,10 @@ pub trait Host: Send + Sync + 'static {
     }
 
     /// Returns the host's own tools for this client, as entries of `tools/list`, in a stable order.
-    fn tools(self: Arc<Self>, client: Client) -> BoxFuture<'static, Vec<Value>>;
+    fn tools(self: Arc<Self>, client: GatewayClient) -> BoxFuture<'static, Vec<Value>>;
 
     /// Returns true if `name` is a tool of the host for this client.
-    fn owns(&self, client: &Client, name: &str) -> bool;
+    fn owns(&self, client: &GatewayClient, name: &str) -> bool;
 
     /// Returns true if `name` is a tool of the host for any client, so that no tool of a server is listed by this name.
     fn reserves(&self, name: &str) -> bool {
@@ -42,12 +42,12 @@ pub trait Host: Send + Sync + 'static {
     /// # Errors
     ///
     /// Returns the reason for the client.
-    fn allows(&self, client: &Client, tool: &Tool) -> Result<(), UpstreamError>;
+    fn allows(&self, client: &GatewayClient, tool: &Tool) -> Result<(), UpstreamError>;
 
     /// Requests consent to a call of a tool in passthrough mode. Most calls need none.
     fn consent(
         self: Arc<Self>,
-        client: Client,
+        client: GatewayClient,
         tool: Tool,
         arguments: Value,
         caller: Arc<dyn Caller>,
@@ -89,20 +89,20 @@ pub trait Host: Send + Sync + 'static {
     }
 
     /// Returns the host's own resources for this client, as entries of `resources/list`.
-    fn resources(self: Arc<Self>, client: Client) -> BoxFuture<'static, Vec<Value>>;
+    fn resources(self: Arc<Self>, client: GatewayClient) -> BoxFuture<'static, Vec<Value>>;
 
     /// Reads one of the host's own resources. Returns a `ReadResourceResult`, or `None` if the resource is not the
     /// host's.
     fn read(
         self: Arc<Self>,
-        client: Client,
+        client: GatewayClient,
         uri: String,
     ) -> BoxFuture<'static, Option<Result<Value, UpstreamError>>>;
 
     /// Handles a request about a task of this client. Returns the fields of its result.
     fn task(
         self: Arc<Self>,
-        client: Client,
+        client: GatewayClient,
         request: TaskRequest,
     ) -> BoxFuture<'static, Result<Value, UpstreamError>>;
 
@@ -127,7 +127,7 @@ pub struct HostCall {
     /// The arguments: an object.
     pub arguments: Value,
     /// The calling client.
-    pub client: Client,
+    pub client: GatewayClient,
     /// The channel to the client during the call.
     pub caller: Arc<dyn Caller>,
     /// The client's progress token, if it wants progress notifications.

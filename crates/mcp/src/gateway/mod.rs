@@ -3,9 +3,10 @@
 //! The [`Host`](crate::gateway::Host) executes plans and is independent of the protocol. The gateway implements all
 //! revisions of the protocol: how to request input during a call, which notifications a client gets, and how results of
 //! one revision are converted to another.
+//!
+//! Design: [The gateway](https://github.com/planwright/planwright/blob/main/docs/design/gateway.md).
 
 mod call;
-mod capabilities;
 mod client;
 mod handler;
 mod host;
@@ -14,8 +15,8 @@ mod naming;
 mod state;
 mod transport;
 
-pub use call::passthrough::completed;
-pub use client::{Client, ClientId};
+pub use client::{ClientId, GatewayClient};
+pub use handler::forwarding::completed;
 pub use host::{Host, HostCall, PassthroughMode, SuspendedCall, TaskRequest};
 pub use state::{CALL_GRACE, Gateway, NOTIFIED_CLIENT_GRACE};
-pub use transport::{HttpService, ServeError, serve_stdio, serve_stream};
+pub use transport::{HttpService, StreamError, serve_stdio, serve_stream};

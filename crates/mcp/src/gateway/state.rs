@@ -7,7 +7,7 @@ use std::time::Duration;
 use planwright_core::Value;
 
 use super::call::suspended::SuspendedCalls;
-use super::client::{Client, ClientId};
+use super::client::{ClientId, GatewayClient};
 use super::host::{Host, PassthroughMode};
 use super::listing::OfferListing;
 use crate::session::caller::UpstreamClient;
@@ -80,7 +80,7 @@ impl GatewayState {
     }
 
     /// Starts the servers, unless they were started.
-    pub(super) fn start(&self, client: &Client) {
+    pub(super) fn start(&self, client: &GatewayClient) {
         let first = if self.serves_many {
             // A later client may support forms.
             let forms = Value::object([("form", Value::empty_object())]);
@@ -104,7 +104,7 @@ impl GatewayState {
     }
 
     /// Starts the servers and waits for them, within the grace period after their first start.
-    pub(super) async fn wait_for_servers(&self, client: &Client, is_notified: bool) {
+    pub(super) async fn wait_for_servers(&self, client: &GatewayClient, is_notified: bool) {
         self.start(client);
         let grace = if is_notified {
             NOTIFIED_CLIENT_GRACE
@@ -118,7 +118,7 @@ impl GatewayState {
     /// searches again.
     pub(super) async fn find<T>(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         find: impl Fn(&OfferListing) -> Option<T>,
     ) -> Option<T> {
         self.start(client);

@@ -1,12 +1,13 @@
-//! The client that a request is made for, and request errors.
+//! The client that a request is made for, request errors, and the observer of a server across its starts.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use futures::future::BoxFuture;
 use planwright_core::Value;
 use planwright_engine::backend::{RetryAdvice, ToolError};
 
+use super::lifecycle::{ServerStartError, Session};
 use crate::object::with;
 
 /// The client that a request is made for. It receives the requests and notifications that the server sends while the
@@ -54,6 +55,7 @@ pub trait Caller: Send + Sync + 'static {
 
 /// The field of an error's data, and its value, that report an unknown outcome to the client of a gateway.
 const OUTCOME: &str = "outcome";
+
 const UNKNOWN: &str = "unknown";
 
 /// The error of a request: a JSON-RPC error of the server, unchanged, or our own.
@@ -118,7 +120,7 @@ impl From<ToolError> for UpstreamError {
     fn from(error: ToolError) -> Self {
         let data = match error.retry {
             RetryAdvice::Uncertain => with(&error.data, OUTCOME, Value::from(UNKNOWN)),
-            _ => error.data,
+            RetryAdvice::Never | RetryAdvice::Again | RetryAdvice::After(_) => error.data,
         };
         Self {
             code: Self::UNAVAILABLE,
@@ -175,6 +177,76 @@ impl UpstreamClient {
         Self {
             capabilities: Value::object(capabilities),
             ..self.clone()
+        }
+    }
+}
+
+/// An observer of one server across its starts. Its methods must not block.
+pub(crate) trait ServerObserver: std::fmt::Debug + Send + Sync {
+    /// Reports that a start begins.
+    fn on_starting(&self);
+
+    /// Reports a successful start.
+    fn on_started(&self, session: &Arc<Session>);
+
+    /// Reports a failed start.
+    fn on_failed(&self, error: &ServerStartError);
+
+    /// Reports the end of a connection.
+    fn on_disconnected(&self);
+
+    /// Reports a changed list.
+    fn on_list_changed(&self, kind: ListKind);
+
+    /// Reports that the server has acknowledged a subscription.
+    fn on_subscribed(&self);
+
+    /// Reports a notification that is unrelated to any request.
+    fn on_notification(&self, method: &str, params: Value);
+}
+
+/// The client that a server is connected to for, and the observer of the server.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClientContext {
+    pub(crate) client: UpstreamClient,
+    pub(crate) observer: Option<Weak<dyn ServerObserver>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ListKind {
+    Tools,
+    Prompts,
+    Resources,
+}
+
+impl ListKind {
+    pub(crate) const ALL: [Self; 3] = [Self::Tools, Self::Prompts, Self::Resources];
+
+    /// Returns the list that the notification `method` is about.
+    pub(crate) fn from_notification(method: &str) -> Option<Self> {
+        match method {
+            "notifications/tools/list_changed" => Some(Self::Tools),
+            "notifications/prompts/list_changed" => Some(Self::Prompts),
+            "notifications/resources/list_changed" => Some(Self::Resources),
+            _ => None,
+        }
+    }
+
+    /// Returns the capability of servers with this list.
+    pub(crate) fn capability(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources => "resources",
+        }
+    }
+
+    /// Returns the field of a subscription for this list.
+    pub(crate) fn filter(self) -> &'static str {
+        match self {
+            Self::Tools => "toolsListChanged",
+            Self::Prompts => "promptsListChanged",
+            Self::Resources => "resourcesListChanged",
         }
     }
 }

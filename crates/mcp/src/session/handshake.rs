@@ -6,6 +6,8 @@
 //! server that responds to neither within a short time gets both, and the first successful response counts; so a server
 //! that starts slowly, such as an `npx` download, works with either revision. (`rmcp` has this handshake, too, but it
 //! takes the late refusal of `server/discover` for the response to `initialize`, and fails.)
+//!
+//! Design: [Our own handshake](https://github.com/planwright/planwright/blob/main/docs/design/transports.md#our-own-handshake).
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -9,14 +9,14 @@ use rmcp::RoleClient;
 use rmcp::model::{ClientCapabilities, ClientConfig, Implementation};
 use rmcp::transport::Transport;
 
+use super::caller::ClientContext;
 use super::handshake::{HandshakeError, HandshakePlan, ServerInfo, negotiate, supported_revision};
-use super::observer::ClientContext;
 use super::request::ClientIdentity;
 use super::router::{ResponseRouter, ServerMessageHandler};
 use super::server_requests::ServerRequestHandler;
 use crate::config::{ProgramConfig, ServerConfig, ServerTransport};
 use crate::transport::connection::Connection;
-use crate::transport::handle::TransportHandle;
+use crate::transport::connection::TransportHandle;
 use crate::transport::http::{HttpFailure, open};
 use crate::transport::stdio::log::StderrLog;
 use crate::transport::stdio::pipe::PipeTransport;

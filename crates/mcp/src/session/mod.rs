@@ -1,4 +1,6 @@
 //! Sessions: connections to servers, with the requests and notifications of both sides.
+//!
+//! Design: [Sessions and transports](https://github.com/planwright/planwright/blob/main/docs/design/transports.md).
 
 pub(crate) mod caller;
 pub(crate) mod envelope;
@@ -6,11 +8,8 @@ pub(crate) mod handshake;
 pub(crate) mod in_flight;
 pub(crate) mod lifecycle;
 pub(crate) mod lists;
-pub(crate) mod observer;
-pub(crate) mod outline;
 pub(crate) mod request;
 pub(crate) mod router;
-pub(crate) mod sanitize;
 pub(crate) mod server_requests;
 mod tools;
 

@@ -154,7 +154,7 @@ pub(crate) fn request_of_token(token: &Value) -> Option<i64> {
 
 /// Builds the `_meta` of the request `id` from the original one, the entries of its caller and those that the revision
 /// requires. Also returns the caller's own progress token.
-pub(crate) fn build_meta(
+fn build_meta(
     original: Option<&Value>,
     id: i64,
     caller: Option<&dyn Caller>,

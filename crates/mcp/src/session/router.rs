@@ -4,6 +4,8 @@
 //! result that it knows. Results may be large and must arrive unchanged, and a gateway passes unknown fields through.
 //! So this module parses messages once, directly into shared values. `rmcp` still performs the handshake and sends
 //! messages; it receives an empty message in place of each routed one.
+//!
+//! Design: [Messages pass unchanged](https://github.com/planwright/planwright/blob/main/docs/design/transports.md#messages-pass-unchanged).
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,9 +16,9 @@ use rmcp::model::RequestId;
 use tokio::sync::oneshot;
 
 use super::caller::UpstreamError;
+use super::envelope::ResponseOutline;
 use super::envelope::{self, Envelope, canonical_id};
 use super::handshake::{DISCOVER, INITIALIZE};
-use super::outline::ResponseOutline;
 
 /// The pending requests, and the handler of server-initiated messages.
 #[derive(Default)]
@@ -263,7 +265,7 @@ mod tests {
 
     #[test]
     fn routes_results_unchanged() {
-        let kept = [
+        let passed = [
             (
                 r#"{"jsonrpc":"2.0","id":7,"result":{"b":1,"a":[]}}"#,
                 r#"{"b":1,"a":[]}"#,
@@ -272,7 +274,7 @@ mod tests {
             (r#"{"id":7,"result":"\u00e4"}"#, "\"ä\""),
             (r#"{"id":7,"result":{},"error":null}"#, "{}"),
         ];
-        for (line, expected) in kept {
+        for (line, expected) in passed {
             assert_eq!(check(line).unwrap().unwrap().to_json(), expected, "{line}");
         }
         let others = [

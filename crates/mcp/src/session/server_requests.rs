@@ -1,4 +1,6 @@
 //! Handles the requests and notifications that a server sends.
+//!
+//! Design: [A question of a server is refused while several clients share the connection](https://github.com/planwright/planwright/blob/main/docs/design/transports.md#a-question-of-a-server-is-refused-while-several-clients-share-the-connection).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -10,9 +12,9 @@ use rmcp::model::{
 use tokio::task::AbortHandle;
 
 use super::caller::UpstreamError;
+use super::caller::{ListKind, ServerObserver};
 use super::envelope::canonical_id;
 use super::in_flight::{InFlight, RequestOwner};
-use super::observer::{ListKind, ServerObserver};
 use super::request::{SUBSCRIPTION_ID, request_of_token};
 use super::router::{RequestError, ResponseRouter, ServerMessageHandler};
 use crate::object::{with, without};

@@ -1,16 +1,150 @@
-//! The task that sends and receives the messages of a connection.
+//! The task that sends and receives the messages of a connection, the entrance of incoming messages (most of them
+//! bypass `rmcp`), and the state of a transport besides its messages.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use futures::stream::{FuturesUnordered, StreamExt};
 use rmcp::RoleClient;
-use rmcp::model::{ClientJsonRpcMessage, RequestId};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, CustomNotification, JsonRpcMessage, RequestId,
+    ServerJsonRpcMessage, ServerNotification, ServerResult,
+};
+use rmcp::service::TxJsonRpcMessage;
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
-use super::http::HttpFailure;
-use crate::session::router::{RequestError, ResponseRouter};
+use super::http::{HttpFailure, HttpHandle};
+use super::stdio::pipe::repair_text;
+use super::stdio::process::Process;
+use crate::session::envelope;
+use crate::session::router::{RequestError, ResponseRouter, RouteResult};
+
+/// Records an outgoing handshake request at the router. Must be called in the order of the messages.
+pub(crate) fn record_outgoing(router: &ResponseRouter, message: &TxJsonRpcMessage<RoleClient>) {
+    if let JsonRpcMessage::Request(request) = message
+        && let ClientRequest::DiscoverRequest(_) | ClientRequest::InitializeRequest(_) =
+            request.request
+    {
+        router.capture_handshake(request.id.clone());
+    }
+}
+
+/// Routes an incoming message and returns the message for `rmcp`, or `None` if it is not a message. A transport on
+/// which each request has its own response channel passes the `related` request.
+pub(crate) fn decode(
+    router: &ResponseRouter,
+    bytes: &[u8],
+    related: Option<&RequestId>,
+) -> Option<ServerJsonRpcMessage> {
+    // Most messages are valid, so the repair runs only after a failure.
+    decode_valid(router, bytes, related)
+        .or_else(|| decode_valid(router, repair_text(bytes)?.as_bytes(), related))
+        .or_else(|| Some(empty_response(router.fail_unreadable(bytes, related)?)))
+}
+
+fn decode_valid(
+    router: &ResponseRouter,
+    bytes: &[u8],
+    related: Option<&RequestId>,
+) -> Option<ServerJsonRpcMessage> {
+    match router.route(envelope::read(bytes)?, related) {
+        RouteResult::Routed(Some(id)) => Some(empty_response(id)),
+        RouteResult::Routed(None) => Some(empty_notification()),
+        RouteResult::ForRmcp => serde_json::from_slice(bytes).ok(),
+        RouteResult::Invalid => None,
+    }
+}
+
+/// Returns the placeholder of a routed response.
+fn empty_response(id: RequestId) -> ServerJsonRpcMessage {
+    JsonRpcMessage::response(ServerResult::empty(()), id)
+}
+
+/// Returns the placeholder of any other routed message.
+fn empty_notification() -> ServerJsonRpcMessage {
+    let nothing = CustomNotification::new("", None);
+    JsonRpcMessage::notification(ServerNotification::CustomNotification(nothing))
+}
+
+const EXIT_STATUS_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// The time without a response after which a child process gets the second handshake request as well.
+const HANDSHAKE_FALLBACK_DELAY: Duration = Duration::from_secs(2);
+
+/// A handle of a transport. Dropping it ends a child process and its descendants.
+#[derive(Debug)]
+pub(crate) enum TransportHandle {
+    /// A child process, over its pipes.
+    Process {
+        process: Process,
+        /// The reason why this side has closed the connection.
+        fault: Arc<OnceLock<String>>,
+    },
+    Http(HttpHandle),
+}
+
+impl TransportHandle {
+    /// Returns the time to wait for the response to the first handshake request before the second is sent as well.
+    pub(crate) fn fallback_delay(&self) -> Duration {
+        match self {
+            Self::Process { .. } => HANDSHAKE_FALLBACK_DELAY,
+            // Over HTTP each response belongs to its request, so no fallback is needed; the start has a timeout of its
+            // own.
+            Self::Http(_) => Duration::MAX,
+        }
+    }
+
+    /// Returns the reason why this side has closed the connection, as one clause.
+    pub(crate) fn fault(&self) -> Option<String> {
+        match self {
+            Self::Process { fault, .. } => fault.get().cloned(),
+            Self::Http(http) => http.fault().map(|failure| failure.message),
+        }
+    }
+
+    /// Returns the reason why the connection is closed, as one clause, if known.
+    pub(crate) async fn close_reason(&self) -> Option<String> {
+        if let Some(fault) = self.fault() {
+            return Some(fault);
+        }
+        match self {
+            Self::Process { process, .. } => {
+                let status = process.wait_for_exit(EXIT_STATUS_TIMEOUT).await?;
+                Some(format!("it stopped ({status})"))
+            }
+            Self::Http(http) => http.last_failure().map(|failure| failure.message),
+        }
+    }
+
+    /// Returns a hint for a server that did not start.
+    pub(crate) fn help(&self) -> String {
+        match self {
+            Self::Process { .. } => "run its command by hand, and see what it says".to_owned(),
+            Self::Http(http) => match http.last_failure() {
+                Some(failure) => failure.help,
+                None => "see that its `url` is that of its MCP endpoint".to_owned(),
+            },
+        }
+    }
+
+    /// Returns the consequence of a message that could not be sent.
+    pub(crate) fn send_failure(&self) -> SendFailure {
+        match self {
+            Self::Process { .. } => SendFailure::ClosesConnection,
+            Self::Http(_) => SendFailure::FailsMessage,
+        }
+    }
+
+    /// Ends the child process, or waits for the end of the HTTP session, after the connection is closed.
+    pub(crate) async fn stop(&self, grace: Duration) {
+        match self {
+            Self::Process { process, .. } => process.stop(grace).await,
+            Self::Http(http) => http.wait_closed(grace).await,
+        }
+    }
+}
 
 /// A connection to a server. Dropping it, and all that may send on it, closes it.
 #[derive(Debug)]

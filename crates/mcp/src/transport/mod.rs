@@ -1,8 +1,8 @@
 //! The transports of sessions: stdio pipes and Streamable HTTP, with OAuth.
+//!
+//! Design: [Sessions and transports](https://github.com/planwright/planwright/blob/main/docs/design/transports.md).
 
 pub(crate) mod auth;
 pub(crate) mod connection;
-pub(crate) mod handle;
 pub(crate) mod http;
-pub(crate) mod inbound;
 pub(crate) mod stdio;

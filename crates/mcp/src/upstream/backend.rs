@@ -83,6 +83,7 @@ impl ServerBackend {
         }
         let message = format!("the tool asked for more input {MAX_ROUNDS} times");
         Err(ToolError {
+            // The server received the call in every round and may have done a part of it.
             retry: RetryAdvice::Uncertain,
             ..ToolError::tool(message, Value::Null)
         })
@@ -105,6 +106,7 @@ impl ServerBackend {
                 () = call.clock.exceeds(limit) => {
                     let message = format!("`{}` took longer than {limit:?}", call.tool.name);
                     return Err(ToolError {
+                        // The server may still carry out the call.
                         retry: RetryAdvice::Uncertain,
                         ..ToolError::new(ErrorKind::Timeout, message)
                     });

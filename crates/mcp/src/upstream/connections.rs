@@ -1,16 +1,86 @@
-//! The servers of one run.
+//! The servers of one run, and the options for starting, limiting and stopping them.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::join_all;
 use planwright_core::Tool;
 use planwright_engine::{Backends, ToolBackend};
 
 use super::backend::ServerBackend;
-use super::options::ConnectOptions;
 use super::server::Server;
 use crate::config::{ConfigProblem, ServersConfig};
+use crate::supervisor::Supervisor;
+use crate::transport::auth::Tokens;
+use crate::transport::auth::authorizer::Consent;
+
+/// Options for starting, limiting and stopping servers.
+#[derive(Clone, Debug)]
+pub struct ConnectOptions {
+    /// The names of the required servers; `None` requires all. The others are never started.
+    pub only: Option<BTreeSet<String>>,
+    /// The default start timeout of a server.
+    pub start_timeout: Duration,
+    /// The time that a server gets to end after its input is closed, and again after it has received `SIGTERM`.
+    pub stop_grace: Duration,
+    /// The maximum length of a message from a server, in bytes.
+    pub message_limit: usize,
+    /// The maximum number of restarts of a server without a successful call in between.
+    pub restart_limit: u32,
+    /// The pause after which one more restart is allowed once the limit is reached; `None` allows no more.
+    /// [`Upstreams`](super::Upstreams), which live long, use 30 seconds instead of `None`.
+    pub restart_pause: Option<Duration>,
+    /// The name and version of this client.
+    pub client: (String, String),
+    /// The storage of OAuth tokens.
+    pub tokens: Tokens,
+    /// The prompt for a person's consent. Without it, a server that requires consent fails with a hint.
+    pub consent: Option<Arc<dyn Consent>>,
+    /// The supervisor that ends servers after this process has died. Without it, servers only notice the end of their
+    /// input.
+    pub supervisor: Option<Supervisor>,
+    /// The observer of server processes.
+    pub processes: Option<Arc<dyn ProcessObserver>>,
+}
+
+/// Observes the processes of servers. Its methods must not block.
+pub trait ProcessObserver: fmt::Debug + Send + Sync {
+    /// Reports that the process `pid` was started for `server`.
+    fn started(&self, server: &str, pid: u32);
+
+    /// Reports that the process and all its descendants have ended.
+    fn ended(&self, pid: u32);
+}
+
+impl Default for ConnectOptions {
+    fn default() -> Self {
+        Self {
+            only: None,
+            start_timeout: Duration::from_secs(30),
+            stop_grace: Duration::from_secs(2),
+            message_limit: 256 << 20,
+            restart_limit: 3,
+            restart_pause: None,
+            client: (
+                "planwright".to_owned(),
+                env!("CARGO_PKG_VERSION").to_owned(),
+            ),
+            tokens: Tokens::in_memory(),
+            consent: None,
+            supervisor: None,
+            processes: None,
+        }
+    }
+}
+
+impl ConnectOptions {
+    /// Returns true if the server `name` is required.
+    pub(crate) fn needs(&self, name: &str) -> bool {
+        self.only.as_ref().is_none_or(|names| names.contains(name))
+    }
+}
 
 /// The running servers of a configuration.
 ///

@@ -14,8 +14,8 @@ use super::subscriptions::SubscribedUris;
 use super::view::{UpstreamNotification, UpstreamState, ViewPublisher};
 use crate::config::ServerTransport;
 use crate::session::caller::{Caller, UpstreamClient};
+use crate::session::caller::{ClientContext, ListKind, ServerObserver};
 use crate::session::lifecycle::{ServerStartError, Session};
-use crate::session::observer::{ClientContext, ListKind, ServerObserver};
 
 /// A server and its index in the published view.
 #[derive(Debug)]

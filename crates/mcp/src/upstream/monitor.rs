@@ -11,10 +11,10 @@ use tokio::sync::mpsc;
 use super::server::{AbortOnDrop, Server};
 use super::subscriptions::{SubscribedUris, maintain_subscription};
 use super::view::{ChangeCounts, UpstreamServer, UpstreamState, ViewPublisher};
+use crate::session::caller::ListKind;
 use crate::session::lifecycle::{ServerStartError, Session};
 use crate::session::lists::{ToolList, limit_warnings};
-use crate::session::observer::ListKind;
-use crate::session::sanitize::{remove_hidden_names, strip_hidden_text};
+use crate::session::lists::{remove_hidden_names, strip_hidden_text};
 
 /// The time to wait for the acknowledgement of a subscription before the lists are requested anyway.
 const SUBSCRIPTION_TIMEOUT: Duration = Duration::from_millis(500);

@@ -1,4 +1,6 @@
 //! A configured server across its starts.
+//!
+//! Design: [A failed server is restarted on demand](https://github.com/planwright/planwright/blob/main/docs/design/transports.md#a-failed-server-is-restarted-on-demand).
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
@@ -10,13 +12,13 @@ use planwright_engine::backend::{RetryAdvice, ToolError};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use super::connections::ConnectOptions;
 use super::connections::ServerFailure;
-use super::options::ConnectOptions;
 use crate::config::ServerConfig;
 use crate::session::caller::UpstreamError;
+use crate::session::caller::{ClientContext, ServerObserver};
 use crate::session::lifecycle::{ServerStartError, Session};
 use crate::session::lists::ToolList;
-use crate::session::observer::{ClientContext, ServerObserver};
 use crate::session::router::RequestError;
 use crate::transport::stdio::log::StderrLog;
 
@@ -114,6 +116,7 @@ impl Server {
                 }
                 ServerPhase::Running(_) | ServerPhase::Stopped => {
                     self.record_start(&mut state)?;
+                    // Calls that arrive meanwhile wait for the same start instead of launching a second process.
                     let starting = self.spawn_start();
                     state.phase = ServerPhase::Starting(starting.clone());
                     (starting, is_first)
@@ -146,6 +149,7 @@ impl Server {
     }
 
     pub(crate) async fn stop(&self) {
+        // Closed first: a call during the stop must not start the server anew.
         let phase = std::mem::replace(&mut self.state().phase, ServerPhase::Closed);
         if let ServerPhase::Running(session) = phase {
             session.stop(self.options.stop_grace).await;
@@ -164,7 +168,7 @@ impl Server {
     }
 
     /// Returns a transport failure, with the end of the standard error output.
-    pub(crate) fn unavailable(&self, message: String) -> ToolError {
+    fn unavailable(&self, message: String) -> ToolError {
         let error = ToolError::unavailable(message);
         match self.log.tail() {
             tail if tail.is_empty() => error,
@@ -220,10 +224,12 @@ impl Server {
     /// Records a start, or fails if the restart limit is reached.
     fn record_start(&self, state: &mut ServerState) -> Result<(), ToolError> {
         let now = Instant::now();
+        // The first start is no restart and does not count.
         let Some(last) = state.last_start.replace(now) else {
             return Ok(());
         };
         let limit = self.options.restart_limit;
+        // A crash is often the only one, so the first restarts are immediate.
         if state.restarts < limit {
             state.restarts += 1;
             return Ok(());

@@ -12,9 +12,9 @@ use tokio::time::Instant;
 
 use super::entry::Upstream;
 use super::monitor::MonitorEvent;
+use crate::session::caller::ListKind;
 use crate::session::caller::UpstreamError;
 use crate::session::lifecycle::Session;
-use crate::session::observer::ListKind;
 use crate::session::router::RequestError;
 
 /// A guard that keeps a resource subscription until it is dropped.

@@ -11,9 +11,9 @@ use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
 use super::backend::UpstreamBackend;
+use super::connections::ConnectOptions;
 use super::connections::ServerFailure;
 use super::entry::Upstream;
-use super::options::ConnectOptions;
 use super::server::Server;
 use super::subscriptions::ResourceSubscription;
 use super::view::{

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use planwright_core::{Tool, Value};
 use planwright_mcp::gateway::{
-    Client, Gateway, Host, HostCall, PassthroughMode, TaskRequest, serve_stream,
+    Gateway, GatewayClient, Host, HostCall, PassthroughMode, TaskRequest, serve_stream,
 };
 use planwright_mcp::{ConnectOptions, ServersConfig, UpstreamError, Upstreams};
 use serde_json::json;
@@ -28,15 +28,15 @@ impl Host for Restless {
         PassthroughMode::Nothing
     }
 
-    fn tools(self: Arc<Self>, _: Client) -> BoxFuture<'static, Vec<Value>> {
+    fn tools(self: Arc<Self>, _: GatewayClient) -> BoxFuture<'static, Vec<Value>> {
         Box::pin(async { Vec::new() })
     }
 
-    fn owns(&self, _: &Client, _: &str) -> bool {
+    fn owns(&self, _: &GatewayClient, _: &str) -> bool {
         false
     }
 
-    fn allows(&self, _: &Client, _: &Tool) -> Result<(), UpstreamError> {
+    fn allows(&self, _: &GatewayClient, _: &Tool) -> Result<(), UpstreamError> {
         Ok(())
     }
 
@@ -44,13 +44,13 @@ impl Host for Restless {
         unreachable!("it owns no tools")
     }
 
-    fn resources(self: Arc<Self>, _: Client) -> BoxFuture<'static, Vec<Value>> {
+    fn resources(self: Arc<Self>, _: GatewayClient) -> BoxFuture<'static, Vec<Value>> {
         Box::pin(async { Vec::new() })
     }
 
     fn read(
         self: Arc<Self>,
-        _: Client,
+        _: GatewayClient,
         _: String,
     ) -> BoxFuture<'static, Option<Result<Value, UpstreamError>>> {
         Box::pin(async { None })
@@ -58,7 +58,7 @@ impl Host for Restless {
 
     fn task(
         self: Arc<Self>,
-        _: Client,
+        _: GatewayClient,
         _: TaskRequest,
     ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
         unreachable!("it keeps no tasks")

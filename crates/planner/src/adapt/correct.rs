@@ -4,7 +4,7 @@ use planwright_core::plan::Action;
 use planwright_core::{CheckedPlan, Diagnostics, Value};
 use serde_json::Value as Json;
 
-use super::failed_run::{FailedRun, FailedStep};
+use super::failed_run::{FailedCall, FailedRun};
 use super::replan::ReplanRequest;
 use crate::create::{extract, parse_decline};
 use crate::model::{DeclineReason, Message, ModelError, ModelRequest, Usage, answer};
@@ -31,7 +31,6 @@ pub struct Correction {
 
 /// The reason why a reply does not correct the arguments.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum CorrectionFailure {
     /// The model states that other arguments would not help.
     NoHelp,
@@ -60,9 +59,9 @@ impl std::fmt::Display for CorrectionFailure {
 
 impl FailedRun {
     /// Returns the failed steps whose arguments may be corrected: single calls that their tool rejected.
-    pub fn correctable(&self, plan: &CheckedPlan) -> Vec<&FailedStep> {
+    pub fn correctable(&self, plan: &CheckedPlan) -> Vec<&FailedCall> {
         // A step that runs several times has failed with several sets of arguments.
-        let is_single = |trouble: &&FailedStep| {
+        let is_single = |trouble: &&FailedCall| {
             let index = plan.step_index(&trouble.step).map(|index| index as usize);
             let step = index.and_then(|index| plan.plan().steps.get(index));
             step.is_some_and(|step| {
@@ -73,7 +72,7 @@ impl FailedRun {
         };
         // Other errors, such as a timeout, say nothing about the arguments.
         let is_rejection =
-            |trouble: &&FailedStep| matches!(trouble.kind.as_str(), "arguments" | "tool");
+            |trouble: &&FailedCall| matches!(trouble.kind.as_str(), "arguments" | "tool");
         self.failed
             .iter()
             .filter(is_rejection)
@@ -83,7 +82,7 @@ impl FailedRun {
 }
 
 /// Requests corrected arguments for the step of `trouble`.
-pub async fn correct(revision: &ReplanRequest<'_>, trouble: &FailedStep) -> Correction {
+pub async fn correct(revision: &ReplanRequest<'_>, trouble: &FailedCall) -> Correction {
     let mut correction = Correction::default();
     let Some(text) = question(revision, trouble) else {
         return correction;
@@ -116,7 +115,7 @@ pub async fn correct(revision: &ReplanRequest<'_>, trouble: &FailedStep) -> Corr
     correction
 }
 
-fn question(revision: &ReplanRequest<'_>, trouble: &FailedStep) -> Option<String> {
+fn question(revision: &ReplanRequest<'_>, trouble: &FailedCall) -> Option<String> {
     let index = revision.before.step_index(&trouble.step)? as usize;
     let tool = revision.before.steps().get(index)?.tool.as_ref()?;
     let steps = revision.situation.plan.get("steps")?.as_list()?;
@@ -138,7 +137,7 @@ fn question(revision: &ReplanRequest<'_>, trouble: &FailedStep) -> Option<String
 fn correct_args(
     reply: &str,
     revision: &ReplanRequest<'_>,
-    trouble: &FailedStep,
+    trouble: &FailedCall,
 ) -> Result<String, CorrectionFailure> {
     if reply.len() > revision.settings.max_reply_bytes {
         return Err(CorrectionFailure::Unreadable);

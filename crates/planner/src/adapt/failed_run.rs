@@ -29,7 +29,7 @@ pub struct FailedRun {
     /// Completed steps.
     pub done: Vec<CompletedStep>,
     /// Failed steps.
-    pub failed: Vec<FailedStep>,
+    pub failed: Vec<FailedCall>,
     /// Steps that did not run.
     pub rest: Vec<Arc<str>>,
 }
@@ -45,7 +45,7 @@ pub struct CompletedStep {
 
 /// A failed step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct FailedStep {
+pub struct FailedCall {
     /// Id of the step.
     pub step: Arc<str>,
     /// Tool name as written in the plan.
@@ -164,12 +164,12 @@ impl FailedRun {
     }
 }
 
-fn failed_step(step: &StepSummary) -> FailedStep {
+fn failed_step(step: &StepSummary) -> FailedCall {
     let (kind, message) = match &step.error {
         Some(error) => (error.kind.as_str().to_owned(), error.message.clone()),
         None => ("internal".to_owned(), "it is not known why".to_owned()),
     };
-    FailedStep {
+    FailedCall {
         step: Arc::clone(step.at.step.text()),
         tool: step.tool.clone(),
         args: step.args.clone(),

@@ -1,4 +1,6 @@
 //! Plan revision after a failed run: completed steps stay, and the model writes the next ones or corrects rejected arguments.
+//!
+//! Design: [A revised plan repeats no step](https://github.com/planwright/planwright/blob/main/docs/design/resume.md#a-revised-plan-repeats-no-step).
 
 mod correct;
 mod failed_run;
@@ -7,7 +9,7 @@ mod replan;
 use planwright_core::{CheckedPlan, Diagnostics};
 
 pub use correct::{Correction, CorrectionFailure, correct};
-pub use failed_run::{CompletedStep, FailedRun, FailedStep};
+pub use failed_run::{CompletedStep, FailedCall, FailedRun};
 pub use replan::{ReplanOutcome, ReplanRequest, replan};
 
 /// Parser and checker of a plan in Planwright's own dialect, with the inputs, policy and library of the run.

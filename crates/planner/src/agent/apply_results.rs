@@ -6,11 +6,11 @@ use planwright_core::{Object, Schema, Value};
 use planwright_engine::run::StepSummary;
 use planwright_engine::{ErrorKind, RunSummary, StepStatus};
 
-use super::completed_calls::CompletedCall;
+use super::completed_calls::AgentCall;
 use super::memory::MemoryKind;
 use super::prompt::shorten;
+use super::solution::{ValidSolution, output_path};
 use super::state::{AgentState, CallStatus, SolutionCall};
-use super::validate::{ValidSolution, output_path};
 
 /// Field of the data that stores results of calls without `_outputPath`.
 const RESULTS_FIELD: &str = "results";
@@ -122,7 +122,7 @@ fn status_of(step: &StepSummary) -> CallStatus {
         StepStatus::Waiting => CallStatus::Waiting,
         StepStatus::Unknown => CallStatus::Unknown,
         StepStatus::Cancelled => CallStatus::Cancelled,
-        _ => CallStatus::Blocked,
+        StepStatus::Skipped | StepStatus::NotRun => CallStatus::Blocked,
     }
 }
 
@@ -136,11 +136,11 @@ fn failure_message(call: &Value, step: &StepSummary) -> Option<Value> {
     Some(call_error_message(&call.into(), error.as_value()))
 }
 
-fn completed_call(callee: &Arc<str>, call: &Value, step: &StepSummary) -> Option<CompletedCall> {
+fn completed_call(callee: &Arc<str>, call: &Value, step: &StepSummary) -> Option<AgentCall> {
     if step.status != StepStatus::Succeeded {
         return None;
     }
-    Some(CompletedCall {
+    Some(AgentCall {
         callee: Arc::clone(callee),
         instance: step.at.instance.clone(),
         args: step.args.clone().unwrap_or_else(Value::empty_object),

@@ -14,7 +14,7 @@ use super::memory::{MemoryKind, WorkingMemory};
 
 /// A call that has returned its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct CompletedCall {
+pub(super) struct AgentCall {
     /// The qualified name of the tool, or the name of the plan.
     #[serde(rename = "what")]
     pub(super) callee: Arc<str>,
@@ -34,7 +34,7 @@ pub(super) fn side_effect(step: &Step, catalog: &Catalog) -> Option<Arc<str>> {
             // Annotations of servers that are not trusted are mere claims.
             Lookup::Found(tool) if tool.annotations.trusted && tool.annotations.read_only => None,
             Lookup::Found(tool) => Some(tool.qualified_name().into()),
-            _ => None,
+            Lookup::Ambiguous(_) | Lookup::Unknown => None,
         },
         // A plan with scopes reads more than its arguments, so equal arguments do not mean an equal call.
         Action::Plan(call) if call.scopes.is_empty() => match &call.target {
@@ -53,10 +53,10 @@ pub(super) fn completed_results<'a>(
     repeat: &[bool],
     paths: &[Option<Value>],
     memory: &WorkingMemory,
-    completed: &'a [CompletedCall],
+    completed: &'a [AgentCall],
     catalog: &Catalog,
-) -> Vec<Option<Vec<&'a CompletedCall>>> {
-    let mut results: Vec<Option<Vec<&CompletedCall>>> = plan
+) -> Vec<Option<Vec<&'a AgentCall>>> {
+    let mut results: Vec<Option<Vec<&AgentCall>>> = plan
         .steps
         .iter()
         .enumerate()
@@ -99,9 +99,9 @@ fn earlier_results<'a>(
     callee: &str,
     step: &Step,
     memory: &WorkingMemory,
-    completed: &'a [CompletedCall],
+    completed: &'a [AgentCall],
     writers: &[&Step],
-) -> Option<Vec<&'a CompletedCall>> {
+) -> Option<Vec<&'a AgentCall>> {
     let instances: Vec<Option<&Arc<str>>> = match &step.instance {
         Some(instance) => vec![Some(instance)],
         None if memory.instances.is_empty() => vec![None],

@@ -1,6 +1,10 @@
-//! Interfaces that the host of a loop implements: observing and storing it, and running its solutions.
+//! Interfaces that the host of a loop implements: observing and storing it, and running its solutions; and the loop's
+//! limits and outcome.
 
+use std::fmt;
+use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use planwright_core::{CheckedPlan, Diagnostics, Value};
@@ -8,10 +12,163 @@ use planwright_engine::{Engine, RunSummary};
 use tokio::time::Instant;
 
 use super::state::AgentState;
+use crate::model::{DEFAULT_TEMPERATURE, DeclineReason, ModelError};
+
+/// Limits and settings of a loop.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct AgentLimits {
+    /// Maximum number of rounds.
+    pub rounds: NonZeroU32,
+    /// Maximum number of requests to the model per solution.
+    pub tries: NonZeroU32,
+    /// Maximum number of requests to the model in all.
+    pub asks: Option<NonZeroU32>,
+    /// Maximum number of input and output tokens in all.
+    pub tokens: Option<u64>,
+    /// Maximum cost in US dollars, as far as prices are known.
+    pub cost: Option<f64>,
+    /// Maximum duration of the loop, summed over all processes that run it.
+    pub time: Option<Duration>,
+    /// Maximum tokens of tool signatures per request.
+    pub tool_tokens: usize,
+    /// Target for the tokens of state, data, plan and errors per request. Long values are cut to reach it.
+    pub context_tokens: usize,
+    /// Maximum size of a reply, in bytes. Larger replies are rejected unread.
+    pub max_reply_bytes: usize,
+    /// Sampling temperature.
+    pub temperature: f64,
+    /// Maximum number of output tokens per reply.
+    pub max_tokens: Option<u32>,
+}
+
+impl Default for AgentLimits {
+    fn default() -> Self {
+        Self {
+            rounds: NonZeroU32::MIN.saturating_add(9),
+            tries: NonZeroU32::MIN.saturating_add(2),
+            asks: None,
+            tokens: None,
+            cost: None,
+            time: None,
+            tool_tokens: 6000,
+            context_tokens: 8000,
+            max_reply_bytes: 256 * 1024,
+            temperature: DEFAULT_TEMPERATURE,
+            max_tokens: None,
+        }
+    }
+}
+
+/// A limit that a loop has reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentLimit {
+    /// The number of rounds.
+    Rounds,
+    /// The number of requests to the model.
+    Asks,
+    /// The number of tokens.
+    Tokens,
+    /// The cost.
+    Cost,
+    /// The duration.
+    Time,
+}
+
+impl fmt::Display for AgentLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Rounds => "rounds",
+            Self::Asks => "questions to the model",
+            Self::Tokens => "tokens",
+            Self::Cost => "money",
+            Self::Time => "time",
+        })
+    }
+}
+
+/// The outcome of a loop.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct AgentOutcome {
+    /// The reason why the loop ended.
+    pub end: AgentEnd,
+    /// The output, if there is one.
+    pub output: Option<Value>,
+    /// The final state. A loop that reached a limit, waits for a person, or failed can continue from it.
+    pub state: AgentState,
+}
+
+/// The reason why a loop ended.
+#[derive(Clone, Debug)]
+pub enum AgentEnd {
+    /// A solution had an output, and no call beside it failed.
+    Output,
+    /// A solution had neither calls nor an output.
+    NoCalls,
+    /// The context asks for solutions to be shown before they run, and one was found.
+    Shown,
+    /// The run with this id waits for a person.
+    Waiting(Arc<str>),
+    /// A run was cancelled.
+    Cancelled,
+    /// A limit was reached.
+    Bound(AgentLimit),
+    /// The same solution came twice in a row without any effect.
+    Stuck,
+    /// No solution of the round was valid, with the errors of the last.
+    Unsound(Diagnostics),
+    /// The model declined.
+    Declined(DeclineReason),
+    /// The model failed to reply.
+    Model(ModelError),
+    /// The state could not be stored.
+    NotStored(String),
+}
+
+impl AgentEnd {
+    /// Returns a one-word name for programs.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Output => "output",
+            Self::NoCalls => "no_calls",
+            Self::Shown => "shown",
+            Self::Waiting(_) => "waiting",
+            Self::Cancelled => "cancelled",
+            Self::Bound(_) => "bound",
+            Self::Stuck => "stuck",
+            Self::Unsound(_) => "unsound",
+            Self::Declined(reason) => reason.as_str(),
+            Self::Model(_) => "model",
+            Self::NotStored(_) => "unkept",
+        }
+    }
+}
+
+impl fmt::Display for AgentEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Output => f.write_str("the output is known"),
+            Self::NoCalls => f.write_str("the model wants no further calls and has no output"),
+            Self::Shown => f.write_str("the solution was shown, and nothing was called"),
+            Self::Waiting(run) => write!(f, "the run `{run}` waits for a person"),
+            Self::Cancelled => f.write_str("the run was cancelled"),
+            Self::Bound(limit) => write!(f, "nothing is left of the {limit} that it may take"),
+            Self::Stuck => {
+                f.write_str("the same solution came twice in a row, and nothing had changed by it")
+            }
+            Self::Unsound(_) => f.write_str("no answer of the model was a sound solution"),
+            Self::Declined(reason) => write!(f, "the model {reason}"),
+            Self::Model(error) => write!(f, "{error}"),
+            Self::NotStored(reason) => {
+                write!(f, "the state of the loop cannot be stored: {reason}")
+            }
+        }
+    }
+}
 
 /// An event in a loop.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub enum AgentEvent<'a> {
     /// A round starts and the model is asked.
     Asked {

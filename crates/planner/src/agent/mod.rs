@@ -9,31 +9,28 @@
 //! - An output ends the loop only if no call beside it has failed, unless the solution handles the failure.
 //!
 //! The modules are listed in the order in which a round passes through them.
+//!
+//! Design: [The agent loop](https://github.com/planwright/planwright/blob/main/docs/design/agent.md).
 
-mod context;
 mod memory;
 
-mod ask;
 mod prompt;
 
 mod completed_calls;
 mod solution;
-mod validate;
 
 mod apply_results;
 mod host;
 
-mod outcome;
 mod state;
 
 mod run_loop;
 
-pub use context::{AgentContext, ContextError};
 pub use host::{
-    AgentEvent, AgentListener, AgentRun, NoopListener, ResumeOutcome, SolutionOutcome,
-    SolutionRunner,
+    AgentEnd, AgentEvent, AgentLimit, AgentLimits, AgentListener, AgentOutcome, AgentRun,
+    NoopListener, ResumeOutcome, SolutionOutcome, SolutionRunner,
 };
-pub use outcome::{AgentEnd, AgentLimit, AgentLimits, AgentOutcome};
+pub use memory::{AgentContext, ContextError};
 pub use prompt::AGENT_INSTRUCTIONS;
 pub use run_loop::Agent;
 pub use state::{AgentState, AgentStateError, CallStatus, SolutionCall};

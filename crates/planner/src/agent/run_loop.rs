@@ -3,20 +3,22 @@
 use std::fmt;
 use std::sync::Arc;
 
+use planwright_core::check::Policy;
 use planwright_core::{Catalog, CheckContext, CheckedPlan, Lookup, Schema, Value};
 use planwright_engine::{RunStatus, RunSummary};
 use tokio::time::Instant;
 
 use super::apply_results::{apply_results, call_error_message, error_message};
-use super::ask::{SolutionReply, SolutionRequest};
+use super::host::{AgentEnd, AgentLimit, AgentLimits, AgentOutcome};
 use super::host::{
     AgentEvent, AgentListener, AgentRun, ResumeOutcome, SolutionOutcome, SolutionRunner,
 };
-use super::outcome::{AgentEnd, AgentLimit, AgentLimits, AgentOutcome};
+use super::prompt::{SolutionReply, SolutionRequest};
 use super::solution::{Solution, has_reference, unescape};
+use super::solution::{SolutionValidator, ValidSolution, output_errors};
 use super::state::{AgentState, CallStatus, PendingSolution, SolutionCall};
-use super::validate::{SolutionValidator, ValidSolution, output_errors};
 use crate::model::Model;
+use crate::prompt::TimeContext;
 
 /// An agent: everything that a loop needs apart from its state.
 #[derive(Clone, Copy)]
@@ -27,8 +29,12 @@ pub struct Agent<'a> {
     pub runner: &'a dyn SolutionRunner,
     /// Context of the plan check. Tools named in the agent's context restrict its catalog.
     pub check: CheckContext<'a>,
+    /// Policy of the check once the model has seen results of calls: by then it may have read untrusted text.
+    pub policy_after_results: &'a Policy,
     /// Schema of the output.
     pub output: Option<&'a Schema>,
+    /// The current day, and phrases of time in what the person said.
+    pub moment: TimeContext<'a>,
     /// Limits of the loop.
     pub bounds: &'a AgentLimits,
     /// Observer and storage of the loop.
@@ -41,7 +47,16 @@ enum Round {
     End(AgentEnd, Option<Value>),
 }
 
-impl Agent<'_> {
+impl<'a> Agent<'a> {
+    /// Returns the context of the check for what the model writes in this state.
+    pub(super) fn check_after(&self, state: &AgentState) -> CheckContext<'a> {
+        if state.completed.is_empty() {
+            self.check
+        } else {
+            self.check.with_policy(self.policy_after_results)
+        }
+    }
+
     /// Starts or continues a loop and runs it to its end. Completed calls are not repeated.
     pub async fn go_on(&self, mut state: AgentState) -> AgentOutcome {
         let begin = Instant::now();
@@ -81,7 +96,7 @@ fn select_tools(catalog: &Catalog, names: Option<&[Arc<str>]>) -> Catalog {
     };
     let tools = names.iter().filter_map(|name| match catalog.find(name) {
         Lookup::Found(tool) => Some((*tool).clone()),
-        _ => None,
+        Lookup::Ambiguous(_) | Lookup::Unknown => None,
     });
     tools.collect()
 }
@@ -136,7 +151,7 @@ impl AgentLoop<'_> {
             && earlier.errors == state.errors;
         match round {
             Round::Continue if is_repeated && is_idle => Round::End(AgentEnd::Stuck, None),
-            round => round,
+            round @ (Round::Continue | Round::End(..)) => round,
         }
     }
 
@@ -192,6 +207,7 @@ impl AgentLoop<'_> {
         if state.is_shown() {
             return Round::End(AgentEnd::Shown, None);
         }
+        // Without this mark a restarted loop would take the run for one that made no call, and start it again.
         if let Err(reason) = self.mark_begun(state) {
             return Round::End(AgentEnd::NotStored(reason), None);
         }
@@ -260,7 +276,7 @@ impl AgentLoop<'_> {
         SolutionValidator {
             memory: &state.memory,
             completed: &state.completed,
-            check: self.agent.check,
+            check: self.agent.check_after(state),
             output: self.agent.output,
         }
     }

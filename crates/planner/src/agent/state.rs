@@ -7,8 +7,8 @@ use planwright_core::Value;
 use serde::{Deserialize, Serialize};
 
 use super::apply_results::error_message;
-use super::completed_calls::CompletedCall;
-use super::context::AgentContext;
+use super::completed_calls::AgentCall;
+use super::memory::AgentContext;
 use super::memory::{MemoryKind, WorkingMemory};
 use crate::model::Usage;
 
@@ -24,7 +24,7 @@ pub struct AgentState {
     pub(super) memory: WorkingMemory,
     pub(super) plan: Vec<SolutionCall>,
     pub(super) errors: Vec<Value>,
-    pub(super) completed: Vec<CompletedCall>,
+    pub(super) completed: Vec<AgentCall>,
     pub(super) pending: Option<PendingSolution>,
     pub(super) last: Option<Value>,
     pub(super) rounds: u32,
@@ -50,7 +50,6 @@ pub struct SolutionCall {
 /// The status of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum CallStatus {
     /// The call has returned its result, in this round or an earlier one.
     Done,
@@ -255,7 +254,7 @@ struct AgentV1 {
     plan: Vec<SolutionCall>,
     errors: Vec<Value>,
     #[serde(rename = "done")]
-    completed: Vec<CompletedCall>,
+    completed: Vec<AgentCall>,
     pending: Option<PendingSolution>,
     last: Option<Value>,
     rounds: u32,

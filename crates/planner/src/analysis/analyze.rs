@@ -10,8 +10,8 @@ use super::report::{
     StepFailure, StepResult, TableFormat, ValueKind,
 };
 use super::tables::{
-    Columns, JoinedTable, MAX_ITEMS, PaginationHints, Table, join_field_lists, join_pointer,
-    join_rows, kind_of, parse_embedded,
+    Columns, JoinedTable, MAX_ITEMS, PaginationHints, Table, column_names, join_field_lists,
+    join_pointer, join_rows, kind_of, parse_embedded, rows_as_records,
 };
 
 const MAX_STEPS: usize = 200;
@@ -87,6 +87,8 @@ fn keep_longest_page(collections: &mut [CollectionAnalysis]) {
 #[derive(Clone, Default)]
 struct WalkContext {
     depth: usize,
+    /// The column names beside a list of rows.
+    column_names: Vec<String>,
     pagination: PaginationHints,
     format: Option<TableFormat>,
 }
@@ -96,6 +98,7 @@ impl WalkContext {
         let depth = self.depth + 1;
         Self {
             depth,
+            column_names: Vec::new(),
             ..self.clone()
         }
     }
@@ -125,6 +128,7 @@ fn visit_value(value: &Value, at: &str, context: &WalkContext, into: &mut StepAn
             }
             let mut inner = context.deeper();
             inner.pagination = PaginationHints::of(fields, at, &context.pagination);
+            inner.column_names = column_names(fields);
             for (name, value) in fields.iter() {
                 visit_value(value, &join_pointer(at, name), &inner, into);
             }
@@ -155,6 +159,10 @@ fn is_nested(value: &Value) -> bool {
 fn visit_table(table: &Table<'_>, context: &WalkContext, into: &mut StepAnalysis) {
     if MAX_COLLECTIONS <= into.collections.len() {
         into.left_out += 1;
+        return;
+    }
+    if let Some(records) = rows_as_records(table, &context.column_names) {
+        visit_table(&records, context, into);
         return;
     }
     let kind = table.kind();

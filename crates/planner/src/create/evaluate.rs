@@ -9,8 +9,8 @@ use planwright_core::{
 use planwright_dialects::native::Native;
 use planwright_dialects::{Dialect, ParseResult, ReadOptions, parse_as};
 
-use super::repair::{PlanRepair, PlanText, SOURCE_NAME};
-use super::request::{CreatedPlan, PlanRequest};
+use super::conversation::{CreatedPlan, PlanRequest};
+use super::repair::{ExtractedPlan, PlanRepair, SOURCE_NAME};
 use crate::model::{FinishReason, Reply};
 use crate::prompt::{PlanDialect, slot_names};
 
@@ -19,7 +19,7 @@ const MAX_REPAIR_ROUNDS: usize = 4;
 
 /// The evaluation of a reply.
 #[derive(Debug, Default)]
-pub(super) struct Evaluation {
+pub(super) struct PlanEvaluation {
     pub(super) plan: Option<CreatedPlan>,
     pub(super) notation: PlanDialect,
     /// The plan as the model wrote it; for lines, the repaired text that the diagnostics refer to.
@@ -28,7 +28,7 @@ pub(super) struct Evaluation {
     pub(super) repairs: Vec<PlanRepair>,
 }
 
-pub(super) fn evaluate(reply: &Reply, creation: &PlanRequest<'_>) -> Evaluation {
+pub(super) fn evaluate(reply: &Reply, creation: &PlanRequest<'_>) -> PlanEvaluation {
     let max_bytes = creation.settings.max_reply_bytes;
     if reply.text.len() > max_bytes {
         let message = format!(
@@ -37,18 +37,18 @@ pub(super) fn evaluate(reply: &Reply, creation: &PlanRequest<'_>) -> Evaluation 
         );
         let diagnostic = Diagnostic::error(Code::TooLarge, message);
         let diagnostic = diagnostic.help("write a smaller plan");
-        return Evaluation::rejected(creation.settings.notation, diagnostic);
+        return PlanEvaluation::rejected(creation.settings.notation, diagnostic);
     }
     let notation = creation.settings.notation;
-    let Some(found) = PlanText::find(&reply.text, notation) else {
+    let Some(found) = ExtractedPlan::find(&reply.text, notation) else {
         let diagnostic = Diagnostic::error(Code::NotJson, "the answer holds no plan");
-        return Evaluation::rejected(notation, diagnostic.help(notation.format_hint()));
+        return PlanEvaluation::rejected(notation, diagnostic.help(notation.format_hint()));
     };
     let mut text = found.unwrapped();
-    let mut evaluation = Evaluation {
+    let mut evaluation = PlanEvaluation {
         notation: found.notation,
         plan_text: Some(found.text),
-        ..Evaluation::default()
+        ..PlanEvaluation::default()
     };
     let mut valid = parse_and_check(&text, creation.check, &mut evaluation.diagnostics);
     for _ in 0..MAX_REPAIR_ROUNDS {
@@ -94,7 +94,7 @@ pub(super) fn evaluate(reply: &Reply, creation: &PlanRequest<'_>) -> Evaluation 
     evaluation
 }
 
-impl Evaluation {
+impl PlanEvaluation {
     fn rejected(notation: PlanDialect, diagnostic: Diagnostic) -> Self {
         Self {
             notation,
@@ -107,7 +107,7 @@ impl Evaluation {
 /// Repairs, checks and prints a plan that is still being written. Returns `None` if it has errors, which later text may resolve.
 pub(crate) fn check_beginning(text: String, creation: &PlanRequest<'_>) -> Option<CreatedPlan> {
     let notation = creation.settings.notation;
-    let mut text = PlanText { notation, text };
+    let mut text = ExtractedPlan { notation, text };
     for _ in 0..=MAX_REPAIR_ROUNDS {
         let mut result = text.parse();
         result.plan = result.plan.map(|plan| plan.beginning(plan.steps.len()));
@@ -133,7 +133,7 @@ pub(crate) fn check_beginning(text: String, creation: &PlanRequest<'_>) -> Optio
 
 /// Parses and checks a plan. Returns it both as parsed and as checked.
 fn parse_and_check(
-    text: &PlanText,
+    text: &ExtractedPlan,
     context: CheckContext<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Option<(Plan, CheckedPlan)> {

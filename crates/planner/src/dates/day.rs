@@ -1,9 +1,13 @@
-//! Calendar days and ranges of days.
+//! Calendar days, ranges of days, and their arithmetic: periods that recur, and days counted from today.
 
 use std::fmt;
 
-use jiff::Span;
-use jiff::civil::{Date, date};
+use jiff::civil::{Date, ISOWeekDate, Weekday, date};
+use jiff::{Span, ToSpan};
+
+use super::Now;
+use super::evaluate::{DateEvaluationError, Days};
+use super::phrase::{Occurrence, TimeUnit, YearReference};
 
 /// A calendar day in the years 1 to 9999.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -93,4 +97,175 @@ impl fmt::Display for DateRange {
         }
         write!(f, "{} to {}", self.from, self.to)
     }
+}
+
+/// The occurrence of a recurring period that a phrase without further detail means.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Anchor {
+    /// The latest occurrence that starts on or before this day.
+    StartedBy(Date),
+    /// The first occurrence that ends on or after this day.
+    EndingFrom(Date),
+}
+
+/// The longest distance between leap days, in years.
+const MAX_LEAP_DISTANCE: i16 = 8;
+
+/// Returns `count` whole months of a year.
+pub(super) fn months(year: i16, first: i8, count: i8) -> Option<Days> {
+    let from = Date::new(year, first, 1).ok()?;
+    let last = Date::new(year, first + count - 1, 1).ok()?;
+    Some((from, last.last_of_month()))
+}
+
+/// Returns a week of a year by its ISO 8601 number.
+pub(super) fn iso_week(year: i16, week: i8) -> Option<Days> {
+    let monday = ISOWeekDate::new(year, week, Weekday::Monday).ok()?.date();
+    Some((monday, monday.checked_add(6.days()).ok()?))
+}
+
+/// Returns the occurrence of a period that recurs every year, or in leap years only.
+pub(super) fn yearly(
+    of: impl Fn(i16) -> Option<Days>,
+    year: YearReference,
+    today: Date,
+    anchor: Anchor,
+) -> Result<Days, DateEvaluationError> {
+    let found = match year {
+        YearReference::Fixed(year) => return of(year).ok_or(DateEvaluationError::NoSuchDay),
+        YearReference::Relative(offset) => {
+            return of(today.year() + offset).ok_or(DateEvaluationError::NoSuchDay);
+        }
+        YearReference::Unstated(Occurrence::This) => of(today.year()),
+        YearReference::Unstated(Occurrence::Last) => {
+            latest_until(&of, today.year(), |(_, to)| to < today)
+        }
+        YearReference::Unstated(Occurrence::Next) => {
+            first_from(&of, today.year(), |(from, _)| today < from)
+        }
+        YearReference::Unstated(Occurrence::Latest) => match anchor {
+            Anchor::StartedBy(day) => latest_until(&of, day.year(), |(from, _)| from <= day),
+            Anchor::EndingFrom(day) => first_from(&of, day.year(), |(_, to)| day <= to),
+        },
+    };
+    found.ok_or(DateEvaluationError::NoSuchDay)
+}
+
+fn latest_until(
+    of: impl Fn(i16) -> Option<Days>,
+    year: i16,
+    is_match: impl Fn(Days) -> bool,
+) -> Option<Days> {
+    (year - MAX_LEAP_DISTANCE..=year)
+        .rev()
+        .filter_map(of)
+        .find(|days| is_match(*days))
+}
+
+fn first_from(
+    of: impl Fn(i16) -> Option<Days>,
+    year: i16,
+    is_match: impl Fn(Days) -> bool,
+) -> Option<Days> {
+    (year..=year + MAX_LEAP_DISTANCE)
+        .filter_map(of)
+        .find(|days| is_match(*days))
+}
+
+/// Returns the occurrence of `count` days that start with a weekday.
+pub(super) fn weekly(
+    weekday: Weekday,
+    count: i64,
+    which: Occurrence,
+    today: Date,
+    anchor: Anchor,
+) -> Option<Days> {
+    let more = count - 1;
+    let from = match (which, anchor) {
+        (Occurrence::Latest, Anchor::StartedBy(day)) => latest_weekday(weekday, day, 0)?,
+        (Occurrence::Latest, Anchor::EndingFrom(day)) => {
+            // An occurrence that starts up to `more` days before `day` has not ended yet.
+            latest_weekday(weekday, day.checked_add((6 - more).days()).ok()?, 0)?
+        }
+        (Occurrence::Last, _) => latest_weekday(weekday, today, -count)?,
+        (Occurrence::Next, _) => latest_weekday(weekday, today, 7)?,
+        (Occurrence::This, _) => {
+            let monday = latest_weekday(Weekday::Monday, today, 0)?;
+            let offset = i64::from(weekday.since(Weekday::Monday));
+            monday.checked_add(offset.days()).ok()?
+        }
+    };
+    Some((from, from.checked_add(more.days()).ok()?))
+}
+
+/// Returns the latest such weekday on or before the day `shift` days after `day`.
+fn latest_weekday(weekday: Weekday, day: Date, shift: i64) -> Option<Date> {
+    let day = day.checked_add(shift.days()).ok()?;
+    let since = i64::from(day.weekday().since(weekday));
+    day.checked_sub(since.days()).ok()
+}
+
+/// Returns the day `count` units after now, or before now if negative; the last day of a month that is too short.
+pub(super) fn shifted(now: &Now, count: i32, unit: TimeUnit) -> Option<Date> {
+    let seconds = match unit {
+        // Minutes and hours may cross midnight; other units are counted in days.
+        TimeUnit::Minute => 60,
+        TimeUnit::Hour => 3600,
+        TimeUnit::Day
+        | TimeUnit::Week
+        | TimeUnit::Fortnight
+        | TimeUnit::Month
+        | TimeUnit::Quarter
+        | TimeUnit::Year => return add_units(now.today().date(), count, unit),
+    };
+    now.day_after(i64::from(count) * seconds)
+}
+
+/// Returns whole calendar units, counted from the one with today. Weeks start on Mondays.
+pub(super) fn calendar_units(today: Date, first: i32, last: i32, unit: TimeUnit) -> Option<Days> {
+    let start = start(today, unit)?;
+    let from = add_units(start, first, unit)?;
+    // Units differ in length, so that the last day is found from the start of the next unit.
+    let end = add_units(start, last.checked_add(1)?, unit)?;
+    Some((from, end.yesterday().ok()?))
+}
+
+/// Returns a weekday of the week `week` weeks after the week of `today`.
+pub(super) fn weekday_in(today: Date, weekday: Weekday, week: i32) -> Option<Date> {
+    let monday = add_units(start(today, TimeUnit::Week)?, week, TimeUnit::Week)?;
+    add_units(
+        monday,
+        i32::from(weekday.since(Weekday::Monday)),
+        TimeUnit::Day,
+    )
+}
+
+/// Returns the first day of the unit that contains a day.
+fn start(day: Date, unit: TimeUnit) -> Option<Date> {
+    match unit {
+        TimeUnit::Minute | TimeUnit::Hour | TimeUnit::Day => Some(day),
+        TimeUnit::Week | TimeUnit::Fortnight => {
+            let since = day.weekday().since(Weekday::Monday);
+            add_units(day, -i32::from(since), TimeUnit::Day)
+        }
+        TimeUnit::Month => Some(day.first_of_month()),
+        TimeUnit::Quarter => {
+            let month = (day.month() - 1) / 3 * 3 + 1;
+            Date::new(day.year(), month, 1).ok()
+        }
+        TimeUnit::Year => Some(day.first_of_year()),
+    }
+}
+
+fn add_units(day: Date, count: i32, unit: TimeUnit) -> Option<Date> {
+    let span = Span::new();
+    let span = match unit {
+        TimeUnit::Minute | TimeUnit::Hour | TimeUnit::Day => span.try_days(count),
+        TimeUnit::Week => span.try_weeks(count),
+        TimeUnit::Fortnight => span.try_weeks(i64::from(count) * 2),
+        TimeUnit::Month => span.try_months(count),
+        TimeUnit::Quarter => span.try_months(i64::from(count) * 3),
+        TimeUnit::Year => span.try_years(count),
+    };
+    day.checked_add(span.ok()?).ok()
 }

@@ -3,18 +3,16 @@
 use jiff::civil::Date;
 
 use super::Now;
-use super::calendar::{
-    Anchor, calendar_units, iso_week, months, shifted, weekday_in, weekly, yearly,
-};
+use super::day::{Anchor, calendar_units, iso_week, months, shifted, weekday_in, weekly, yearly};
 use super::phrase::{DatePhrase, Occurrence, Period, YearReference};
-use super::vocabulary::weekday_name;
+use super::token::weekday_name;
 
 /// The first and the last day.
 pub(super) type Days = (Date, Date);
 
 /// The reason why a parsed phrase has no range of days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum EvaluationError {
+pub(super) enum DateEvaluationError {
     NoSuchDay,
     Ambiguous { day_first: Date, month_first: Date },
     MissingStart { to: Date },
@@ -25,7 +23,7 @@ pub(super) enum EvaluationError {
 }
 
 /// Evaluates a phrase.
-pub(super) fn evaluate(phrase: &DatePhrase, now: &Now) -> Result<Days, EvaluationError> {
+pub(super) fn evaluate(phrase: &DatePhrase, now: &Now) -> Result<Days, DateEvaluationError> {
     let today = now.today().date();
     let latest = Anchor::StartedBy(today);
     match phrase {
@@ -38,33 +36,35 @@ pub(super) fn evaluate(phrase: &DatePhrase, now: &Now) -> Result<Days, Evaluatio
         DatePhrase::After(period) => {
             let (_, to) = evaluate_period(period, now, latest)?;
             until_today(
-                to.tomorrow().map_err(|_| EvaluationError::OutOfRange)?,
+                to.tomorrow().map_err(|_| DateEvaluationError::OutOfRange)?,
                 today,
             )
         }
         DatePhrase::Until(period) => {
             let (_, to) = evaluate_period(period, now, latest)?;
-            Err(EvaluationError::MissingStart { to })
+            Err(DateEvaluationError::MissingStart { to })
         }
         DatePhrase::Before(period) => {
             let (from, _) = evaluate_period(period, now, latest)?;
-            let to = from.yesterday().map_err(|_| EvaluationError::OutOfRange)?;
-            Err(EvaluationError::MissingStart { to })
+            let to = from
+                .yesterday()
+                .map_err(|_| DateEvaluationError::OutOfRange)?;
+            Err(DateEvaluationError::MissingStart { to })
         }
     }
 }
 
-fn until_today(from: Date, today: Date) -> Result<Days, EvaluationError> {
+fn until_today(from: Date, today: Date) -> Result<Days, DateEvaluationError> {
     if from <= today {
         Ok((from, today))
     } else {
-        Err(EvaluationError::StartsInFuture { from })
+        Err(DateEvaluationError::StartsInFuture { from })
     }
 }
 
 /// Evaluates a range from the first day of one period to the last day of another. An end without a year is the first one after
 /// the start; a start without a year is the latest one before an end with a year.
-fn between(first: &Period, last: &Period, now: &Now) -> Result<Days, EvaluationError> {
+fn between(first: &Period, last: &Period, now: &Now) -> Result<Days, DateEvaluationError> {
     let today = now.today().date();
     let (from, to) = if is_unstated(first) && !is_unstated(last) {
         let (_, to) = evaluate_period(last, now, Anchor::StartedBy(today))?;
@@ -78,7 +78,7 @@ fn between(first: &Period, last: &Period, now: &Now) -> Result<Days, EvaluationE
         (from, to)
     };
     if to < from {
-        return Err(EvaluationError::EndsBeforeStart { from, to });
+        return Err(DateEvaluationError::EndsBeforeStart { from, to });
     }
     Ok((from, to))
 }
@@ -87,14 +87,36 @@ fn between(first: &Period, last: &Period, now: &Now) -> Result<Days, EvaluationE
 fn is_unstated(period: &Period) -> bool {
     match period {
         Period::Weekday(_, which) | Period::Weekend(which) => *which == Occurrence::Latest,
-        _ => period.year() == Some(YearReference::Unstated(Occurrence::Latest)),
+        Period::MonthDays { .. }
+        | Period::NumericDate { .. }
+        | Period::Month { .. }
+        | Period::Quarter { .. }
+        | Period::Half { .. }
+        | Period::Week { .. }
+        | Period::Year(_)
+        | Period::WeekdayOfWeek(..)
+        | Period::Offset(..)
+        | Period::Rolling(..)
+        | Period::CalendarUnits(..)
+        | Period::ToDate(_) => period.year() == Some(YearReference::Unstated(Occurrence::Latest)),
     }
 }
 
 fn has_year(period: &Period) -> bool {
     match period {
         Period::Year(_) | Period::NumericDate { .. } => true,
-        _ => period
+        Period::MonthDays { .. }
+        | Period::Month { .. }
+        | Period::Quarter { .. }
+        | Period::Half { .. }
+        | Period::Week { .. }
+        | Period::Weekday(..)
+        | Period::WeekdayOfWeek(..)
+        | Period::Weekend(_)
+        | Period::Offset(..)
+        | Period::Rolling(..)
+        | Period::CalendarUnits(..)
+        | Period::ToDate(_) => period
             .year()
             .is_some_and(|year| !matches!(year, YearReference::Unstated(_))),
     }
@@ -121,11 +143,28 @@ pub(super) fn evaluate_fixed(period: &Period) -> Option<Days> {
             week,
             year: YearReference::Fixed(year),
         } => iso_week(year, week),
-        _ => None,
+        Period::MonthDays { .. }
+        | Period::NumericDate { .. }
+        | Period::Month { .. }
+        | Period::Quarter { .. }
+        | Period::Half { .. }
+        | Period::Week { .. }
+        | Period::Year(_)
+        | Period::Weekday(..)
+        | Period::WeekdayOfWeek(..)
+        | Period::Weekend(_)
+        | Period::Offset(..)
+        | Period::Rolling(..)
+        | Period::CalendarUnits(..)
+        | Period::ToDate(_) => None,
     }
 }
 
-fn evaluate_period(period: &Period, now: &Now, anchor: Anchor) -> Result<Days, EvaluationError> {
+fn evaluate_period(
+    period: &Period,
+    now: &Now,
+    anchor: Anchor,
+) -> Result<Days, DateEvaluationError> {
     let today = now.today().date();
     match *period {
         Period::MonthDays {
@@ -141,12 +180,12 @@ fn evaluate_period(period: &Period, now: &Now, anchor: Anchor) -> Result<Days, E
             };
             // The order of the days is checked in a leap year, which has all days.
             if let (Some((from, to)), true) = (dates(2024), last < first) {
-                return Err(EvaluationError::EndsBeforeStart { from, to });
+                return Err(DateEvaluationError::EndsBeforeStart { from, to });
             }
             let (from, to) = yearly(dates, year, today, anchor)?;
             match weekday {
                 Some(weekday) if from.weekday() != weekday => Err(
-                    EvaluationError::WeekdayMismatch(weekday_name(from.weekday())),
+                    DateEvaluationError::WeekdayMismatch(weekday_name(from.weekday())),
                 ),
                 _ => Ok((from, to)),
             }
@@ -163,47 +202,48 @@ fn evaluate_period(period: &Period, now: &Now, anchor: Anchor) -> Result<Days, E
         }
         Period::Week { week, year } => yearly(|year| iso_week(year, week), year, today, anchor),
         Period::WeekdayOfWeek(weekday, week) => {
-            let day = weekday_in(today, weekday, week).ok_or(EvaluationError::OutOfRange)?;
+            let day = weekday_in(today, weekday, week).ok_or(DateEvaluationError::OutOfRange)?;
             Ok((day, day))
         }
-        Period::Year(year) => months(year, 1, 12).ok_or(EvaluationError::OutOfRange),
+        Period::Year(year) => months(year, 1, 12).ok_or(DateEvaluationError::OutOfRange),
         Period::Weekday(weekday, which) => {
-            weekly(weekday, 1, which, today, anchor).ok_or(EvaluationError::OutOfRange)
+            weekly(weekday, 1, which, today, anchor).ok_or(DateEvaluationError::OutOfRange)
         }
         Period::Weekend(which) => {
             let saturday = jiff::civil::Weekday::Saturday;
-            weekly(saturday, 2, which, today, anchor).ok_or(EvaluationError::OutOfRange)
+            weekly(saturday, 2, which, today, anchor).ok_or(DateEvaluationError::OutOfRange)
         }
         Period::Offset(count, unit) => {
-            let day = shifted(now, count, unit).ok_or(EvaluationError::OutOfRange)?;
+            let day = shifted(now, count, unit).ok_or(DateEvaluationError::OutOfRange)?;
             Ok((day, day))
         }
         Period::Rolling(count, unit) => {
-            let other = shifted(now, count, unit).ok_or(EvaluationError::OutOfRange)?;
+            let other = shifted(now, count, unit).ok_or(DateEvaluationError::OutOfRange)?;
             Ok((other.min(today), other.max(today)))
         }
         Period::CalendarUnits(first, last, unit) => {
-            calendar_units(today, first, last, unit).ok_or(EvaluationError::OutOfRange)
+            calendar_units(today, first, last, unit).ok_or(DateEvaluationError::OutOfRange)
         }
         Period::ToDate(unit) => {
-            let (from, _) = calendar_units(today, 0, 0, unit).ok_or(EvaluationError::OutOfRange)?;
+            let (from, _) =
+                calendar_units(today, 0, 0, unit).ok_or(DateEvaluationError::OutOfRange)?;
             Ok((from, today))
         }
     }
 }
 
-fn numeric_date((first, second): (i8, i8), year: i16) -> Result<Days, EvaluationError> {
+fn numeric_date((first, second): (i8, i8), year: i16) -> Result<Days, DateEvaluationError> {
     let day_first = Date::new(year, second, first).ok();
     let month_first = Date::new(year, first, second).ok();
     match (day_first, month_first) {
         // Both orders are valid days, and a guess would be wrong half of the time.
         (Some(day_first), Some(month_first)) if day_first != month_first => {
-            Err(EvaluationError::Ambiguous {
+            Err(DateEvaluationError::Ambiguous {
                 day_first,
                 month_first,
             })
         }
         (Some(day), _) | (None, Some(day)) => Ok((day, day)),
-        (None, None) => Err(EvaluationError::NoSuchDay),
+        (None, None) => Err(DateEvaluationError::NoSuchDay),
     }
 }

@@ -1,10 +1,10 @@
 //! Resolves date phrases such as "last week" to the first and the last day of a range.
 //!
 //! Resolution is pure and deterministic: callers pass the current time and the time zone. A model therefore never counts days.
+//!
+//! Design: [Dates and times](https://github.com/planwright/planwright/blob/main/docs/design/time.md).
 
-mod calendar;
 mod day;
-mod error;
 mod evaluate;
 mod find;
 mod grammar;
@@ -12,16 +12,14 @@ mod now;
 mod phrase;
 mod resolve;
 mod token;
-mod vocabulary;
 
 #[cfg(test)]
 mod tests;
 
 pub use day::{DateRange, Day};
-pub use error::DateError;
 pub use find::{DateMention, find};
 #[cfg(feature = "providers")]
 pub(crate) use now::http_date;
 pub use now::{Now, TimeError, Zone};
 pub(crate) use resolve::fixed_days;
-pub use resolve::resolve;
+pub use resolve::{DateError, resolve};

@@ -10,7 +10,7 @@ use jiff::tz::{TimeZone, TimeZoneDatabase};
 use jiff::{SignedDuration, Timestamp};
 
 use super::Day;
-use super::vocabulary::weekday_name;
+use super::token::weekday_name;
 
 /// The bundled time zones, so that results are the same on every machine.
 static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
@@ -29,7 +29,6 @@ pub struct Zone(TimeZone);
 
 /// The reason why a time or a zone is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum TimeError {
     /// The text is not a time.
     #[error("`{0}` is not a time such as `2025-10-12T09:00:00Z`")]

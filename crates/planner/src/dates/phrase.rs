@@ -68,7 +68,15 @@ impl Period {
             | Self::Quarter { year, .. }
             | Self::Half { year, .. }
             | Self::Week { year, .. } => Some(*year),
-            _ => None,
+            Self::NumericDate { .. }
+            | Self::Year(_)
+            | Self::Weekday(..)
+            | Self::WeekdayOfWeek(..)
+            | Self::Weekend(_)
+            | Self::Offset(..)
+            | Self::Rolling(..)
+            | Self::CalendarUnits(..)
+            | Self::ToDate(_) => None,
         }
     }
 
@@ -80,7 +88,15 @@ impl Period {
             | Self::Quarter { year, .. }
             | Self::Half { year, .. }
             | Self::Week { year, .. } => *year = in_year,
-            _ => {}
+            Self::NumericDate { .. }
+            | Self::Year(_)
+            | Self::Weekday(..)
+            | Self::WeekdayOfWeek(..)
+            | Self::Weekend(_)
+            | Self::Offset(..)
+            | Self::Rolling(..)
+            | Self::CalendarUnits(..)
+            | Self::ToDate(_) => {}
         }
     }
 
@@ -93,7 +109,15 @@ impl Period {
             Self::Quarter { quarter, .. } => Some((1, quarter, 0)),
             Self::Half { half, .. } => Some((2, half, 0)),
             Self::Week { week, .. } => Some((3, week, 0)),
-            _ => None,
+            Self::NumericDate { .. }
+            | Self::Year(_)
+            | Self::Weekday(..)
+            | Self::WeekdayOfWeek(..)
+            | Self::Weekend(_)
+            | Self::Offset(..)
+            | Self::Rolling(..)
+            | Self::CalendarUnits(..)
+            | Self::ToDate(_) => None,
         }
     }
 }

@@ -22,7 +22,6 @@ pub struct Reply {
 
 /// The reason why a reply ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum FinishReason {
     /// The model finished its reply.
     #[default]

@@ -1,6 +1,9 @@
-//! Dialects in which models write plans, and the instructions for each.
+//! Dialects in which models write plans, the instructions for each, and the feedback to a model whose plan has errors.
 
-use planwright_core::Catalog;
+use std::fmt::Write as _;
+
+use planwright_core::diagnostic::FLOW_REFUSAL;
+use planwright_core::{Catalog, Diagnostic, Diagnostics};
 
 use super::reply_schema::plan_schema;
 use crate::model::AnswerSchema;
@@ -96,6 +99,74 @@ return ["hot"]
 - Call only tools that are listed, with the parameters that are listed; those without `?` are required. Take values from the question, from what is told below, or from results, and make up none.
 - Use as few steps as will do.
 - If these tools cannot do what is asked, answer {"cannot": "why"} in place of a plan. If only the person knows something that you need, and no tool tells it, answer {"ask": "your question"}. The person reads it."#;
+
+/// Maximum number of diagnostics in a message; later ones are mostly consequences of earlier ones.
+const MAX_DIAGNOSTICS: usize = 40;
+
+const REPEATED_NOTICE: &str = "It is the same plan as before: change what is wrong.\n";
+
+const RETRY_REQUEST: &str =
+    "Answer with the whole plan again, all of this mended, and without any words around it.";
+
+/// Formats all errors of a plan as the next message to the model. `is_repeated` tells it that it sent the same plan before.
+pub fn feedback(diagnostics: &Diagnostics, is_repeated: bool) -> String {
+    let mut text = error_list(diagnostics);
+    if is_repeated {
+        text += REPEATED_NOTICE;
+    }
+    text + RETRY_REQUEST
+}
+
+/// Like [`feedback`], for a plan in the lines of `text`.
+pub(crate) fn lines_feedback(diagnostics: &Diagnostics, text: &str, is_repeated: bool) -> String {
+    let mut feedback = error_list_at(diagnostics, "the line of your answer", &|diagnostic| {
+        // A diagnostic with a source of its own is about another text.
+        let span = diagnostic.span.filter(|_| diagnostic.source.is_none())?;
+        let before = text.get(..span.start)?;
+        Some(before.matches('\n').count() + 1)
+    });
+    if is_repeated {
+        feedback += REPEATED_NOTICE;
+    }
+    feedback + RETRY_REQUEST
+}
+
+/// Formats the errors, one per line.
+pub(crate) fn error_list(diagnostics: &Diagnostics) -> String {
+    error_list_at(diagnostics, "the place in your JSON", &|_| None)
+}
+
+/// Formats the errors with their places: the line number from `line`, or else the JSON pointer.
+fn error_list_at(
+    diagnostics: &Diagnostics,
+    place: &str,
+    line: &dyn Fn(&Diagnostic) -> Option<usize>,
+) -> String {
+    let (shown, is_refused) = diagnostics.for_model();
+    let errors: Vec<_> = shown.filter(|diagnostic| diagnostic.is_error()).collect();
+    let mut text = format!("This cannot be run. What is wrong, with {place}:\n");
+    for diagnostic in errors.iter().take(MAX_DIAGNOSTICS) {
+        let _ = match line(diagnostic) {
+            Some(line) => writeln!(text, "- line {line}: {}", without_pointer(diagnostic)),
+            None => writeln!(text, "- {diagnostic}"),
+        };
+    }
+    if errors.len() > MAX_DIAGNOSTICS {
+        let _ = writeln!(text, "- and {} more", errors.len() - MAX_DIAGNOSTICS);
+    }
+    if is_refused {
+        let _ = writeln!(text, "- {FLOW_REFUSAL}");
+    }
+    text
+}
+
+/// Removes the JSON pointer, which means nothing to a model that wrote lines.
+fn without_pointer(diagnostic: &Diagnostic) -> Diagnostic {
+    Diagnostic {
+        pointer: String::new(),
+        ..diagnostic.clone()
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -2,9 +2,10 @@
 //!
 //! Steps are parsed from the model's reply as it streams in. Once the plan so far passes the check, its read-only steps start; all
 //! other steps wait until the whole plan has passed.
+//!
+//! Design: [Streaming plans](https://github.com/planwright/planwright/blob/main/docs/design/streaming.md).
 
 mod early_run;
-mod plan_diff;
 mod plan_reader;
 mod request;
 mod session;

@@ -25,7 +25,6 @@ pub struct StreamRequest<'a> {
 
 /// An event while a plan is written and run.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum StreamEvent<'a> {
     /// The model has written this text.
     Text(&'a str),

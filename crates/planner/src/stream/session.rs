@@ -10,7 +10,7 @@ use planwright_engine::run::History;
 use planwright_engine::{Engine, JournalError, RunSummary, SpawnRequest, StampedEvent};
 
 use super::early_run::{EarlyCallLog, EarlyRun};
-use super::plan_diff::{discarded_steps, extends};
+use super::early_run::{discarded_steps, extends};
 use super::plan_reader::ReplyParser;
 use super::request::{EarlyRunStorage, RunJournal, StreamEvent, StreamOutcome, StreamRequest};
 use crate::create::{CreatedPlan, PlanConversation, PlanRequest, PlanResponse};
@@ -152,6 +152,7 @@ impl StreamSession<'_> {
             };
         };
         if let Some(plan) = runnable(&conversation.created)
+            // Only a plan that begins with the running steps can continue their run; any other one needs a new run.
             && extends(&early_run.plan.checked, &plan.checked, &self.creation.check)
         {
             return self.run_confirmed(plan, early_run).await.map(Some);
@@ -223,10 +224,10 @@ impl StreamSession<'_> {
         if let Some(keeper) = self.keeper {
             // The entries must reach the store before `close` below lets calls with effects start.
             let stored = match keeper.begin(&plan, Some(early_run.first_steps)) {
-                Ok(kept) => {
+                Ok(stored) => {
                     early_run
                         .journal
-                        .forward_to(kept.journal, kept.header)
+                        .forward_to(stored.journal, stored.header)
                         .await
                 }
                 Err(error) => Err(error),

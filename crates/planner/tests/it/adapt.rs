@@ -17,8 +17,8 @@ use planwright_planner::model::{Message, ModelRequest};
 use planwright_planner::prompt::{TimeContext, TimePhrase};
 use serde_json::Value as Json;
 
-use crate::golden::{assert_golden, cases, read, value};
-use crate::recorded_model::RecordedModel;
+use crate::support::RecordedModel;
+use crate::support::{assert_golden, cases, read, value};
 
 #[tokio::test]
 async fn failed_runs_get_a_revised_plan() {
@@ -34,8 +34,8 @@ async fn check(file: &Path) {
     let simulated = Simulated::from_script(&tools).unwrap();
     let catalog: Catalog = simulated.tools().cloned().collect();
     let judge = |text: &str| judged(text, &catalog);
-    let (before, findings) = judged(&case["plan"].to_string(), &catalog);
-    let before = before.unwrap_or_else(|| panic!("{}: {findings}", file.display()));
+    let (before, diagnostics) = judged(&case["plan"].to_string(), &catalog);
+    let before = before.unwrap_or_else(|| panic!("{}: {diagnostics}", file.display()));
     let summary = Engine::new(simulated).run("run", before.clone()).await;
     assert_eq!(summary.status, RunStatus::Failed, "{}", file.display());
     let situation = FailedRun::of(&before, &summary).unwrap();
@@ -71,12 +71,12 @@ async fn check(file: &Path) {
         }
         None => {
             let revised = replan(&revision).await;
-            for finding in revised
+            for diagnostic in revised
                 .attempts
                 .iter()
                 .flat_map(|attempt| &attempt.diagnostics)
             {
-                writeln!(found, "--- found\n{finding}").unwrap();
+                writeln!(found, "--- found\n{diagnostic}").unwrap();
             }
             if let Some(declined) = &revised.declined {
                 writeln!(found, "--- declined\nthe model {declined}").unwrap();

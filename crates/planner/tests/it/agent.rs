@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use planwright_core::check::Library;
+use planwright_core::check::{Library, Policy};
 use planwright_core::{Catalog, CheckContext, Schema, Value};
 use planwright_dialects::{ReadOptions, parse};
 use planwright_engine::backend::Simulated;
@@ -21,10 +21,11 @@ use planwright_planner::agent::{
     CallStatus, NoopListener, ResumeOutcome, SolutionOutcome, SolutionRunner,
 };
 use planwright_planner::model::{Message, Model, ModelRequest};
+use planwright_planner::prompt::TimeContext;
 use serde_json::Value as Json;
 
-use crate::golden::{assert_golden, cases, read, value};
-use crate::recorded_model::RecordedModel;
+use crate::support::RecordedModel;
+use crate::support::{assert_golden, cases, read, value};
 
 /// Simulated tools that record their calls.
 struct Tools {
@@ -79,8 +80,8 @@ struct StateRecorder<'a> {
 
 impl AgentListener for StateRecorder<'_> {
     fn keep(&self, state: &AgentState) -> Result<(), String> {
-        let kept = (state.to_json(), self.model.asked());
-        self.states.lock().unwrap().push(kept);
+        let stored = (state.to_json(), self.model.asked());
+        self.states.lock().unwrap().push(stored);
         Ok(())
     }
 }
@@ -92,6 +93,7 @@ struct Case {
     library: Library,
     output: Option<Schema>,
     bounds: AgentLimits,
+    policy: Policy,
 }
 
 impl Case {
@@ -114,6 +116,7 @@ impl Case {
                 .get("output")
                 .map(|schema| Schema::from_value(value(schema))),
             bounds,
+            policy: Policy::new(),
             json,
         }
     }
@@ -161,7 +164,9 @@ impl Case {
             model,
             runner,
             check: CheckContext::new(&self.catalog).with_library(&self.library),
+            policy_after_results: &self.policy,
             output: self.output.as_ref(),
+            moment: TimeContext::default(),
             bounds: &self.bounds,
             listener,
         }
@@ -335,10 +340,10 @@ async fn refusals_reach_the_model() {
     let outcome = case.play(&model, &RefusingRunner, case.begin()).await;
     assert!(matches!(outcome.end, AgentEnd::Model(_)), "{outcome:?}");
     let requests = model.requests();
-    let told = format!("{:?}", requests[1]);
+    let request = format!("{:?}", requests[1]);
     assert!(
-        told.contains("not today") && told.contains("refused"),
-        "{told}"
+        request.contains("not today") && request.contains("refused"),
+        "{request}"
     );
 }
 

@@ -5,7 +5,7 @@
 use planwright_planner::analysis::{Analysis, StepResult, analyze};
 use serde_json::Value as Json;
 
-use crate::golden::{assert_golden, cases, read, value};
+use crate::support::{assert_golden, cases, read, value};
 
 /// How far two numbers computed in binary may differ.
 const TOLERANCE: f64 = 1e-12;

@@ -14,8 +14,8 @@ use planwright_planner::model::{Message, ModelRequest};
 use planwright_planner::prompt::{Memory, PlanDialect, PlanTask, TimeContext, TimePhrase};
 use serde_json::Value as Json;
 
-use crate::golden::{assert_golden, cases, read, value};
-use crate::recorded_model::RecordedModel;
+use crate::support::RecordedModel;
+use crate::support::{assert_golden, cases, read, value};
 
 #[tokio::test]
 async fn plans_are_created_from_goals() {
@@ -96,8 +96,8 @@ fn shown(requests: &[ModelRequest], created: &PlanResponse) -> String {
             for repair in &attempt.repairs {
                 writeln!(text, "--- mended\n{repair:?}").unwrap();
             }
-            for finding in &attempt.diagnostics {
-                writeln!(text, "--- found\n{finding}").unwrap();
+            for diagnostic in &attempt.diagnostics {
+                writeln!(text, "--- found\n{diagnostic}").unwrap();
             }
         }
     }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::flow::FlowTable;
 use super::model::ModelTable;
-use super::serve::ServeTable;
-use super::store::StoreTable;
+use super::serve::{ServeTable, StoreTable};
 use super::telemetry::TelemetryTable;
 use super::tools::{PinWord, Unannotated};
 use super::words::{Pattern, RateLimit, Size, TimeLimit};
@@ -22,6 +22,9 @@ pub(super) struct ConfigFile {
     pub(super) tools: ToolsTable,
     /// The way in which decisions about calls are made.
     pub(super) approvals: ApprovalsTable,
+    /// Where data may go.
+    #[cfg_attr(test, schemars(with = "FlowTable"))]
+    pub(super) flow: Option<FlowTable>,
     /// The budgets of one run.
     pub(super) budgets: BudgetsTable,
     /// The rate limits of servers, by their names, such as `github = "100/m"`.

@@ -7,10 +7,9 @@ use planwright_core::Value;
 use planwright_core::check::ToolRule;
 use planwright_core::plan::ExternalValue;
 use planwright_engine::{Bound, Rate};
-
 use planwright_format::SettingV1 as Setting;
 
-use super::outside::Place;
+use super::external_values::ConfigPlace;
 use super::settled::Config;
 use super::tools::place_of;
 
@@ -24,6 +23,7 @@ impl Config {
             self.passphrase.as_ref(),
             Value::from,
         );
+        self.flow.list(&mut list);
         let guards = &self.guards;
         list.count("budgets.calls", guards.calls.as_ref());
         let time = guards.wall_time.as_ref();
@@ -89,8 +89,8 @@ impl Config {
                 let mut secrets = outside.secrets.iter();
                 if let Some(secret) = secrets.find(|secret| secret.name == *name) {
                     let (word, place) = match &secret.place {
-                        Place::Variable(variable) => ("env", variable),
-                        Place::File(path) => ("file", path),
+                        ConfigPlace::Variable(variable) => ("env", variable),
+                        ConfigPlace::File(path) => ("file", path),
                     };
                     let shown = Value::from(&**place);
                     list.push(&format!("{key}.{word}"), shown, Some(&secret.set_in));

@@ -8,8 +8,8 @@ use planwright_core::Value;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::external_values::ConfigPlace;
 use super::listing::{List, shown_time};
-use super::outside::Place;
 use super::source::{ConfigSource, Origin};
 use super::words::{HttpUrl, TimeLimit};
 
@@ -143,7 +143,7 @@ pub struct ModelSettings {
     /// The address of its provider.
     pub base_url: Option<Arc<str>>,
     /// The place of the key.
-    pub key: Option<Place>,
+    pub key: Option<ConfigPlace>,
     /// In what it writes plans.
     pub notation: Option<PlanNotation>,
     /// The temperature.
@@ -180,8 +180,12 @@ impl ModelSettings {
         let text = |value: &Spanned<String>| Arc::<str>::from(value.get_ref().as_str());
         self.name = table.name.as_ref().map(text);
         self.base_url = table.base_url.as_ref().map(|url| url.get_ref().0.clone());
-        let variable = table.key_variable.as_ref().map(text).map(Place::Variable);
-        self.key = variable.or_else(|| table.key_file.as_ref().map(text).map(Place::File));
+        let variable = table
+            .key_variable
+            .as_ref()
+            .map(text)
+            .map(ConfigPlace::Variable);
+        self.key = variable.or_else(|| table.key_file.as_ref().map(text).map(ConfigPlace::File));
         self.notation = table.notation.as_ref().map(|word| *word.get_ref());
         self.temperature = table.temperature.as_ref().map(|number| number.get_ref().0);
         self.max_tokens = table.max_tokens.as_ref().map(|most| most.get_ref().get());

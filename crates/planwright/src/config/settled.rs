@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::check::Policy;
+use planwright_core::flow::FlowPolicy;
 use planwright_core::plan::ExternalValue;
 use planwright_core::{Catalog, Tool, ToolPattern};
 use planwright_engine::{Bound, Guards, Rate};
 use toml::Spanned;
 
+use super::external_values::{ConfigPlace, OutsideRules};
+use super::flow::FlowRules;
 use super::model::ModelSettings;
-use super::outside::{OutsideRules, Place};
-use super::serve::Serve;
+use super::serve::{Retention, Serve};
 use super::source::{ConfigSource, Origin};
 use super::stages::{self, Stage};
-use super::store::Retention;
 use super::telemetry::TelemetrySettings;
 use super::tools::ToolRules;
 use crate::pins::PinPolicy;
@@ -27,6 +28,7 @@ use crate::pins::PinPolicy;
 pub struct Config {
     pub(super) tools: ToolRules,
     pub(super) passphrase: Option<Bound<bool>>,
+    pub(super) flow: FlowRules,
     pub(super) guards: Guards,
     pub(super) max_output: Option<Bound>,
     pub(super) outside: OutsideRules,
@@ -49,11 +51,44 @@ impl Config {
 
     /// The policy, with the rules of the configuration added.
     pub fn restrict(&self, policy: Policy) -> Policy {
-        self.outside.restrict(self.tools.restrict(policy))
+        let policy = self.outside.restrict(self.tools.restrict(policy));
+        match self.flow.enabled() {
+            Some(flow) => policy.with_flow(flow.clone()),
+            None => policy,
+        }
+    }
+
+    /// Switches the analysis of the flow on, whatever the files say.
+    #[must_use]
+    pub fn with_flow(mut self) -> Self {
+        self.flow.switch_on();
+        self
+    }
+
+    /// Labels literals and inputs of plans as untrusted: their author has read untrusted text.
+    #[must_use]
+    pub fn with_exposed_planner(mut self) -> Self {
+        self.flow.expose();
+        self
+    }
+
+    /// Returns the flow policy, whether or not a file switches it on.
+    pub fn flow(&self) -> &FlowPolicy {
+        self.flow.policy()
+    }
+
+    /// Switches the analysis of the flow on unless the user's own file switches it off.
+    #[must_use]
+    pub fn with_flow_by_default(self) -> Self {
+        if self.flow.unless_switched_off().is_some() {
+            self.with_flow()
+        } else {
+            self
+        }
     }
 
     /// Returns the place of an external value.
-    pub fn place_of(&self, what: ExternalValue, name: &str) -> Option<Place> {
+    pub fn place_of(&self, what: ExternalValue, name: &str) -> Option<ConfigPlace> {
         self.outside.place(what, name)
     }
 
@@ -73,7 +108,7 @@ impl Config {
     pub fn catalog_asking(&self, catalog: &Catalog, asks: impl Fn(&Tool) -> bool) -> Catalog {
         catalog.map(|tool| {
             let asks = asks(tool);
-            self.tools.apply(tool, asks);
+            self.tools.apply(tool, asks, self.flow.is_by_flow());
         })
     }
 
@@ -134,6 +169,7 @@ impl Config {
             self.stages = stages::read(source);
         }
         self.tools.add(source);
+        self.flow.add(source);
         self.outside.add(source);
         self.serve.add(source);
         self.retention.add(source);

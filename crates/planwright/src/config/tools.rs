@@ -169,8 +169,14 @@ impl ToolRules {
     }
 
     /// Tells a tool what the configuration knows of it. `asks` says whether a tool asks that leaves open whether it destroys
-    /// something, if no file says so.
-    pub(super) fn apply(&self, tool: &mut Tool, asks: bool) {
+    /// something, if no file says so; `by_flow` says whether such tools, and those that state that they do, ask only if a
+    /// violation of the flow policy makes them.
+    pub(super) fn apply(&self, tool: &mut Tool, asks: bool, by_flow: bool) {
+        let asks = asks && !by_flow;
+        if by_flow && tool.hints.is_stated_destructive() {
+            tool.approval = false;
+            tool.approval_reason = None;
+        }
         let rule = self.ask.iter().find(|rule| rule.pattern.covers(tool));
         let read_only = covers(&self.read_only, tool);
         if let Some(rule) = rule {

@@ -5,8 +5,8 @@ use planwright_core::check::DependencyKind;
 use planwright_core::plan::Ordering;
 use serde::Serialize;
 
+use super::drawn_plan::Drawing;
 use super::graph::{Does, Edge, Graph, GraphInput, GraphStep};
-use super::whole::Drawing;
 use crate::format::milliseconds;
 
 /// The schema's name and version.

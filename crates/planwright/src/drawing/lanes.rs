@@ -1,20 +1,18 @@
-//! The lanes that lead from step to step, row by row.
-//!
-//! A lane belongs to a step whose data others wait for. It begins below the step and ends at the last row that
-//! waits for it. Above a step that waits, a line joins the lanes that it waits for; lanes that it merely crosses
-//! stay whole. So a step right below another has nothing to do with it unless a line is between them.
+//! The order in which steps are drawn, and the lanes that lead from step to step, row by row.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use super::Symbols;
 use super::graph::Graph;
-use super::order::Order;
 use super::symbols::Ways;
 
 /// The most lanes side by side. A step whose lane would be beyond is named by those that wait for it.
-const MOST_LANES: usize = 12;
+const MAX_LANES: usize = 12;
 
 /// The row of a step.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct StepRow {
     /// The step.
     pub(super) step: usize,
     /// The line above, where one is needed.
@@ -27,8 +25,8 @@ pub(super) struct Row {
     pub(super) below: String,
     /// The steps that it waits for and no lane leads from.
     pub(super) named: Vec<usize>,
-    /// The steps in later rows that it waits for: a circle.
-    pub(super) circle: Vec<usize>,
+    /// The steps in later rows that it waits for: a cycle.
+    pub(super) cycle: Vec<usize>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -44,13 +42,13 @@ struct Lane {
 #[derive(Clone, Debug, Default)]
 struct Waits {
     on: Vec<usize>,
-    circle: Vec<usize>,
+    cycle: Vec<usize>,
     last: Option<usize>,
     last_solid: Option<usize>,
 }
 
 /// The rows of `graph`, in order.
-pub(super) fn rows(graph: &Graph, order: &Order, symbols: Symbols) -> Vec<Row> {
+pub(super) fn rows(graph: &Graph, order: &RowOrder, symbols: Symbols) -> Vec<StepRow> {
     let waits = waits(graph, order);
     let mut weaver = Weaver {
         waits: &waits,
@@ -66,12 +64,12 @@ pub(super) fn rows(graph: &Graph, order: &Order, symbols: Symbols) -> Vec<Row> {
         .collect()
 }
 
-fn waits(graph: &Graph, order: &Order) -> Vec<Waits> {
+fn waits(graph: &Graph, order: &RowOrder) -> Vec<Waits> {
     let mut waits = vec![Waits::default(); graph.steps.len()];
     for edge in &graph.edges {
         let row = order.rows[edge.to];
         if order.rows[edge.from] >= row {
-            waits[edge.to].circle.push(edge.from);
+            waits[edge.to].cycle.push(edge.from);
             continue;
         }
         waits[edge.to].on.push(edge.from);
@@ -84,7 +82,7 @@ fn waits(graph: &Graph, order: &Order) -> Vec<Waits> {
     for wait in &mut waits {
         wait.on.sort_unstable();
         wait.on.dedup();
-        wait.circle.dedup();
+        wait.cycle.dedup();
     }
     waits
 }
@@ -98,7 +96,7 @@ struct Weaver<'a> {
 }
 
 impl Weaver<'_> {
-    fn row(&mut self, row: usize, step: usize) -> Row {
+    fn row(&mut self, row: usize, step: usize) -> StepRow {
         let waits = &self.waits[step];
         let joined: Vec<usize> = self.columns(|lane| waits.on.binary_search(&lane.step).is_ok());
         let named: Vec<usize> = waits
@@ -120,7 +118,7 @@ impl Weaver<'_> {
         let left = self.line(row, 0, column);
         let right = self.line(row, column + 1, self.lanes.len());
         if let Some(last) = waits.last
-            && column < MOST_LANES
+            && column < MAX_LANES
         {
             if self.lanes.len() <= column {
                 self.lanes.resize(column + 1, None);
@@ -132,14 +130,14 @@ impl Weaver<'_> {
             });
         }
         self.column_above = Some(column);
-        Row {
+        StepRow {
             step,
             joint,
             left,
             right,
             below: self.line(row, 0, self.lanes.len()),
             named,
-            circle: waits.circle.clone(),
+            cycle: waits.cycle.clone(),
         }
     }
 
@@ -213,5 +211,66 @@ impl Weaver<'_> {
             });
         }
         Some(line)
+    }
+}
+
+/// The rows of a drawing.
+#[derive(Debug)]
+pub(super) struct RowOrder {
+    /// The step of each row.
+    pub(super) steps: Vec<usize>,
+    /// The row of each step.
+    pub(super) rows: Vec<usize>,
+    /// The number of steps of the longest chain of steps that wait for each other.
+    pub(super) longest_chain: usize,
+}
+
+impl RowOrder {
+    /// The order of `graph`. Of steps that wait for each other in a cycle, the first one written comes first.
+    pub(super) fn of(graph: &Graph) -> Self {
+        let count = graph.steps.len();
+        let mut readers = vec![Vec::new(); count];
+        let mut open = vec![0_usize; count];
+        for edge in graph.edges.iter().filter(|edge| edge.from != edge.to) {
+            readers[edge.from].push(edge.to);
+            open[edge.to] += 1;
+        }
+        let mut ready: BinaryHeap<Reverse<usize>> = (0..count)
+            .filter(|step| open[*step] == 0)
+            .map(Reverse)
+            .collect();
+        let mut rows = vec![usize::MAX; count];
+        let mut chain = vec![1_usize; count];
+        let mut steps = Vec::with_capacity(count);
+        let mut unplaced = 0;
+        while steps.len() < count {
+            let step = if let Some(Reverse(step)) = ready.pop() {
+                step
+            } else {
+                while rows[unplaced] != usize::MAX {
+                    unplaced += 1;
+                }
+                unplaced
+            };
+            if rows[step] != usize::MAX {
+                continue;
+            }
+            rows[step] = steps.len();
+            steps.push(step);
+            for reader in &readers[step] {
+                open[*reader] -= 1;
+                if rows[*reader] == usize::MAX {
+                    chain[*reader] = chain[*reader].max(chain[step] + 1);
+                    if open[*reader] == 0 {
+                        ready.push(Reverse(*reader));
+                    }
+                }
+            }
+        }
+        Self {
+            steps,
+            rows,
+            longest_chain: chain.into_iter().max().unwrap_or(0),
+        }
     }
 }

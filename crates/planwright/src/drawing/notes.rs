@@ -7,7 +7,7 @@ use super::graph::{Does, Failing, GraphStep};
 use crate::terminal_text;
 
 /// The longest that a value or condition may be in a note, in columns.
-const LONGEST: usize = 48;
+const MAX_VALUE_WIDTH: usize = 48;
 
 /// Returns the tool that `step` calls, or the plan that it runs.
 pub(super) fn deed(step: &GraphStep) -> String {
@@ -22,8 +22,12 @@ pub(super) fn deed(step: &GraphStep) -> String {
 /// Short notes about `step`, the condition first.
 pub(super) fn notes(step: &GraphStep, symbols: Symbols) -> Vec<String> {
     let short = |text: &str| {
-        terminal_text::shortened(&terminal_text::one_line(text), LONGEST, symbols.ellipsis())
-            .into_owned()
+        terminal_text::shortened(
+            &terminal_text::one_line(text),
+            MAX_VALUE_WIDTH,
+            symbols.ellipsis(),
+        )
+        .into_owned()
     };
     let mut notes = states(step, symbols);
     if let Some(when) = &step.when {
@@ -37,8 +41,12 @@ pub(super) fn notes(step: &GraphStep, symbols: Symbols) -> Vec<String> {
 pub(super) fn notes_beside_condition(step: &GraphStep) -> Vec<String> {
     let symbols = Symbols::Unicode;
     let short = |text: &str| {
-        terminal_text::shortened(&terminal_text::one_line(text), LONGEST, symbols.ellipsis())
-            .into_owned()
+        terminal_text::shortened(
+            &terminal_text::one_line(text),
+            MAX_VALUE_WIDTH,
+            symbols.ellipsis(),
+        )
+        .into_owned()
     };
     let mut notes = states(step, symbols);
     notes.extend(notes_without_condition(step, &short, symbols));
@@ -62,7 +70,7 @@ fn states(step: &GraphStep, symbols: Symbols) -> Vec<String> {
 /// The condition of `step`, shortened.
 pub(super) fn condition(step: &GraphStep) -> Option<String> {
     let when = terminal_text::one_line(step.when.as_ref()?);
-    Some(terminal_text::shortened(&when, LONGEST, Symbols::Unicode.ellipsis()).into_owned())
+    Some(terminal_text::shortened(&when, MAX_VALUE_WIDTH, Symbols::Unicode.ellipsis()).into_owned())
 }
 
 fn notes_without_condition(

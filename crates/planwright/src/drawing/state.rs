@@ -1,4 +1,4 @@
-//! The state of steps in a run that is drawn.
+//! The state of steps in a run that is drawn, and its mark.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use planwright_engine::StepStatus;
 use planwright_engine::run::{StepHistory, StepSummary};
 
 use super::graph::{Does, Graph};
-use super::{Drawing, Mark, Symbols};
+use super::{Drawing, Symbols};
 use crate::terminal_text;
 
 /// The state of a step in a run that is drawn.
@@ -93,14 +93,16 @@ impl StepState {
         }
         if let Some(note) = &self.note {
             let note = terminal_text::one_line(note);
-            notes.push(terminal_text::shortened(&note, LONGEST, symbols.ellipsis()).into_owned());
+            notes.push(
+                terminal_text::shortened(&note, MAX_NOTE_WIDTH, symbols.ellipsis()).into_owned(),
+            );
         }
         notes
     }
 }
 
 /// The longest that a note may be, in columns.
-const LONGEST: usize = 60;
+const MAX_NOTE_WIDTH: usize = 60;
 
 fn standing(status: StepStatus, is_open: bool, is_running: bool) -> (Mark, &'static str) {
     match (is_open, is_running) {
@@ -227,4 +229,47 @@ fn together(steps: &[&StepSummary], is_running: bool) -> Option<StepState> {
         worst.parts = Some(done(steps));
     }
     Some(worst)
+}
+
+/// The status of a step in a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mark {
+    /// Its turn has not come, or it waits for a person.
+    Waiting,
+    /// In progress.
+    Running,
+    /// Succeeded.
+    Succeeded,
+    /// Failed.
+    Failed,
+    /// Not run, or not to its end.
+    Skipped,
+    /// A call of it was not answered, and may or may not have happened.
+    Unknown,
+}
+
+impl Mark {
+    /// The mark's name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Running => "running",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl From<StepStatus> for Mark {
+    fn from(status: StepStatus) -> Self {
+        match status {
+            StepStatus::Succeeded => Self::Succeeded,
+            StepStatus::Failed => Self::Failed,
+            StepStatus::Waiting => Self::Waiting,
+            StepStatus::Unknown => Self::Unknown,
+            _ => Self::Skipped,
+        }
+    }
 }

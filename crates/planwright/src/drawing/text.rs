@@ -1,15 +1,15 @@
-//! The graph of text: one row a step, lanes for what waits for what.
+//! The graph as text: a heading, then one row for each step, with lanes for dependencies.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use anstyle::AnsiColor;
+use planwright_core::plan::{Mode, OnFailure, Ordering};
 
-use super::graph::{Graph, GraphStep};
-use super::heading::heading;
-use super::lanes::{Row, rows};
+use super::drawn_plan::Drawing;
+use super::graph::{Does, Graph, GraphInput, GraphStep};
+use super::lanes::{RowOrder, StepRow, rows};
 use super::notes::{deed, notes};
-use super::order::Order;
-use super::whole::Drawing;
 use super::{Mark, Symbols};
 use crate::terminal_text;
 
@@ -25,10 +25,10 @@ pub struct Style {
 }
 
 /// The widest that the columns of ids and tools become for the sake of one long name.
-const WIDEST: usize = 32;
+const MAX_COLUMN_WIDTH: usize = 32;
 
 /// The least room for notes; with less they are not broken.
-const LEAST_ROOM: usize = 24;
+const MIN_ROOM: usize = 24;
 
 pub(super) fn draw(drawing: &Drawing, options: &Style) -> String {
     let mut text = String::new();
@@ -53,8 +53,8 @@ const TOOL: anstyle::Style = AnsiColor::Cyan.on_default();
 struct Painter<'a> {
     graph: &'a Graph,
     options: &'a Style,
-    order: Order,
-    rows: Vec<Row>,
+    order: RowOrder,
+    rows: Vec<StepRow>,
     lanes: usize,
     ids: usize,
     deeds: usize,
@@ -62,10 +62,16 @@ struct Painter<'a> {
 
 impl<'a> Painter<'a> {
     fn new(graph: &'a Graph, options: &'a Style) -> Self {
-        let order = Order::of(graph);
+        let order = RowOrder::of(graph);
         let rows = rows(graph, &order, options.symbols);
         let widest = |text: &dyn Fn(&GraphStep) -> usize| {
-            graph.steps.iter().map(text).max().unwrap_or(0).min(WIDEST)
+            graph
+                .steps
+                .iter()
+                .map(text)
+                .max()
+                .unwrap_or(0)
+                .min(MAX_COLUMN_WIDTH)
         };
         Self {
             graph,
@@ -102,7 +108,7 @@ impl<'a> Painter<'a> {
         }
     }
 
-    fn row(&self, row: &Row, text: &mut String) {
+    fn row(&self, row: &StepRow, text: &mut String) {
         let step = &self.graph.steps[row.step];
         if let Some(joint) = &row.joint {
             let _ = writeln!(text, "{}", joint.trim_end());
@@ -138,19 +144,19 @@ impl<'a> Painter<'a> {
     }
 
     /// The notes of `step` in lines that fit from column `start` on.
-    fn notes(&self, step: &GraphStep, row: &Row, start: usize) -> Vec<String> {
+    fn notes(&self, step: &GraphStep, row: &StepRow, start: usize) -> Vec<String> {
         let symbols = self.options.symbols;
         let mut pieces = notes(step, symbols);
         if !row.named.is_empty() {
             pieces.push(format!("{} {}", symbols.takes(), self.names(&row.named)));
         }
-        if row.circle == [row.step] {
+        if row.cycle == [row.step] {
             pieces.push("waits for itself".into());
-        } else if !row.circle.is_empty() {
-            pieces.push(format!("waits for {} in a circle", self.names(&row.circle)));
+        } else if !row.cycle.is_empty() {
+            pieces.push(format!("waits for {} in a circle", self.names(&row.cycle)));
         }
         let room = match self.options.width {
-            Some(width) => width.saturating_sub(start).max(LEAST_ROOM),
+            Some(width) => width.saturating_sub(start).max(MIN_ROOM),
             None => usize::MAX,
         };
         let mut lines: Vec<String> = Vec::new();
@@ -173,14 +179,14 @@ impl<'a> Painter<'a> {
 
     /// The ids of `steps`; of many, the first ones.
     fn names(&self, steps: &[usize]) -> String {
-        const MOST: usize = 6;
+        const MAX_NAMES: usize = 6;
         let mut names: Vec<String> = steps
             .iter()
-            .take(MOST)
+            .take(MAX_NAMES)
             .map(|step| terminal_text::one_line(&self.graph.steps[*step].id).into_owned())
             .collect();
-        if steps.len() > MOST {
-            names.push(format!("and {} more", steps.len() - MOST));
+        if steps.len() > MAX_NAMES {
+            names.push(format!("and {} more", steps.len() - MAX_NAMES));
         }
         names.join(", ")
     }
@@ -199,7 +205,7 @@ pub(super) fn styled(colour: bool, style: anstyle::Style, text: &str) -> String 
     }
 }
 
-fn row_width(row: &Row) -> usize {
+fn row_width(row: &StepRow) -> usize {
     let joint = row
         .joint
         .as_deref()
@@ -224,4 +230,125 @@ fn id_style(mark: Option<Mark>) -> anstyle::Style {
         Some(Mark::Skipped | Mark::Waiting) => DIM,
         _ => BOLD,
     }
+}
+
+/// The longest that a default value may be, in columns.
+const MAX_DEFAULT_WIDTH: usize = 32;
+
+/// The lines of the heading. `title` names the plan where its own name does not.
+pub(super) fn heading(
+    graph: &Graph,
+    title: Option<&str>,
+    order: &RowOrder,
+    options: &Style,
+) -> Vec<String> {
+    let mut lines = Vec::new();
+    let name = title.or(graph.name.as_deref());
+    match (name, &graph.title) {
+        (Some(name), Some(title)) => {
+            let name = styled(options.colour, BOLD, &terminal_text::one_line(name));
+            lines.push(format!("{name}: {}", terminal_text::one_line(title)));
+        }
+        (Some(only), None) => {
+            lines.push(styled(options.colour, BOLD, &terminal_text::one_line(only)));
+        }
+        (None, Some(only)) => {
+            lines.push(styled(options.colour, BOLD, &terminal_text::one_line(only)));
+        }
+        (None, None) => {}
+    }
+    lines.push(counts(graph, order));
+    if !graph.inputs.is_empty() {
+        let inputs: Vec<String> = graph
+            .inputs
+            .iter()
+            .map(|input| described(input, options))
+            .collect();
+        let label = styled(options.colour, DIM, "inputs:");
+        lines.extend(broken(&label, "inputs:", &inputs, options.width));
+    }
+    if !graph.instances.is_empty() {
+        let names: Vec<String> = graph
+            .instances
+            .iter()
+            .map(|name| terminal_text::one_line(name).into_owned())
+            .collect();
+        let label = styled(options.colour, DIM, "instances:");
+        lines.extend(broken(&label, "instances:", &names, options.width));
+    }
+    lines
+}
+
+fn counts(graph: &Graph, order: &RowOrder) -> String {
+    let tools: HashSet<&str> = graph
+        .steps
+        .iter()
+        .filter_map(|step| match &step.does {
+            Does::Tool(name) => Some(name.as_str()),
+            Does::Plan(_) | Does::Inline(_) | Does::Value => None,
+        })
+        .collect();
+    let mut counts = vec![counted(graph.steps.len(), "step")];
+    if !tools.is_empty() {
+        counts.push(counted(tools.len(), "tool"));
+    }
+    if order.longest_chain > 1 {
+        counts.push(format!("longest chain {}", order.longest_chain));
+    }
+    if graph.ordering == Ordering::Listed {
+        counts.push("in listed order".into());
+    }
+    if graph.on_failure == OnFailure::Stop {
+        counts.push("stops at the first failure".into());
+    }
+    if graph.mode == Mode::Show {
+        counts.push("to be shown, not run".into());
+    }
+    counts.join(", ")
+}
+
+/// `1 step`, `2 steps`.
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+fn described(input: &GraphInput, options: &Style) -> String {
+    let name = terminal_text::one_line(&input.name);
+    if input.given {
+        return format!("{name} (given)");
+    }
+    match &input.default {
+        None => format!("{name} (required)"),
+        Some(default) => {
+            let json = default.to_json();
+            let json = terminal_text::one_line(&json);
+            let ellipsis = options.symbols.ellipsis();
+            format!(
+                "{name} = {}",
+                terminal_text::shortened(&json, MAX_DEFAULT_WIDTH, ellipsis)
+            )
+        }
+    }
+}
+
+/// `label` and `items`, separated by commas, in lines that fit.
+fn broken(label: &str, plain: &str, items: &[String], width: Option<usize>) -> Vec<String> {
+    let mut lines = vec![label.to_owned()];
+    let mut used = terminal_text::width(plain);
+    for (position, item) in items.iter().enumerate() {
+        let comma = if position + 1 < items.len() { "," } else { "" };
+        let more = terminal_text::width(item) + 1 + comma.len();
+        if position > 0 && width.is_some_and(|width| used + more > width) {
+            lines.push(" ".repeat(plain.len()));
+            used = plain.len();
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push(' ');
+            line.push_str(item);
+            line.push_str(comma);
+        }
+        used += more;
+    }
+    lines
 }

@@ -9,14 +9,14 @@ use sha2::{Digest, Sha256};
 pub struct Definition {
     /// The title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<Part>,
+    pub title: Option<DefinitionPart>,
     /// The description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<Part>,
+    pub description: Option<DefinitionPart>,
     /// The input schema as JSON, its keys in order.
-    pub input_schema: Part,
+    pub input_schema: DefinitionPart,
     /// The output schema as JSON, its keys in order.
-    pub output_schema: Part,
+    pub output_schema: DefinitionPart,
     /// The annotations that the server states.
     #[serde(default)]
     pub annotations: StatedHints,
@@ -53,7 +53,7 @@ pub struct StatedHints {
 
 /// A text of a definition.
 #[derive(Clone, Debug, Eq, Deserialize, Serialize)]
-pub struct Part {
+pub struct DefinitionPart {
     /// The length of the whole text.
     pub bytes: usize,
     /// The SHA-256 of the whole text.
@@ -68,9 +68,9 @@ impl Definition {
         let canonical = tool.definition();
         let json = |field: &str| {
             let value = canonical.get(field).unwrap_or(&Value::Null);
-            Part::of(&value.to_json(), most)
+            DefinitionPart::of(&value.to_json(), most)
         };
-        let text = |text: Option<&str>| text.map(|text| Part::of(text, most));
+        let text = |text: Option<&str>| text.map(|text| DefinitionPart::of(text, most));
         Self {
             title: text(tool.title.as_deref()),
             description: text(tool.description.as_deref()),
@@ -99,7 +99,7 @@ impl Definition {
     }
 }
 
-impl Part {
+impl DefinitionPart {
     fn of(whole: &str, most: usize) -> Self {
         let sha256: Vec<String> = Sha256::digest(whole)
             .iter()
@@ -131,7 +131,7 @@ impl Part {
 }
 
 /// Two parts are the same if their digests are: either text may be cut.
-impl PartialEq for Part {
+impl PartialEq for DefinitionPart {
     fn eq(&self, other: &Self) -> bool {
         self.sha256 == other.sha256
     }
@@ -156,5 +156,39 @@ impl From<StatedHints> for Hints {
             idempotent: stated.idempotent,
             open_world: stated.open_world,
         }
+    }
+}
+
+/// The policy for tools that changed since they were pinned. A later variant is stricter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PinPolicy {
+    /// Tools are not pinned.
+    Off,
+    /// A change is shown.
+    Warn,
+    /// A change is shown, and the tool asks before each call until a person accepts it.
+    Ask,
+}
+
+impl PinPolicy {
+    /// The word for it in `planwright.toml`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Warn => "warn",
+            Self::Ask => "ask",
+        }
+    }
+}
+
+impl TryFrom<String> for PinPolicy {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, String> {
+        let all = [Self::Off, Self::Warn, Self::Ask];
+        let found = all.into_iter().find(|policy| policy.as_str() == word);
+        found.ok_or_else(|| {
+            format!("`{word}` is no way to pin tools (write `ask`, `warn` or `off`)")
+        })
     }
 }

@@ -4,17 +4,11 @@
 //! server. A definition that changed in a way that matters to consent makes its tool ask before each call until a person
 //! accepts it.
 
-/// The policy for tools that changed.
-mod policy;
-
 /// Definitions as they are stored, so that a change can be shown.
 mod definition;
 
 /// The differences between two definitions.
 mod change;
-
-/// The lines in which two texts differ.
-mod difference;
 
 /// Tools compared with what is pinned of them.
 #[cfg(feature = "store")]
@@ -24,12 +18,12 @@ mod verdict;
 #[cfg(feature = "store")]
 mod pending;
 
+pub use self::change::{DifferenceLine, difference};
+pub use self::definition::PinPolicy;
 pub use change::{Changes, HintChange};
-pub use definition::{Definition, Part, StatedHints};
-pub use difference::{Line, difference};
+pub use definition::{Definition, DefinitionPart, StatedHints};
 #[cfg(feature = "store")]
 pub use pending::{Pending, PendingTool, selection_digest};
-pub use policy::PinPolicy;
 #[cfg(feature = "store")]
 pub use verdict::{Notice, NoticeKind, Pinning, Verdicts};
 

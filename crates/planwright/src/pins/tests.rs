@@ -2,7 +2,7 @@
 
 use planwright_core::{Hints, Schema, Tool, Value};
 
-use super::{Changes, Definition, Line, PinPolicy, difference};
+use super::{Changes, Definition, DifferenceLine, PinPolicy, difference};
 
 fn tool() -> Tool {
     Tool {
@@ -117,10 +117,10 @@ fn a_long_text_is_cut() {
 
 fn lines(before: &str, now: &str) -> Vec<String> {
     let line = |line| match line {
-        Line::Same(text) => format!(" {text}"),
-        Line::Removed(text) => format!("-{text}"),
-        Line::Added(text) => format!("+{text}"),
-        Line::Skipped(count) => format!("…{count}"),
+        DifferenceLine::Same(text) => format!(" {text}"),
+        DifferenceLine::Removed(text) => format!("-{text}"),
+        DifferenceLine::Added(text) => format!("+{text}"),
+        DifferenceLine::Skipped(count) => format!("…{count}"),
     };
     difference(before, now).into_iter().map(line).collect()
 }

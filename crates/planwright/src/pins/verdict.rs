@@ -16,7 +16,7 @@ use crate::call_view::visible;
 use crate::terminal_text;
 
 /// The most tools of one server that are pinned. Further ones ask.
-const MOST_TOOLS: usize = 10_000;
+const MAX_TOOLS: usize = 10_000;
 
 /// The most bytes that the texts of all definitions of one server are meant to take in the store, and the bounds for each text.
 const STORED_BYTES: usize = 4 * 1024 * 1024;
@@ -29,7 +29,7 @@ const TEXTS: usize = 4;
 const NAME_BYTES: usize = 256;
 
 /// The largest number of names that a notice lists, and of columns of each.
-const LISTED: usize = 5;
+const MAX_LISTED: usize = 5;
 const NAME_COLUMNS: usize = 80;
 
 /// The comparison of tools with their pins.
@@ -70,7 +70,6 @@ pub struct Notice {
 
 /// The subject of a [`Notice`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum NoticeKind {
     /// The server is reached in another way.
     Server,
@@ -159,7 +158,7 @@ impl Pinning<'_> {
         let all = count + new.count();
         let text =
             (STORED_BYTES / TEXTS / all.max(1)).clamp(*TEXT_BYTES.start(), *TEXT_BYTES.end());
-        let mut room = MOST_TOOLS.saturating_sub(count);
+        let mut room = MAX_TOOLS.saturating_sub(count);
         let mut tools = Vec::new();
         for (name, (tool, digest)) in listing {
             let is_unseen = match is_known(name) {
@@ -373,7 +372,7 @@ impl fmt::Display for Notice {
         let names: Vec<String> = self
             .tools
             .iter()
-            .take(LISTED)
+            .take(MAX_LISTED)
             .map(|name| {
                 let name = visible(name);
                 format!("`{}`", terminal_text::shortened(&name, NAME_COLUMNS, "…"))

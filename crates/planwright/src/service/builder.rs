@@ -1,4 +1,4 @@
-//! Says which tools to open, and by which rules plans may call them.
+//! The tools to open, and the rules by which plans may call them: a configuration, and pins.
 
 use std::fmt;
 #[cfg(any(feature = "mcp", feature = "workspace"))]
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use planwright_core::check::{Library, Policy};
-use planwright_core::{Plan, Tool};
+use planwright_core::{Catalog, Plan, Tool};
 use planwright_engine::approval::Always;
 use planwright_engine::backend::{Functions, Simulated};
 use planwright_engine::{Approver, Decision, RunOptions, ToolBackend};
@@ -14,22 +14,24 @@ use planwright_engine::{Approver, Decision, RunOptions, ToolBackend};
 use planwright_mcp::{ConnectOptions, ServerConfig, ServersConfig};
 
 use super::planwright::Open;
-#[cfg(feature = "store")]
-use super::rules::Pins;
-use super::rules::Rules;
-use super::sources::Sources;
+use super::sources::ToolSources;
 #[cfg(feature = "mcp")]
-use super::sources::{Lookup, environment};
-use super::{Error, Planwright, Tools};
+use super::sources::{VariableLookup, environment};
+#[cfg(feature = "store")]
+use super::{Error, Planwright, Tools, stored_runs};
 #[cfg(feature = "config")]
 use crate::config::Config;
+#[cfg(feature = "store")]
+use crate::pins::{PinPolicy, Pinning};
+#[cfg(feature = "store")]
+use crate::stored::StoredRunError;
 
 /// Says which tools to open, and by which rules plans may call them.
 ///
 /// Nothing happens before [`open`](Self::open).
 #[must_use = "nothing is opened before `open`"]
 pub struct Builder {
-    sources: Sources,
+    sources: ToolSources,
     library: Library,
     policy: Policy,
     approver: Arc<dyn Approver>,
@@ -37,7 +39,7 @@ pub struct Builder {
     #[cfg(feature = "mcp")]
     connect: ConnectOptions,
     #[cfg(feature = "mcp")]
-    lookup: Lookup,
+    lookup: VariableLookup,
     #[cfg(feature = "mcp")]
     missing: Missing,
     rules: Rules,
@@ -250,7 +252,7 @@ impl Builder {
 impl Default for Builder {
     fn default() -> Self {
         Self {
-            sources: Sources::default(),
+            sources: ToolSources::default(),
             library: Library::new(),
             policy: Policy::new(),
             approver: Arc::new(Always(Decision::Later)),
@@ -272,5 +274,61 @@ impl fmt::Debug for Builder {
             .field("sources", &self.sources)
             .field("options", &self.options)
             .finish_non_exhaustive()
+    }
+}
+
+/// Rules about tools beside the policy.
+#[derive(Default)]
+pub(super) struct Rules {
+    #[cfg(feature = "config")]
+    pub(super) config: Option<Config>,
+    #[cfg(feature = "store")]
+    pub(super) pins: Option<Pins>,
+}
+
+/// The store in which the tools of MCP servers are pinned, and the policy for tools that changed.
+#[cfg(feature = "store")]
+pub(super) struct Pins {
+    pub(super) store: planwright_store::Store,
+    pub(super) policy: PinPolicy,
+}
+
+impl Rules {
+    /// The tools as these rules make them, and what people should know of them.
+    #[cfg(feature = "store")]
+    pub(super) fn apply(&self, catalog: &Catalog) -> Result<(Catalog, Vec<String>), Error> {
+        let Some(pins) = &self.pins else {
+            return Ok((self.configured(catalog), Vec::new()));
+        };
+        let pinning = Pinning {
+            store: &pins.store,
+            policy: pins.policy,
+            accepts_servers: false,
+            now: stored_runs::now(),
+        };
+        let compared = pinning.compare(catalog.tools().map(AsRef::as_ref));
+        let verdicts = compared.map_err(StoredRunError::from)?;
+        let notices = verdicts.notices().iter().map(ToString::to_string);
+        let catalog = verdicts.catalog(catalog, |catalog| self.configured(catalog));
+        Ok((catalog, notices.collect()))
+    }
+
+    /// The tools as these rules make them, and what people should know of them.
+    #[cfg(not(feature = "store"))]
+    #[expect(clippy::unnecessary_wraps, reason = "a store may fail")]
+    pub(super) fn apply(&self, catalog: &Catalog) -> Result<(Catalog, Vec<String>), Error> {
+        Ok((self.configured(catalog), Vec::new()))
+    }
+
+    #[cfg_attr(
+        not(feature = "config"),
+        expect(clippy::unused_self, reason = "there is no configuration")
+    )]
+    fn configured(&self, catalog: &Catalog) -> Catalog {
+        #[cfg(feature = "config")]
+        if let Some(config) = &self.config {
+            return config.catalog(catalog);
+        }
+        catalog.clone()
     }
 }

@@ -16,7 +16,6 @@ use planwright_mcp::{ConfigError, ServerFailure};
 ///
 /// Its [`Debug`] form is for people, since it is what a `main` prints that gives it back: all findings, or the way out, and what a server wrote that did not start.
 #[derive(thiserror::Error)]
-#[non_exhaustive]
 pub enum Error {
     /// The plan is not sound. All findings are here, warnings included; their text is made for models, too.
     #[error("{}", rejection(.0))]
@@ -87,10 +86,10 @@ pub enum Error {
 impl Error {
     /// The findings about the plan, where it was rejected.
     pub fn diagnostics(&self) -> Option<&Diagnostics> {
-        match self {
-            Self::Rejected(diagnostics) => Some(diagnostics),
-            _ => None,
+        if let Self::Rejected(diagnostics) = self {
+            return Some(diagnostics);
         }
+        None
     }
 
     /// The way out, where one is known. That of a finding stands with the finding.
@@ -113,7 +112,15 @@ impl Error {
             #[cfg(feature = "store")]
             Self::NoStore => Some("give it one: `Planwright::with_store`"),
             Self::InProgress(_) => Some("wait until it has ended, or use another id"),
-            _ => None,
+            Self::Rejected(_)
+            | Self::Unreadable { .. }
+            | Self::SameName(_)
+            | Self::BadName { .. }
+            | Self::SameTool(_)
+            | Self::Start(_)
+            | Self::Ended => None,
+            #[cfg(feature = "store")]
+            Self::StoredRun(_) => None,
         }
     }
 }

@@ -1,19 +1,21 @@
-//! The corridor of all runs: from a specification to a run.
+//! The corridor of all runs: from a specification to a run with a unique id, whose calls reach only the tools that its plan was checked with.
 
 use std::fmt;
 use std::sync::Arc;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use planwright_core::Catalog;
 use planwright_core::check::{Library, Policy};
-use planwright_engine::{Engine, ToolBackend};
+use planwright_engine::approval::ApprovalRequest;
+use planwright_engine::{
+    Approver, Decision, Engine, ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput,
+};
 
-use super::active::{ActiveRuns, ClaimingApprover};
-use super::binding::BoundBackend;
-use super::observe::{EventObserver, ObservedRun, RunObserver};
-use super::planwright::Open;
+use super::planwright::{ActiveRuns, Claim, Open};
 #[cfg(feature = "store")]
 use super::run::Learning;
-use super::spec::RunSpec;
+use super::spec::{EventObserver, ObservedRun, RunObserver, RunSpec};
 use super::{Error, Planwright, Run};
 
 /// Tools that are open, and the policy for plans that call them.
@@ -129,5 +131,54 @@ impl fmt::Debug for Tools {
         f.debug_struct("Tools")
             .field("tools", &self.catalog.len())
             .finish_non_exhaustive()
+    }
+}
+
+/// The backends of open tools. They refuse a call whose tool is another one here, or that the policy does not allow, before it is
+/// sent: whichever way the plan came to the engine.
+pub(super) struct BoundBackend {
+    pub(super) backend: Arc<dyn ToolBackend>,
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) policy: Policy,
+}
+
+impl ToolBackend for BoundBackend {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        let refusal = match self.catalog.difference(&call.tool) {
+            Some(reason) => {
+                let name = call.tool.qualified_name();
+                Some(format!(
+                    "the plan was checked with another tool `{name}`: {reason}"
+                ))
+            }
+            None => self
+                .policy
+                .objection(&call.tool)
+                .map(|(message, _)| message),
+        };
+        match refusal {
+            None => self.backend.call(call),
+            Some(message) => {
+                futures::future::ready(Err(ToolError::new(ErrorKind::Policy, message))).boxed()
+            }
+        }
+    }
+}
+
+impl fmt::Debug for BoundBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BoundBackend").finish_non_exhaustive()
+    }
+}
+
+/// The approver of a run. The engine drops it when the run has ended or was abandoned, and with it the claim on the id.
+struct ClaimingApprover {
+    approver: Arc<dyn Approver>,
+    _claim: Claim,
+}
+
+impl Approver for ClaimingApprover {
+    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
+        self.approver.decide(request)
     }
 }

@@ -1,33 +1,26 @@
 //! The library as others embed it: tools that are opened once, plans that are checked against them and run over them.
 
-mod active;
-mod binding;
 mod builder;
 mod error;
-mod id;
 mod launch;
-mod observe;
 #[cfg(feature = "config")]
 mod options;
 mod planwright;
 #[cfg(feature = "store")]
 mod resume;
-mod rules;
 mod run;
 mod run_builder;
 mod sources;
 mod spec;
 #[cfg(feature = "store")]
-mod storage;
-#[cfg(feature = "store")]
 mod stored_runs;
 mod view;
 
+pub use self::spec::random_id;
+pub use self::spec::{EventObserver, ObservedRun, RunObserver};
 pub use builder::Builder;
 pub use error::Error;
-pub use id::random_id;
 pub use launch::Tools;
-pub use observe::{EventObserver, ObservedRun, RunObserver};
 #[cfg(feature = "config")]
 pub use options::RunOverrides;
 pub use planwright::{Planwright, parse};

@@ -1,7 +1,10 @@
 //! Tools that are open, with the rules for plans that call them.
 
+#[cfg(feature = "store")]
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use planwright_core::check::{CheckContext, Library, Policy, check};
 use planwright_core::{Catalog, CheckedPlan, Object, Value};
@@ -15,10 +18,7 @@ use planwright_mcp::{Connections, ServerFailure};
 #[cfg(feature = "store")]
 use planwright_store::Store;
 
-#[cfg(feature = "store")]
-use super::Resume;
-use super::active::{ActiveRuns, Claim};
-use super::{Builder, Error, Run, RunBuilder, RunObserver, Tools};
+use super::{Builder, Error, Resume, Run, RunBuilder, RunObserver, Tools};
 
 /// Reads a plan in Planwright's own dialect. What is wrong with the text is said when the plan is
 /// [checked](Planwright::check), together with all else.
@@ -244,7 +244,7 @@ impl Planwright {
     }
 
     pub(super) fn context<'a>(&'a self, given: &'a Object) -> CheckContext<'a> {
-        self.check_context().with_given(given)
+        self.check_context().with_inputs(given)
     }
 
     fn checked(&self, read: ParseResult, given: &Object) -> Result<CheckedPlan, Error> {
@@ -278,5 +278,37 @@ impl fmt::Debug for Planwright {
             .field("tools", &self.0.open.catalog.len())
             .field("options", &self.0.open.options)
             .finish_non_exhaustive()
+    }
+}
+
+/// The ids of the runs in progress.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ActiveRuns(Arc<Mutex<HashSet<Arc<str>>>>);
+
+impl ActiveRuns {
+    /// Claims an id until the claim is dropped; `None` if a run with it is in progress.
+    pub(super) fn claim(&self, id: &Arc<str>) -> Option<Claim> {
+        let is_free = self.ids().insert(Arc::clone(id));
+        is_free.then(|| Claim {
+            runs: self.clone(),
+            id: Arc::clone(id),
+        })
+    }
+
+    fn ids(&self) -> MutexGuard<'_, HashSet<Arc<str>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The claim of a run on its id.
+#[derive(Debug)]
+pub(super) struct Claim {
+    runs: ActiveRuns,
+    id: Arc<str>,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.runs.ids().remove(&self.id);
     }
 }

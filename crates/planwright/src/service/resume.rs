@@ -10,7 +10,7 @@ use planwright_engine::run::Choice;
 use planwright_engine::{Approver, Guards, RunOptions, RunSummary, SecretValues};
 use planwright_store::{Store, StoreError};
 
-use super::storage::{approver_of, holder, now, plan_text};
+use super::stored_runs::{approver_of, holder, now, plan_text};
 use super::{Error, Planwright, Run, RunSpec, RunStorage};
 use crate::stored::{ResumeRequest, StoredRun, StoredRunError};
 

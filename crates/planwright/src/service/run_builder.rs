@@ -19,7 +19,7 @@ use planwright_engine::{Approver, Durations, Guards, History, Journal, RunOption
 use planwright_store::Store;
 
 #[cfg(feature = "store")]
-use super::storage::{approver_of, new_run};
+use super::stored_runs::{approver_of, new_run};
 use super::{Error, Planwright, Run, RunSpec, RunStorage, random_id};
 
 /// A run before it starts. Awaiting it starts it and gives its summary; [`start`](Self::start) gives the [`Run`].

@@ -20,11 +20,11 @@ const MAX_NAME: usize = 128;
 
 /// The meaning of a name in a configuration of servers.
 #[cfg(feature = "mcp")]
-pub(super) type Lookup = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
+pub(super) type VariableLookup = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// The sources of tools, in the order in which catalogs list them.
 #[derive(Debug, Default)]
-pub(super) struct Sources(Vec<Source>);
+pub(super) struct ToolSources(Vec<Source>);
 
 enum Source {
     Backend(Arc<str>, Vec<Tool>, Arc<dyn ToolBackend>),
@@ -40,7 +40,7 @@ enum Source {
 }
 
 /// Tools that are open.
-pub(super) struct Tools {
+pub(super) struct OpenedTools {
     pub(super) catalog: Catalog,
     pub(super) backends: Backends,
     #[cfg(feature = "mcp")]
@@ -49,7 +49,7 @@ pub(super) struct Tools {
     pub(super) warnings: Vec<String>,
 }
 
-impl Sources {
+impl ToolSources {
     pub(super) fn add_functions(&mut self, functions: Functions) {
         self.0.push(Source::Functions(functions));
     }
@@ -90,10 +90,10 @@ impl Sources {
     )]
     pub(super) async fn open(
         self,
-        #[cfg(feature = "mcp")] lookup: &Lookup,
+        #[cfg(feature = "mcp")] lookup: &VariableLookup,
         #[cfg(feature = "mcp")] options: ConnectOptions,
-    ) -> Result<Tools, Error> {
-        let mut tools = Tools::default();
+    ) -> Result<OpenedTools, Error> {
+        let mut tools = OpenedTools::default();
         #[cfg(feature = "mcp")]
         let mut servers = Servers::default();
         let mut names = Names::default();
@@ -162,7 +162,7 @@ impl Servers {
         &mut self,
         text: &str,
         file: &str,
-        lookup: &Lookup,
+        lookup: &VariableLookup,
         names: &mut Names,
     ) -> Result<(), Error> {
         let (config, warnings) = ServersConfig::parse(text, file, &|name| lookup(name))?;
@@ -182,7 +182,7 @@ impl Servers {
     }
 }
 
-impl Tools {
+impl OpenedTools {
     /// Adds the tools of a server of the program.
     fn add(
         &mut self,
@@ -216,7 +216,9 @@ impl Tools {
         self.catalog.add(tool);
         match self.catalog.find(&name) {
             planwright_core::Lookup::Found(_) => Ok(()),
-            _ => Err(Error::SameTool(name.into())),
+            planwright_core::Lookup::Ambiguous(_) | planwright_core::Lookup::Unknown => {
+                Err(Error::SameTool(name.into()))
+            }
         }
     }
 
@@ -255,7 +257,7 @@ impl Tools {
     }
 }
 
-impl Default for Tools {
+impl Default for OpenedTools {
     fn default() -> Self {
         Self {
             catalog: Catalog::new(),

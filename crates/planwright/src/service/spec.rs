@@ -1,15 +1,17 @@
-//! Specifications of runs: everything that a run starts with, as data.
+//! Specifications of runs, as data: everything that a run starts with, its id and its observers.
 
 use std::fmt;
 use std::sync::Arc;
 
 use planwright_core::{CheckedPlan, Value};
 use planwright_engine::approval::Always;
-use planwright_engine::{Approver, Decision, History, Journal, RunOptions, SpawnRequest};
+use planwright_engine::{
+    Approver, Decision, History, Journal, RunOptions, SpawnRequest, StampedEvent,
+};
 #[cfg(feature = "store")]
 use planwright_store::{LeaseHolder, LeasedRun, Store};
 
-use super::{Error, random_id};
+use super::Error;
 #[cfg(feature = "store")]
 use crate::stored::{NewStoredRun, PreparedResume, StaleStep};
 
@@ -34,7 +36,6 @@ pub struct RunSpec {
 }
 
 /// The place where a run records what happens.
-#[non_exhaustive]
 pub enum RunStorage {
     /// Nothing is recorded.
     Nothing,
@@ -172,4 +173,59 @@ impl fmt::Debug for RunStorage {
             Self::Resumed { .. } => "Resumed",
         })
     }
+}
+
+/// An observer of all runs of a service.
+pub trait RunObserver: Send + Sync + 'static {
+    /// Observes a run that starts or is resumed. The result receives each of its events, in order, and is dropped after the last one.
+    fn begin(&self, run: &ObservedRun) -> EventObserver;
+}
+
+/// A receiver of the events of one run.
+pub type EventObserver = Box<dyn FnMut(&StampedEvent) + Send>;
+
+/// A run as observers know it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ObservedRun {
+    /// The id.
+    pub id: Arc<str>,
+    /// The client that it belongs to, if a gateway has several.
+    pub client: Option<Arc<str>>,
+    /// The plan's name.
+    pub plan: Option<Arc<str>>,
+    /// The trace that it is a part of: an object with `traceparent` and `tracestate`, or `null`.
+    pub trace: Value,
+}
+
+impl ObservedRun {
+    /// A run of one user, whose plan may have no name yet.
+    pub fn new(id: Arc<str>, trace: Value) -> Self {
+        Self {
+            id,
+            client: None,
+            plan: None,
+            trace,
+        }
+    }
+}
+
+#[cfg(feature = "telemetry")]
+impl RunObserver for crate::telemetry::Telemetry {
+    fn begin(&self, run: &ObservedRun) -> EventObserver {
+        let parent = crate::telemetry::TraceContext::of_meta(&run.trace);
+        let mut spans = self.run(parent.as_ref());
+        Box::new(move |event| spans.event(event))
+    }
+}
+
+/// A random id of 16 hexadecimal digits, from the system's generator.
+///
+/// # Panics
+///
+/// If the system gives no randomness: without it ids could repeat, and with them idempotency keys.
+pub fn random_id() -> Arc<str> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).expect("the system's generator of random bytes");
+    format!("{:016x}", u64::from_be_bytes(bytes)).into()
 }

@@ -1,14 +1,21 @@
-//! Stored runs of any process: list them, look at one, follow it, decide about its calls.
+//! Stored runs of any process: what is stored of a run and of each process that resumes it, lists, following, decisions.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::SystemTime;
 
-use planwright_engine::Decision;
+use planwright_core::plan::{Action, PlanTarget};
+use planwright_core::{CheckedPlan, Plan};
+use planwright_dialects::Dialect as _;
+use planwright_dialects::native::Native;
 use planwright_engine::journal::Entry;
-use planwright_store::{EntryWatcher, RunFilter, RunInfo, Store, StoreError};
+use planwright_engine::{Approver, Decision};
+use planwright_store::{EntryWatcher, LeaseHolder, RunFilter, RunInfo, Store, StoreError};
 
-use super::storage::now;
-use super::{Error, Planwright, RunView};
-use crate::stored::{OpenQuestion, StoredRunError, open_questions};
+use super::{Error, Planwright, RunStorage, RunView};
+use crate::format::{LibraryPlanV1, PlanTextV1, ToolSourcesV1};
+use crate::loaded_plan::LoadedPlan;
+use crate::stored::{NewStoredRun, OpenQuestion, StoreApprover, StoredRunError, open_questions};
 
 impl Planwright {
     /// The same service with a store: its runs can be listed, followed and decided about, whichever process runs them.
@@ -129,4 +136,104 @@ impl RunWatch {
         }
         Ok(entries)
     }
+}
+
+/// The approver of a stored run: decisions in the store count first, then those of `approver`. With `waits`, a call that the approver puts
+/// off waits for a decision of another process.
+pub(super) fn approver_of(
+    store: &Store,
+    id: &Arc<str>,
+    approver: Arc<dyn Approver>,
+    waits: bool,
+) -> Arc<dyn Approver> {
+    let stored = StoreApprover::new(store.clone(), Arc::clone(id)).or(approver);
+    Arc::new(if waits { stored.waiting() } else { stored })
+}
+
+/// The storage of a new run of a program. The program brings its tools along, so no sources are stored.
+pub(super) fn new_run(
+    planwright: &Planwright,
+    plan: &CheckedPlan,
+    store: Store,
+) -> Result<RunStorage, Error> {
+    let run = NewStoredRun {
+        source: Some(plan_text(planwright, plan)?),
+        tools: ToolSourcesV1::default(),
+        client: None,
+        approved_plan: None,
+        beginning: None,
+        now: now(),
+    };
+    Ok(RunStorage::New {
+        store,
+        holder: holder(),
+        run: Box::new(run),
+    })
+}
+
+/// The plan in Planwright's own dialect, whichever it was written in, and the plans that it runs by name. What it means when it is read again
+/// is compared with what it means now.
+pub(super) fn plan_text(planwright: &Planwright, plan: &CheckedPlan) -> Result<PlanTextV1, Error> {
+    let mut library = BTreeMap::new();
+    collect_library(plan, &mut library)?;
+    let policy = &planwright.open().policy;
+    let text = PlanTextV1 {
+        source: plan.plan().name.as_deref().unwrap_or("plan").to_owned(),
+        text: printed(plan.plan())?,
+        dialect: Native.name().to_owned(),
+        reorder: false,
+        share: false,
+        is_unfinished: false,
+        recalled: planwright_core::Object::default(),
+        max_steps: policy.limits.max_steps,
+        library: library.into_values().collect(),
+    };
+    let loaded = LoadedPlan::kept(&text, plan.inputs().clone());
+    match loaded.check(planwright.catalog(), policy).0 {
+        Some(again) if again.digest() == plan.digest() => Ok(text),
+        _ => {
+            let reason = "its text does not mean the same when it is read again";
+            Err(StoredRunError::Unwritable(reason.to_owned()).into())
+        }
+    }
+}
+
+/// The plans that a plan runs by name, by their names.
+fn collect_library(
+    plan: &CheckedPlan,
+    found: &mut BTreeMap<String, LibraryPlanV1>,
+) -> Result<(), Error> {
+    for (step, checked) in plan.plan().steps.iter().zip(plan.steps()) {
+        let Some(inner) = &checked.plan else {
+            continue;
+        };
+        if let Action::Plan(call) = &step.action
+            && let PlanTarget::Named(name) = &call.target
+            && !found.contains_key(&*name.text)
+        {
+            let name = name.text.to_string();
+            let text = printed(inner.plan())?;
+            found.insert(name.clone(), LibraryPlanV1 { name, text });
+        }
+        collect_library(inner, found)?;
+    }
+    Ok(())
+}
+
+fn printed(plan: &Plan) -> Result<String, Error> {
+    let (text, found) = Native.print(plan);
+    text.ok_or_else(|| StoredRunError::Unwritable(found.to_string()).into())
+}
+
+/// This process, as the store names it to others.
+pub(super) fn holder() -> LeaseHolder {
+    LeaseHolder::this_process("", now())
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a program that stores a run does it now"
+)]
+pub(super) fn now() -> SystemTime {
+    SystemTime::now()
 }

@@ -8,7 +8,6 @@ use planwright_store::StoreError;
 
 /// The reason why a stored run cannot be read or resumed.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum StoredRunError {
     /// The store could not do its part.
     #[error(transparent)]

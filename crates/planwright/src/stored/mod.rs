@@ -1,32 +1,28 @@
 //! Runs as a store keeps them: what they began with, what they came to, how they go on.
 
-mod approver;
-mod called;
-mod choices;
-mod consent;
+pub(crate) mod decisions;
 mod error;
 mod new_run;
-mod questions;
+pub(crate) mod plan_change;
 mod replayed;
 mod resume;
 mod run;
 mod servers;
-mod stale;
 #[cfg(feature = "planner")]
 mod streamed;
 
-pub use approver::StoreApprover;
-pub use called::{CalledStep, called_steps};
-pub use choices::resolve_choices;
-pub use consent::plan_consent;
+pub use self::decisions::StoreApprover;
+pub use self::decisions::plan_consent;
+pub use self::decisions::{OpenQuestion, open_questions};
+pub use self::plan_change::{CalledStep, called_steps};
+pub use self::plan_change::{StaleStep, stale_steps};
+pub use self::resume::resolve_choices;
 pub use error::StoredRunError;
 pub use new_run::{NewStoredRun, process, tools_of};
-pub use questions::{OpenQuestion, open_questions};
 pub use resume::{PreparedResume, ResumeRequest, changed};
 pub use run::{PlanChange, StoredRun, history};
 pub use servers::OrphanedServers;
 #[cfg(feature = "mcp")]
 pub use servers::RecordProcesses;
-pub use stale::{StaleStep, stale_steps};
 #[cfg(feature = "planner")]
 pub use streamed::StreamedRunStore;

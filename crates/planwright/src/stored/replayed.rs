@@ -61,7 +61,20 @@ fn extensions(entries: &[Entry]) -> VecDeque<Vec<(Arc<str>, usize)>> {
                     process.push((Arc::clone(digest), *steps));
                 }
             }
-            _ => {}
+            Record::Sent { .. }
+            | Record::Answered { .. }
+            | Record::Aborted { .. }
+            | Record::Asked { .. }
+            | Record::Decided { .. }
+            | Record::Chosen { .. }
+            | Record::TimerFired { .. }
+            | Record::Closed
+            | Record::Cancelled
+            | Record::OutOfTime
+            | Record::Paused { .. }
+            | Record::Resumed
+            | Record::Settled { .. }
+            | Record::Ended { .. } => {}
         }
     }
     processes

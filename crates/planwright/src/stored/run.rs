@@ -12,8 +12,10 @@ use planwright_engine::{Durations, RunStatus};
 use planwright_store::Store;
 
 use super::{StoredRunError, tools_of};
-use crate::format::from_unix_ms;
-use crate::format::{FormatError, PlanTextV1, ProcessV1, RevisionV1, RunV1, ToolV1};
+use crate::config::Config;
+use crate::format::{
+    FlowModeV1, FormatError, PlanTextV1, ProcessV1, RevisionV1, RunV1, ToolV1, from_unix_ms,
+};
 use crate::loaded_plan::LoadedPlan;
 
 /// A run as it is kept.
@@ -94,6 +96,17 @@ impl StoredRun {
         })
     }
 
+    /// Returns the configuration under which the run continues: a plan that was checked for where data goes stays so, and a
+    /// planner that had read untrusted text stays exposed.
+    #[must_use]
+    pub fn with_flow(&self, config: Config) -> Config {
+        match self.process.as_ref().and_then(|process| process.flow) {
+            None => config,
+            Some(FlowModeV1::Clean) => config.with_flow(),
+            Some(FlowModeV1::Exposed) => config.with_flow().with_exposed_planner(),
+        }
+    }
+
     /// Returns the time for which no process has driven the run at `now`; zero if the clock was set back.
     pub(super) fn idle(&self, now: SystemTime) -> Duration {
         let mut opened = self.entries.iter().rev();
@@ -119,7 +132,21 @@ impl StoredRun {
     pub fn changes(&self) -> Vec<PlanChange> {
         let headers = self.entries.iter().filter_map(|entry| match &entry.record {
             Record::Opened { header, .. } => ProcessV1::from_value(header).ok(),
-            _ => None,
+            Record::Sent { .. }
+            | Record::Answered { .. }
+            | Record::Aborted { .. }
+            | Record::Asked { .. }
+            | Record::Decided { .. }
+            | Record::Chosen { .. }
+            | Record::TimerFired { .. }
+            | Record::Extended { .. }
+            | Record::Closed
+            | Record::Cancelled
+            | Record::OutOfTime
+            | Record::Paused { .. }
+            | Record::Resumed
+            | Record::Settled { .. }
+            | Record::Ended { .. } => None,
         });
         let mut was_begun = false;
         let mut changes = Vec::new();
@@ -145,7 +172,21 @@ impl StoredRun {
             Record::Opened { header, .. } => {
                 ProcessV1::from_value(header).is_ok_and(|process| process.plan.is_some())
             }
-            _ => false,
+            Record::Sent { .. }
+            | Record::Answered { .. }
+            | Record::Aborted { .. }
+            | Record::Asked { .. }
+            | Record::Decided { .. }
+            | Record::Chosen { .. }
+            | Record::TimerFired { .. }
+            | Record::Extended { .. }
+            | Record::Closed
+            | Record::Cancelled
+            | Record::OutOfTime
+            | Record::Paused { .. }
+            | Record::Resumed
+            | Record::Settled { .. }
+            | Record::Ended { .. } => false,
         };
         let changes = self
             .entries
@@ -209,7 +250,21 @@ impl StoredRun {
     pub fn status(&self) -> Option<RunStatus> {
         match &self.entries.last()?.record {
             Record::Ended { status } => Some(*status),
-            _ => None,
+            Record::Opened { .. }
+            | Record::Sent { .. }
+            | Record::Answered { .. }
+            | Record::Aborted { .. }
+            | Record::Asked { .. }
+            | Record::Decided { .. }
+            | Record::Chosen { .. }
+            | Record::TimerFired { .. }
+            | Record::Extended { .. }
+            | Record::Closed
+            | Record::Cancelled
+            | Record::OutOfTime
+            | Record::Paused { .. }
+            | Record::Resumed
+            | Record::Settled { .. } => None,
         }
     }
 

@@ -4,25 +4,28 @@
 //! The engine knows nothing of this: a listener passes the events of a run on, and they become spans with the times of the run.
 
 mod context;
-mod exporters;
-mod figures;
-mod names;
 mod spans;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use opentelemetry::Key;
+use opentelemetry_otlp::{
+    MetricExporter, Protocol, SpanExporter, WithExportConfig, WithHttpConfig,
+};
+use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 
+use self::spans::Figures;
 use crate::config::TelemetrySettings;
-use figures::Figures;
 
 pub use context::TraceContext;
 pub use spans::RunSpans;
 
 /// The time limit for sending the last spans.
-const LAST: Duration = Duration::from_secs(5);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The destination of spans and metrics, or none. Clones share it.
 #[derive(Clone, Debug, Default)]
@@ -58,8 +61,7 @@ impl Telemetry {
     ///
     /// That the settings cannot be used.
     pub fn new(settings: &TelemetrySettings) -> Result<Self, TelemetryError> {
-        let (tracers, meters) =
-            exporters::open(settings).map_err(|reason| TelemetryError { reason })?;
+        let (tracers, meters) = open(settings).map_err(|reason| TelemetryError { reason })?;
         let figures = Figures::new(&meters);
         Ok(Self(Some(Arc::new(Sending {
             tracers,
@@ -84,10 +86,66 @@ impl Telemetry {
         let Some(sending) = &self.0 else {
             return;
         };
-        let spans = sending.tracers.shutdown_with_timeout(LAST);
-        let metrics = sending.meters.shutdown_with_timeout(LAST);
+        let spans = sending.tracers.shutdown_with_timeout(SHUTDOWN_TIMEOUT);
+        let metrics = sending.meters.shutdown_with_timeout(SHUTDOWN_TIMEOUT);
         for error in [spans, metrics].into_iter().filter_map(Result::err) {
             tracing::warn!(%error, "the last telemetry was not sent");
         }
     }
+}
+
+/// Creates the providers of spans and of metrics, each with a thread that sends now and then.
+fn open(settings: &TelemetrySettings) -> Result<(SdkTracerProvider, SdkMeterProvider), String> {
+    // The first caller has chosen the provider; all of ours choose the same.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let headers: HashMap<String, String> = settings
+        .headers
+        .iter()
+        .map(|(name, value)| (name.to_string(), value.to_string()))
+        .collect();
+    let endpoint = |path: &str| {
+        let endpoint = settings.endpoint.as_deref()?;
+        Some(format!("{}/v1/{path}", endpoint.trim_end_matches('/')))
+    };
+    let mut spans = SpanExporter::builder()
+        .with_http()
+        .with_protocol(Protocol::HttpBinary)
+        .with_headers(headers.clone());
+    if let Some(endpoint) = endpoint("traces") {
+        spans = spans.with_endpoint(endpoint);
+    }
+    let mut metrics = MetricExporter::builder()
+        .with_http()
+        .with_protocol(Protocol::HttpBinary)
+        .with_headers(headers);
+    if let Some(endpoint) = endpoint("metrics") {
+        metrics = metrics.with_endpoint(endpoint);
+    }
+    let spans = spans.build().map_err(|error| error.to_string())?;
+    let metrics = metrics.build().map_err(|error| error.to_string())?;
+    let resource = resource();
+    let tracers = SdkTracerProvider::builder()
+        .with_batch_exporter(spans)
+        .with_resource(resource.clone())
+        .build();
+    let meters = SdkMeterProvider::builder()
+        .with_periodic_exporter(metrics)
+        .with_resource(resource)
+        .build();
+    Ok((tracers, meters))
+}
+
+/// The resource that sends: as the environment names it, else by our name.
+fn resource() -> Resource {
+    let builder = || {
+        let version = opentelemetry::KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
+        Resource::builder().with_attribute(version)
+    };
+    let found = builder().build();
+    let name = found.get(&Key::from_static_str("service.name"));
+    let is_named = name.is_some_and(|name| !name.as_str().starts_with("unknown_service"));
+    if is_named {
+        return found;
+    }
+    builder().with_service_name("planwright").build()
 }

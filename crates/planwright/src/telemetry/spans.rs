@@ -1,20 +1,22 @@
-//! The events of a run as spans: one for the plan, one for each step, item and round, one for each attempt.
+//! The events of a run as spans and histograms: one span for the plan, for each step, item and round, and for each attempt.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use opentelemetry::metrics::{Histogram, MeterProvider};
 use opentelemetry::trace::{
     Span as _, SpanBuilder, SpanContext, SpanKind, Status, TraceContextExt, Tracer, TracerProvider,
 };
 use opentelemetry::{Context, KeyValue};
+use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::trace::{SdkTracer, Span};
 use planwright_core::Value;
 use planwright_engine::backend::{ErrorKind, ToolError};
 use planwright_engine::event::Address;
 use planwright_engine::{RunEvent, RunStatus, StampedEvent};
 
-use super::{Sending, TraceContext, names};
+use super::{Sending, TraceContext};
 
 /// The events of a run on their way to becoming spans.
 #[derive(Debug)]
@@ -43,8 +45,8 @@ impl RunSpans {
         let began = SystemTime::now();
         let tracer = sending.tracers.tracer(env!("CARGO_PKG_NAME"));
         let parent = parent.map_or_else(Context::new, |parent| below(&parent.0));
-        let attributes = [KeyValue::new(names::OPERATION, names::INVOKE_WORKFLOW)];
-        let plan = SpanBuilder::from_name(names::INVOKE_WORKFLOW)
+        let attributes = [KeyValue::new(OPERATION, INVOKE_WORKFLOW)];
+        let plan = SpanBuilder::from_name(INVOKE_WORKFLOW)
             .with_kind(SpanKind::Internal)
             .with_start_time(began)
             .with_attributes(attributes);
@@ -116,37 +118,37 @@ impl Open {
                 let Some(mut span) = self.steps.remove(step) else {
                     return;
                 };
-                span.set_attribute(KeyValue::new(names::STATUS, status.as_str()));
+                span.set_attribute(KeyValue::new(STATUS, status.as_str()));
                 if let Some(output) = output.as_ref().filter(|_| self.sending.capture_values) {
-                    span.set_attribute(KeyValue::new(names::RESULT, output.to_json()));
+                    span.set_attribute(KeyValue::new(RESULT, output.to_json()));
                 }
                 self.end(&mut span, error.as_ref(), at);
             }
             RunEvent::RunEnded { status } => self.run_ended(*status, at),
-            _ => {}
+            // A retry shows as its next attempt; the steps of an extension show as they start.
+            RunEvent::PlanExtended { .. } | RunEvent::RetryScheduled { .. } => {}
         }
     }
 
     fn run_started(&mut self, run: &Arc<str>, plan: Option<&str>, digest: &Arc<str>, steps: usize) {
         if let Some(name) = plan {
+            self.plan.update_name(format!("{} {name}", INVOKE_WORKFLOW));
             self.plan
-                .update_name(format!("{} {name}", names::INVOKE_WORKFLOW));
-            self.plan
-                .set_attribute(KeyValue::new(names::WORKFLOW, name.to_owned()));
+                .set_attribute(KeyValue::new(WORKFLOW, name.to_owned()));
         }
         let steps = i64::try_from(steps).unwrap_or(i64::MAX);
         self.plan.set_attributes([
-            KeyValue::new(names::RUN, Arc::clone(run)),
-            KeyValue::new(names::DIGEST, Arc::clone(digest)),
-            KeyValue::new(names::STEPS, steps),
+            KeyValue::new(RUN, Arc::clone(run)),
+            KeyValue::new(DIGEST, Arc::clone(digest)),
+            KeyValue::new(STEPS, steps),
         ]);
     }
 
     fn step_started(&mut self, step: &Arc<Address>, tool: Option<&Arc<str>>, at: Duration) {
-        let mut attributes = vec![KeyValue::new(names::STEP, step.to_string())];
+        let mut attributes = vec![KeyValue::new(STEP, step.to_string())];
         attributes.extend(
             tool.into_iter()
-                .map(|tool| KeyValue::new(names::TOOL, Arc::clone(tool))),
+                .map(|tool| KeyValue::new(TOOL, Arc::clone(tool))),
         );
         let name = tool
             .as_ref()
@@ -170,18 +172,18 @@ impl Open {
         at: Duration,
     ) {
         let mut attributes = vec![
-            KeyValue::new(names::OPERATION, names::EXECUTE_TOOL),
-            KeyValue::new(names::TOOL, Arc::clone(tool)),
-            KeyValue::new(names::METHOD, names::TOOLS_CALL),
-            KeyValue::new(names::CALL_ID, step.to_string()),
-            KeyValue::new(names::RESENT, i64::from(attempt)),
+            KeyValue::new(OPERATION, EXECUTE_TOOL),
+            KeyValue::new(TOOL, Arc::clone(tool)),
+            KeyValue::new(METHOD, TOOLS_CALL),
+            KeyValue::new(CALL_ID, step.to_string()),
+            KeyValue::new(RESENT, i64::from(attempt)),
         ];
         if self.sending.capture_values {
-            attributes.push(KeyValue::new(names::ARGUMENTS, args.to_json()));
+            attributes.push(KeyValue::new(ARGUMENTS, args.to_json()));
         }
         let parent = self.steps.get(step).map(|span| span.span_context().clone());
         let parent = parent.unwrap_or_else(|| self.parent_of(step));
-        let name = format!("{} {tool}", names::EXECUTE_TOOL);
+        let name = format!("{} {tool}", EXECUTE_TOOL);
         let span = self.start(name, SpanKind::Client, attributes, &parent, at);
         self.attempts.insert(Arc::clone(step), (span, at));
     }
@@ -204,13 +206,13 @@ impl Open {
     fn run_ended(&mut self, status: RunStatus, at: Duration) {
         let time = self.time(at);
         self.plan
-            .set_attribute(KeyValue::new(names::STATUS, status.as_str()));
+            .set_attribute(KeyValue::new(STATUS, status.as_str()));
         let error = match status {
             RunStatus::Succeeded | RunStatus::Waiting => None,
             other => Some(other.as_str()),
         };
         if let Some(error) = error {
-            self.plan.set_attribute(KeyValue::new(names::ERROR, error));
+            self.plan.set_attribute(KeyValue::new(ERROR, error));
             self.plan.set_status(Status::error(""));
         }
         self.plan.end_with_timestamp(time);
@@ -249,7 +251,7 @@ impl Open {
     /// Ends a span. The message of an error may hold values, so only its kind is reported unless values are wanted.
     fn end(&self, span: &mut Span, error: Option<&ToolError>, at: Duration) {
         if let Some(error) = error {
-            span.set_attribute(KeyValue::new(names::ERROR, kind(error)));
+            span.set_attribute(KeyValue::new(ERROR, kind(error)));
             let told = self.sending.capture_values.then(|| error.message.clone());
             span.set_status(Status::error(told.unwrap_or_default()));
         }
@@ -279,3 +281,77 @@ fn kind(error: &ToolError) -> &'static str {
         other => other.as_str(),
     }
 }
+
+/// The bounds of the conventions, in seconds.
+const BOUNDS: [f64; 14] = [
+    0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0,
+];
+
+/// The histograms of durations.
+#[derive(Debug)]
+pub(super) struct Figures {
+    plans: Histogram<f64>,
+    tools: Histogram<f64>,
+    calls: Histogram<f64>,
+}
+
+impl Figures {
+    pub(super) fn new(meters: &SdkMeterProvider) -> Self {
+        let meter = meters.meter(env!("CARGO_PKG_NAME"));
+        let histogram = |name: &'static str, about: &'static str| {
+            meter
+                .f64_histogram(name)
+                .with_unit("s")
+                .with_description(about)
+                .with_boundaries(BOUNDS.to_vec())
+                .build()
+        };
+        Self {
+            plans: histogram(WORKFLOW_DURATION, "How long plans took."),
+            tools: histogram(TOOL_DURATION, "How long calls of tools took."),
+            calls: histogram(MCP_DURATION, "How long requests to servers took."),
+        }
+    }
+
+    /// A plan has ended.
+    pub(super) fn plan(&self, took: Duration, error: Option<&'static str>) {
+        let mut labels = vec![KeyValue::new(OPERATION, INVOKE_WORKFLOW)];
+        labels.extend(error.map(|error| KeyValue::new(ERROR, error)));
+        self.plans.record(took.as_secs_f64(), &labels);
+    }
+
+    /// A call of a tool has ended.
+    pub(super) fn call(&self, tool: &str, took: Duration, error: Option<&'static str>) {
+        let mut labels = vec![
+            KeyValue::new(OPERATION, EXECUTE_TOOL),
+            KeyValue::new(TOOL, tool.to_owned()),
+        ];
+        labels.extend(error.map(|error| KeyValue::new(ERROR, error)));
+        self.tools.record(took.as_secs_f64(), &labels);
+        labels.push(KeyValue::new(METHOD, TOOLS_CALL));
+        self.calls.record(took.as_secs_f64(), &labels);
+    }
+}
+
+pub(super) const OPERATION: &str = "gen_ai.operation.name";
+pub(super) const WORKFLOW: &str = "gen_ai.workflow.name";
+pub(super) const TOOL: &str = "gen_ai.tool.name";
+pub(super) const CALL_ID: &str = "gen_ai.tool.call.id";
+pub(super) const ARGUMENTS: &str = "gen_ai.tool.call.arguments";
+pub(super) const RESULT: &str = "gen_ai.tool.call.result";
+pub(super) const METHOD: &str = "mcp.method.name";
+pub(super) const ERROR: &str = "error.type";
+pub(super) const RESENT: &str = "planwright.attempt";
+pub(super) const RUN: &str = "planwright.run.id";
+pub(super) const DIGEST: &str = "planwright.plan.digest";
+pub(super) const STEPS: &str = "planwright.plan.steps";
+pub(super) const STEP: &str = "planwright.step";
+pub(super) const STATUS: &str = "planwright.status";
+
+pub(super) const EXECUTE_TOOL: &str = "execute_tool";
+pub(super) const INVOKE_WORKFLOW: &str = "invoke_workflow";
+pub(super) const TOOLS_CALL: &str = "tools/call";
+
+pub(super) const WORKFLOW_DURATION: &str = "gen_ai.workflow.duration";
+pub(super) const TOOL_DURATION: &str = "gen_ai.execute_tool.duration";
+pub(super) const MCP_DURATION: &str = "mcp.client.operation.duration";

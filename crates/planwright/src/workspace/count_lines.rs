@@ -8,16 +8,15 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::confine::Folder;
-use super::failure::{from_system, stopped};
-use super::tool::{Effect, WorkspaceTool, arguments};
+use super::confine::{Folder, from_system, stopped};
+use super::tool::{ToolEffect, WorkspaceTool, arguments};
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "count_lines",
     title: "Count lines",
     description: "Counts the lines, words and bytes of a file of any size. A last line counts with or without an end; \
         words are what stands between spaces.",
-    effect: Effect::Reads,
+    effect: ToolEffect::Reads,
     input,
     output,
     run,

@@ -3,7 +3,7 @@
 use planwright_engine::ToolError;
 use regex::Regex;
 
-use super::failure::failure;
+use super::confine::failure;
 
 /// A pattern for paths with `/` between the names.
 ///

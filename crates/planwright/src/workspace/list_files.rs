@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::confine::Folder;
 use super::glob::Glob;
-use super::tool::{Effect, WorkspaceTool, arguments};
+use super::tool::{ToolEffect, WorkspaceTool, arguments};
 use super::walk::{Walk, WalkOptions};
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
@@ -16,7 +16,7 @@ pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     title: "List files",
     description: "Lists the files below a folder, sorted by path. Links are not followed, and folders such as `.git`, \
         `target` and `node_modules` are left out.",
-    effect: Effect::Reads,
+    effect: ToolEffect::Reads,
     input,
     output,
     run,

@@ -2,7 +2,6 @@
 
 mod confine;
 mod count_lines;
-mod failure;
 mod glob;
 mod list_files;
 mod read_file;

@@ -8,16 +8,15 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::confine::{Folder, InnerPath};
-use super::failure::{failure, from_system, not_text, stopped};
-use super::tool::{Effect, WorkspaceTool, arguments};
+use super::confine::{Folder, InnerPath, failure, from_system, not_text, stopped};
+use super::tool::{ToolEffect, WorkspaceTool, arguments};
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "read_file",
     title: "Read a file",
     description: "Reads a UTF-8 text file, or a range of its lines. At most 4 MiB are read; of a larger file, ask for \
         a range of lines.",
-    effect: Effect::Reads,
+    effect: ToolEffect::Reads,
     input,
     output,
     run,

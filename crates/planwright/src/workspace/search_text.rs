@@ -9,10 +9,9 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::confine::Folder;
-use super::failure::{failure, from_system, not_text};
+use super::confine::{Folder, failure, from_system, not_text};
 use super::glob::Glob;
-use super::tool::{Effect, WorkspaceTool, arguments};
+use super::tool::{ToolEffect, WorkspaceTool, arguments};
 use super::walk::{FoundFile, Walk, WalkOptions};
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
@@ -21,7 +20,7 @@ pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     description: "Finds the lines of text files that contain a text or match a regular expression. Files that are not \
         UTF-8 text or larger than 16 MiB are counted as skipped; links are not followed, and folders such as `.git`, \
         `target` and `node_modules` are left out.",
-    effect: Effect::Reads,
+    effect: ToolEffect::Reads,
     input,
     output,
     run,
@@ -30,7 +29,7 @@ pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
 /// The most bytes that a file may have.
 const LARGEST: u64 = 16 << 20;
 /// The most letters of a line that are shown.
-const LONGEST: usize = 400;
+const MAX_LINE_LENGTH: usize = 400;
 /// The most memory that a compiled expression may take, in bytes.
 const EXPRESSION: usize = 4 << 20;
 
@@ -218,7 +217,7 @@ impl Search {
                 self.truncated = true;
                 return;
             }
-            let shown = match line.char_indices().nth(LONGEST) {
+            let shown = match line.char_indices().nth(MAX_LINE_LENGTH) {
                 Some((end, _)) => format!("{}…", &line[..end]),
                 None => line.to_owned(),
             };

@@ -1,4 +1,4 @@
-//! The common parts of the server's tools: their descriptions, and how they read their arguments.
+//! The common parts of the workspace's tools: their descriptions, and how they read their arguments.
 
 use planwright_core::{Hints, Schema, Tool, Value};
 use planwright_engine::{ErrorKind, ToolError};
@@ -12,7 +12,7 @@ pub(super) struct WorkspaceTool {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     pub(super) description: &'static str,
-    pub(super) effect: Effect,
+    pub(super) effect: ToolEffect,
     /// The JSON Schema of the arguments.
     pub(super) input: fn() -> serde_json::Value,
     /// The JSON Schema of the output.
@@ -23,7 +23,7 @@ pub(super) struct WorkspaceTool {
 
 /// The effect of a tool on the folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(super) enum ToolEffect {
     /// Nothing.
     Reads,
     /// May replace existing content.
@@ -33,7 +33,7 @@ pub(super) enum Effect {
 impl WorkspaceTool {
     /// The tool as a catalog lists it.
     pub(super) fn describe(&self, server: &str) -> Tool {
-        let writes = self.effect == Effect::Writes;
+        let writes = self.effect == ToolEffect::Writes;
         let hints = Hints {
             read_only: Some(!writes),
             destructive: Some(writes),

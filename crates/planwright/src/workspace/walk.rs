@@ -8,8 +8,7 @@ use cap_std::fs::{Dir, DirEntry, File};
 use planwright_engine::ToolError;
 use tokio_util::sync::CancellationToken;
 
-use super::confine::{Folder, InnerPath, open_file};
-use super::failure::{from_system, stopped};
+use super::confine::{Folder, InnerPath, from_system, open_file, stopped};
 use super::write_file::is_draft;
 
 /// Folders that are full of what programs made.
@@ -29,7 +28,7 @@ const IGNORED: &[&str] = &[
     "target",
 ];
 /// The maximum depth of nested folders. Each level holds a folder open.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// The files that a walk visits.
 #[derive(Clone, Copy, Debug, Default)]
@@ -180,7 +179,7 @@ impl<'a> Walk<'a> {
         }
         let is_ignored = !self.options.include_ignored && IGNORED.contains(&name.as_str());
         if kind.is_dir() && !self.options.flat && !is_ignored {
-            if depth >= DEEPEST {
+            if depth >= MAX_DEPTH {
                 self.skipped += 1;
             } else {
                 self.enter(entry.open_dir()?, format!("{path}/"))?;

@@ -12,16 +12,15 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::confine::{Folder, InnerPath};
-use super::failure::{failure, from_system, not_a_file, stopped};
-use super::tool::{Effect, WorkspaceTool, arguments};
+use super::confine::{Folder, InnerPath, failure, from_system, not_a_file, stopped};
+use super::tool::{ToolEffect, WorkspaceTool, arguments};
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "write_file",
     title: "Write a file",
     description: "Writes a text file as a whole, in one piece: a reader sees the old text or the new one, never \
         a part. Missing folders are created.",
-    effect: Effect::Writes,
+    effect: ToolEffect::Writes,
     input,
     output,
     run,

@@ -29,9 +29,9 @@ A step has an `id`, a `tool`, and its `arguments` as JSON text. In there, "$ref:
  "output_steps": ["warmer"]}"#;
 
 /// agentle4j, as its tool for plans shows itself.
-pub(super) struct Agentle;
+pub(super) struct AgentleProfile;
 
-impl ProfileTools for Agentle {
+impl ProfileTools for AgentleProfile {
     fn tools(&self) -> &'static [CompatTool] {
         &[
             CompatTool {

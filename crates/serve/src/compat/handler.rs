@@ -2,20 +2,24 @@
 
 use std::sync::Arc;
 
+use planwright::loaded_plan::LoadedPlan;
 use planwright_core::{Object, Value};
-use planwright_mcp::gateway::{Client, HostCall};
+use planwright_mcp::gateway::{GatewayClient, HostCall};
 use planwright_store::{StoreError, StoredPlan};
 
-use super::{CompatHandler, DescriptionContext, FaceName, SubmittedPlan, mcp_cli};
+use super::{CompatHandler, CompatProfile, DescriptionContext, SubmittedPlan, mcp_cli};
 use crate::blocking::spawn_blocking_limited;
 use crate::host::PlanHost;
 use crate::plans::execute::ValidPlan;
 use crate::tools::arguments::{BadRequest, GatewayArguments};
-use planwright::loaded_plan::LoadedPlan;
 
 impl PlanHost {
     /// The tools of the profile for a client, as `tools/list` writes them.
-    pub(crate) async fn profile_definitions(&self, client: &Client, name: FaceName) -> Vec<Value> {
+    pub(crate) async fn profile_definitions(
+        &self,
+        client: &GatewayClient,
+        name: CompatProfile,
+    ) -> Vec<Value> {
         let snapshot = self.tool_snapshot();
         let policy = self.policy(&client.id);
         let mut tools = Vec::new();
@@ -27,8 +31,8 @@ impl PlanHost {
             tools,
             marks_sharing: snapshot.marks_sharing(),
             saved: match name {
-                FaceName::McpCli => self.stored_plans().await,
-                FaceName::Concierge | FaceName::Agentle => Vec::new(),
+                CompatProfile::McpCli => self.stored_plans().await,
+                CompatProfile::Concierge | CompatProfile::Agentle => Vec::new(),
             },
             creates: self.has_plan_writer(client),
         };
@@ -39,11 +43,11 @@ impl PlanHost {
             .map(Value::from);
         let mut definitions: Vec<Value> = definitions.collect();
         match name {
-            FaceName::Concierge => {
+            CompatProfile::Concierge => {
                 let stages = self.concierge_stage_definitions(client).into_iter();
                 definitions.extend(stages.map(Value::from));
             }
-            FaceName::Agentle | FaceName::McpCli => {
+            CompatProfile::Agentle | CompatProfile::McpCli => {
                 definitions.extend(self.stage_definitions(client));
             }
         }
@@ -51,13 +55,18 @@ impl PlanHost {
     }
 
     /// Returns whether `called` is a tool of the profile for this client.
-    pub(crate) fn profile_owns(&self, client: &Client, name: FaceName, called: &str) -> bool {
+    pub(crate) fn profile_owns(
+        &self,
+        client: &GatewayClient,
+        name: CompatProfile,
+        called: &str,
+    ) -> bool {
         let mut tools = name.tools().tools().iter();
         tools.any(|tool| tool.name == called && self.meets(client, tool.condition))
     }
 
     /// Returns whether `called` is a tool of the profile for any client.
-    pub(crate) fn profile_reserves(&self, name: FaceName, called: &str) -> bool {
+    pub(crate) fn profile_reserves(&self, name: CompatProfile, called: &str) -> bool {
         let mut tools = name.tools().tools().iter();
         tools.any(|tool| tool.name == called && self.can_meet(tool.condition))
     }
@@ -66,7 +75,7 @@ impl PlanHost {
     pub(crate) async fn call_profile_tool(
         self: &Arc<Self>,
         call: &HostCall,
-        name: FaceName,
+        name: CompatProfile,
     ) -> Result<Value, BadRequest> {
         let mut tools = name.tools().tools().iter();
         let tool = tools.find(|tool| tool.name == call.name);
@@ -82,7 +91,7 @@ impl PlanHost {
     async fn execute_for_profile(
         self: &Arc<Self>,
         call: &HostCall,
-        name: FaceName,
+        name: CompatProfile,
     ) -> Result<Value, BadRequest> {
         let (text, dialect, given, called) = match name.tools().plan(&call.arguments)? {
             SubmittedPlan::Plan {

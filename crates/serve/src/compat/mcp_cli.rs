@@ -25,9 +25,9 @@ pub(super) const PLAN_CREATE_AND_EXECUTE: &str = "plan_create_and_execute";
 const MAX_LISTED_PLANS: usize = 40;
 
 /// mcp-cli, as its tools for plans show themselves.
-pub(super) struct McpCli;
+pub(super) struct McpCliProfile;
 
-impl ProfileTools for McpCli {
+impl ProfileTools for McpCliProfile {
     fn tools(&self) -> &'static [CompatTool] {
         &[
             CompatTool {

@@ -6,7 +6,6 @@ mod concierge;
 mod handler;
 mod mcp_cli;
 mod outcome;
-mod stage_tools;
 
 use std::sync::Arc;
 
@@ -22,8 +21,7 @@ use crate::tools::{Condition, MOVE_TO_STAGE};
 
 /// A system whose tools the gateway can show in the place of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum FaceName {
+pub enum CompatProfile {
     /// Concierge: `execute_plan`, and the tools for its stages.
     Concierge,
     /// agentle4j: `execute_tool_plan`.
@@ -110,19 +108,19 @@ enum SubmittedPlan {
     Stored { name: Arc<str>, given: Object },
 }
 
-impl FaceName {
+impl CompatProfile {
     fn tools(self) -> &'static dyn ProfileTools {
         match self {
-            Self::Concierge => &concierge::Concierge,
-            Self::Agentle => &agentle::Agentle,
-            Self::McpCli => &mcp_cli::McpCli,
+            Self::Concierge => &concierge::ConciergeProfile,
+            Self::Agentle => &agentle::AgentleProfile,
+            Self::McpCli => &mcp_cli::McpCliProfile,
         }
     }
 }
 
 /// Returns the result of a run in the form of the system. No value is longer than `most` bytes.
 pub(crate) fn run_response(
-    name: FaceName,
+    name: CompatProfile,
     summary: &RunSummary,
     plan: Option<&CheckedPlan>,
     most: u64,
@@ -137,14 +135,14 @@ pub(crate) fn run_response(
 }
 
 /// Returns a refusal, which all these systems write in the same form.
-pub(crate) fn refused(name: FaceName, message: &str) -> Value {
+pub(crate) fn refused(name: CompatProfile, message: &str) -> Value {
     let answered = Value::object([("error", Value::from(message))]);
     let text = name.tools().text(&answered);
     answer::in_form_of_profile(answered, text, (Vec::new(), None), true)
 }
 
 /// Returns the answer about a run that was interrupted.
-pub(crate) fn interrupted(name: FaceName, run: &str) -> Value {
+pub(crate) fn interrupted(name: CompatProfile, run: &str) -> Value {
     let message =
         format!("the gateway ended before the plan did; `planwright resume {run}` goes on with it");
     refused(name, &message)

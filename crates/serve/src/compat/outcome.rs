@@ -73,7 +73,6 @@ impl<'a> ProfileOutcome<'a> {
             StepStatus::Unknown => format!(
                 "it is unknown whether this call happened; a person has to look and decide before the run `{run}` can continue"
             ),
-            _ => step.status.as_str().to_owned(),
         }
     }
 }

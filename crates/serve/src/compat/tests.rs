@@ -1,14 +1,16 @@
 //! Descriptions and results for clients of other systems.
 
+use planwright::loaded_plan::LoadedPlan;
 use planwright_core::check::Policy;
 use planwright_core::{Catalog, Value};
 use planwright_dialects::ReadOptions;
 use planwright_engine::Engine;
 use planwright_engine::backend::Simulated;
 
-use super::{DescriptionContext, FaceName, SubmittedPlan, marks_sharing, refused, run_response};
+use super::{
+    CompatProfile, DescriptionContext, SubmittedPlan, marks_sharing, refused, run_response,
+};
 use crate::tools::Condition;
-use planwright::loaded_plan::LoadedPlan;
 
 const TOOLS: &str = r#"{"tools": {
     "find": {
@@ -27,7 +29,7 @@ const TOOLS: &str = r#"{"tools": {
 }}"#;
 
 /// Runs the plan in `arguments` and renders the response, with values of up to 40 bytes.
-async fn check(name: FaceName, arguments: &str) -> String {
+async fn check(name: CompatProfile, arguments: &str) -> String {
     let simulated = Simulated::from_script(&Value::from_json(TOOLS).unwrap()).unwrap();
     let catalog: Catalog = simulated.tools().cloned().collect();
     let arguments = Value::from_json(arguments).unwrap();
@@ -66,7 +68,7 @@ fn said(answer: &Value) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn concierge_tells_step_by_step() {
-    insta::assert_snapshot!(check(FaceName::Concierge, r#"{"steps": [
+    insta::assert_snapshot!(check(CompatProfile::Concierge, r#"{"steps": [
         {"id": "a", "tool": "find", "args": {"name": "Oslo"}},
         {"id": "b", "tool": "tell", "args": {"text": {"output_by_reference": {"a": ["zip"]}}}}
     ]}"#).await, @r#"
@@ -89,7 +91,7 @@ async fn concierge_tells_step_by_step() {
       }
     }
     "#);
-    insta::assert_snapshot!(check(FaceName::Concierge, r#"{"steps":
+    insta::assert_snapshot!(check(CompatProfile::Concierge, r#"{"steps":
         "[{\"id\": \"a\", \"tool\": \"nap\"}, {\"id\": \"b\", \"tool\": \"fail\"}, {\"id\": \"c\", \"tool\": \"nap\"}]"
     }"#).await, @r#"
     {
@@ -107,7 +109,7 @@ async fn concierge_tells_step_by_step() {
     }
     error
     "#);
-    insta::assert_snapshot!(check(FaceName::Concierge, r#"{"steps": [{"id": 1, "tool": "long"}, {"id": "p", "tool": "pay"}]}"#).await, @r#"
+    insta::assert_snapshot!(check(CompatProfile::Concierge, r#"{"steps": [{"id": 1, "tool": "long"}, {"id": "p", "tool": "pay"}]}"#).await, @r#"
     {
       "status": "partial",
       "steps": {
@@ -132,12 +134,12 @@ async fn concierge_tells_step_by_step() {
 
 #[tokio::test(start_paused = true)]
 async fn agentle_tells_what_was_asked_for() {
-    insta::assert_snapshot!(check(FaceName::Agentle, r#"{"steps": [
+    insta::assert_snapshot!(check(CompatProfile::Agentle, r#"{"steps": [
         {"id": "a", "tool": "find", "arguments": "{\"name\": \"Oslo\"}"},
         {"id": "n", "tool": "nap", "arguments": "{}"},
         {"id": "b", "tool": "tell", "arguments": "{\"text\": \"$ref:a.zip\"}"}
     ], "output_steps": ["b", "n"]}"#).await, @r#"{"b":{"text":"0150"},"n":7}"#);
-    insta::assert_snapshot!(check(FaceName::Agentle, r#"{"steps": [
+    insta::assert_snapshot!(check(CompatProfile::Agentle, r#"{"steps": [
         {"id": "other", "tool": "fail", "arguments": "{}"},
         {"id": "n", "tool": "nap", "arguments": "{}"},
         {"id": "s1", "tool": "fail", "arguments": "{}"},
@@ -146,7 +148,7 @@ async fn agentle_tells_what_was_asked_for() {
     {"n":7,"s2":{"error":"skipped: `s1` did not succeed"},"other":{"error":"no such city"},"s1":{"error":"no such city"}}
     error
     "#);
-    insta::assert_snapshot!(check(FaceName::Agentle, r#"{"steps": [
+    insta::assert_snapshot!(check(CompatProfile::Agentle, r#"{"steps": [
         {"id": "long", "tool": "long", "arguments": "{}"}
     ]}"#).await, @r#"
     {"long":{"$trimmed":{"bytes":42,"start":"0123456789012345678901234567890123456789"}}}
@@ -156,11 +158,11 @@ async fn agentle_tells_what_was_asked_for() {
 
 #[tokio::test(start_paused = true)]
 async fn mcp_cli_tells_variables_and_steps() {
-    insta::assert_snapshot!(check(FaceName::McpCli, r#"{"plan": {"id": "p-1", "title": "Weather", "variables": {"city": "Oslo"}, "steps": [
+    insta::assert_snapshot!(check(CompatProfile::McpCli, r#"{"plan": {"id": "p-1", "title": "Weather", "variables": {"city": "Oslo"}, "steps": [
         {"title": "Find it", "tool": "find", "args": {"name": "${city}"}, "result_variable": "found"},
         {"tool": "tell", "args": {"text": "${found.zip}"}, "depends_on": ["1"]}
     ]}}"#).await, @r#"{"success":true,"plan_id":"p-1","title":"Weather","duration":0.25,"steps_completed":2,"steps_total":2,"results":{"city":"Oslo","found":{"lat":59.9,"zip":"0150"}},"steps":[{"index":"1","title":"Find it","tool":"find","success":true,"error":null},{"index":"2","title":"tell","tool":"tell","success":true,"error":null}]}"#);
-    insta::assert_snapshot!(check(FaceName::McpCli, r#"{"plan": {"steps": [
+    insta::assert_snapshot!(check(CompatProfile::McpCli, r#"{"plan": {"steps": [
         {"tool": "fail", "args": {}}, {"tool": "nap", "args": {}}, {"tool": "nap", "args": {}, "depends_on": ["1"]}
     ]}}"#).await, @r#"
     {"success":false,"plan_id":"r1","title":"r1","duration":0.0,"steps_completed":1,"steps_total":3,"error":"step 1: no such city","results":{"2":7},"steps":[{"index":"1","title":"fail","tool":"fail","success":false,"error":"no such city"},{"index":"2","title":"nap","tool":"nap","success":true,"error":null},{"index":"3","title":"nap","tool":"nap","success":false,"error":"skipped: `1` did not succeed"}]}
@@ -170,11 +172,11 @@ async fn mcp_cli_tells_variables_and_steps() {
 
 #[test]
 fn a_refusal_is_an_error_in_each_form() {
-    insta::assert_snapshot!(said(&refused(FaceName::Agentle, "no `x`\nno `y`")), @r#"
+    insta::assert_snapshot!(said(&refused(CompatProfile::Agentle, "no `x`\nno `y`")), @r#"
     {"error":"no `x`\nno `y`"}
     error
     "#);
-    insta::assert_snapshot!(said(&refused(FaceName::Concierge, "no `x`")), @r#"
+    insta::assert_snapshot!(said(&refused(CompatProfile::Concierge, "no `x`")), @r#"
     {
       "error": "no `x`"
     }
@@ -184,7 +186,7 @@ fn a_refusal_is_an_error_in_each_form() {
 
 #[test]
 fn arguments_are_read_as_these_systems_have_them() {
-    let read = |name: FaceName, arguments: &str| {
+    let read = |name: CompatProfile, arguments: &str| {
         let arguments = Value::from_json(arguments).unwrap();
         match name.tools().plan(&arguments) {
             Ok(SubmittedPlan::Plan { text, dialect, .. }) => {
@@ -196,16 +198,16 @@ fn arguments_are_read_as_these_systems_have_them() {
             Err(error) => error.0,
         }
     };
-    insta::assert_snapshot!(read(FaceName::Concierge, r#"{"steps": [], "more": 1}"#), @r#"concierge: {"steps":[],"more":1}"#);
-    insta::assert_snapshot!(read(FaceName::Concierge, "{}"), @r#"`execute_plan` needs the argument `steps`: {"steps": [{"id": …, "tool": …}, …]}"#);
-    insta::assert_snapshot!(read(FaceName::Agentle, r#"{"steps": null}"#), @r#"`execute_tool_plan` needs the argument `steps`: {"steps": [{"id": …, "tool": …}, …]}"#);
-    insta::assert_snapshot!(read(FaceName::McpCli, r#"{"plan_id": "weekly", "variables": {"city": "Oslo"}}"#), @r#"weekly {"city":"Oslo"}"#);
-    insta::assert_snapshot!(read(FaceName::McpCli, "{}"), @"`plan_execute` needs the argument `plan_id`");
-    insta::assert_snapshot!(read(FaceName::McpCli, r#"{"goal": "x"}"#), @"`plan_execute` has no argument `goal`; it takes `plan_id`, `plan`, `variables`");
+    insta::assert_snapshot!(read(CompatProfile::Concierge, r#"{"steps": [], "more": 1}"#), @r#"concierge: {"steps":[],"more":1}"#);
+    insta::assert_snapshot!(read(CompatProfile::Concierge, "{}"), @r#"`execute_plan` needs the argument `steps`: {"steps": [{"id": …, "tool": …}, …]}"#);
+    insta::assert_snapshot!(read(CompatProfile::Agentle, r#"{"steps": null}"#), @r#"`execute_tool_plan` needs the argument `steps`: {"steps": [{"id": …, "tool": …}, …]}"#);
+    insta::assert_snapshot!(read(CompatProfile::McpCli, r#"{"plan_id": "weekly", "variables": {"city": "Oslo"}}"#), @r#"weekly {"city":"Oslo"}"#);
+    insta::assert_snapshot!(read(CompatProfile::McpCli, "{}"), @"`plan_execute` needs the argument `plan_id`");
+    insta::assert_snapshot!(read(CompatProfile::McpCli, r#"{"goal": "x"}"#), @"`plan_execute` has no argument `goal`; it takes `plan_id`, `plan`, `variables`");
 }
 
 /// The definitions of a profile, without the constant part of each description.
-fn entries(name: FaceName, marks: bool) -> String {
+fn entries(name: CompatProfile, marks: bool) -> String {
     let simulated = Simulated::from_script(&Value::from_json(TOOLS).unwrap()).unwrap();
     let catalog: Catalog = simulated.tools().cloned().collect();
     let context = DescriptionContext {
@@ -233,9 +235,9 @@ fn entries(name: FaceName, marks: bool) -> String {
 
 #[test]
 fn tools_are_shown_as_these_systems_show_them() {
-    insta::assert_snapshot!(entries(FaceName::Concierge, true), @r#"{"name":"execute_plan","title":"Plan Execution","description":"Tools:\nsimulated.find(name: string)  -- Finds a city\nsimulated.tell(text?: any, loud?: boolean) [sharable: text]\nsimulated.nap()\nsimulated.fail()\nsimulated.long()\nsimulated.pay() [asks first]","inputSchema":{"type":"object","properties":{"steps":{"type":"array","minItems":1,"items":{"type":"object","required":["id","tool","args"],"properties":{"id":{"type":"string"},"tool":{"type":"string"},"args":{"type":"object","additionalProperties":true}},"additionalProperties":false}}},"required":["steps"]}}"#);
-    insta::assert_snapshot!(entries(FaceName::Agentle, true), @r#"{"name":"execute_tool_plan","description":"Tools:\nsimulated.find(name: string)  -- Finds a city\nsimulated.tell(text?: any, loud?: boolean)\nsimulated.nap()\nsimulated.fail()\nsimulated.long()\nsimulated.pay() [asks first]","inputSchema":{"type":"object","properties":{"steps":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"tool":{"type":"string"},"arguments":{"type":"string"}},"required":["id","tool","arguments"],"additionalProperties":false}},"output_steps":{"type":"array","items":{"type":"string"}}},"required":["steps"],"additionalProperties":false}}"#);
-    insta::assert_snapshot!(entries(FaceName::McpCli, true), @r#"{"name":"plan_execute","description":null,"inputSchema":{"type":"object","properties":{"plan_id":{"type":"string","description":"the plan's id or name"}},"required":["plan_id"]}}"#);
+    insta::assert_snapshot!(entries(CompatProfile::Concierge, true), @r#"{"name":"execute_plan","title":"Plan Execution","description":"Tools:\nsimulated.find(name: string)  -- Finds a city\nsimulated.tell(text?: any, loud?: boolean) [sharable: text]\nsimulated.nap()\nsimulated.fail()\nsimulated.long()\nsimulated.pay() [asks first]","inputSchema":{"type":"object","properties":{"steps":{"type":"array","minItems":1,"items":{"type":"object","required":["id","tool","args"],"properties":{"id":{"type":"string"},"tool":{"type":"string"},"args":{"type":"object","additionalProperties":true}},"additionalProperties":false}}},"required":["steps"]}}"#);
+    insta::assert_snapshot!(entries(CompatProfile::Agentle, true), @r#"{"name":"execute_tool_plan","description":"Tools:\nsimulated.find(name: string)  -- Finds a city\nsimulated.tell(text?: any, loud?: boolean)\nsimulated.nap()\nsimulated.fail()\nsimulated.long()\nsimulated.pay() [asks first]","inputSchema":{"type":"object","properties":{"steps":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"tool":{"type":"string"},"arguments":{"type":"string"}},"required":["id","tool","arguments"],"additionalProperties":false}},"output_steps":{"type":"array","items":{"type":"string"}}},"required":["steps"],"additionalProperties":false}}"#);
+    insta::assert_snapshot!(entries(CompatProfile::McpCli, true), @r#"{"name":"plan_execute","description":null,"inputSchema":{"type":"object","properties":{"plan_id":{"type":"string","description":"the plan's id or name"}},"required":["plan_id"]}}"#);
 }
 
 #[test]

@@ -1,7 +1,9 @@
-//! Connections: how many there are, how long a head may take, and how they end.
+//! Connections: their number, their protection against slow and unadmitted clients, and their end.
 
+use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
@@ -16,11 +18,11 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use super::gate::Peer;
+use super::limits::network_of;
 use super::metrics::Metrics;
-use super::unadmitted::{UnadmittedConnection, UnadmittedConnections};
 
 /// The longest head of a request. No client of ours comes near it.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
@@ -144,4 +146,136 @@ async fn place(
 async fn turn_away(mut stream: TcpStream, metrics: &Metrics) {
     metrics.refused("connections");
     let _ = tokio::time::timeout(PAUSE, stream.write_all(FULL_RESPONSE)).await;
+}
+
+/// The share of all connections that one address may have without an authorised request.
+const CONNECTIONS_PER_SHARE: u32 = 8;
+
+/// The smallest such number: a client may open several connections at once.
+const MIN_CONNECTIONS: usize = 4;
+
+/// The connections without an authorised request, by address, the oldest first.
+#[derive(Clone, Debug)]
+pub(super) struct UnadmittedConnections {
+    most: usize,
+    waiting: Arc<Mutex<HashMap<IpAddr, VecDeque<CancellationToken>>>>,
+}
+
+/// A connection without an authorised request, until it has one or is dropped.
+#[derive(Clone, Debug)]
+pub(super) struct UnadmittedConnection(Arc<UnadmittedEntry>);
+
+#[derive(Debug)]
+struct UnadmittedEntry {
+    address: IpAddr,
+    end: CancellationToken,
+    newcomers: UnadmittedConnections,
+}
+
+impl UnadmittedConnections {
+    /// For a port that takes `connections`.
+    pub(super) fn new(connections: u32) -> Self {
+        Self {
+            most: usize::try_from(connections / CONNECTIONS_PER_SHARE)
+                .map_or(usize::MAX, |most| most.max(MIN_CONNECTIONS)),
+            waiting: Arc::default(),
+        }
+    }
+
+    /// Adds a connection. If its address has too many, the oldest of them is closed.
+    pub(super) fn enter(&self, address: IpAddr) -> UnadmittedConnection {
+        let address = network_of(address);
+        let end = CancellationToken::new();
+        let mut waiting = self.lock();
+        let of_address = waiting.entry(address).or_default();
+        if of_address.len() >= self.most
+            && let Some(oldest) = of_address.pop_front()
+        {
+            oldest.cancel();
+        }
+        of_address.push_back(end.clone());
+        drop(waiting);
+        UnadmittedConnection(Arc::new(UnadmittedEntry {
+            address,
+            end,
+            newcomers: self.clone(),
+        }))
+    }
+
+    /// Ends the oldest connection of the address that has the most. Whether there was one.
+    pub(super) fn evict_oldest(&self) -> bool {
+        let mut waiting = self.lock();
+        let most = waiting
+            .values_mut()
+            .max_by_key(|of_address| of_address.len());
+        let oldest = most.and_then(VecDeque::pop_front);
+        oldest.inspect(CancellationToken::cancel).is_some()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, VecDeque<CancellationToken>>> {
+        // Nothing that may panic happens while it is held.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl UnadmittedConnection {
+    /// Marks the connection as authorised: it does not give way any more.
+    pub(super) fn admit(&self) {
+        self.0.leave();
+    }
+
+    /// Waits until the connection has to give way.
+    pub(super) async fn evicted(&self) {
+        self.0.end.cancelled().await;
+    }
+}
+
+impl UnadmittedEntry {
+    fn leave(&self) {
+        let mut waiting = self.newcomers.lock();
+        if let Some(of_address) = waiting.get_mut(&self.address) {
+            of_address.retain(|end| *end != self.end);
+            if of_address.is_empty() {
+                waiting.remove(&self.address);
+            }
+        }
+    }
+}
+
+impl Drop for UnadmittedEntry {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// The address of a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Peer(pub(super) IpAddr);
+
+#[cfg(test)]
+mod tests {
+    use super::{UnadmittedConnection, UnadmittedConnections};
+
+    fn has_ended(newcomer: &UnadmittedConnection) -> bool {
+        newcomer.0.end.is_cancelled()
+    }
+
+    #[test]
+    fn the_oldest_of_an_address_gives_way() {
+        let newcomers = UnadmittedConnections::new(16);
+        let (here, there) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
+        let known = newcomers.enter(here);
+        let first = newcomers.enter(here);
+        known.admit();
+        let others = [here; 3].map(|here| newcomers.enter(here));
+        let far = newcomers.enter(there);
+        assert!(!has_ended(&known) && !has_ended(&first));
+        let late = newcomers.enter(here);
+        assert!(has_ended(&first) && !has_ended(&known) && !has_ended(&far));
+        assert!(!others.iter().any(has_ended));
+        assert!(newcomers.evict_oldest() && has_ended(&others[0]) && !has_ended(&far));
+        drop((others, late, far));
+        assert!(!newcomers.evict_oldest() && !has_ended(&known));
+        assert!(newcomers.lock().is_empty());
+    }
 }

@@ -1,28 +1,31 @@
-//! The gate that each request passes: who it is, how much of it is taken.
+//! The gate of all requests: the route, the checks in their order, and the request that is passed on.
 
+use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
 
-use axum::body::Body;
+use axum::Router;
+use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::{HeaderMap, Method, Request, header};
-use axum::middleware::Next;
+use axum::http::{HeaderMap, Method, Request, StatusCode, header};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use http_body::{Frame, SizeHint};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use planwright::config::Serve;
 use planwright_mcp::gateway::ClientId;
+use tower::Service;
 
 use super::access::ClientAccess;
-use super::cors;
-use super::limits::{HttpLimits, InFlightRequests, KeyedRateLimiter};
-use super::metrics::Metrics;
-use super::origin::HostNames;
+use super::connections::{Peer, UnadmittedConnection};
+use super::limits::{HttpLimits, InFlightPermit, InFlightRequests, KeyedRateLimiter};
+use super::metrics::{ActiveRequest, Metrics};
+use super::origin::{self, HostNames};
 use super::refusal::{Refusal, Refused};
-use super::request::{ResponseLease, read_body};
-use super::unadmitted::UnadmittedConnection;
-
-/// The address of a request.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Peer(pub(super) IpAddr);
 
 /// The checks that all requests pass.
 #[derive(Debug)]
@@ -108,12 +111,12 @@ pub(super) async fn names(
     let response = match gate.names.check(request.uri(), request.headers()) {
         Ok(()) => {
             let origin = request.headers().get(header::ORIGIN).cloned();
-            let mut response = match cors::preflight(request.method(), request.headers()) {
+            let mut response = match origin::preflight(request.method(), request.headers()) {
                 Some(response) => response,
                 None => next.run(request).await,
             };
             if let Some(origin) = origin {
-                cors::share(origin, response.headers_mut());
+                origin::share(origin, response.headers_mut());
             }
             response
         }
@@ -139,4 +142,111 @@ pub(super) async fn figures(
         return refusal.into_response();
     }
     next.run(request).await
+}
+
+/// Reads the body, as far as it is small enough and comes in time.
+pub(super) async fn read_body(
+    request: Request<Body>,
+    most: usize,
+    time: Duration,
+) -> Result<Request<Body>, Refusal> {
+    let (parts, body) = request.into_parts();
+    let announced = http_body::Body::size_hint(&body).lower();
+    if usize::try_from(announced).is_ok_and(|announced| announced > most) {
+        return Err(Refusal::TooLarge { most });
+    }
+    let whole = tokio::time::timeout(time, Limited::new(body, most).collect());
+    match whole.await {
+        Err(_) => Err(Refusal::TooSlow),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Refusal::TooLarge { most }),
+        Ok(Err(_)) => Err(Refusal::Broken),
+        Ok(Ok(body)) => Ok(Request::from_parts(parts, Body::from(body.to_bytes()))),
+    }
+}
+
+/// The guards that are held until a request is answered to the last byte, or its client is gone.
+#[derive(Debug)]
+pub(super) struct ResponseLease {
+    _permit: Option<InFlightPermit>,
+    _active: ActiveRequest,
+}
+
+impl ResponseLease {
+    pub(super) fn new(permit: Option<InFlightPermit>, active: ActiveRequest) -> Self {
+        Self {
+            _permit: permit,
+            _active: active,
+        }
+    }
+
+    pub(super) fn until_answered(self, response: Response) -> Response {
+        response.map(|body| Body::new(GuardedBody { body, _guard: self }))
+    }
+}
+
+/// An answer that keeps something until it is through.
+struct GuardedBody {
+    body: Body,
+    _guard: ResponseLease,
+}
+
+impl http_body::Body for GuardedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// `/mcp` is the service; the rest is about the server itself.
+pub(super) fn routes<S>(service: S, gate: Arc<RequestGate>) -> Router
+where
+    S: Service<Request<Body>, Error = Infallible> + Clone + Send + Sync + 'static,
+    S::Response: IntoResponse,
+    S::Future: Send + 'static,
+{
+    let served = Router::new()
+        .route_service("/mcp", service)
+        .layer(from_fn_with_state(Arc::clone(&gate), admit));
+    let shown = Router::new()
+        .route("/metrics", get(metrics))
+        .layer(from_fn_with_state(Arc::clone(&gate), figures))
+        .with_state(Arc::clone(&gate));
+    Router::new()
+        .merge(served)
+        .merge(shown)
+        .layer(from_fn_with_state(gate, names))
+        // Those who ask whether it is well call it by whatever address it has to them; and learn nothing else.
+        .route("/healthz", get(async || "ok\n"))
+        .fallback(async || StatusCode::NOT_FOUND)
+        .layer(from_fn(set_response_headers))
+}
+
+async fn metrics(State(gate): State<Arc<RequestGate>>) -> Response {
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(header::CONTENT_TYPE, kind)], gate.metrics.text()).into_response()
+}
+
+/// No browser is to guess what an answer is, or to keep it.
+async fn set_response_headers(request: Request<Body>, next: axum::middleware::Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    let nosniff = header::HeaderValue::from_static("nosniff");
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    headers
+        .entry(header::CACHE_CONTROL)
+        .or_insert(header::HeaderValue::from_static("no-store"));
+    response
 }

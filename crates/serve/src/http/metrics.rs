@@ -184,7 +184,15 @@ impl RunCount {
                 figures.plans_ended.get_or_create(&label).inc();
                 self.took = Some(event.at);
             }
-            _ => {}
+            RunEvent::RunStarted { .. }
+            | RunEvent::PlanExtended { .. }
+            | RunEvent::StepStarted { .. }
+            | RunEvent::AttemptStarted { .. }
+            | RunEvent::RetryScheduled { .. }
+            | RunEvent::ApprovalAsked { .. }
+            | RunEvent::ApprovalDecided { .. }
+            | RunEvent::OutcomeUnknown { .. }
+            | RunEvent::StepEnded { .. } => {}
         }
     }
 }

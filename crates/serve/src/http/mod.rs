@@ -5,15 +5,11 @@
 
 mod access;
 mod connections;
-mod cors;
 mod gate;
 mod limits;
 mod metrics;
 mod origin;
 mod refusal;
-mod request;
-mod routes;
-mod unadmitted;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -120,7 +116,7 @@ impl HttpServer {
         S::Response: IntoResponse,
         S::Future: Send + 'static,
     {
-        let routes = routes::routes(service, Arc::clone(&self.gate));
+        let routes = gate::routes(service, Arc::clone(&self.gate));
         let connections = connections::ConnectionServer {
             listener: self.listener,
             routes,

@@ -1,12 +1,10 @@
-//! By which names the server may be called, and from which web pages.
-//!
-//! DNS rebinding: a foreign page can let its name point at this machine, and so reach servers that trust local processes. Its requests
-//! carry its name in `Host`, and its origin in `Origin`.
+//! The names by which the server may be called, the web pages that may call it, and CORS headers.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
-use axum::http::{HeaderMap, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
 use planwright::config::Serve;
 
 use super::refusal::Refusal;
@@ -114,6 +112,51 @@ fn address(name: &str) -> Option<IpAddr> {
         }
         None => name.parse::<Ipv4Addr>().ok().map(IpAddr::from),
     }
+}
+
+const ALLOW_PRIVATE_NETWORK: HeaderName =
+    HeaderName::from_static("access-control-allow-private-network");
+const REQUEST_PRIVATE_NETWORK: HeaderName =
+    HeaderName::from_static("access-control-request-private-network");
+
+/// The methods that pages may use.
+const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
+
+/// The response headers that pages may read, beside those that every page may.
+const EXPOSED: HeaderValue =
+    HeaderValue::from_static("Mcp-Session-Id, Mcp-Protocol-Version, WWW-Authenticate, Retry-After");
+
+/// The time for which a browser need not ask again.
+const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
+
+/// The answer to a browser that asks whether a page of an origin that is let in may send a request. `None` if this asks no such
+/// thing.
+pub(super) fn preflight(method: &Method, headers: &HeaderMap) -> Option<Response> {
+    let asks = *method == Method::OPTIONS
+        && headers.contains_key(header::ORIGIN)
+        && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    if !asks {
+        return None;
+    }
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let answer = response.headers_mut();
+    answer.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+    answer.insert(header::ACCESS_CONTROL_MAX_AGE, MAX_AGE);
+    // Arguments of tools may travel in headers of any name.
+    if let Some(wanted) = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
+        answer.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
+    }
+    if headers.contains_key(REQUEST_PRIVATE_NETWORK) {
+        answer.insert(ALLOW_PRIVATE_NETWORK, HeaderValue::from_static("true"));
+    }
+    Some(response)
+}
+
+/// Lets the page at `origin`, which is let in, read an answer.
+pub(super) fn share(origin: HeaderValue, answer: &mut HeaderMap) {
+    answer.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    answer.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+    answer.append(header::VARY, HeaderValue::from_static("Origin"));
 }
 
 #[cfg(test)]

@@ -82,14 +82,27 @@ impl Refusal {
         match self {
             Self::TooManyWrong { wait } | Self::TooFast { wait } => Some(*wait),
             Self::TooMany => Some(Duration::from_secs(1)),
-            _ => None,
+            Self::Host
+            | Self::Origin
+            | Self::NoToken { .. }
+            | Self::WrongToken { .. }
+            | Self::TooLarge { .. }
+            | Self::TooSlow
+            | Self::Broken => None,
         }
     }
 
     fn challenge(&self) -> Option<&str> {
         match self {
             Self::NoToken { challenge } | Self::WrongToken { challenge } => Some(challenge),
-            _ => None,
+            Self::Host
+            | Self::Origin
+            | Self::TooManyWrong { .. }
+            | Self::TooFast { .. }
+            | Self::TooMany
+            | Self::TooLarge { .. }
+            | Self::TooSlow
+            | Self::Broken => None,
         }
     }
 }

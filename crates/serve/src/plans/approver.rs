@@ -5,15 +5,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use planwright::call_view::{CallView, visible};
+use planwright::stored::StoreApprover;
 use planwright_core::Value;
 use planwright_engine::Decision;
 use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_mcp::Caller;
 use planwright_store::Store;
 
-use crate::runs::pending_questions::PendingQuestions;
-use planwright::call_view::{CallView, visible};
-use planwright::stored::StoreApprover;
+use crate::runs::registry::PendingQuestions;
 
 /// Asks a person at the client to decide about calls.
 pub(crate) struct ClientApprover {

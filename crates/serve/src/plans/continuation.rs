@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use planwright::service::random_id;
+use planwright::stored::StoredRun;
 use planwright_core::Value;
 use planwright_engine::approval::SealKey;
 use planwright_engine::event::Address;
 use planwright_engine::{Decision, RunStatus};
 use planwright_mcp::UpstreamError;
-use planwright_mcp::gateway::{HostCall, SuspendedCall};
+use planwright_mcp::gateway::{ClientId, HostCall, SuspendedCall};
 use planwright_store::{NewDecision, RunInfo, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -19,11 +21,8 @@ use crate::host::PlanHost;
 use crate::plans::approver;
 use crate::plans::resume::ResumeChanges;
 use crate::runs::lookup::FoundRun;
-use crate::runs::pending_questions;
-use crate::runs::registry::TrackedRun;
+use crate::runs::registry::{self, TrackedRun};
 use crate::tools::arguments::BadRequest;
-use planwright::service::random_id;
-use planwright::stored::StoredRun;
 
 /// The time for which a client may continue, as for states that this process holds.
 const VALIDITY: Duration = Duration::from_mins(30);
@@ -145,7 +144,7 @@ impl PlanHost {
         let goes_on =
             answered.map_err(|error| UpstreamError::new(UpstreamError::UNAVAILABLE, error.0))?;
         if !goes_on {
-            return Ok(self.stored_response(stored).await);
+            return Ok(self.stored_response(&call.client.id, stored).await);
         }
         match self
             .resume_stored(call, stored, ResumeChanges::default())
@@ -220,10 +219,7 @@ impl PlanHost {
     ) -> Result<(), BadRequest> {
         let mut decisions = Vec::new();
         for (digest, at) in &open_questions(&info.id, stored)? {
-            match answers
-                .get(&pending_questions::key(digest))
-                .map(approver::read)
-            {
+            match answers.get(&registry::key(digest)).map(approver::read) {
                 None | Some(Decision::Later) => {}
                 Some(decision) => decisions.push(self.decision(at, digest, decision)),
             }
@@ -276,13 +272,20 @@ impl PlanHost {
     }
 
     /// Returns the state of a stored run that is not in progress.
-    async fn stored_response(&self, (info, stored): (RunInfo, StoredRun)) -> Value {
+    async fn stored_response(
+        &self,
+        client: &ClientId,
+        (info, stored): (RunInfo, StoredRun),
+    ) -> Value {
         if stored.status().is_none() {
             return self.interrupted(&info.id);
         }
         let plan = stored.latest_plan().ok();
         match self.replayed(&info.id, stored).await {
-            Ok(summary) => self.run_response(&summary, plan.as_ref(), &[]),
+            Ok(summary) => {
+                self.note_run_answer(client, plan.as_ref(), &summary);
+                self.run_response(&summary, plan.as_ref(), &[])
+            }
             Err(error) => self.refused(&error.0),
         }
     }

@@ -5,31 +5,35 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::UNIX_EPOCH;
 
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
 use indexmap::IndexMap;
+use planwright::format::{UsageV1, timestamp};
+use planwright::service::random_id;
 use planwright_core::check::{CheckContext, CheckedPlan, Library};
 use planwright_core::expression::EvaluationLimits;
 use planwright_core::{Object, Value};
 use planwright_engine::run::estimate;
-use planwright_mcp::gateway::{CALL_GRACE, Client, ClientId, HostCall};
+use planwright_mcp::gateway::{CALL_GRACE, ClientId, GatewayClient, HostCall};
+use planwright_mcp::{Caller, UpstreamError};
 use planwright_planner::create::{CreateSettings, PlanOrigin, PlanRequest, PlanResponse, create};
 use planwright_planner::dates::Now;
-use planwright_planner::model::Model;
+use planwright_planner::model::{
+    FinishReason, Message, Model, ModelError, ModelErrorKind, ModelRequest, Reply, ReplyChunk,
+};
 use planwright_planner::prompt::{Memory, PlanTask, TimeContext, TimePhrase};
+use serde_json::json;
 
 use crate::host::PlanHost;
-use crate::plans::client_model::ClientModel;
 use crate::plans::execute::{InvalidPlan, ValidPlan};
 use crate::response::answer;
 use crate::tools::arguments::{BadRequest, GatewayArguments};
-use planwright::format::{UsageV1, timestamp};
-use planwright::service::random_id;
 
 /// The largest number of created plans that are held for one client.
 const MAX_PLANS_PER_CLIENT: usize = 64;
 
 /// The author of plans.
 #[derive(Clone)]
-#[non_exhaustive]
 pub enum PlanWriter {
     /// A model of the gateway.
     Model(Arc<dyn Model>),
@@ -88,7 +92,7 @@ pub(crate) struct ReadyPlan {
 
 impl PlanHost {
     /// Returns whether a model writes plans for this client.
-    pub(crate) fn has_plan_writer(&self, client: &Client) -> bool {
+    pub(crate) fn has_plan_writer(&self, client: &GatewayClient) -> bool {
         match &self.settings.writer {
             Some(PlanWriter::Model(_)) => true,
             Some(PlanWriter::Client) => client.capabilities.get("sampling").is_some(),
@@ -97,7 +101,7 @@ impl PlanHost {
     }
 
     /// Returns whether `create_plan` exists for this client.
-    pub(crate) fn offers_create_plan(&self, client: &Client) -> bool {
+    pub(crate) fn offers_create_plan(&self, client: &GatewayClient) -> bool {
         self.settings.mode.takes_plans() && self.has_plan_writer(client)
     }
 
@@ -171,8 +175,8 @@ impl PlanHost {
                 ))),
                 (None, None) => {
                     let last = created.attempts.last();
-                    let findings = last.into_iter().flat_map(|attempt| &attempt.diagnostics);
-                    Ok(Err(answer::rejected(findings)))
+                    let found = last.map(|attempt| attempt.diagnostics.clone());
+                    Ok(Err(answer::rejected(&found.unwrap_or_default())))
                 }
             };
         };
@@ -257,4 +261,85 @@ fn tokens(usage: UsageV1) -> Option<Value> {
         ];
         Value::object(counts.into_iter().chain(cost))
     })
+}
+
+/// The `maxTokens` of requests that set none: the protocol requires the field.
+const MAX_TOKENS: u32 = 4096;
+
+/// A client as a model.
+pub(crate) struct ClientModel {
+    caller: Arc<dyn Caller>,
+}
+
+impl ClientModel {
+    /// A model behind `caller`: the client that samples.
+    pub(crate) fn new(caller: Arc<dyn Caller>) -> Self {
+        Self { caller }
+    }
+}
+
+impl Model for ClientModel {
+    fn name(&self) -> &'static str {
+        "client"
+    }
+
+    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<ReplyChunk, ModelError>> {
+        let caller = Arc::clone(&self.caller);
+        let asked = async move {
+            let params = params(&request);
+            let answer = caller.ask("sampling/createMessage", params).await;
+            answer
+                .map_err(|error| refused(&error))
+                .and_then(|answer| read(&answer))
+        };
+        stream::once(asked).boxed()
+    }
+}
+
+fn params(request: &ModelRequest) -> Value {
+    let messages = request.messages.iter().map(|message| {
+        let (role, text) = match message {
+            Message::Assistant { text, .. } => ("assistant", text),
+            Message::User(text) | Message::ToolResult { text, .. } => ("user", text),
+        };
+        json!({"role": role, "content": {"type": "text", "text": text}})
+    });
+    Value::from(json!({
+        "messages": messages.collect::<Vec<_>>(),
+        "systemPrompt": &*request.system,
+        "maxTokens": request.max_tokens.unwrap_or(MAX_TOKENS),
+        "temperature": request.temperature,
+    }))
+}
+
+fn read(answer: &Value) -> Result<ReplyChunk, ModelError> {
+    let content = answer.get("content");
+    // Newer revisions have several blocks.
+    let blocks = content.and_then(Value::as_list).map_or_else(
+        || content.into_iter().collect(),
+        |blocks| blocks.iter().collect::<Vec<_>>(),
+    );
+    let texts = blocks
+        .iter()
+        .filter_map(|block| block.get("text")?.as_text());
+    let text: String = texts.collect();
+    if text.is_empty() {
+        return Err(ModelError::new(
+            ModelErrorKind::Malformed,
+            "the client's model answered without words",
+        ));
+    }
+    let mut reply = Reply::text(text);
+    reply.usage.requests = 1;
+    reply.finish = match answer.get("stopReason").and_then(Value::as_text) {
+        Some("maxTokens") => FinishReason::Length,
+        Some("refusal") => FinishReason::Refusal,
+        _ => FinishReason::Complete,
+    };
+    Ok(ReplyChunk::Done(reply))
+}
+
+fn refused(error: &UpstreamError) -> ModelError {
+    let message = format!("the client's model did not answer: {}", error.message);
+    ModelError::new(ModelErrorKind::Refused, message)
 }

@@ -3,6 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use planwright::loaded_plan::LoadedPlan;
+use planwright::pins::PinPolicy;
+use planwright::service::{RunSpec, RunStorage, Tools};
+use planwright::stored::NewStoredRun;
 use planwright_core::check::CheckedPlan;
 use planwright_core::expression::EvaluationLimits;
 use planwright_core::{Code, Object, Value};
@@ -11,23 +15,17 @@ use planwright_engine::guard::{Guards, WrittenMeter};
 use planwright_engine::options::RunOptions;
 use planwright_engine::run::{StepPreview, preview};
 use planwright_mcp::Caller;
-use planwright_mcp::gateway::{CALL_GRACE, Client, HostCall};
+use planwright_mcp::gateway::{CALL_GRACE, GatewayClient, HostCall};
 
 use crate::blocking::spawn_blocking_limited;
 use crate::host::PlanHost;
 use crate::plans::approver::{self, ClientApprover};
 use crate::response::answer;
-use crate::runs::pending_questions::PendingQuestions;
 use crate::runs::progress::ProgressReporter;
-use crate::runs::registry::{CancelOnDrop, RunTracking, TrackedRun};
+use crate::runs::registry::{CancelOnDrop, PendingQuestions, RunTracking, TrackedRun};
 use crate::runs::tasks::task_handle;
 use crate::tools::arguments::{BadRequest, GatewayArguments};
-use crate::tools::guarded::GuardedBackends;
-use crate::tools::snapshot::ToolSnapshot;
-use planwright::loaded_plan::LoadedPlan;
-use planwright::pins::PinPolicy;
-use planwright::service::{RunSpec, RunStorage, Tools};
-use planwright::stored::NewStoredRun;
+use crate::tools::snapshot::{GuardedBackends, ToolSnapshot};
 
 /// The budget of written bytes of all plans of one client, as a multiple of that of one plan.
 const MAX_FULL_PLANS: u64 = 4;
@@ -72,7 +70,7 @@ impl PlanHost {
         let given = request.object("inputs")?.unwrap_or_default();
         let dialect = request.optional_text("dialect")?;
         match self.checked(&call.client, &text, dialect, given).await {
-            Ok(valid) => Ok(sound_answer(&valid)),
+            Ok(valid) => Ok(sound_answer(&valid, self.is_exposed(&call.client.id))),
             Err(invalid) => Ok(self.rejected(&invalid)),
         }
     }
@@ -80,7 +78,7 @@ impl PlanHost {
     /// Reads and checks a plan. Waits for servers that are still starting if the plan may need them.
     pub(crate) async fn checked(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         text: &str,
         dialect: Option<&str>,
         given: Object,
@@ -92,7 +90,7 @@ impl PlanHost {
     /// As [`checked`](Self::checked), with what was read as `adjust` makes it.
     pub(crate) async fn check_adjusted(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         text: &str,
         dialect: Option<&str>,
         given: Object,
@@ -113,7 +111,7 @@ impl PlanHost {
     /// Checks the plan that `read` returns, and checks it again as servers become ready.
     pub(crate) async fn check_as_servers_start(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         read: impl Fn() -> LoadedPlan,
     ) -> Result<ValidPlan, InvalidPlan> {
         let mut changes = self.upstreams.changes();
@@ -213,7 +211,7 @@ impl PlanHost {
 
     /// Returns the options of a run.
     pub(crate) fn options(&self, plan: &CheckedPlan) -> Result<RunOptions, BadRequest> {
-        let secret_values = (self.settings.outside)(plan).map_err(BadRequest)?;
+        let secret_values = (self.settings.external_values)(plan).map_err(BadRequest)?;
         Ok(RunOptions {
             secret_values,
             meter: WrittenMeter::default(),
@@ -271,7 +269,7 @@ impl PlanHost {
     }
 
     /// Checks that one more plan of a client may start beside those in progress.
-    fn has_room(&self, client: &Client) -> Result<(), BadRequest> {
+    fn has_room(&self, client: &GatewayClient) -> Result<(), BadRequest> {
         let most = self.settings.plans_at_once;
         let (count, bytes) = self.runs.in_flight(&client.id);
         if count >= most {
@@ -331,10 +329,10 @@ impl PlanHost {
 
 /// The reason why a run was not started, as a model reads it.
 fn not_started(error: &planwright::Error) -> String {
-    match error {
-        planwright::Error::StoredRun(error) => format!("the run cannot be stored: {error}"),
-        error => error.to_string(),
+    if let planwright::Error::StoredRun(error) = error {
+        return format!("the run cannot be stored: {error}");
     }
+    error.to_string()
 }
 
 /// Reads a plan in any dialect. An ambiguous plan is read as native: that is the dialect which clients know.
@@ -366,18 +364,18 @@ fn plan_text(request: &GatewayArguments<'_>) -> Result<String, BadRequest> {
 }
 
 /// Builds the response for a valid plan: a preview of its steps, and its warnings.
-fn sound_answer(valid: &ValidPlan) -> Value {
+fn sound_answer(valid: &ValidPlan, is_exposed: bool) -> Value {
     let steps = preview(&valid.plan, &EvaluationLimits::default());
     let steps: Vec<Value> = steps.iter().map(step).collect();
     let mut fields = Object::default();
     fields.insert("status".into(), Value::from("sound"));
     fields.insert("steps".into(), steps.into());
-    let warnings: Vec<Value> = valid
-        .loaded
-        .diagnostics
-        .iter()
-        .map(answer::described)
-        .collect();
+    if is_exposed {
+        // Calls with literals in guarded parameters ask then.
+        fields.insert("exposed".into(), Value::from(true));
+    }
+    let (warnings, _) = valid.loaded.diagnostics.for_model();
+    let warnings: Vec<Value> = warnings.map(answer::described).collect();
     if !warnings.is_empty() {
         fields.insert("findings".into(), warnings.into());
     }

@@ -1,9 +1,7 @@
 //! Plans from their text to a run: creation, checks, execution, approval and resumption.
 
 pub(crate) mod approver;
-mod client_model;
 mod continuation;
 pub(crate) mod create;
 pub(crate) mod execute;
-pub(crate) mod recall;
 pub(crate) mod resume;

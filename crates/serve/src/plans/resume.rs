@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use planwright::loaded_plan::LoadedPlan;
+use planwright::service::{RunSpec, RunStorage};
+use planwright::stored::{ResumeRequest, StoredRun, StoredRunError, resolve_choices, tools_of};
 use planwright_core::{Object, Value};
 use planwright_dialects::ReadOptions;
 use planwright_engine::RunStatus;
 use planwright_engine::event::Address;
 use planwright_engine::run::{Choice, History, PastCall};
-use planwright_mcp::gateway::{Client, HostCall};
+use planwright_mcp::gateway::{GatewayClient, HostCall};
 use planwright_store::RunInfo;
 
 use crate::blocking::spawn_blocking_limited;
@@ -16,9 +19,6 @@ use crate::plans::execute::{InvalidPlan, ValidPlan};
 use crate::runs::lookup::FoundRun;
 use crate::runs::registry::{RunProgress, TrackedRun};
 use crate::tools::arguments::{BadRequest, GatewayArguments};
-use planwright::loaded_plan::LoadedPlan;
-use planwright::service::{RunSpec, RunStorage};
-use planwright::stored::{ResumeRequest, StoredRun, StoredRunError, resolve_choices, tools_of};
 
 /// The changes that a model requests for a run that is resumed.
 #[derive(Clone, Debug, Default)]
@@ -70,6 +70,7 @@ impl PlanHost {
                 }
                 let plan = run.latest_plan().ok();
                 let summary = self.replayed(&info.id, run).await?;
+                self.note_run_answer(&call.client.id, plan.as_ref(), &summary);
                 Ok(self.run_response(&summary, plan.as_ref(), &[]))
             }
         }
@@ -78,7 +79,7 @@ impl PlanHost {
     /// Returns the stored form of a run that this process has driven.
     async fn stored_of(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         id: &str,
     ) -> Result<Option<(RunInfo, StoredRun)>, BadRequest> {
         self.runs.forget(&client.id, id);
@@ -98,6 +99,7 @@ impl PlanHost {
         let changes_nothing = changes.plan.is_none() && changes.choices.is_empty();
         if stored.status() == Some(RunStatus::Succeeded) && changes_nothing {
             let summary = self.replayed(&info.id, stored).await?;
+            self.note_run_answer(&call.client.id, None, &summary);
             return Ok(self.run_response(&summary, None, &[]));
         }
         match self.resume_stored(call, (info, stored), changes).await {

@@ -1,19 +1,22 @@
 //! Responses in the gateway's own format.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use planwright::loaded_plan::recalled;
+use planwright::stored::StaleStep;
 use planwright_core::check::CheckedPlan;
+use planwright_core::diagnostic::FLOW_REFUSAL;
+use planwright_core::flow::FlowReport;
 use planwright_core::plan::Output;
-use planwright_core::{Diagnostic, Object, StepId, Value};
+use planwright_core::{Diagnostic, Diagnostics, Object, StepId, Value};
 use planwright_engine::backend::ToolOutput;
 use planwright_engine::run::{SkipKind, SkipReason, StepStatus, StepSummary};
 use planwright_engine::{RunStatus, RunSummary};
 
 use crate::response::budget::ResponseBudget;
 use crate::response::content::Attachments;
-use planwright::loaded_plan::recalled;
-use planwright::stored::StaleStep;
 
 /// The note about a plan without `output` whose results are too large to be shown whole.
 const SELECTS_NONE: &str = "the plan has no `output`, so large results are only named: read their resources, or select what you need with `output`, also in a later plan as `${runs.RUN.STEP.path}`";
@@ -78,33 +81,35 @@ pub(crate) fn tool_result(output: ToolOutput) -> Value {
 }
 
 /// Builds the response for an invalid plan: each error with its position and its fix.
-pub(crate) fn rejected<'a>(findings: impl IntoIterator<Item = &'a Diagnostic>) -> Value {
-    let findings: Vec<&Diagnostic> = findings
-        .into_iter()
-        .filter(|finding| finding.is_error())
+pub(crate) fn rejected(diagnostics: &Diagnostics) -> Value {
+    let (shown, is_refused) = diagnostics.for_model();
+    let mut findings: Vec<Value> = shown
+        .filter(|diagnostic| diagnostic.is_error())
+        .map(described)
         .collect();
-    let text = rejection(findings.iter().copied());
+    if is_refused {
+        findings.push(Value::object([("message", Value::from(FLOW_REFUSAL))]));
+    }
     let structured = Value::object([
         ("status", Value::from("rejected")),
-        (
-            "findings",
-            findings
-                .iter()
-                .map(|finding| described(finding))
-                .collect::<Vec<_>>()
-                .into(),
-        ),
+        ("findings", findings.into()),
     ]);
-    result(vec![text_block(text)], Some(structured), true)
+    result(
+        vec![text_block(rejection(diagnostics))],
+        Some(structured),
+        true,
+    )
 }
 
 /// Returns the errors of a rejected plan, as text.
-pub(crate) fn rejection<'a>(findings: impl IntoIterator<Item = &'a Diagnostic>) -> String {
+pub(crate) fn rejection(diagnostics: &Diagnostics) -> String {
+    let (shown, is_refused) = diagnostics.for_model();
     let mut text = "the plan was rejected; nothing was called".to_owned();
-    for finding in findings {
-        if finding.is_error() {
-            let _ = write!(text, "\n{}", line(finding));
-        }
+    for diagnostic in shown.filter(|diagnostic| diagnostic.is_error()) {
+        let _ = write!(text, "\n{}", line(diagnostic));
+    }
+    if is_refused {
+        let _ = write!(text, "\n{FLOW_REFUSAL}");
     }
     text
 }
@@ -183,8 +188,10 @@ pub(crate) fn run(
     if !listed.is_empty() {
         fields.insert("content".into(), bounds.list(listed));
     }
+    let flow = plan.and_then(CheckedPlan::flow);
     let mut outcome = StepsByStatus {
         recalled: plan.and_then(recalled),
+        hidden: flow.map(FlowReport::asking_steps).unwrap_or_default(),
         ..StepsByStatus::default()
     };
     outcome.collect(&summary.steps);
@@ -266,6 +273,8 @@ fn next_action(summary: &RunSummary, is_in_doubt: bool) -> String {
 struct StepsByStatus<'a> {
     /// The step that stands for results of earlier runs.
     recalled: Option<&'a StepId>,
+    /// The steps that wait since the flow policy asks. Their arguments are for the person who decides.
+    hidden: BTreeSet<Arc<str>>,
     done: Vec<Arc<str>>,
     errors: Vec<Value>,
     skipped: Vec<Value>,
@@ -296,8 +305,13 @@ impl StepsByStatus<'_> {
                     }
                     self.skipped.push(Value::object(fields));
                 }
-                StepStatus::Waiting if is_whole => self.waiting.push(asked(name, step)),
-                StepStatus::Unknown if is_whole => self.unknown.push(asked(name, step)),
+                StepStatus::Waiting if is_whole => {
+                    let is_hidden = self.hidden.contains(&*step.at.steps());
+                    self.waiting.push(asked(name, step, is_hidden));
+                }
+                StepStatus::Unknown if is_whole => {
+                    self.unknown.push(asked(name, step, false));
+                }
                 _ => {}
             }
             if step.status != StepStatus::Succeeded {
@@ -315,7 +329,6 @@ pub(crate) fn skip_reason(reason: &SkipReason) -> String {
         SkipKind::Condition => "its condition was false".to_owned(),
         SkipKind::Stopped => format!("the run stopped after `{of}`"),
         SkipKind::Person => "a person decided to go on without it".to_owned(),
-        _ => format!("of `{of}`"),
     }
 }
 
@@ -334,9 +347,9 @@ fn failure(name: Value, step: &StepSummary) -> Value {
     Value::object(fields)
 }
 
-fn asked(name: Value, step: &StepSummary) -> Value {
+fn asked(name: Value, step: &StepSummary, is_hidden: bool) -> Value {
     let tool = step.tool.clone().map(Value::Text);
-    let args = step.args.clone();
+    let args = step.args.clone().filter(|_| !is_hidden);
     let fields = [("step", Some(name)), ("tool", tool), ("args", args)];
     let there = fields.into_iter();
     Value::object(there.filter_map(|(field, value)| Some((field, value?))))

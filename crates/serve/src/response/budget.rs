@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use planwright_core::{Object, Value};
-
 use planwright::format::{TRIMMED, Trim};
+use planwright_core::{Object, Value};
 
 /// The largest size of an answer, as a multiple of that of one value.
 const VALUES_PER_RESPONSE: u64 = 4;

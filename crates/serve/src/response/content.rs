@@ -3,14 +3,16 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use planwright::media::Media;
 use planwright_core::check::CheckedPlan;
-use planwright_core::plan::{Output, Source};
+use planwright_core::plan::{
+    Action, Alternative, Form, Output, Plan, Read, Reference, Source, Step,
+};
 use planwright_core::{Object, Value};
 use planwright_engine::RunSummary;
 use planwright_engine::run::StepSummary;
 
 use crate::response::answer::step_address;
-use planwright::media::Media;
 
 /// The largest size of all blocks in one response, in bytes of JSON. Further blocks are linked.
 const MAX_ATTACHED_BYTES: usize = 4 << 20;
@@ -52,8 +54,13 @@ impl<'a> Attachments<'a> {
             listed: Vec::new(),
         };
         let mut selected = Vec::new();
+        let selection = plan.map(|plan| selection(plan.plan()));
         for step in &summary.steps {
-            let is_selected = selects(plan, summary, step.at.step.text());
+            let id = step.at.step.text();
+            let is_selected = selection.as_ref().map_or_else(
+                || summary.output.get(id).is_some(),
+                |selection| selection.contains(&**id),
+            );
             each_block(step, &mut |given| {
                 if let Some(data) = Media::of(given.block).and_then(|media| media.data) {
                     attached.by_data.entry(data).or_insert(given);
@@ -254,24 +261,56 @@ fn each_block<'a>(step: &'a StepSummary, visit: &mut dyn FnMut(AttachedBlock<'a>
     }
 }
 
-/// Returns whether the plan selects what the step `id` gave.
-fn selects(plan: Option<&CheckedPlan>, summary: &RunSummary, id: &str) -> bool {
-    let Some(plan) = plan else {
-        return summary.output.get(id).is_some();
-    };
-    match &plan.plan().output {
-        Output::All => true,
-        Output::Steps(names) => names.iter().any(|name| *name.text == *id),
-        Output::Value(node) => {
-            let mut is_read = false;
+/// Returns the steps whose content belongs to the output: those selected, and those that a selected value copies as a whole.
+fn selection(plan: &Plan) -> HashSet<&str> {
+    let mut found: HashSet<&str> = HashSet::new();
+    match &plan.output {
+        Output::All => found.extend(plan.steps.iter().map(|step| &**step.id.text())),
+        Output::Steps(names) => found.extend(names.iter().map(|name| &*name.text)),
+        Output::Value(node) => node.each_reference(&mut |reference| {
+            found.extend(reference.reads().into_iter().filter_map(step_of));
+        }),
+    }
+    // A copy may itself be copied by a later or an earlier step.
+    let mut values: Vec<&Step> = plan.steps.iter().collect();
+    while let Some(at) = values
+        .iter()
+        .position(|step| found.contains(&**step.id.text()))
+    {
+        if let Action::Value(node) = &values.swap_remove(at).action {
             node.each_reference(&mut |reference| {
-                is_read |= reference.reads().iter().any(|read| match &read.source {
-                    Source::Step(step) | Source::Result(step) => **step.text() == *id,
-                    _ => false,
-                });
+                let copied = copies(reference).filter(|read| read.path.is_empty());
+                found.extend(copied.filter_map(step_of));
             });
-            is_read
         }
+    }
+    found
+}
+
+fn step_of(read: &Read) -> Option<&str> {
+    match &read.source {
+        Source::Step(step) | Source::Result(step) => Some(step.text()),
+        Source::Slot(_)
+        | Source::Item
+        | Source::Index
+        | Source::Last
+        | Source::ExternalValue(..) => None,
+    }
+}
+
+/// Returns the reads of a reference outside of expressions, which compute other values.
+fn copies(reference: &Reference) -> impl Iterator<Item = &Read> {
+    let (all, alternatives) = match &reference.form {
+        Form::All(reads) => (&reads[..], &[][..]),
+        Form::First(alternatives) => (&[][..], &alternatives[..]),
+    };
+    all.iter().chain(alternatives.iter().filter_map(read_of))
+}
+
+fn read_of(alternative: &Alternative) -> Option<&Read> {
+    match alternative {
+        Alternative::Read(read) => Some(read),
+        Alternative::Literal(_) | Alternative::Expression(_) => None,
     }
 }
 

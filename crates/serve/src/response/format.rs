@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use planwright::stored::StaleStep;
 use planwright_core::check::CheckedPlan;
-use planwright_core::{Object, Value};
+use planwright_core::{Diagnostics, Object, Value};
 use planwright_engine::RunSummary;
 
 use crate::compat;
@@ -11,13 +12,13 @@ use crate::host::PlanHost;
 use crate::plans::execute::InvalidPlan;
 use crate::response::answer;
 use crate::runs::registry::{RunProgress, TrackedRun};
-use planwright::stored::StaleStep;
 
 impl PlanHost {
     /// Returns the answer about a run of this process.
     pub(crate) fn progress_response(&self, running: &TrackedRun, progress: &RunProgress) -> Value {
         match progress {
             RunProgress::Ended(summary) => {
+                self.note_run_answer(&running.client, Some(&running.plan), summary);
                 self.run_response(summary, Some(&running.plan), &running.rerun)
             }
             RunProgress::InProgress { done, of } => {
@@ -34,8 +35,8 @@ impl PlanHost {
 
     /// Returns the answer about a run that another process drives.
     pub(crate) fn foreign_run_response(&self, run: &str) -> Value {
-        if let Some(face) = self.settings.face {
-            return compat::refused(face, &format!("another process drives the run `{run}`"));
+        if let Some(profile) = self.settings.compat {
+            return compat::refused(profile, &format!("another process drives the run `{run}`"));
         }
         let mut fields = Object::default();
         fields.insert("status".into(), Value::from("running"));
@@ -50,8 +51,8 @@ impl PlanHost {
         plan: Option<&CheckedPlan>,
         rerun: &[StaleStep],
     ) -> Value {
-        if let Some(face) = self.settings.face {
-            return compat::run_response(face, summary, plan, self.settings.answer_bytes);
+        if let Some(profile) = self.settings.compat {
+            return compat::run_response(profile, summary, plan, self.settings.answer_bytes);
         }
         let can_resume = self.settings.store.is_some();
         answer::run(summary, plan, rerun, self.settings.answer_bytes, can_resume)
@@ -59,29 +60,43 @@ impl PlanHost {
 
     /// Returns the answer about a run that is not in progress and has not ended.
     pub(crate) fn interrupted(&self, run: &str) -> Value {
-        match self.settings.face {
-            Some(face) => compat::interrupted(face, run),
+        match self.settings.compat {
+            Some(profile) => compat::interrupted(profile, run),
             None => interrupted(run),
         }
     }
 
     /// Returns the answer about a plan that is not valid.
     pub(crate) fn rejected(&self, invalid: &InvalidPlan) -> Value {
-        match (self.settings.face, invalid) {
-            (Some(face), InvalidPlan::Diagnostics(loaded)) => {
-                compat::refused(face, &answer::rejection(loaded.diagnostics.iter()))
+        match (self.settings.compat, invalid) {
+            (Some(profile), InvalidPlan::Diagnostics(loaded)) => {
+                log_violations(&loaded.diagnostics);
+                compat::refused(profile, &answer::rejection(&loaded.diagnostics))
             }
-            (None, InvalidPlan::Diagnostics(loaded)) => answer::rejected(loaded.diagnostics.iter()),
+            (None, InvalidPlan::Diagnostics(loaded)) => {
+                log_violations(&loaded.diagnostics);
+                answer::rejected(&loaded.diagnostics)
+            }
             (_, InvalidPlan::Refused(error)) => self.refused(&error.0),
         }
     }
 
     /// Returns the answer about a request that cannot be met.
     pub(crate) fn refused(&self, message: &str) -> Value {
-        match self.settings.face {
-            Some(face) => compat::refused(face, message),
+        match self.settings.compat {
+            Some(profile) => compat::refused(profile, message),
             None => answer::refused(message),
         }
+    }
+}
+
+/// Logs the violations of the flow policy, which the client does not see.
+fn log_violations(diagnostics: &Diagnostics) {
+    for found in diagnostics
+        .iter()
+        .filter(|found| found.code.is_flow_violation())
+    {
+        tracing::warn!(code = %found.code, "a plan was refused: {}", found.message);
     }
 }
 

@@ -1,20 +1,22 @@
-//! Lookup of runs in this process and in the store, each for its own client alone.
+//! Lookup of runs in this process and in the store, each for its own client alone, and of the results that later plans refer to.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use planwright::loaded_plan::RECALLED;
+use planwright::stored::StoredRun;
+use planwright_core::plan::{Segment, Source};
 use planwright_core::{Object, Plan, Value};
 use planwright_engine::RunSummary;
 use planwright_engine::run::ReplayReport;
-use planwright_mcp::gateway::{Client, ClientId};
+use planwright_mcp::gateway::{ClientId, GatewayClient};
 use planwright_store::{RunInfo, Store};
 
 use crate::blocking::spawn_blocking_limited;
 use crate::host::PlanHost;
-use crate::plans::recall::recalled_steps;
 use crate::runs::registry::{RunProgress, TrackedRun};
 use crate::tools::arguments::BadRequest;
-use planwright::stored::StoredRun;
 
 /// Returns the owner of a client's runs as it is stored. Runs of the local user have none.
 pub(crate) fn owner(client: &ClientId) -> Option<String> {
@@ -31,7 +33,11 @@ pub(crate) enum FoundRun {
 
 impl PlanHost {
     /// The run `id`, if it is this client's. A run of another client counts as missing, so that ids cannot be probed.
-    pub(crate) async fn find(&self, client: &Client, id: &str) -> Result<FoundRun, BadRequest> {
+    pub(crate) async fn find(
+        &self,
+        client: &GatewayClient,
+        id: &str,
+    ) -> Result<FoundRun, BadRequest> {
         if let Some(running) = self.runs.get(&client.id, id)
             && !matches!(running.progress(), RunProgress::Suspended)
         {
@@ -45,7 +51,7 @@ impl PlanHost {
 
     async fn stored(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         id: &str,
     ) -> Result<Option<(RunInfo, StoredRun)>, BadRequest> {
         let Some(store) = self.settings.store.clone() else {
@@ -79,7 +85,7 @@ impl PlanHost {
     /// Returns the summary of the run `id`, if it has ended.
     pub(crate) async fn summary(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         id: &str,
     ) -> Result<Option<Arc<RunSummary>>, BadRequest> {
         let outcome = self.outcome(client, id).await?;
@@ -89,7 +95,7 @@ impl PlanHost {
     /// Returns the start and the summary of the run `id`, if it has ended.
     async fn outcome(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         id: &str,
     ) -> Result<Option<(SystemTime, Arc<RunSummary>)>, BadRequest> {
         match self.find(client, id).await? {
@@ -111,7 +117,7 @@ impl PlanHost {
     /// The results of earlier runs that a plan refers to.
     pub(crate) async fn recall(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         plan: Option<&Plan>,
     ) -> Result<Object, BadRequest> {
         let mut recalled = Object::default();
@@ -197,4 +203,43 @@ fn read_stored(
     }
     let stored = StoredRun::read(store, id).map_err(|error| error.to_string())?;
     Ok((stored.run.client.as_deref() == owner).then_some((info, stored)))
+}
+
+/// The steps of earlier runs that a plan refers to, by run.
+pub(crate) fn recalled_steps(plan: &Plan) -> BTreeMap<String, BTreeSet<String>> {
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    plan.each_reference(&mut |reference| {
+        for read in reference.reads() {
+            let is_recalled = matches!(&read.source, Source::Step(id) if id.as_str() == RECALLED);
+            if is_recalled && let [Segment::Key(run), Segment::Key(step), ..] = read.path.as_slice()
+            {
+                let steps = found.entry(run.to_string()).or_default();
+                steps.insert(step.to_string());
+            }
+        }
+    });
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use planwright_dialects::ReadOptions;
+
+    use super::recalled_steps;
+
+    fn check(args: &str) -> String {
+        let text = format!(r#"{{"steps": [{{"id": "a", "tool": "t", "args": {args}}}]}}"#);
+        let options = ReadOptions::new("plan").in_dialect("native");
+        let plan = planwright_dialects::parse(text.as_bytes(), &options).plan;
+        let found = recalled_steps(&plan.unwrap());
+        let runs = found.iter().map(|(run, steps)| format!("{run}: {steps:?}"));
+        runs.collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn references_to_runs_are_found() {
+        insta::assert_snapshot!(check(r#"{"x": "${runs.a1.weather.temp} ${runs.a1.other}"}"#), @r#"a1: {"other", "weather"}"#);
+        insta::assert_snapshot!(check(r#"{"x": ["${runs[\"01ab\"].a[0]}"], "y": {"z": "${runs.ff.b > 1}"}}"#), @r#"01ab: {"a"}; ff: {"b"}"#);
+        insta::assert_snapshot!(check(r#"{"x": "runs.a1.b", "y": "${steps.runs.a.b} ${runs} ${runs.a}"}"#), @r#"a: {"b"}"#);
+    }
 }

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use planwright::loaded_plan::recalled;
+use planwright::service::RunView;
+use planwright::stored::StaleStep;
 use planwright_core::check::CheckedPlan;
 use planwright_core::{StepId, Value};
 use planwright_engine::StampedEvent;
@@ -10,9 +13,6 @@ use planwright_engine::run::StepStatus;
 use planwright_mcp::Caller;
 
 use crate::response::answer::stale_reason;
-use planwright::loaded_plan::recalled;
-use planwright::service::RunView;
-use planwright::stored::StaleStep;
 
 /// Counts the steps of a run, and notifies its caller of each that ends.
 pub(crate) struct ProgressReporter {

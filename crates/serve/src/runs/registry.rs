@@ -1,20 +1,19 @@
 //! Runs of this process: those in progress, and those that ended recently.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use planwright::Run;
-use planwright_core::CheckedPlan;
+use planwright::stored::StaleStep;
+use planwright_core::{CheckedPlan, Object, Value};
 use planwright_engine::guard::WrittenMeter;
 use planwright_engine::{Canceller, RunSummary};
 use planwright_mcp::gateway::ClientId;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Duration, Instant};
 
-use crate::runs::pending_questions::PendingQuestions;
 use crate::runs::progress::ProgressReporter;
-use planwright::stored::StaleStep;
 
 /// The largest number of ended runs of one client that are held in memory. Older ones are read from the store.
 const MAX_ENDED_RUNS: usize = 16;
@@ -298,5 +297,55 @@ impl Drop for CancelOnDrop {
         if let Some(run) = self.0.take() {
             run.cancel();
         }
+    }
+}
+
+/// Open questions of a run that has become a task.
+#[derive(Debug, Default)]
+pub(crate) struct PendingQuestions(Mutex<Questions>);
+
+type Questions = BTreeMap<String, (Value, oneshot::Sender<Value>)>;
+
+/// The key of a question about `subject`, the same in each process: an answer that comes late is never taken for that to another
+/// question.
+pub(crate) fn key(subject: &str) -> String {
+    let start = subject.get(..32).unwrap_or(subject);
+    format!("question-{start}")
+}
+
+impl PendingQuestions {
+    /// Adds a request to the client about `subject`, the digest of a call, and returns the receiver of its answer.
+    pub(crate) fn ask(&self, request: Value, subject: &str) -> oneshot::Receiver<Value> {
+        let (answer, answered) = oneshot::channel();
+        self.lock().insert(key(subject), (request, answer));
+        answered
+    }
+
+    /// The open questions, by their keys: `inputRequests` as MCP writes them. `None` if there are none.
+    pub(crate) fn open(&self) -> Option<Value> {
+        let mut questions = self.lock();
+        // A closed receiver got its answer elsewhere.
+        questions.retain(|_, (_, answer)| !answer.is_closed());
+        let requests = questions.iter();
+        let requests: Object = requests
+            .map(|(key, (request, _))| (key.as_str().into(), request.clone()))
+            .collect();
+        (!requests.is_empty()).then(|| Value::from(requests))
+    }
+
+    /// Delivers answers by the keys of their questions.
+    pub(crate) fn answer(&self, responses: &Value) {
+        let mut questions = self.lock();
+        for (key, response) in responses.as_object().into_iter().flatten() {
+            if let Some((_, answer)) = questions.remove(&**key) {
+                // As above.
+                let _ = answer.send(response.clone());
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Questions> {
+        // Nothing that may panic happens while it is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

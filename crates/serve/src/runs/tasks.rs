@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use futures::future::BoxFuture;
+use planwright::format::timestamp;
+use planwright::stored::StoredRun;
 use planwright_core::{Object, Value};
 use planwright_engine::RunStatus;
-use planwright_mcp::gateway::{Client, HostCall, TaskRequest};
+use planwright_mcp::gateway::{GatewayClient, HostCall, TaskRequest};
 use planwright_mcp::{Caller, UpstreamError};
 use planwright_store::RunInfo;
 
@@ -18,8 +20,6 @@ use crate::response::content::{contents_at, contents_of_step, json_contents};
 use crate::runs::lookup::FoundRun;
 use crate::runs::registry::{RunProgress, TrackedRun};
 use crate::tools::arguments::BadRequest;
-use planwright::format::timestamp;
-use planwright::stored::StoredRun;
 
 /// The interval at which a client should poll a task, in milliseconds.
 const POLL_INTERVAL_MS: u64 = 500;
@@ -28,7 +28,7 @@ impl PlanHost {
     /// Answers a request about a task.
     pub(crate) async fn task_request(
         &self,
-        client: Client,
+        client: GatewayClient,
         request: TaskRequest,
     ) -> Result<Value, UpstreamError> {
         let invalid = |error: BadRequest| UpstreamError::new(UpstreamError::INVALID, error.0);
@@ -57,7 +57,7 @@ impl PlanHost {
     /// Cancels a task that was left when an earlier process ended: it must not go on when its client asks how it stands.
     async fn cancel_stored(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         (info, stored): (RunInfo, StoredRun),
     ) -> Result<(), UpstreamError> {
         if stored.status().is_some() || info.holder.is_some() {
@@ -88,7 +88,7 @@ impl PlanHost {
     }
 
     /// Returns the state of a task. A task of an earlier process is resumed.
-    async fn task_state(&self, client: &Client, id: &str) -> Result<Value, UpstreamError> {
+    async fn task_state(&self, client: &GatewayClient, id: &str) -> Result<Value, UpstreamError> {
         let invalid = |error: BadRequest| UpstreamError::new(UpstreamError::INVALID, error.0);
         match self.find(client, id).await.map_err(invalid)? {
             FoundRun::Local(running) => Ok(self.tracked_task(&running)),
@@ -100,6 +100,7 @@ impl PlanHost {
                 if run.status().is_some() {
                     let plan = run.latest_plan().ok();
                     let summary = self.replayed(&info.id, run).await.map_err(invalid)?;
+                    self.note_run_answer(&client.id, plan.as_ref(), &summary);
                     let result = self.run_response(&summary, plan.as_ref(), &[]);
                     return Ok(task(id, "completed", info.created, [("result", result)]));
                 }
@@ -127,6 +128,7 @@ impl PlanHost {
                 task(id, "cancelled", now, [])
             }
             (RunProgress::Ended(summary), _) => {
+                self.note_run_answer(&running.client, Some(&running.plan), &summary);
                 let result = self.run_response(&summary, Some(&running.plan), &running.rerun);
                 task(id, "completed", now, [("result", result)])
             }
@@ -157,7 +159,7 @@ impl PlanHost {
     /// Reads a run's output, or that of one of its steps, whole.
     pub(crate) async fn read_resource(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         address: &str,
     ) -> Option<Result<Value, UpstreamError>> {
         let rest = address.strip_prefix("planwright://runs/")?;
@@ -169,6 +171,7 @@ impl PlanHost {
         let Ok(Some(summary)) = self.summary(client, id).await else {
             return Some(Err(none()));
         };
+        self.note_unknown_answer(&client.id);
         let contents = if address == output_address(id) {
             Some(vec![json_contents(address, &summary.output)])
         } else {
@@ -225,7 +228,7 @@ fn state(id: &str, status: &str, time: SystemTime) -> Object {
 }
 
 /// Returns a call without a waiting client.
-fn call_without_caller(client: &Client) -> HostCall {
+fn call_without_caller(client: &GatewayClient) -> HostCall {
     HostCall {
         name: "resume_plan".to_owned(),
         arguments: Value::empty_object(),

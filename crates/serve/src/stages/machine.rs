@@ -1,13 +1,11 @@
-//! The stage that one client is in.
+//! The stages of work: which tools each allows, moves between them, and refusals.
 
 use std::sync::Arc;
 
+use planwright::config::Stage;
 use planwright_core::check::{Policy, StageRule};
 use planwright_core::{Catalog, Object, Tool, Value};
 use planwright_dialects::document::nearest;
-
-use super::refusal::{MoveError, NotInStage};
-use planwright::config::Stage;
 
 /// The stage that one client is in, and what it has made known. Every client has its own.
 #[derive(Clone, Debug)]
@@ -170,4 +168,90 @@ impl Stages {
 
 fn has(stage: &Stage, tool: &Tool) -> bool {
     stage.tools.iter().any(|pattern| pattern.covers(tool))
+}
+
+/// A tool that the current stage does not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the stage `{stage}` does not have the tool `{tool}`")]
+pub struct NotInStage {
+    /// The tool.
+    pub tool: String,
+    /// The current stage.
+    pub stage: Arc<str>,
+    /// The stages that have it.
+    pub others: Vec<Arc<str>>,
+}
+
+impl NotInStage {
+    /// The way out.
+    pub fn help(&self) -> String {
+        if self.others.is_empty() {
+            return "no stage has it: do without the tool".to_owned();
+        }
+        format!("move to the stage {} first", either(&self.others))
+    }
+}
+
+/// The reason why a client cannot move to a stage.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MoveError {
+    /// The stage does not exist.
+    #[error("there is no stage `{to}`")]
+    Unknown {
+        /// The stage that was asked for.
+        to: Arc<str>,
+        /// The one that was probably meant.
+        nearest: Option<Arc<str>>,
+        /// The stages that can follow.
+        next: Vec<Arc<str>>,
+    },
+    /// The current stage does not lead there.
+    #[error("no way leads from the stage `{from}` to `{to}`")]
+    NoWay {
+        /// The current stage.
+        from: Arc<str>,
+        /// The stage that was asked for.
+        to: Arc<str>,
+        /// The stages that can follow.
+        next: Vec<Arc<str>>,
+    },
+    /// Something is not known that the stage needs.
+    #[error("the stage `{to}` needs {}", each(.missing))]
+    Missing {
+        /// The stage that was asked for.
+        to: Arc<str>,
+        /// The names without a value.
+        missing: Vec<Arc<str>>,
+    },
+}
+
+impl MoveError {
+    /// The way out.
+    pub fn help(&self) -> String {
+        match self {
+            Self::Unknown {
+                nearest: Some(near),
+                ..
+            } => format!("did you mean `{near}`?"),
+            Self::Unknown { next, .. } | Self::NoWay { next, .. } if next.is_empty() => {
+                "this stage is the last one: stay in it".to_owned()
+            }
+            Self::Unknown { next, .. } | Self::NoWay { next, .. } => {
+                format!("from here you can move to {}", either(next))
+            }
+            Self::Missing { missing, .. } => format!("give {} a value, then move", each(missing)),
+        }
+    }
+}
+
+fn either(names: &[Arc<str>]) -> String {
+    quoted(names).join(" or ")
+}
+
+fn each(names: &[Arc<str>]) -> String {
+    quoted(names).join(" and ")
+}
+
+fn quoted(names: &[Arc<str>]) -> Vec<String> {
+    names.iter().map(|name| format!("`{name}`")).collect()
 }

@@ -1,10 +1,10 @@
 //! Moves between stages, and the tools of each stage.
 
+use planwright::config::{Config, ConfigSource, Origin};
 use planwright_core::check::Policy;
 use planwright_core::{Catalog, CheckContext, Tool, Value, check};
 
 use super::Stages;
-use planwright::config::{Config, ConfigSource, Origin};
 
 const SHOP: &str = r#"
 [stages.browse]

@@ -5,11 +5,10 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use planwright::terminal_text::io_reason;
 use planwright_mcp::gateway::ClientId;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-
-use planwright::terminal_text::io_reason;
 
 use crate::error::ServeError;
 

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use planwright_core::Value;
-use planwright_mcp::gateway::Client;
+use planwright_mcp::gateway::GatewayClient;
 use serde_json::json;
 
 use crate::host::PlanHost;
-use crate::settings::Mode;
+use crate::settings::GatewayMode;
 use crate::signatures::listing;
 use crate::tools::snapshot::ToolSnapshot;
 use crate::tools::{
@@ -27,19 +27,23 @@ const EXECUTE: &str = r#"Run a plan: a graph of tool calls in one request. Steps
 `${step.path}` refers to an earlier result, `[*]` to all items, `a ?? b` to the first that is there; any CEL expression may stand within `${}`. Steps may also have "after": [ids], "on_error": "continue", "retry": {"attempts": 3}, "timeout": "30s". Results of earlier runs: `${runs.RUN.step.path}`."#;
 
 /// Returns the instructions for clients that connect.
-pub(crate) fn instructions(mode: Mode) -> Option<String> {
+pub(crate) fn instructions(mode: GatewayMode) -> Option<String> {
     let text = match mode {
-        Mode::Plan | Mode::PlainWithPlans => {
+        GatewayMode::Plan | GatewayMode::PlainWithPlans => {
             "Hand over several tool calls as one plan with execute_plan. search_tools finds the tools that plans may call, describe_tools tells all about some."
         }
-        Mode::Search => "search_tools finds tools, call_tool calls one.",
-        Mode::Plain => return None,
+        GatewayMode::Search => "search_tools finds tools, call_tool calls one.",
+        GatewayMode::Plain => return None,
     };
     Some(text.to_owned())
 }
 
 /// Renders the list of the tools that plans of this client may call, for the description of a tool.
-pub(super) fn callable_tools(host: &PlanHost, client: &Client, snapshot: &ToolSnapshot) -> String {
+pub(super) fn callable_tools(
+    host: &PlanHost,
+    client: &GatewayClient,
+    snapshot: &ToolSnapshot,
+) -> String {
     let policy = host.policy(&client.id);
     let open = snapshot
         .catalog
@@ -54,7 +58,7 @@ pub(super) fn callable_tools(host: &PlanHost, client: &Client, snapshot: &ToolSn
 
 impl PlanHost {
     /// The tool by which a client moves from stage to stage, where there are stages.
-    pub(crate) fn stage_definitions(&self, client: &Client) -> Vec<Value> {
+    pub(crate) fn stage_definitions(&self, client: &GatewayClient) -> Vec<Value> {
         let entry = self.stage(&client.id, |stages| {
             let names: Vec<&str> = stages.all().iter().map(|stage| &*stage.name).collect();
             let description = format!(
@@ -147,11 +151,11 @@ pub(super) fn check_plan() -> serde_json::Value {
     })
 }
 
-/// `resume_plan`. Clients of [`Mode::Search`] submit no plans: their calls that wait for a decision are runs.
-pub(super) fn resume(mode: Mode, _: &str) -> serde_json::Value {
+/// `resume_plan`. Clients of [`GatewayMode::Search`] submit no plans: their calls that wait for a decision are runs.
+pub(super) fn resume(mode: GatewayMode, _: &str) -> serde_json::Value {
     match mode {
-        Mode::Search => resume_call(),
-        Mode::Plan | Mode::PlainWithPlans | Mode::Plain => resume_plan(),
+        GatewayMode::Search => resume_call(),
+        GatewayMode::Plan | GatewayMode::PlainWithPlans | GatewayMode::Plain => resume_plan(),
     }
 }
 
@@ -196,11 +200,11 @@ pub(super) fn get_run() -> serde_json::Value {
     })
 }
 
-pub(super) fn search_tools(mode: Mode, listed: &str) -> serde_json::Value {
+pub(super) fn search_tools(mode: GatewayMode, listed: &str) -> serde_json::Value {
     let description = match mode {
         // `search_tools` comes first here, so its description has the list that `execute_plan` has in the other modes.
-        Mode::Search => format!("Find tools for call_tool.\n\n{listed}"),
-        Mode::Plan | Mode::PlainWithPlans | Mode::Plain => {
+        GatewayMode::Search => format!("Find tools for call_tool.\n\n{listed}"),
+        GatewayMode::Plan | GatewayMode::PlainWithPlans | GatewayMode::Plain => {
             "Find tools that plans may call.".to_owned()
         }
     };

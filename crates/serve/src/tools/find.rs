@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use planwright::loaded_plan::{LoadedPlan, single_call};
+use planwright::service::random_id;
 use planwright_core::{Lookup, Tool, Value};
 use planwright_dialects::native::Native;
 use planwright_dialects::{Dialect, ReadOptions};
@@ -9,7 +11,9 @@ use planwright_engine::Decision;
 use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::backend::{CallClock, CallContext, ToolBackend, ToolCall};
 use planwright_engine::event::Address;
-use planwright_mcp::gateway::{CALL_GRACE, Client, HostCall, NOTIFIED_CLIENT_GRACE, completed};
+use planwright_mcp::gateway::{
+    CALL_GRACE, GatewayClient, HostCall, NOTIFIED_CLIENT_GRACE, completed,
+};
 use planwright_mcp::{Caller, UpstreamError};
 
 use crate::host::PlanHost;
@@ -18,8 +22,6 @@ use crate::response::answer;
 use crate::signatures::{look_up_tools, signature};
 use crate::tools::arguments::{BadRequest, GatewayArguments};
 use crate::tools::snapshot::ToolSnapshot;
-use planwright::loaded_plan::{LoadedPlan, single_call};
-use planwright::service::random_id;
 
 /// The default number of results of a search.
 const DEFAULT_RESULTS: u64 = 10;
@@ -124,6 +126,12 @@ impl PlanHost {
             return Ok(answer::refused(&format!("{message}; {help}")));
         }
         let arguments = Value::from(arguments);
+        let mut tool = tool;
+        if let Some(reason) = self.guarded_literals(&call.client.id, &tool, &arguments) {
+            let tool = Arc::make_mut(&mut tool);
+            tool.approval = true;
+            tool.approval_reason = Some(reason);
+        }
         if tool.needs_approval() {
             let (asked, caller) = (Tool::clone(&tool), Arc::clone(&call.caller));
             let decision = asked_about(&call.client, asked, arguments.clone(), caller);
@@ -140,6 +148,7 @@ impl PlanHost {
                 return Ok(answer::refused(&error.0));
             }
         }
+        self.note_answer_of(&call.client.id, &tool);
         self.call_one(call, tool, arguments).await
     }
 
@@ -178,7 +187,7 @@ impl PlanHost {
     /// Requires the agreement of the person at a client to a call of a tool that is passed through.
     pub(crate) async fn agreed(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         tool: Tool,
         arguments: Value,
         caller: Arc<dyn Caller>,
@@ -264,7 +273,7 @@ impl PlanHost {
 
 /// Asks a person at a client about a call without a plan.
 async fn asked_about(
-    client: &Client,
+    client: &GatewayClient,
     tool: Tool,
     arguments: Value,
     caller: Arc<dyn Caller>,

@@ -3,7 +3,6 @@
 pub(crate) mod arguments;
 pub(crate) mod definitions;
 mod find;
-pub(crate) mod guarded;
 pub(crate) mod snapshot;
 mod table;
 

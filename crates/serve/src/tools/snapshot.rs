@@ -1,16 +1,23 @@
-//! Snapshots of the tools that plans may call.
+//! The upstream tools at one moment, and the comparison of each call with the tool as its server lists it now.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use planwright_core::Catalog;
-use planwright_mcp::UpstreamView;
-
-use crate::compat;
-use crate::search::SearchIndex;
-use crate::settings::{GatewaySettings, Mode};
 use planwright::names;
-use planwright::pins::{NoticeKind, Pinning, Verdicts};
+use planwright::pins::{Changes, NoticeKind, PinPolicy, Pinning, Verdicts};
+use planwright_core::{Catalog, Tool};
+use planwright_engine::Backends;
+use planwright_engine::backend::{
+    BoxFuture, ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput,
+};
+use planwright_mcp::{UpstreamView, Upstreams};
+
+use super::arguments::BadRequest;
+use crate::compat;
+use crate::host::PlanHost;
+use crate::search::SearchIndex;
+use crate::settings::{GatewayMode, GatewaySettings};
 
 /// The largest number of logged changes: a server may change its tools without end.
 const MAX_LOGGED: usize = 1000;
@@ -95,7 +102,7 @@ impl SnapshotCache {
         }
         // A client that hands over a plan, or calls by `call_tool`, does not see the single calls.
         let catalog = verdicts.catalog(&all, |all| settings.config.catalog_asking(all, |_| true));
-        if settings.mode != Mode::Plain {
+        if settings.mode != GatewayMode::Plain {
             known.warn(names::collisions(&catalog));
         }
         known.warn(names::lookalikes(&catalog));
@@ -156,4 +163,68 @@ impl CacheState {
             }
         }
     }
+}
+
+/// Makes calls, but none of a tool that changed since its plan was checked in a way that a person has to accept.
+pub(crate) struct GuardedBackends {
+    pub(crate) backends: Backends,
+    pub(crate) upstreams: Upstreams,
+    /// The policy for tools that changed.
+    pub(crate) policy: PinPolicy,
+}
+
+impl ToolBackend for GuardedBackends {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        let changed = changed(&self.upstreams, &call.tool);
+        let matters = changed.filter(|changes| {
+            // A person approved the whole definition that was shown, so any change invalidates the approval.
+            call.tool.approval || self.policy == PinPolicy::Ask && changes.asks()
+        });
+        match matters {
+            None => self.backends.call(call),
+            Some(changes) => {
+                let message = format!(
+                    "`{}` changed while the plan ran ({}), so it was not called",
+                    call.tool.qualified_name(),
+                    changes.names().join(", ")
+                );
+                Box::pin(async move { Err(ToolError::new(ErrorKind::Policy, message)) })
+            }
+        }
+    }
+}
+
+impl fmt::Debug for GuardedBackends {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GuardedBackends")
+            .field("backends", &self.backends)
+            .field("policy", &self.policy)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PlanHost {
+    /// Checks that a tool has not changed since a person decided about a call of it.
+    pub(crate) fn is_as_shown(&self, tool: &Tool) -> Result<(), BadRequest> {
+        match changed(&self.upstreams, tool) {
+            None => Ok(()),
+            Some(changes) => Err(BadRequest(format!(
+                "`{}` changed while it was decided about ({}), so it was not called; call it again to be asked anew",
+                tool.qualified_name(),
+                changes.names().join(", ")
+            ))),
+        }
+    }
+}
+
+/// Returns the difference between the definition of a tool and the one that its server lists now, if there is one.
+fn changed(upstreams: &Upstreams, tool: &Tool) -> Option<Changes> {
+    if tool.origin.is_empty() {
+        return None;
+    }
+    let view = upstreams.view();
+    let mut tools = view.server(&tool.server)?.tools.iter().rev();
+    let now = tools.find(|now| now.name == tool.name)?;
+    let changes = Changes::of_tool(tool, now);
+    (!changes.is_empty()).then_some(changes)
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use planwright_core::Value;
 use planwright_mcp::UpstreamError;
-use planwright_mcp::gateway::{Client, HostCall};
+use planwright_mcp::gateway::{GatewayClient, HostCall};
 
 use super::definitions;
 use crate::host::PlanHost;
-use crate::settings::Mode;
+use crate::settings::GatewayMode;
 use crate::tools::arguments::BadRequest;
 
 pub(crate) const EXECUTE_PLAN: &str = "execute_plan";
@@ -26,7 +26,7 @@ pub(crate) const MOVE_TO_STAGE: &str = "move_to_stage";
 pub(crate) struct GatewayTool {
     pub(crate) name: &'static str,
     /// The modes that have the tool.
-    modes: &'static [Mode],
+    modes: &'static [GatewayMode],
     /// The condition beyond the mode.
     condition: Condition,
     definition: Definition,
@@ -46,7 +46,7 @@ pub(crate) enum Condition {
 /// Builds the definition of a tool for `tools/list`, from the mode and the list of tools that plans may call.
 enum Definition {
     Fixed(fn() -> serde_json::Value),
-    Listing(fn(Mode, &str) -> serde_json::Value),
+    Listing(fn(GatewayMode, &str) -> serde_json::Value),
     /// Depends on the stage of the client.
     Stage,
 }
@@ -67,10 +67,19 @@ impl From<BadRequest> for CallFailure {
     }
 }
 
-const PLANS: &[Mode] = &[Mode::Plan, Mode::PlainWithPlans];
-const SEARCH: &[Mode] = &[Mode::Search];
-const PLANS_AND_SEARCH: &[Mode] = &[Mode::Plan, Mode::PlainWithPlans, Mode::Search];
-const ALL: &[Mode] = &[Mode::Plan, Mode::PlainWithPlans, Mode::Search, Mode::Plain];
+const PLANS: &[GatewayMode] = &[GatewayMode::Plan, GatewayMode::PlainWithPlans];
+const SEARCH: &[GatewayMode] = &[GatewayMode::Search];
+const PLANS_AND_SEARCH: &[GatewayMode] = &[
+    GatewayMode::Plan,
+    GatewayMode::PlainWithPlans,
+    GatewayMode::Search,
+];
+const ALL: &[GatewayMode] = &[
+    GatewayMode::Plan,
+    GatewayMode::PlainWithPlans,
+    GatewayMode::Search,
+    GatewayMode::Plain,
+];
 
 /// All tools, in the order in which clients see those of their mode.
 static TOOLS: [GatewayTool; 9] = [
@@ -145,7 +154,7 @@ impl GatewayTool {
     /// The tools that `client` sees, in order.
     fn of_client<'a>(
         host: &'a PlanHost,
-        client: &'a Client,
+        client: &'a GatewayClient,
     ) -> impl Iterator<Item = &'static Self> {
         let mode = host.settings.mode;
         let tools = TOOLS.iter().filter(move |tool| tool.modes.contains(&mode));
@@ -153,7 +162,7 @@ impl GatewayTool {
     }
 
     /// Returns whether `client` sees a tool called `name`.
-    pub(crate) fn is_visible(host: &PlanHost, client: &Client, name: &str) -> bool {
+    pub(crate) fn is_visible(host: &PlanHost, client: &GatewayClient, name: &str) -> bool {
         Self::of_client(host, client).any(|tool| tool.name == name)
     }
 
@@ -167,12 +176,12 @@ impl GatewayTool {
     }
 
     /// The definitions of the tools that `client` sees, as `tools/list` writes them.
-    pub(crate) fn definitions(host: &PlanHost, client: &Client) -> Vec<Value> {
+    pub(crate) fn definitions(host: &PlanHost, client: &GatewayClient) -> Vec<Value> {
         let mode = host.settings.mode;
         let listed = match mode {
             // No description of this mode lists tools.
-            Mode::Plain => String::new(),
-            Mode::Plan | Mode::PlainWithPlans | Mode::Search => {
+            GatewayMode::Plain => String::new(),
+            GatewayMode::Plan | GatewayMode::PlainWithPlans | GatewayMode::Search => {
                 definitions::callable_tools(host, client, &host.tool_snapshot())
             }
         };
@@ -206,7 +215,7 @@ impl GatewayTool {
 
 impl PlanHost {
     /// Returns whether a condition holds for `client`.
-    pub(crate) fn meets(&self, client: &Client, condition: Condition) -> bool {
+    pub(crate) fn meets(&self, client: &GatewayClient, condition: Condition) -> bool {
         match condition {
             Condition::PlanWriter => self.has_plan_writer(client),
             Condition::Always | Condition::Stages => self.can_meet(condition),

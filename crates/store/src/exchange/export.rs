@@ -1,19 +1,15 @@
-//! Export of runs.
+//! The lines of an export, and their writer.
 
 use planwright_core::Value;
 use rusqlite::Connection;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
-use super::lines::{
-    EXPORT_FORMAT, ExportFooterV1, ExportHeaderV1, ExportLineV1, ExportedDecisionV1,
-    ExportedEntryV1, ExportedRunV1, ExportedValueV1,
-};
 use crate::decisions;
 use crate::error::{QueryError, StoreError};
-use crate::format::{Digest, JOURNAL_FORMAT, parse_value};
-use crate::numbers::to_i64;
 use crate::run::{self, unreadable};
 use crate::store::Store;
+use crate::values::to_i64;
+use planwright_format::journal::{Digest, JOURNAL_FORMAT, parse_value};
 
 /// The number of entries that one query reads.
 const ENTRIES_PER_READ: i64 = 512;
@@ -132,4 +128,97 @@ fn add(text: &mut String, id: &str, line: &impl Serialize) -> Result<(), QueryEr
     text.push_str(&line);
     text.push('\n');
     Ok(())
+}
+
+/// The format of an exported run.
+pub const EXPORT_FORMAT: &str = "planwright.run-export/1";
+
+/// The part of the first line that all versions of the format share.
+#[derive(Deserialize)]
+pub(super) struct FormatProbe {
+    pub(super) format: Option<String>,
+}
+
+/// The first line.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExportHeaderV1 {
+    /// [`EXPORT_FORMAT`].
+    pub(super) format: String,
+    /// The format of the entries.
+    pub(super) journal: String,
+    pub(super) run: ExportedRunV1,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExportedRunV1 {
+    pub(super) id: String,
+    pub(super) plan: Option<String>,
+    pub(super) digest: String,
+    pub(super) dialect: Option<String>,
+    pub(super) created_ns: i64,
+    pub(super) steps: i64,
+    pub(super) header: Value,
+}
+
+/// A line after the first one.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ExportLineV1 {
+    Value(ExportedValueV1),
+    Entry(ExportedEntryV1),
+    Decision(ExportedDecisionV1),
+    End(ExportFooterV1),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExportedValueV1 {
+    pub(super) digest: Digest,
+    pub(super) json: Value,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExportedEntryV1 {
+    pub(super) at_ns: i64,
+    pub(super) turn: i64,
+    pub(super) kind: String,
+    pub(super) body: Value,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExportedDecisionV1 {
+    pub(super) at: Value,
+    /// The digest of the call. Older versions bound a decision to the arguments alone and wrote `args_digest`.
+    #[serde(alias = "args_digest")]
+    pub(super) call_digest: String,
+    pub(super) approved: bool,
+    /// The changed arguments. `null` is a value, not their absence.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
+    pub(super) args: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) because: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) by: Option<String>,
+    pub(super) decided_ns: i64,
+}
+
+#[derive(Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExportFooterV1 {
+    pub(super) values: usize,
+    pub(super) entries: usize,
+    pub(super) decisions: usize,
+}
+
+/// Deserializes a present field as `Some`, even if it is `null`.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }

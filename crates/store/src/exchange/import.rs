@@ -4,22 +4,20 @@ use std::collections::HashMap;
 
 use planwright_core::Value;
 
-use super::export::export;
-use super::lines::{
+use super::export::{
     EXPORT_FORMAT, ExportFooterV1, ExportHeaderV1, ExportLineV1, ExportedDecisionV1,
-    ExportedValueV1, FormatProbe,
+    ExportedValueV1, FormatProbe, export,
 };
 use crate::decisions::DecisionRow;
 use crate::error::{QueryError, StoreError};
-use crate::format::{
-    Blob, BlobRef, Digest, EntryBatch, EntryRow, JOURNAL_FORMAT, decode, parse, resolve,
-    value_bytes,
-};
-use crate::names;
-use crate::numbers::from_nanos;
+use crate::rows::{EntryBatch, EntryRow, insert_batch, update_run};
 use crate::run::{self, NewRun};
 use crate::store::Store;
-use crate::writer::{insert_batch, update_run};
+use crate::values;
+use crate::values::from_nanos;
+use planwright_format::journal::{
+    Blob, BlobRef, Digest, JOURNAL_FORMAT, parse, resolve, value_bytes,
+};
 
 /// The result of [`Store::import`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +53,7 @@ impl Store {
         let decoded = decode_run(text).map_err(|reason| {
             StoreError::Format(format!("the text is no exported run: {reason}"))
         })?;
-        names::check("id of a run", &decoded.new.id)?;
+        values::check("id of a run", &decoded.new.id)?;
         let text = text.to_owned();
         self.writer().change(move |connection| {
             let id = decoded.new.id.clone();
@@ -221,7 +219,7 @@ fn add_entry(
     decoded: &mut DecodedRun,
     values: &mut ExportedValues,
 ) -> Result<(), String> {
-    let entry = decode(&row, &mut |reference| values.find(reference))?;
+    let entry = row.decode(&mut |reference| values.find(reference))?;
     if row.at_ns < 0 || row.turn < 0 {
         return Err("an entry is older than its run".to_owned());
     }
@@ -253,7 +251,7 @@ fn without_decisions(text: &str) -> String {
             };
             serde_json::to_string(&ExportLineV1::End(end)).ok()
         }
-        _ => Some(line.to_owned()),
+        Ok(ExportLineV1::Value(_) | ExportLineV1::Entry(_)) | Err(_) => Some(line.to_owned()),
     });
     lines.map(|line| line + "\n").collect()
 }

@@ -5,7 +5,6 @@
 
 mod export;
 mod import;
-mod lines;
 
+pub use export::EXPORT_FORMAT;
 pub use import::ImportOutcome;
-pub use lines::EXPORT_FORMAT;

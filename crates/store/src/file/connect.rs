@@ -1,18 +1,16 @@
 //! Opening of the database file and of connections to it.
 
 use std::ffi::OsString;
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::inode::StoreFile;
+use super::inode::{StoreFile, create_folder, private_file};
 use super::migrations;
-use super::permissions::{create_folder, private_file};
 use crate::error::{FileProblem, QueryError, StoreError};
 
 /// SQLite's `application_id` of our files: `PWst`.

@@ -3,8 +3,6 @@
 mod connect;
 mod inode;
 mod migrations;
-mod permissions;
 
 pub(crate) use connect::{OpenedFile, connect, open};
-pub(crate) use inode::{InodeLease, StoreFile};
-pub(crate) use permissions::{create_folder, private_file, writable_by_others};
+pub(crate) use inode::{InodeLease, StoreFile, create_folder, private_file, writable_by_others};

@@ -1,16 +1,14 @@
 //! Acceptance of tool definitions and server identities by a person.
 
-use std::fmt::Write as _;
 use std::time::SystemTime;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, params};
 
 use super::changed::digest_of_tools;
-use super::pin::{ServerIdentity, delete_definition};
+use super::pin::{AcceptanceLog, ServerIdentity, delete_definition};
 use crate::error::{QueryError, StoreError};
-use crate::format::Digest;
-use crate::numbers::to_nanos;
 use crate::store::Store;
+use crate::values::to_nanos;
 
 /// The acceptance of tools of one server, exactly as a person saw them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,18 +28,6 @@ pub struct AcceptedTool {
     pub tool: String,
     /// The digest of the definition that the person saw.
     pub digest: String,
-}
-
-/// Returns the digest of a set of tools: the SHA-256 over their names and the digests of their definitions, sorted by name.
-pub fn tools_digest<'a>(tools: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
-    let mut tools: Vec<(&str, &str)> = tools.into_iter().collect();
-    tools.sort_unstable();
-    let mut text = String::new();
-    for (tool, digest) in tools {
-        // The length prevents ambiguity: a name may contain colons and line breaks. Writing to a `String` cannot fail.
-        let _ = writeln!(text, "{}:{tool}:{digest}", tool.len());
-    }
-    Digest::of(&text).to_string()
 }
 
 impl Store {
@@ -79,37 +65,6 @@ impl Store {
                 .query_row([], |row| row.get(0))?;
             Ok(number)
         })
-    }
-}
-
-/// A writer for the table `acceptances`.
-pub(super) struct AcceptanceLog<'a> {
-    pub(super) connection: &'a Connection,
-    pub(super) by: Option<&'a str>,
-    pub(super) now: i64,
-}
-
-impl AcceptanceLog<'_> {
-    pub(super) fn write(
-        &self,
-        identity: &ServerIdentity,
-        tool: Option<&str>,
-        digest: &str,
-    ) -> Result<(), QueryError> {
-        self.connection
-            .prepare_cached(
-                "INSERT INTO acceptances (server, origin, tool, digest, accepted_by, accepted_ns)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            )?
-            .execute(params![
-                identity.server,
-                identity.origin,
-                tool,
-                digest,
-                self.by,
-                self.now
-            ])?;
-        Ok(())
     }
 }
 

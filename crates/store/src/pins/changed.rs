@@ -1,18 +1,18 @@
 //! Changed and new tools, for review by people.
 
+use std::fmt::Write as _;
 use std::time::SystemTime;
 
+use planwright_format::journal::Digest;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::accept::tools_digest;
 use super::pin::ServerIdentity;
 use crate::error::{QueryError, StoreError};
-use crate::numbers::from_nanos;
 use crate::store::Store;
+use crate::values::from_nanos;
 
 /// A stored definition of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct StoredDefinition {
     /// The digest.
     pub digest: String,
@@ -24,7 +24,6 @@ pub struct StoredDefinition {
 
 /// A new or changed tool, or any tool of a server whose identity is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct ChangedTool {
     /// The name.
     pub tool: String,
@@ -37,7 +36,6 @@ pub struct ChangedTool {
 
 /// A server with tools that wait for acceptance.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct ChangedServer {
     /// The server.
     pub identity: ServerIdentity,
@@ -49,6 +47,18 @@ pub struct ChangedServer {
     pub tools_digest: String,
     /// The tools that wait for acceptance: all of them if the identity is not accepted.
     pub tools: Vec<ChangedTool>,
+}
+
+/// Returns the digest of a set of tools: the SHA-256 over their names and the digests of their definitions, sorted by name.
+pub fn tools_digest<'a>(tools: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let mut tools: Vec<(&str, &str)> = tools.into_iter().collect();
+    tools.sort_unstable();
+    let mut text = String::new();
+    for (tool, digest) in tools {
+        // The length prevents ambiguity: a name may contain colons and line breaks. Writing to a `String` cannot fail.
+        let _ = writeln!(text, "{}:{tool}:{digest}", tool.len());
+    }
+    Digest::of(&text).to_string()
 }
 
 impl Store {

@@ -4,6 +4,6 @@ mod accept;
 mod changed;
 mod pin;
 
-pub use accept::{Acceptance, AcceptedTool, tools_digest};
-pub use changed::{ChangedServer, ChangedTool, StoredDefinition};
+pub use accept::{Acceptance, AcceptedTool};
+pub use changed::{ChangedServer, ChangedTool, StoredDefinition, tools_digest};
 pub use pin::{ListedServer, ListedTool, PinnedServer, PinnedTool, ServerIdentity};

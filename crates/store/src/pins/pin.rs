@@ -5,10 +5,9 @@ use std::time::SystemTime;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::accept::AcceptanceLog;
 use crate::error::{QueryError, StoreError};
-use crate::numbers::to_nanos;
 use crate::store::Store;
+use crate::values::to_nanos;
 
 /// The identity of a server: its name in the configuration and its origin.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,7 +20,6 @@ pub struct ServerIdentity {
 
 /// A server with pinned tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct PinnedServer {
     /// True if the identity is accepted: it was the first one of its name, or a person accepted it.
     pub is_accepted: bool,
@@ -31,7 +29,6 @@ pub struct PinnedServer {
 
 /// A pinned tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct PinnedTool {
     /// The digest of the pinned definition.
     pub digest: String,
@@ -61,6 +58,38 @@ pub struct ListedServer {
     pub is_accepted: bool,
     /// The tools. Those that are pinned with the same digest may be omitted.
     pub tools: Vec<ListedTool>,
+}
+
+/// A writer for the table `acceptances`.
+pub(super) struct AcceptanceLog<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) by: Option<&'a str>,
+    pub(super) now: i64,
+}
+
+impl AcceptanceLog<'_> {
+    /// Adds an acceptance of `tool`, or of the identity itself.
+    pub(super) fn write(
+        &self,
+        identity: &ServerIdentity,
+        tool: Option<&str>,
+        digest: &str,
+    ) -> Result<(), QueryError> {
+        self.connection
+            .prepare_cached(
+                "INSERT INTO acceptances (server, origin, tool, digest, accepted_by, accepted_ns)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?
+            .execute(params![
+                identity.server,
+                identity.origin,
+                tool,
+                digest,
+                self.by,
+                self.now
+            ])?;
+        Ok(())
+    }
 }
 
 impl Store {
@@ -182,6 +211,7 @@ fn pin_server(connection: &Connection, seen: &ListedServer, now: i64) -> Result<
             by: None,
             now,
         };
+        // Without a digest: the person has reviewed the origin, not the tools.
         log.write(identity, None, "")?;
     }
     let mut insert = connection.prepare_cached(

@@ -9,8 +9,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::info;
 use crate::error::{QueryError, StoreError};
-use crate::format::{BlobRef, Digest, EntryRow, decode, parse_value, resolve};
+use crate::rows::EntryRow;
 use crate::store::Store;
+use planwright_format::journal::{BlobRef, Digest, parse_value, resolve};
 
 /// The number of entries that one query reads.
 const ENTRIES_PER_READ: i64 = 512;
@@ -112,10 +113,11 @@ impl JournalEntries {
         let number = self.next;
         self.next += 1;
         let (connection, values) = (&self.connection, &mut self.values);
-        let entry = decode(&row, &mut |reference| find(connection, values, reference));
+        let entry = row.decode(&mut |reference| find(connection, values, reference));
         let mut entry = entry.map_err(|reason| {
             info::unreadable(&self.id, &format!("entry {number} is invalid: {reason}"))
         })?;
+        // The id is in the row of the run, and the body does not repeat it.
         if let Record::Opened { run, .. } = &mut entry.record {
             *run = Some(Arc::from(self.id.as_str()));
         }

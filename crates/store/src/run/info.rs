@@ -3,15 +3,16 @@
 use std::time::{Duration, SystemTime};
 
 use planwright_core::Value;
-use planwright_engine::RunStatus;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::lease::{Lease, LeaseHolder};
+use super::lease::Lease;
+use crate::error::LeaseHolder;
 use crate::error::{QueryError, StoreError};
-use crate::format::{JOURNAL_FORMAT, parse_value, run_status, value_json};
-use crate::names;
-use crate::numbers::{from_nanos, to_i64, to_nanos, to_usize};
+use crate::rows::RunState;
 use crate::store::Store;
+use crate::values;
+use crate::values::{from_nanos, to_i64, to_nanos, to_usize};
+use planwright_format::journal::{JOURNAL_FORMAT, parse_value, run_status, value_json};
 
 /// The maximum number of ids that an error for an ambiguous selector names.
 const MAX_CANDIDATES: i64 = 8;
@@ -37,7 +38,6 @@ pub struct NewRun {
 
 /// The metadata of a run.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct RunInfo {
     /// The id.
     pub id: String,
@@ -64,25 +64,6 @@ pub struct RunInfo {
     /// The number of entries that were [imported](Store::import); `None` for a run that began in this store. Consent and tool
     /// sources in imported entries are unverified.
     pub imported: Option<usize>,
-}
-
-/// The state of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RunState {
-    /// The run is in progress, or, if no process has leased it, was interrupted.
-    Open,
-    /// The last process that drove the run ended it with this status.
-    Ended(RunStatus),
-}
-
-impl RunState {
-    /// Returns the keyword in the column `status`.
-    pub(crate) fn keyword(self) -> Option<&'static str> {
-        match self {
-            Self::Open => None,
-            Self::Ended(status) => Some(status.as_str()),
-        }
-    }
 }
 
 /// A filter for [`Store::runs`]. The default selects all runs.
@@ -174,7 +155,7 @@ pub(crate) fn find(connection: &Connection, selector: &str) -> Result<(i64, Stri
         what: "run",
         selector: selector.to_owned(),
     };
-    if !names::is_name(selector) {
+    if !values::is_name(selector) {
         return Err(missing().into());
     }
     // An exact id wins, even if other ids begin with it.
@@ -207,7 +188,7 @@ pub(crate) fn find(connection: &Connection, selector: &str) -> Result<(i64, Stri
 
 /// Inserts a run, and returns its key.
 pub(crate) fn insert(connection: &Connection, new: &NewRun) -> Result<i64, QueryError> {
-    names::check("id of a run", &new.id)?;
+    values::check("id of a run", &new.id)?;
     let header = value_json(&new.header).map_err(|reason| unreadable(&new.id, &reason))?;
     let added = connection
         .prepare_cached(

@@ -2,8 +2,9 @@
 //!
 //! A lease consists of two locks of the operating system: one on a file in the lock folder, one on the inode of the database, which
 //! holds even if that file is removed. Neither needs renewal or expiry: the system releases the locks of a process that dies.
+//!
+//! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/store.md#a-lease-is-a-file-lock).
 
-use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -13,8 +14,9 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::LeaseHolder;
 use crate::file::{InodeLease, StoreFile, create_folder, private_file};
-use crate::numbers::{from_nanos, to_nanos};
+use crate::values::{from_nanos, to_nanos};
 
 /// The number of attempts before a lock counts as held: a reader that looks up the holder locks the file for a moment, too.
 const MAX_ATTEMPTS: u32 = 8;
@@ -22,38 +24,6 @@ const MAX_ATTEMPTS: u32 = 8;
 const MAX_ATTEMPTS_UNNAMED: u32 = 500;
 /// The pause between two attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(2);
-
-/// The self-description of a process that has leased a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeaseHolder {
-    /// The process id; 0 if unknown.
-    pub pid: u32,
-    /// The host name; empty if unknown.
-    pub host: String,
-    /// The start of the lease.
-    pub since: SystemTime,
-}
-
-impl LeaseHolder {
-    /// Describes this process.
-    pub fn this_process(host: impl Into<String>, since: SystemTime) -> Self {
-        Self {
-            pid: std::process::id(),
-            host: host.into(),
-            since,
-        }
-    }
-}
-
-impl fmt::Display for LeaseHolder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.pid, &*self.host) {
-            (0, _) => f.write_str("another process"),
-            (pid, "") => write!(f, "process {pid}"),
-            (pid, host) => write!(f, "process {pid} on `{host}`"),
-        }
-    }
-}
 
 /// The content of a lock file.
 #[derive(Serialize, Deserialize)]
@@ -111,6 +81,7 @@ impl Lease {
                 // The last holder has removed the file since it was opened: the next attempt opens another one.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
+                    // A holder that has just got the lock may not have written its identity yet.
                     let holder = read(&mut file).filter(|_| MAX_ATTEMPTS <= tried);
                     if holder.is_some() || MAX_ATTEMPTS_UNNAMED <= tried {
                         return Ok(LeaseOutcome::HeldBy(holder));

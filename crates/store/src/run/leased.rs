@@ -10,14 +10,15 @@ use planwright_engine::History;
 use planwright_engine::journal::{Entry, Journal, JournalError, check_history};
 
 use super::info::{self, NewRun};
-use super::lease::{Lease, LeaseHolder, LeaseOutcome, UNKNOWN};
+use super::lease::{Lease, LeaseOutcome, UNKNOWN};
 use super::server_processes::{self, ProcessFile, ServerProcess};
+use crate::error::LeaseHolder;
 use crate::error::{FileProblem, StoreError};
-use crate::format::{RunTotals, encode};
-use crate::names;
-use crate::numbers::{to_i64, to_usize};
+use crate::rows::{EntryBatch, RunTotals};
 use crate::store::Store;
-use crate::writer::{AppendRequest, JournalProgress, JournalState};
+use crate::values;
+use crate::values::{to_i64, to_usize};
+use crate::writer::{AppendRequest, BatchState, JournalProgress};
 
 /// A run that this process has leased, as a journal for the engine. The lease ends once this is dropped and all appended entries are
 /// written.
@@ -39,7 +40,7 @@ impl Store {
     /// [`StoreError::Exists`] if the id is in use, [`StoreError::BadName`] if it is invalid.
     pub fn create_run(&self, new: NewRun, holder: &LeaseHolder) -> Result<LeasedRun, StoreError> {
         // Before the id becomes a part of file names.
-        names::check("id of a run", &new.id)?;
+        values::check("id of a run", &new.id)?;
         let id = new.id.clone();
         let lease = self.lease(&id, holder)?;
         let processes = self.processes(&id)?;
@@ -47,7 +48,7 @@ impl Store {
         let key = self
             .writer()
             .change_unsynced(move |connection| info::insert(connection, &new))?;
-        Ok(self.leased_run(key, id, processes, lease, JournalState::default()))
+        Ok(self.leased_run(key, id, processes, lease, BatchState::default()))
     }
 
     /// Leases an existing run for `holder`, which resumes it.
@@ -65,7 +66,7 @@ impl Store {
             let (key, _) = info::find(connection, &id)?;
             info::check_format(connection, key, &id)?;
             let counts = info::count(connection, key)?;
-            let state = JournalState {
+            let state = BatchState {
                 next: counts.entries,
                 totals: RunTotals {
                     done: to_i64(counts.done),
@@ -85,7 +86,7 @@ impl Store {
         id: String,
         processes: Arc<ProcessFile>,
         lease: Lease,
-        state: JournalState,
+        state: BatchState,
     ) -> LeasedRun {
         LeasedRun {
             entries: state.next,
@@ -178,8 +179,8 @@ impl Journal for LeasedRun {
 
     fn append(&self, entries: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>> {
         let (done, result) = oneshot::channel();
-        // DecisionRow down here, so that the one thread that writes for all has little to do for each.
-        let batch = encode(&entries);
+        // Encoded here, so that the one thread that writes for all has little to do for each.
+        let batch = EntryBatch::encode(&entries);
         self.store.writer().append(AppendRequest {
             progress: Arc::clone(&self.progress),
             batch,

@@ -8,8 +8,7 @@ mod prune;
 mod server_processes;
 
 pub use entries::JournalEntries;
-pub use info::{NewRun, RunFilter, RunInfo, RunState};
-pub use lease::LeaseHolder;
+pub use info::{NewRun, RunFilter, RunInfo};
 pub use leased::LeasedRun;
 pub use prune::{Prune, PruneReport};
 pub use server_processes::{ServerProcess, register_server_process, unregister_server_process};

@@ -5,10 +5,10 @@ use std::{fs, io};
 
 use rusqlite::{Connection, params};
 
-use super::lease::LeaseHolder;
+use crate::error::LeaseHolder;
 use crate::error::{QueryError, StoreError};
-use crate::numbers::{to_i64, to_nanos};
 use crate::store::Store;
+use crate::values::{to_i64, to_nanos};
 
 /// The number of pages that one vacuum step frees, so that runs in progress do not wait for all of them.
 const PAGES_PER_VACUUM: i64 = 512;
@@ -99,6 +99,7 @@ impl Store {
             };
             let is_dry = prune.dry_run;
             let (prune, name) = (prune.clone(), id.clone());
+            // Not `change`, which always commits: a dry run rolls back.
             let removed = self.writer().with_connection(move |connection| {
                 let transaction = connection
                     .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;

@@ -78,6 +78,7 @@ impl ProcessFile {
             path,
         });
         let mut own = own();
+        // Servers that were started before the run was leased work for it as well.
         file.append(&own.running)?;
         own.files.push(Arc::downgrade(&file));
         Ok(file)

@@ -7,12 +7,11 @@ use futures::channel::oneshot;
 use planwright_engine::JournalError;
 use rusqlite::Connection;
 
-use super::rows::{insert_batch, run_exists, update_run};
 use crate::error::{QueryError, StoreError};
 use crate::file::StoreFile;
-use crate::format::{EntryBatch, RunTotals};
-use crate::numbers::to_i64;
+use crate::rows::{EntryBatch, RunTotals, insert_batch, run_exists, update_run};
 use crate::run::Lease;
+use crate::values::to_i64;
 
 /// A request to write entries of one run.
 #[derive(Debug)]
@@ -31,13 +30,13 @@ pub(crate) struct JournalProgress {
     pub(crate) run: i64,
     /// The id of the run.
     pub(crate) id: String,
-    state: Mutex<JournalState>,
+    state: Mutex<BatchState>,
     _lease: Lease,
 }
 
 /// The state of a journal, which changes with each entry.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct JournalState {
+pub(crate) struct BatchState {
     /// The number of the next entry.
     pub(crate) next: i64,
     /// The totals of all entries.
@@ -47,7 +46,7 @@ pub(crate) struct JournalState {
 }
 
 impl JournalProgress {
-    pub(crate) fn new(run: i64, id: String, lease: Lease, state: JournalState) -> Self {
+    pub(crate) fn new(run: i64, id: String, lease: Lease, state: BatchState) -> Self {
         Self {
             run,
             id,
@@ -56,7 +55,7 @@ impl JournalProgress {
         }
     }
 
-    pub(crate) fn state(&self) -> MutexGuard<'_, JournalState> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, BatchState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -149,6 +148,7 @@ fn insert(to: &WriteTarget<'_>, group: &[EncodedAppend]) -> Result<(), QueryErro
     // Takes the write lock at once: a transaction that upgrades its lock later can fail halfway.
     connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
     let mut before = Vec::with_capacity(group.len());
+    // The check is a part of the transaction: a commit to a file that was removed meanwhile would succeed and be lost.
     let result = to
         .file
         .check_in_place()
@@ -173,7 +173,7 @@ fn insert(to: &WriteTarget<'_>, group: &[EncodedAppend]) -> Result<(), QueryErro
 fn insert_all(
     connection: &Connection,
     group: &[EncodedAppend],
-    before: &mut Vec<JournalState>,
+    before: &mut Vec<BatchState>,
 ) -> Result<(), QueryError> {
     for ready in group {
         let (run, batch) = (ready.progress.run, &ready.batch);

@@ -73,7 +73,7 @@ impl StoreWriter {
     }
 
     /// Makes a change in a transaction, and waits until it survives a crash of this process. A crash of the machine may undo it
-    /// until a later synced change, which reaches the disk after it. JournalEntries that were queued before may be written after it.
+    /// until a later synced change, which reaches the disk after it. Entries that were queued before may be written after it.
     pub(crate) fn change_unsynced<T: Send + 'static>(
         &self,
         change: impl FnOnce(&Connection) -> Result<T, QueryError> + Send + 'static,

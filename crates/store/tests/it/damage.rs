@@ -182,7 +182,7 @@ fn a_damaged_file_is_an_error_and_no_panic() {
     drop((run, scene.store));
     let whole = fs::read(&path).unwrap();
     assert!(20 * 4096 < whole.len());
-    for kept in [
+    for length in [
         100,
         4096,
         5000,
@@ -190,14 +190,14 @@ fn a_damaged_file_is_an_error_and_no_panic() {
         whole.len() / 2,
         whole.len() - 4096,
     ] {
-        fs::write(&path, &whole[..kept]).unwrap();
+        fs::write(&path, &whole[..length]).unwrap();
         let result = Store::open(&path).and_then(|store| {
             store.run("r")?;
             store.entries("r")?.collect::<Result<Vec<_>, _>>()
         });
         assert!(
             matches!(result, Err(StoreError::File { .. })),
-            "{kept}: {result:?}"
+            "{length}: {result:?}"
         );
     }
     let mut noise = whole.clone();

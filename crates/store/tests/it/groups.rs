@@ -101,8 +101,8 @@ fn a_failed_append_fails_only_its_own_run() {
     ];
     elsewhere.execute_batch("COMMIT").unwrap();
     let results = block_on(join_all(waiting));
-    let kept: Vec<bool> = results.iter().map(Result::is_ok).collect();
-    assert_eq!(kept, [true, true, false, false, true, true]);
+    let succeeded: Vec<bool> = results.iter().map(Result::is_ok).collect();
+    assert_eq!(succeeded, [true, true, false, false, true, true]);
     let error = results[2].as_ref().unwrap_err();
     assert!(
         error.message.ends_with("cannot be used: bad luck"),

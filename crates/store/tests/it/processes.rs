@@ -140,10 +140,10 @@ fn begin(path: &str) {
 fn acknowledged_entries_survive_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
-    let mut kept = 0;
+    let mut durable = 0;
     for patience in [1, 2, 7, 30, 3, 11] {
         let mut writer = Worker::start("write", &path);
-        let mut acknowledged = kept;
+        let mut acknowledged = durable;
         for _ in 0..patience {
             acknowledged = writer.line().unwrap().parse::<usize>().unwrap() + 1;
         }
@@ -157,11 +157,11 @@ fn acknowledged_entries_survive_a_kill() {
         assert!(3 * acknowledged <= found.len(), "{acknowledged}");
         let expected: Vec<Entry> = (0..found.len() / 3).flat_map(three).collect();
         assert_eq!(found, expected, "batches are kept whole, and in order");
-        kept = found.len() / 3;
+        durable = found.len() / 3;
         assert_eq!(store.run("r").unwrap().holder, None);
         let run = store.hold("r", &me()).unwrap();
-        append(&run, three(kept)).unwrap();
-        kept += 1;
+        append(&run, three(durable)).unwrap();
+        durable += 1;
     }
 }
 

@@ -223,11 +223,12 @@ fn record() -> impl Strategy<Value = Record> {
                 prop::option::of(text()),
                 prop::option::of(text()),
                 prop::option::of(text()),
+                prop::option::of(text()),
                 prop::option::of(text())
             ]
         )
             .prop_map(
-                |(at, [server, tool], args, [origin, definition, seal, reason])| {
+                |(at, [server, tool], args, [origin, definition, seal, reason, flow])| {
                     let subject = CallSubject {
                         server,
                         tool,
@@ -235,6 +236,7 @@ fn record() -> impl Strategy<Value = Record> {
                         definition,
                         args,
                         seal,
+                        flow,
                     };
                     Record::Asked {
                         at,
@@ -298,10 +300,10 @@ fn large_values_are_stored_once_and_shared_in_memory() {
         }
         records.push(sent);
     }
-    let kept = entries(records);
-    append(&run, kept.clone()).unwrap();
+    let expected = entries(records);
+    append(&run, expected.clone()).unwrap();
     let found = read(&scene.store, "r");
-    assert_eq!(found, kept);
+    assert_eq!(found, expected);
     let texts: Vec<*const u8> = found
         .iter()
         .filter_map(|entry| match &entry.record {

@@ -189,12 +189,12 @@ fn runs_are_listed_from_the_newest_on() {
 fn a_reopened_store_has_all_entries() {
     let scene = scene();
     let run = create(&scene.store, "r");
-    let kept = entries(step("a", &Value::from(1)));
-    append(&run, kept.clone()).unwrap();
+    let expected = entries(step("a", &Value::from(1)));
+    append(&run, expected.clone()).unwrap();
     let path = scene.store.path().to_owned();
     drop(scene.store);
     drop(run);
-    assert_eq!(read(&Store::open(path).unwrap(), "r"), kept);
+    assert_eq!(read(&Store::open(path).unwrap(), "r"), expected);
     drop(scene.folder);
 }
 

@@ -15,8 +15,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use planwright::core::check::CheckedPlan;
 use planwright::engine::{RunEvent, RunSummary, StampedEvent};
 
+use super::printer::Printer;
 use crate::args::RunFormat;
-use crate::printer::Printer;
 use step_lines::StepLines;
 
 /// The interval at which the lines are drawn.
@@ -233,12 +233,12 @@ fn shown(text: &str, coloured: bool) -> String {
 }
 
 /// Lines about steps that have ended, and nothing else: for where several runs go on at once.
-pub(crate) struct Lines {
+pub(crate) struct EndedStepLines {
     board: Mutex<StepLines>,
     printer: Printer,
 }
 
-impl Lines {
+impl EndedStepLines {
     /// The lines of a run of `plan`.
     pub(crate) fn new(plan: &CheckedPlan, printer: Printer) -> Self {
         let lines = Self::of_nothing(printer);

@@ -16,7 +16,7 @@ const MAX_ROWS: usize = 10;
 const MAX_LINES: usize = 8;
 
 /// The most columns of one of them.
-const LONGEST_LINE: usize = 2000;
+const MAX_LINE_WIDTH: usize = 2000;
 
 /// The summary, each line ended.
 pub(super) fn summary(run: &RunSummary, is_stored: bool) -> String {
@@ -217,7 +217,7 @@ fn one_failure(step: &StepSummary, text: &mut String) {
     let message = terminal_text::lines(error.message.trim()).into_owned();
     let lines: Vec<&str> = message.lines().collect();
     for line in lines.iter().take(MAX_LINES) {
-        let line = terminal_text::shortened(line, LONGEST_LINE, "…");
+        let line = terminal_text::shortened(line, MAX_LINE_WIDTH, "…");
         let _ = writeln!(text, "    {line}");
     }
     if lines.len() > MAX_LINES {

@@ -5,6 +5,7 @@ use planwright::core::Value;
 use planwright::engine::ToolError;
 use planwright::engine::run::{SkipKind, SkipReason};
 use planwright::terminal_text;
+
 pub(crate) use planwright::terminal_text::time;
 
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();

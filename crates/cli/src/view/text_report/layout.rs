@@ -7,13 +7,13 @@ use planwright::media::Media;
 use planwright::terminal_text;
 
 /// The depth to which values are laid out; below it they are JSON.
-const DEEPEST: usize = 5;
+const MAX_DEPTH: usize = 5;
 
 /// The most columns of a table.
 const MAX_COLUMNS: usize = 8;
 
 /// The longest that an entry of a table may be, in columns.
-const LONGEST_ENTRY: usize = 60;
+const MAX_ENTRY_WIDTH: usize = 60;
 
 /// The space for the lines of a value.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +86,7 @@ fn block(value: &Value, room: Room, depth: usize) -> Vec<String> {
     }
     match value {
         Value::Text(text) => some_lines(text, room),
-        Value::Object(_) | Value::List(_) if depth >= DEEPEST => json(value, room),
+        Value::Object(_) | Value::List(_) if depth >= MAX_DEPTH => json(value, room),
         Value::Object(fields) => object(fields, room, depth),
         Value::List(items) => list(items, room, depth),
         other => vec![other.to_json()],
@@ -150,7 +150,7 @@ fn object(fields: &Object, room: Room, depth: usize) -> Vec<String> {
             .map(|(label, ..)| terminal_text::width(label))
             .max()
             .unwrap_or(0)
-            .min(LONGEST_ENTRY / 2);
+            .min(MAX_ENTRY_WIDTH / 2);
         for (label, line, value) in group {
             if let Some(line) = line.as_ref().filter(|line| line.len() <= room.bytes) {
                 lines.push(format!("{} {line}", terminal_text::padded(label, labels)));
@@ -194,7 +194,7 @@ fn scalars(items: &[Value]) -> Option<String> {
                 }
                 scalar => quoted(scalar),
             };
-            (terminal_text::width(&line) <= LONGEST_ENTRY / 2).then_some(line)
+            (terminal_text::width(&line) <= MAX_ENTRY_WIDTH / 2).then_some(line)
         })
         .collect();
     items.map(|items| format!("[{}]", items.join(", ")))
@@ -282,8 +282,9 @@ impl Column {
             .all(|value| matches!(value, Value::Number(_) | Value::Null));
         let entries: Vec<String> = values
             .map(|value| {
-                let entry = value.map_or(Some(String::new()), |value| inline(value, LONGEST_ENTRY));
-                entry.filter(|entry| terminal_text::width(entry) <= LONGEST_ENTRY)
+                let entry =
+                    value.map_or(Some(String::new()), |value| inline(value, MAX_ENTRY_WIDTH));
+                entry.filter(|entry| terminal_text::width(entry) <= MAX_ENTRY_WIDTH)
             })
             .collect::<Option<_>>()?;
         let title = terminal_text::one_line(key).into_owned();

@@ -14,7 +14,7 @@ use planwright::media::Media;
 use planwright::terminal_text;
 
 use self::layout::Room;
-use crate::printer::Printer;
+use super::printer::Printer;
 
 /// The largest number of lines of one value on a terminal. Output to a file or another program is whole.
 const MAX_LINES: usize = 100;

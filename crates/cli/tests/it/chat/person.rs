@@ -83,6 +83,30 @@ fn a_plan_of_a_conversation_is_shown() {
 }
 
 #[test]
+fn a_question_about_other_plans_is_shown() {
+    let desk = desk();
+    let answers = json!([
+        wants_a_plan(),
+        plan("Rex").to_string(),
+        plan("Ada").to_string(),
+        "Well."
+    ]);
+    desk.write("answers.json", &answers);
+    let chat =
+        "chat 'Greet somebody.' --approve plan --simulate tools.json --model replay:answers.json";
+    let exchange = [
+        ("[n]o:", "c\n"),
+        ("what is to be different:", "greet Ada\n"),
+        (
+            "name = \"Ada\"\n  simulated.greet  may destroy\nrun this plan? [r]un, [e]dit, ask for [c]hanges, [n]o:",
+            "r\n",
+        ),
+        ("Well.", "\u{4}"),
+    ];
+    assert_screen("chat-changes", &screen(desk.path(), chat, &exchange));
+}
+
+#[test]
 fn a_person_edits_a_plan() {
     let desk = desk();
     let editor = desk.path().join("editor");

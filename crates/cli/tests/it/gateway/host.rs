@@ -9,10 +9,10 @@ use planwright::config::{Config, ConfigSource, Origin};
 use planwright::core::{Catalog, Schema, Value};
 use planwright::engine::backend::Simulated;
 use planwright::engine::{Backends, Decision, RunStatus};
-use planwright::mcp::gateway::{Client, ClientId, Host, HostCall, TaskRequest};
+use planwright::mcp::gateway::{ClientId, GatewayClient, Host, HostCall, TaskRequest};
 use planwright::mcp::{Caller, ConnectOptions, ServersConfig, UpstreamError, Upstreams};
 use planwright::stored::StoredRun;
-use planwright_serve::{GatewaySettings, Mode, PlanHost};
+use planwright_serve::{GatewayMode, GatewaySettings, PlanHost};
 use planwright_store::{LeaseHolder, NewDecision, RunState, Store};
 use serde_json::json;
 
@@ -87,7 +87,7 @@ impl Scene {
 
     fn start_as(
         &self,
-        client: Client,
+        client: GatewayClient,
         tool: &str,
         arguments: serde_json::Value,
     ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
@@ -127,8 +127,8 @@ fn now() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(SECONDS.fetch_add(1, Ordering::Relaxed))
 }
 
-fn named(client: &str) -> Client {
-    Client::new(ClientId::new(client))
+fn named(client: &str) -> GatewayClient {
+    GatewayClient::new(ClientId::new(client))
 }
 
 /// A client that hears nothing and answers nothing.
@@ -747,7 +747,7 @@ async fn stages_hold_for_plans_and_calls() {
 
 #[tokio::test]
 async fn tools_are_found_described_and_called() {
-    let scene = Scene::with(|settings| settings.mode = Mode::Search);
+    let scene = Scene::with(|settings| settings.mode = GatewayMode::Search);
     let found = scene
         .call("a", "search_tools", json!({"query": "echo"}))
         .await;
@@ -768,7 +768,7 @@ async fn tools_are_found_described_and_called() {
     let waits = scene.call("a", "resume_plan", resume).await;
     assert_eq!(waits["structuredContent"]["status"], "waiting", "{waits}");
     let scene = Scene::governed("[tools]\ndeny = [\"simulated.echo\"]\n", |settings| {
-        settings.mode = Mode::Search;
+        settings.mode = GatewayMode::Search;
     });
     let denied = scene.call("a", "call_tool", json!({"tool": "echo"})).await;
     insta::assert_snapshot!(text(&denied), @"the policy denies the tool `simulated.echo`; the rule is `simulated.echo` in `planwright.toml:2`: do without the tool, or ask for another policy");

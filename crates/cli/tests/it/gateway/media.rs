@@ -103,6 +103,22 @@ fn an_image_beside_a_text_is_there_with_the_text() {
 }
 
 #[test]
+fn a_copied_text_keeps_its_image() {
+    let behind = behind();
+    let mut client = behind.client(&[], "2025-11-25", &[]);
+    let steps = json!([
+        {"id": "note", "value": {"text": "${copy}", "length": "${other.size()}"}},
+        {"id": "copy", "value": "${a}"},
+        {"id": "a", "tool": "caption"},
+        {"id": "other", "tool": "caption"}
+    ]);
+    let (run, blocks) = run(&mut client, &steps, Some(json!(["note"])));
+    assert_eq!(run["output"]["note"]["text"], "a chart");
+    assert_eq!(blocks, [image(), link()]);
+    assert_eq!(run["content"][0]["step"], "a");
+}
+
+#[test]
 fn values_that_are_images_say_what_they_are() {
     let behind = behind();
     let mut client = behind.client(&[], "2026-07-28", &[]);

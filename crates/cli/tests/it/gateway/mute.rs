@@ -1,5 +1,7 @@
 //! A server that never answers does not delay the clients of other servers.
 
+use std::time::{Duration, Instant};
+
 use planwright_testkit::fake_server;
 use planwright_testkit::wire_client::WireClient;
 use serde_json::{Value, json};
@@ -107,6 +109,25 @@ fn in_plan_mode() {
     let behind = behind();
     let mut client = behind.client(&[], "2025-11-25", &[]);
     check(&mut client, &requests, STARTING_LISTED);
+}
+
+/// A client that is notified of late servers waits a second, not the five seconds of others, even if its first list directly
+/// follows the handshake.
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test measures how long a client waits"
+)]
+fn the_first_list_does_not_wait_long() {
+    for mode in ["plain", "search", "plan"] {
+        let behind = behind();
+        let mut client = behind.client(&["--mode", mode], "2025-11-25", &[]);
+        let begin = Instant::now();
+        let list = client.request("tools/list", json!({})).to_string();
+        assert!(list.contains("echo"), "{mode}: {list}");
+        let waited = begin.elapsed();
+        assert!(waited < Duration::from_secs(4), "{mode}: {waited:?}");
+    }
 }
 
 /// A tool that no server has may still appear; the refusal says so.

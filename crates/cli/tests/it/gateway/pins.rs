@@ -6,11 +6,11 @@ use std::time::{Duration, SystemTime};
 use futures::future::BoxFuture;
 use planwright::config::Config;
 use planwright::core;
-use planwright::mcp::gateway::{Client, ClientId, Host, HostCall};
+use planwright::mcp::gateway::{ClientId, GatewayClient, Host, HostCall};
 use planwright::mcp::{
     Caller, ConnectOptions, ServerConfig, ServersConfig, UpstreamError, Upstreams,
 };
-use planwright_serve::{GatewaySettings, Mode, PlanHost};
+use planwright_serve::{GatewayMode, GatewaySettings, PlanHost};
 use planwright_store::{LeaseHolder, Store};
 use planwright_testkit::fake_server::{self, Recorder};
 use planwright_testkit::wire_client::WireClient;
@@ -194,7 +194,7 @@ impl Caller for Slow {
 }
 
 /// A host before a server that follows `script`, with a store in a folder that has to stay.
-async fn host(script: &Value, mode: Mode) -> (Arc<PlanHost>, Upstreams, TempDir) {
+async fn host(script: &Value, mode: GatewayMode) -> (Arc<PlanHost>, Upstreams, TempDir) {
     let program = fake_server::program().display().to_string();
     let servers = ServersConfig {
         servers: vec![ServerConfig::new("shop", program, [script.to_string()])],
@@ -213,7 +213,7 @@ async fn host(script: &Value, mode: Mode) -> (Arc<PlanHost>, Upstreams, TempDir)
 }
 
 fn host_call(tool: &str, arguments: Value, upstreams: &Upstreams) -> HostCall {
-    let mut client = Client::new(ClientId::new("a"));
+    let mut client = GatewayClient::new(ClientId::new("a"));
     client.capabilities = core::Value::from(json!({"elicitation": {}}));
     HostCall {
         name: tool.to_owned(),
@@ -239,7 +239,7 @@ async fn a_step_whose_tool_changes_while_the_plan_runs_is_not_called() {
             "does": {"sets": {"tools": now}, "first": [changed_list()], "text": "turned"}
         }],
     });
-    let (host, upstreams, _folder) = host(&script, Mode::Plan).await;
+    let (host, upstreams, _folder) = host(&script, GatewayMode::Plan).await;
     let plan = json!({"steps": [
         {"id": "turned", "tool": "turn"},
         {"id": "held", "after": ["turned"], "tool": "hold"},
@@ -279,8 +279,8 @@ async fn a_tool_that_changes_under_an_open_question_is_not_called() {
             "tools": [pay(&destructive, "Pays."), turn(&now)],
         });
         let mode = match tool {
-            "call_tool" => Mode::Search,
-            _ => Mode::Plan,
+            "call_tool" => GatewayMode::Search,
+            _ => GatewayMode::Plan,
         };
         let (host, upstreams, _folder) = host(&script, mode).await;
         let call = host_call(tool, arguments, &upstreams);

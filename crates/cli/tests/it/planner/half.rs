@@ -113,6 +113,46 @@ fn half_a_summary_is_a_failure() {
 }
 
 #[test]
+fn a_model_may_decline_to_sum_up() {
+    let desk = desk();
+    for (declined, message) in [
+        (
+            json!({"text": "{\"cannot\": \"the results are of another year\"}"}),
+            "`replay:answers.json` says that it cannot: the results are of another year",
+        ),
+        (
+            json!({"text": "```json\n{\"ask\": \"Which dogs?\"}\n```"}),
+            "`replay:answers.json` asks: Which dogs?",
+        ),
+    ] {
+        desk.write("answers.json", &json!([plan(), declined]));
+        let output = desk.run(&["ask", "which dogs?"]);
+        let said = stderr(&output);
+        assert_eq!(
+            (output.status.code(), stdout(&output)),
+            (Some(1), String::new()),
+            "{said}"
+        );
+        assert!(
+            said.contains(&format!("the results were not summed up: {message}\n")),
+            "{said}"
+        );
+        let answer = desk.json(&["ask", "which dogs?"], 1);
+        assert_eq!(
+            (&answer["answer"], &answer["error"]["message"]),
+            (&Value::Null, &json!(message))
+        );
+    }
+    let braces = json!("{Rex} is the only dog [dogs].");
+    desk.write("answers.json", &json!([plan(), braces]));
+    let output = desk.run(&["ask", "which dogs?"]);
+    assert_eq!(
+        (output.status.code(), stdout(&output)),
+        (Some(0), "{Rex} is the only dog [dogs].\n".to_owned())
+    );
+}
+
+#[test]
 fn half_another_plan_is_a_failure() {
     let desk = desk();
     let failing = json!({"json": {"steps": [{"id": "sky", "tool": "weather"}]}});

@@ -203,6 +203,13 @@ fn a_conversation_counts_and_knows_the_day() {
     let (data, ..) = run(&desk, vec![answer(&json!("Rex."))], &json, 0);
     let report: Value = serde_json::from_str(&data).unwrap();
     assert_eq!(report["usage"]["cost"], 0.02);
+    let solution = answer(&json!({"calls": [], "output": "Rex."}));
+    let acts = [&chat[..], &["--protocol", "acts"]].concat();
+    let (.., asked) = run(&desk, vec![solution], &acts, 0);
+    let other = self::words(&asked[0]);
+    for line in words.lines().filter(|line| line.contains("2025-10-12")) {
+        assert!(other.contains(line), "{line}: {other}");
+    }
 }
 
 #[test]

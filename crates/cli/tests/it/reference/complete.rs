@@ -35,7 +35,7 @@ fn pages_leave_nothing_out() {
     );
     check(
         "docs/formats/simulated-tools.md",
-        "crates/engine/src/backend/simulated/script.rs",
+        "crates/engine/src/backend/simulated/server.rs",
         ("const TOOL_FIELDS", "pub(super) fn read"),
         r#""(\w+)""#,
     );
@@ -59,13 +59,13 @@ fn pages_leave_nothing_out() {
     );
     check(
         "docs/formats/approvals.md",
-        "crates/cli/src/approvals.rs",
+        "crates/cli/src/approval/approver.rs",
         ("let known = ", "];"),
         r#""(\w+)""#,
     );
     check(
         "docs/guide/operating.md",
-        "crates/cli/src/exit.rs",
+        "crates/cli/src/error.rs",
         ("fn code", "fn of_run"),
         r"=> (\d+)",
     );

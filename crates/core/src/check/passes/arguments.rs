@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::receiver::{
+use super::positional::{
     ArgumentReceiver, fitting_fields, may_be_text, named_arguments, properties, with_shape,
 };
 use crate::check::reporter::Reporter;
@@ -100,7 +100,16 @@ impl ArgumentPass<'_> {
             Type::Object(object) => {
                 object.additional == Additional::Unspecified && !object.properties.is_empty()
             }
-            _ => false,
+            Type::Any
+            | Type::Never
+            | Type::Null
+            | Type::Boolean
+            | Type::Integer
+            | Type::Number
+            | Type::Text
+            | Type::Literal(_)
+            | Type::List(_)
+            | Type::Union(_) => false,
         };
         let members = shape.members();
         // If one alternative accepts any field, an unlisted one is no reason to warn.
@@ -205,10 +214,10 @@ impl ArgumentPass<'_> {
         let Some(for_each) = &self.step.for_each else {
             return;
         };
-        let given = self.types.node_type(&for_each.over, Some(self.index));
-        if Type::any_list().accepts(&given) == Compatibility::No {
+        let found = self.types.node_type(&for_each.over, Some(self.index));
+        if Type::any_list().accepts(&found) == Compatibility::No {
             let message = format!(
-                "`for_each` of `{}` goes over a list, not over {given}",
+                "`for_each` of `{}` goes over a list, not over {found}",
                 self.step.id
             );
             let diagnostic = reporter.error(Code::WrongReferenceType, for_each.over.place, message);
@@ -233,7 +242,7 @@ impl ArgumentPass<'_> {
             return Some(reason);
         }
         if !is_accepted {
-            for fault in schema.validate(&template.value) {
+            for fault in schema.validate_literal(&template.value) {
                 // A fault that a reference may still avoid is left to the validation during the run.
                 if template.is_certain(&fault) && !reporter.count_if_full(Severity::Error) {
                     self.report_fault(receiver, node, fault, reporter);
@@ -286,7 +295,7 @@ impl ArgumentPass<'_> {
                     None => diagnostic,
                 }
             }
-            kind => {
+            kind @ (FaultKind::Missing(_) | FaultKind::Unknown(_) | FaultKind::Wrong) => {
                 let message = format!("the argument {argument} of {name} does not fit: {message}");
                 let mut diagnostic = reporter.error(Code::InvalidLiteral, place, message);
                 match kind {
@@ -320,21 +329,21 @@ impl ArgumentPass<'_> {
         match &node.kind {
             NodeKind::Literal(_) => {}
             NodeKind::Reference(reference) => {
-                let given = self.types.reference_type(reference, Some(self.index));
+                let found = self.types.reference_type(reference, Some(self.index));
                 // Only a certain mismatch is an error; the run validates the rest.
-                if wanted.accepts(&given) == Compatibility::No
-                    && !(wanted.takes_text() && may_be_text(reference, &given))
+                if wanted.accepts(&found) == Compatibility::No
+                    && !(wanted.takes_text() && may_be_text(reference, &found))
                     && !reporter.count_if_full(Severity::Error)
                 {
                     let message = format!(
-                        "the argument {} of {} takes {wanted}, but `{}` gives {given}",
+                        "the argument {} of {} takes {wanted}, but `{}` gives {found}",
                         receiver.named(path),
                         receiver.name,
                         reference.shown()
                     );
                     let mut diagnostic =
                         reporter.error(Code::WrongReferenceType, reference.place, message);
-                    diagnostic.help = fitting_fields(wanted, &given);
+                    diagnostic.help = fitting_fields(wanted, &found);
                     reporter.push(diagnostic);
                 }
             }
@@ -384,19 +393,19 @@ impl ArgumentPass<'_> {
         &self,
         receiver: &ArgumentReceiver<'_>,
         wanted: &Type,
-        given: &Type,
+        found: &Type,
         node: &Node,
         path: &[PointerSegment],
         reporter: &mut Reporter<'_>,
     ) -> bool {
-        if wanted.accepts(given) != Compatibility::No {
+        if wanted.accepts(found) != Compatibility::No {
             return true;
         }
         if reporter.count_if_full(Severity::Error) {
             return false;
         }
         let message = format!(
-            "the argument {} of {} takes {wanted}, not {given}",
+            "the argument {} of {} takes {wanted}, not {found}",
             receiver.named(path),
             receiver.name
         );

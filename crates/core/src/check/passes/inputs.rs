@@ -10,14 +10,14 @@ use crate::schema::{SchemaFault, declares_secrets};
 use crate::{Code, Object, Place, Plan, PointerSegment, Schema, Value};
 
 /// Returns the values of the inputs: the given ones, defaults for the others, and given values without a declaration.
-pub(in crate::check) fn values(plan: &Plan, given: &Object) -> Object {
+pub(in crate::check) fn values(plan: &Plan, inputs: &Object) -> Object {
     let mut values = Object::default();
     for input in &plan.inputs {
         if let Some(default) = &input.default {
             values.insert(Arc::clone(&input.name), default.clone());
         }
     }
-    for (name, value) in given {
+    for (name, value) in inputs {
         values.insert(Arc::clone(name), value.clone());
     }
     values
@@ -45,10 +45,10 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
             let what = format!("the default of the {} `{}`", noun(input), input.name);
             check_value(input, &schema, default, &what, Some("default"), reporter);
         }
-        match resolved.given.get(&input.name) {
-            Some(given) => {
+        match resolved.inputs.get(&input.name) {
+            Some(value) => {
                 let what = format!("what the {} `{}` is given", noun(input), input.name);
-                check_value(input, &schema, given, &what, None, reporter);
+                check_value(input, &schema, value, &what, None, reporter);
             }
             None if input.default.is_none() && resolved.role.is_main() => {
                 let diagnostic = reporter
@@ -124,7 +124,7 @@ fn warn_unknown_given(
 ) {
     let inputs = &resolved.plan.inputs;
     let declared: HashSet<&str> = inputs.iter().map(|input| &*input.name).collect();
-    for name in resolved.given.keys() {
+    for name in resolved.inputs.keys() {
         if read.contains(&**name) || declared.contains(&**name) {
             continue;
         }
@@ -178,7 +178,7 @@ fn read_names<'a>(resolved: &'a ResolvedPlan<'a>) -> HashSet<&'a str> {
         .iter()
         .any(|kind| matches!(kind, SlotKind::Inputs | SlotKind::Vars))
     {
-        read.extend(resolved.given.keys().map(|name| &**name));
+        read.extend(resolved.inputs.keys().map(|name| &**name));
     }
     read
 }

@@ -2,13 +2,11 @@
 
 pub(super) mod arguments;
 pub(super) mod cycles;
-pub(super) mod graph;
+pub(super) mod expressions;
 pub(super) mod inputs;
-pub(super) mod limits;
 pub(super) mod names;
 pub(super) mod policy;
 pub(super) mod positional;
-mod receiver;
 pub(super) mod references;
 pub(super) mod sharing;
 pub(super) mod slots;

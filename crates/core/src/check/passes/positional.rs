@@ -4,10 +4,17 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::receiver::{named_arguments, properties};
 use crate::check::reporter::{DiagnosticBatch, Reporter, name_list};
-use crate::plan::{Action, Field, Name, NodeKind, PlanTarget};
-use crate::{Catalog, Code, Diagnostics, Lookup, Place, Plan, Step, Tool, Value};
+use crate::diagnostic::MAX_TEXT_BYTES;
+use crate::place::start_of;
+use crate::plan::{
+    Action, Alternative, Field, Form, Name, Node, NodeKind, PlanTarget, Reference, SlotKind, Source,
+};
+use crate::schema::{Compatibility, Type};
+use crate::{
+    Catalog, Code, Diagnostic, Diagnostics, Lookup, Place, Plan, PointerSegment, Schema, Step,
+    Tool, Value,
+};
 
 /// Assigns names to the positional arguments of `plan` and its inline sub-plans, as far as `catalog` knows the tools.
 /// Returns the diagnostics that [`check`](crate::check()) would report.
@@ -57,13 +64,13 @@ fn name_step(step: &mut Step, catalog: &Catalog, reporter: &mut Reporter<'_>) {
     let Some(mut fields) = named_arguments(&step.args, reporter) else {
         return;
     };
-    let given: HashSet<Arc<str>> = fields.iter().map(|field| Arc::clone(&field.key)).collect();
+    let named: HashSet<Arc<str>> = fields.iter().map(|field| Arc::clone(&field.key)).collect();
     let known = name_list("parameters", parameters.iter().map(|name| &**name));
     let mut names = parameters.iter();
     for (position, node) in std::mem::take(&mut step.positional).into_iter().enumerate() {
         match names.next() {
             // A value given by name and by position is ambiguous, as in Python.
-            Some(name) if given.contains(name) => report_twice(name, &tool, node.place, reporter),
+            Some(name) if named.contains(name) => report_twice(name, &tool, node.place, reporter),
             Some(name) => fields.push(Field {
                 key: Arc::clone(name),
                 value: node,
@@ -160,4 +167,157 @@ fn report(place: Place, message: String, help: Option<&str>, reporter: &mut Repo
     let mut diagnostic = reporter.error(Code::UnnamedArgument, place, message);
     diagnostic.help = help.map(str::to_owned);
     reporter.push(diagnostic);
+}
+
+/// Maximum number of fitting fields that a message names.
+const MAX_FITTING: usize = 6;
+
+/// The tool or plan that receives arguments.
+pub(super) struct ArgumentReceiver<'a> {
+    pub(super) schema: &'a Schema,
+    /// The name in messages: ``the tool `x` `` or ``the plan of `y` ``.
+    pub(super) name: String,
+    /// The checked argument; `None` for all of them.
+    pub(super) argument: Option<Arc<str>>,
+}
+
+impl ArgumentReceiver<'_> {
+    /// Returns the type of the part at `path`.
+    pub(super) fn shape(&self, path: &[PointerSegment]) -> Type {
+        let whole = self.schema.structure().clone();
+        path.iter().fold(whole, |shape, segment| match segment {
+            PointerSegment::Root => shape,
+            PointerSegment::Key(key) => shape.property(key).unwrap_or(Type::Any),
+            PointerSegment::Index(index) => shape.item(*index),
+        })
+    }
+
+    /// Formats the argument at `path` for messages.
+    pub(super) fn named(&self, path: &[PointerSegment]) -> String {
+        let argument = self.argument.as_deref().unwrap_or_default();
+        let mut name = start_of(argument, MAX_TEXT_BYTES).to_owned();
+        for segment in path {
+            // Messages are truncated at this length, and a long key may occur in very many of them.
+            if name.len() > MAX_TEXT_BYTES {
+                break;
+            }
+            match segment {
+                PointerSegment::Root => {}
+                PointerSegment::Key(key) => {
+                    if !name.is_empty() {
+                        name.push('.');
+                    }
+                    name.push_str(start_of(key, MAX_TEXT_BYTES));
+                }
+                PointerSegment::Index(index) => name.extend(["[", &index.to_string(), "]"]),
+            }
+        }
+        if name.is_empty() {
+            "object".to_owned()
+        } else {
+            format!("`{name}`")
+        }
+    }
+}
+
+/// Returns true if the value may arrive as text although its schema says otherwise: a server may send a whole list or
+/// object as JSON text.
+pub(super) fn may_be_text(reference: &Reference, found: &Type) -> bool {
+    let composite = found.members().iter().any(|member| {
+        matches!(
+            member,
+            Type::List(_) | Type::Object(_) | Type::Literal(Value::List(_) | Value::Object(_))
+        )
+    });
+    let Form::First(alternatives) = &reference.form else {
+        return composite;
+    };
+    composite
+        && alternatives.iter().any(|alternative| match alternative {
+            Alternative::Read(read) => match &read.source {
+                // A path was followed into the value, so it was parsed already.
+                Source::Step(_) => read.path.is_empty(),
+                Source::Slot(kind) => *kind != SlotKind::Inputs,
+                Source::Result(_)
+                | Source::Item
+                | Source::Index
+                | Source::Last
+                | Source::ExternalValue(..) => false,
+            },
+            Alternative::Literal(_) | Alternative::Expression(_) => false,
+        })
+}
+
+/// Adds the expected type as a hint, if known.
+pub(super) fn with_shape(diagnostic: Diagnostic, shape: Option<Type>) -> Diagnostic {
+    match shape {
+        Some(shape) if shape != Type::Any => diagnostic.help(format!("it takes {shape}")),
+        _ => diagnostic,
+    }
+}
+
+/// Names the fields of the given value that would fit in place of the whole.
+pub(super) fn fitting_fields(wanted: &Type, found: &Type) -> Option<String> {
+    let fields: Vec<Arc<str>> = properties(found)
+        .into_iter()
+        .filter(|name| {
+            let shape = found.property(name);
+            shape.is_some_and(|shape| {
+                // A field of unknown type would be a guess.
+                shape != Type::Any && wanted.accepts(&shape) == Compatibility::Yes
+            })
+        })
+        .take(MAX_FITTING)
+        .collect();
+    match fields.as_slice() {
+        [] => None,
+        [one] => Some(format!("its field `{one}` fits")),
+        _ => Some(format!("its fields `{}` fit", fields.join("`, `"))),
+    }
+}
+
+/// Returns the fields that a type describes by name.
+pub(super) fn properties(shape: &Type) -> Vec<Arc<str>> {
+    shape
+        .members()
+        .iter()
+        .filter_map(|member| match member {
+            Type::Object(object) => Some(object.properties.keys().cloned()),
+            Type::Any
+            | Type::Never
+            | Type::Null
+            | Type::Boolean
+            | Type::Integer
+            | Type::Number
+            | Type::Text
+            | Type::Literal(_)
+            | Type::List(_)
+            | Type::Union(_) => None,
+        })
+        .flatten()
+        .collect()
+}
+
+/// Returns the named arguments, or `None` if they are not known.
+pub(super) fn named_arguments(args: &Node, reporter: &Reporter<'_>) -> Option<Vec<Field>> {
+    match &args.kind {
+        NodeKind::Object(fields) => Some(fields.clone()),
+        NodeKind::Literal(Value::Null) => Some(Vec::new()),
+        NodeKind::Literal(Value::Object(fields)) => Some(
+            fields
+                .iter()
+                .map(|(key, value)| {
+                    let inside = [PointerSegment::Key(Arc::clone(key))];
+                    let place = reporter.descend(args.place, &inside);
+                    Field {
+                        key: Arc::clone(key),
+                        value: Node::literal(value.clone(), place),
+                    }
+                })
+                .collect(),
+        ),
+        NodeKind::Literal(_) | NodeKind::Reference(_) | NodeKind::Text(_) | NodeKind::List(_) => {
+            None
+        }
+    }
 }

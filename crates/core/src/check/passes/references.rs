@@ -96,7 +96,12 @@ impl ReadPass<'_> {
         }
         let what = match &self.read.source {
             Source::Result(_) => format!("the result of `{id}`"),
-            _ => format!("the output of `{id}`"),
+            Source::Step(_)
+            | Source::Slot(_)
+            | Source::Item
+            | Source::Index
+            | Source::Last
+            | Source::ExternalValue(..) => format!("the output of `{id}`"),
         };
         self.check_path(&what, &self.read.path, reporter);
     }
@@ -134,7 +139,9 @@ impl ReadPass<'_> {
         let by_bare_name = self.types.initial.has_only_variables();
         let (noun, plural) = match kind {
             SlotKind::Inputs if !by_bare_name => ("input", "inputs"),
-            _ => ("variable", "variables"),
+            SlotKind::Inputs | SlotKind::Vars | SlotKind::State | SlotKind::Data => {
+                ("variable", "variables")
+            }
         };
         let message = format!(
             "`{}` refers to the {noun} `{name}`, which is not provided",
@@ -174,7 +181,11 @@ impl ReadPass<'_> {
         let (name, allowed, holders) = match self.read.source {
             Source::Item => ("item", in_each, "`for_each`"),
             Source::Index => ("index", in_each || in_repeat, "`for_each` or `repeat`"),
-            _ => ("last", in_repeat, "`repeat`"),
+            Source::Step(_)
+            | Source::Result(_)
+            | Source::Slot(_)
+            | Source::Last
+            | Source::ExternalValue(..) => ("last", in_repeat, "`repeat`"),
         };
         if allowed {
             self.check_path(&format!("`{name}`"), &self.read.path, reporter);
@@ -259,7 +270,7 @@ impl ReadPass<'_> {
                 "{} is {shape}",
                 describe_failure(what, path.get(..matched)?, matched)
             )),
-            _ => None,
+            ReadTarget::Path(_) | ReadTarget::EmptySlot => None,
         }
     }
 

@@ -26,7 +26,7 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
             }
             // Constants come from the plan itself.
             NodeKind::Literal(_) => {}
-            _ => {
+            NodeKind::Reference(_) | NodeKind::Text(_) | NodeKind::List(_) => {
                 let diagnostic = reporter.error(
                     Code::NotSharable,
                     step.args.place,

@@ -89,7 +89,7 @@ fn report_unwritten(
     diagnostic.help.get_or_insert_with(|| {
         let what = match &usage.reference.form {
             Form::First(alternatives) if alternatives.len() > 1 => "another alternative is taken",
-            _ => "what reads it will be skipped",
+            Form::First(_) | Form::All(_) => "what reads it will be skipped",
         };
         what.to_owned()
     });

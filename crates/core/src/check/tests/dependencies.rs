@@ -360,7 +360,7 @@ fn a_digest_ignores_missing_rules_without_effect() {
 
 #[test]
 fn whatever_has_a_meaning_is_in_the_digest() {
-    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#).given(r#"{"i": 1}"#);
+    let fixture = CheckFixture::with_tools(r#"{"e": {}}"#).inputs(r#"{"i": 1}"#);
     let one = |step: &str| {
         format!(
             r#"{{"steps": [{{"id": "a", "tool": "e"}}, {{"id": "b", "tool": "e"}}, {{"id": "s", {step}}}]}}"#

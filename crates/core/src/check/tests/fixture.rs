@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::check::{CheckContext, CheckedPlan, Library, Policy, check};
 use crate::expression::parse_form;
-use crate::place::Source;
+use crate::place::SourceText;
 use crate::plan::{
     Action, Field, ForEach, InitialValues, Input, InputKind, Method, Name, Node, OnError, Ordering,
     Output, PlanCall, PlanTarget, Reference, Repeat, Retry, Sharing, SlotKind, SlotPath, Targets,
@@ -47,7 +47,7 @@ pub(super) struct CheckFixture {
     pub(super) catalog: Catalog,
     pub(super) library: Library,
     pub(super) policy: Policy,
-    pub(super) given: Object,
+    pub(super) inputs: Object,
 }
 
 impl CheckFixture {
@@ -58,8 +58,8 @@ impl CheckFixture {
         }
     }
 
-    pub(super) fn given(mut self, text: &str) -> Self {
-        self.given = json(text).as_object().expect("an object").clone();
+    pub(super) fn inputs(mut self, text: &str) -> Self {
+        self.inputs = json(text).as_object().expect("an object").clone();
         self
     }
 
@@ -80,7 +80,7 @@ impl CheckFixture {
         CheckContext::new(&self.catalog)
             .with_library(&self.library)
             .with_policy(&self.policy)
-            .with_given(&self.given)
+            .with_inputs(&self.inputs)
     }
 
     /// Checks the plan and compares the diagnostics; a warning begins with a question mark.
@@ -108,7 +108,7 @@ pub(super) fn plan(text: &str) -> Plan {
 
 pub(super) fn plan_called(name: &str, text: &str) -> Plan {
     let mut artist = Artist {
-        source: Source::new(name, text, 0),
+        source: SourceText::new(name, text, 0),
         next: 0,
     };
     let value = json(text);
@@ -119,7 +119,7 @@ pub(super) fn plan_called(name: &str, text: &str) -> Plan {
 }
 
 struct Artist {
-    source: Source,
+    source: SourceText,
     next: usize,
 }
 
@@ -341,6 +341,14 @@ impl Artist {
 }
 
 fn node_of_text(text: &Arc<str>, place: Place) -> Node {
+    // An expression may have braces of its own.
+    let whole = text
+        .strip_prefix("${")
+        .and_then(|text| text.strip_suffix('}'));
+    if let Some(form) = whole.and_then(|whole| parse_form(whole).ok()) {
+        let text = Arc::clone(text);
+        return Node::reference(Reference { text, place, form });
+    }
     let mut parts = Vec::new();
     let mut rest = &**text;
     while let Some((before, after)) = rest.split_once("${") {

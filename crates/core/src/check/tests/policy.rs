@@ -229,8 +229,11 @@ fn long_lists_of_names_are_cut_off() {
         let (_, diagnostics) = fixture.check(&format!(
             r#"{{"steps": [{{"id": "a", "tool": "{tool}"}}]}}"#
         ));
-        let told: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
-        assert!(matches!(&told[..], [one] if one.ends_with(end)), "{told:?}");
+        let messages: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
+        assert!(
+            matches!(&messages[..], [one] if one.ends_with(end)),
+            "{messages:?}"
+        );
     };
     check("ghost", "`tool_28`, `tool_29`, 5 more)");
 }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::Value;
 use crate::expression::EvaluationError;
-use crate::expression::limits::EvaluationBudget;
+use crate::expression::error::EvaluationBudget;
 use crate::expression::operator::{compare, equal};
 
 type Result = std::result::Result<Value, EvaluationError>;
@@ -105,16 +105,16 @@ pub(super) fn distinct(values: &[Value], budget: &mut EvaluationBudget) -> Resul
     let [Value::List(items)] = values else {
         return Err(EvaluationError::unsupported("distinct", values));
     };
-    let mut kept: Vec<Value> = Vec::new();
+    let mut unique: Vec<Value> = Vec::new();
     'items: for item in items.iter() {
-        for earlier in &kept {
+        for earlier in &unique {
             if equal(earlier, item, budget)? {
                 continue 'items;
             }
         }
-        kept.push(item.clone());
+        unique.push(item.clone());
     }
-    Ok(kept.into())
+    Ok(unique.into())
 }
 
 /// Sorts the items.

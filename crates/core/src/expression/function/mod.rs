@@ -2,9 +2,12 @@
 
 mod list;
 mod number;
+mod signature;
 mod table;
 mod text;
 
 pub(super) use list::sort_by;
-pub(super) use table::{BuiltinFunction, NAMESPACES, global, method, nearest};
+pub(crate) use signature::{Kinds, Parameter, SORTABLE, item_type, numeric, union};
+pub(crate) use table::BuiltinFunction;
+pub(super) use table::{NAMESPACES, global, method, nearest};
 pub(super) use text::search;

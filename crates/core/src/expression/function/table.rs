@@ -1,23 +1,35 @@
 //! The table of all functions: names, call styles and numbers of arguments.
 
+use super::signature;
+use super::signature::{
+    ANY, LIST, NUMBER, NUMBERS, Parameter, ResultType, SIZED, SORTABLES, TEXT, TEXT_OR_BOOLEAN,
+    TEXT_OR_LIST, TEXT_OR_NUMBER, TEXTS, any, boolean, flattened, integer, integers, numeric,
+    one_of, reversed, same_items, texts,
+};
 use super::{list, number, text};
 use crate::Value;
 use crate::expression::EvaluationError;
-use crate::expression::limits::EvaluationBudget;
+use crate::expression::error::EvaluationBudget;
+
+use CallStyle::{Both, Global, Method};
 
 type Implementation = fn(&[Value], &mut EvaluationBudget) -> Result<Value, EvaluationError>;
 
 /// A function of the expression language.
 #[derive(Debug)]
-pub(in crate::expression) struct BuiltinFunction {
+pub(crate) struct BuiltinFunction {
     /// Its name.
-    pub(in crate::expression) name: &'static str,
+    pub(crate) name: &'static str,
     /// The call style.
     style: CallStyle,
     /// The minimum number of arguments, including the receiver of a method.
-    pub(in crate::expression) min_arguments: usize,
+    pub(crate) min_arguments: usize,
     /// The maximum number of arguments, including the receiver of a method.
-    pub(in crate::expression) max_arguments: usize,
+    pub(crate) max_arguments: usize,
+    /// The parameters, including the receiver of a method. The last one is that of all further arguments.
+    pub(crate) parameters: &'static [Parameter],
+    /// The type of the result.
+    pub(crate) result: ResultType,
     /// The implementation.
     pub(in crate::expression) run: Implementation,
 }
@@ -38,6 +50,8 @@ const fn row(
     style: CallStyle,
     min_arguments: usize,
     max_arguments: usize,
+    parameters: &'static [Parameter],
+    result: ResultType,
     run: Implementation,
 ) -> BuiltinFunction {
     BuiltinFunction {
@@ -45,65 +59,62 @@ const fn row(
         style,
         min_arguments,
         max_arguments,
+        parameters,
+        result,
         run,
     }
 }
 
 /// The namespaces of functions, written before a dot.
-pub(in crate::expression) const NAMESPACES: &[&str] = &["lists", "math"];
+pub(crate) const NAMESPACES: &[&str] = &["lists", "math"];
 
 const UNBOUNDED: usize = usize::MAX;
 
+#[rustfmt::skip]
 static FUNCTIONS: &[BuiltinFunction] = &[
-    row("size", CallStyle::Both, 1, 1, list::size),
-    row("string", CallStyle::Global, 1, 1, number::string),
-    row("int", CallStyle::Global, 1, 1, number::int),
-    row("uint", CallStyle::Global, 1, 1, number::uint),
-    row("double", CallStyle::Global, 1, 1, number::double),
-    row("bool", CallStyle::Global, 1, 1, number::bool),
-    row("dyn", CallStyle::Global, 1, 1, number::identity),
-    row("contains", CallStyle::Method, 2, 2, text::contains),
-    row("startsWith", CallStyle::Method, 2, 2, text::starts_with),
-    row("endsWith", CallStyle::Method, 2, 2, text::ends_with),
-    row("matches", CallStyle::Both, 2, 2, text::matches),
-    row("charAt", CallStyle::Method, 2, 2, text::char_at),
-    row("indexOf", CallStyle::Method, 2, 3, text::index_of),
-    row("lastIndexOf", CallStyle::Method, 2, 3, text::last_index_of),
-    row("lowerAscii", CallStyle::Method, 1, 1, text::lower_ascii),
-    row("upperAscii", CallStyle::Method, 1, 1, text::upper_ascii),
-    row("replace", CallStyle::Method, 3, 4, text::replace),
-    row("split", CallStyle::Method, 2, 3, text::split),
-    row("substring", CallStyle::Method, 2, 3, text::substring),
-    row("trim", CallStyle::Method, 1, 1, text::trim),
-    row("join", CallStyle::Method, 1, 2, text::join),
-    row("reverse", CallStyle::Method, 1, 1, list::reverse),
-    row("slice", CallStyle::Method, 3, 3, list::slice),
-    row("flatten", CallStyle::Method, 1, 2, list::flatten),
-    row("distinct", CallStyle::Method, 1, 1, list::distinct),
-    row("sort", CallStyle::Method, 1, 1, list::sort),
-    row("lists.range", CallStyle::Global, 1, 1, list::range),
-    row(
-        "math.greatest",
-        CallStyle::Global,
-        1,
-        UNBOUNDED,
-        number::greatest,
-    ),
-    row("math.least", CallStyle::Global, 1, UNBOUNDED, number::least),
-    row("math.abs", CallStyle::Global, 1, 1, number::abs),
-    row("math.ceil", CallStyle::Global, 1, 1, number::ceil),
-    row("math.floor", CallStyle::Global, 1, 1, number::floor),
-    row("math.round", CallStyle::Global, 1, 1, number::round),
-    row("math.trunc", CallStyle::Global, 1, 1, number::trunc),
+    row("size", Both, 1, 1, &[SIZED], integer, list::size),
+    row("string", Global, 1, 1, &[ANY], signature::text, number::string),
+    row("int", Global, 1, 1, &[TEXT_OR_NUMBER], integer, number::int),
+    row("uint", Global, 1, 1, &[TEXT_OR_NUMBER], integer, number::uint),
+    row("double", Global, 1, 1, &[TEXT_OR_NUMBER], signature::number, number::double),
+    row("bool", Global, 1, 1, &[TEXT_OR_BOOLEAN], boolean, number::bool),
+    row("dyn", Global, 1, 1, &[ANY], any, number::identity),
+    row("contains", Method, 2, 2, &[TEXT], boolean, text::contains),
+    row("startsWith", Method, 2, 2, &[TEXT], boolean, text::starts_with),
+    row("endsWith", Method, 2, 2, &[TEXT], boolean, text::ends_with),
+    row("matches", Both, 2, 2, &[TEXT], boolean, text::matches),
+    row("charAt", Method, 2, 2, &[TEXT, NUMBER], signature::text, text::char_at),
+    row("indexOf", Method, 2, 3, &[TEXT, TEXT, NUMBER], integer, text::index_of),
+    row("lastIndexOf", Method, 2, 3, &[TEXT, TEXT, NUMBER], integer, text::last_index_of),
+    row("lowerAscii", Method, 1, 1, &[TEXT], signature::text, text::lower_ascii),
+    row("upperAscii", Method, 1, 1, &[TEXT], signature::text, text::upper_ascii),
+    row("replace", Method, 3, 4, &[ TEXT, TEXT, TEXT, NUMBER, ], signature::text, text::replace),
+    row("split", Method, 2, 3, &[TEXT, TEXT, NUMBER], texts, text::split),
+    row("substring", Method, 2, 3, &[TEXT, NUMBER], signature::text, text::substring),
+    row("trim", Method, 1, 1, &[TEXT], signature::text, text::trim),
+    row("join", Method, 1, 2, &[TEXTS, TEXT], signature::text, text::join),
+    row("reverse", Method, 1, 1, &[TEXT_OR_LIST], reversed, list::reverse),
+    row("slice", Method, 3, 3, &[LIST, NUMBER], same_items, list::slice),
+    row("flatten", Method, 1, 2, &[LIST, NUMBER], flattened, list::flatten),
+    row("distinct", Method, 1, 1, &[LIST], same_items, list::distinct),
+    row("sort", Method, 1, 1, &[SORTABLES], same_items, list::sort),
+    row("lists.range", Global, 1, 1, &[NUMBER], integers, list::range),
+    row("math.greatest", Global, 1, UNBOUNDED, &[NUMBERS], one_of, number::greatest),
+    row("math.least", Global, 1, UNBOUNDED, &[NUMBERS], one_of, number::least),
+    row("math.abs", Global, 1, 1, &[NUMBER], numeric, number::abs),
+    row("math.ceil", Global, 1, 1, &[NUMBER], integer, number::ceil),
+    row("math.floor", Global, 1, 1, &[NUMBER], integer, number::floor),
+    row("math.round", Global, 1, 1, &[NUMBER], integer, number::round),
+    row("math.trunc", Global, 1, 1, &[NUMBER], integer, number::trunc),
 ];
 
 /// Returns the function called as `name(…)`.
-pub(in crate::expression) fn global(name: &str) -> Option<&'static BuiltinFunction> {
+pub(crate) fn global(name: &str) -> Option<&'static BuiltinFunction> {
     named(name, CallStyle::Method)
 }
 
 /// Returns the function called as `value.name(…)`.
-pub(in crate::expression) fn method(name: &str) -> Option<&'static BuiltinFunction> {
+pub(crate) fn method(name: &str) -> Option<&'static BuiltinFunction> {
     named(name, CallStyle::Global)
 }
 
@@ -143,7 +154,7 @@ static FOREIGN_NAMES: &[(&str, &str)] = &[
 ];
 
 /// Suggests a function for an unknown `name`: its name in another language, or a similar name.
-pub(in crate::expression) fn nearest(name: &str) -> Option<&'static str> {
+pub(crate) fn nearest(name: &str) -> Option<&'static str> {
     let lower = name.to_lowercase();
     // Names of other languages are seldom similar to ours.
     if let Some((_, here)) = FOREIGN_NAMES

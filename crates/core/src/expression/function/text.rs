@@ -3,7 +3,7 @@
 use regex::Regex;
 
 use crate::expression::EvaluationError;
-use crate::expression::limits::EvaluationBudget;
+use crate::expression::error::EvaluationBudget;
 use crate::expression::pattern::{self, PatternBudget};
 use crate::{Number, Value};
 
@@ -121,18 +121,18 @@ pub(super) fn trim(values: &[Value], budget: &mut EvaluationBudget) -> Result {
 
 /// Replaces a part by another, everywhere or a limited number of times.
 pub(super) fn replace(values: &[Value], budget: &mut EvaluationBudget) -> Result {
-    let (text, from, to, most) = match values {
+    let (text, from, to, limit) = match values {
         [Value::Text(text), Value::Text(from), Value::Text(to)] => (text, from, to, usize::MAX),
         [
             Value::Text(text),
             Value::Text(from),
             Value::Text(to),
-            Value::Number(most),
-        ] => (text, from, to, count(most)?),
+            Value::Number(limit),
+        ] => (text, from, to, count(limit)?),
         _ => return Err(EvaluationError::unsupported("replace", values)),
     };
     budget.spend_text(text.len())?;
-    let found = text.matches(from.as_ref()).take(most).count();
+    let found = text.matches(from.as_ref()).take(limit).count();
     // The result may be far longer than the text, so it is paid for before it is built.
     budget.spend_text(found.saturating_mul(to.len()))?;
     Ok(text.replacen(from.as_ref(), to, found).into())
@@ -140,13 +140,13 @@ pub(super) fn replace(values: &[Value], budget: &mut EvaluationBudget) -> Result
 
 /// Splits the text at a separator, with an optional maximum number of parts. An empty separator gives the characters.
 pub(super) fn split(values: &[Value], budget: &mut EvaluationBudget) -> Result {
-    let (text, separator, most) = match values {
+    let (text, separator, limit) = match values {
         [Value::Text(text), Value::Text(separator)] => (text, separator, usize::MAX),
         [
             Value::Text(text),
             Value::Text(separator),
-            Value::Number(most),
-        ] => (text, separator, count(most)?),
+            Value::Number(limit),
+        ] => (text, separator, count(limit)?),
         _ => return Err(EvaluationError::unsupported("split", values)),
     };
     budget.spend(text.len())?;
@@ -154,20 +154,20 @@ pub(super) fn split(values: &[Value], budget: &mut EvaluationBudget) -> Result {
         let mut parts: Vec<Value> = Vec::new();
         let mut rest = text.as_ref();
         while let Some(letter) = rest.chars().next() {
-            if parts.len() + 1 >= most {
+            if parts.len() + 1 >= limit {
                 break;
             }
             let (head, tail) = rest.split_at(letter.len_utf8());
             parts.push(head.into());
             rest = tail;
         }
-        if !rest.is_empty() && most > 0 {
+        if !rest.is_empty() && limit > 0 {
             parts.push(rest.into());
         }
         return Ok(parts.into());
     }
     Ok(Value::list(
-        text.splitn(most, separator.as_ref()).map(Value::from),
+        text.splitn(limit, separator.as_ref()).map(Value::from),
     ))
 }
 

@@ -143,7 +143,7 @@ impl<'t> Parser<'t> {
 
 fn check_count(
     function: &BuiltinFunction,
-    given: usize,
+    found: usize,
     before: usize,
     at: usize,
 ) -> Result<(), ExpressionError> {
@@ -152,7 +152,7 @@ fn check_count(
         function.min_arguments.saturating_sub(before),
         function.max_arguments.saturating_sub(before),
     );
-    if (min_arguments..=max_arguments).contains(&given) {
+    if (min_arguments..=max_arguments).contains(&found) {
         return Ok(());
     }
     let wanted = match (min_arguments, max_arguments) {
@@ -165,7 +165,7 @@ fn check_count(
     let plural = max_arguments > 1 && (min_arguments, max_arguments) != (1, usize::MAX);
     Err(ExpressionError::new(
         format!(
-            "`{}` takes {wanted} {}, found {given}",
+            "`{}` takes {wanted} {}, found {found}",
             function.name,
             if plural { "arguments" } else { "argument" }
         ),

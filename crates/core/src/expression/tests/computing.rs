@@ -14,7 +14,7 @@ const WORLD: &str = r#"{
 }"#;
 
 /// Resolves forms as an engine does, from an object with the outputs of steps.
-fn resolve(
+pub(super) fn resolve(
     form: &Form,
     world: &Value,
     limits: &EvaluationLimits,
@@ -318,8 +318,8 @@ fn a_result_shares_its_content() {
     };
     let result = evaluate(expression, &world, &EvaluationLimits::default()).unwrap();
     match (&result, world.get("rows")) {
-        (Value::List(found), Some(Value::List(given))) => {
-            assert!(std::sync::Arc::ptr_eq(found, given));
+        (Value::List(found), Some(Value::List(source))) => {
+            assert!(std::sync::Arc::ptr_eq(found, source));
         }
         other => panic!("{other:?}"),
     }

@@ -111,8 +111,8 @@ fn deep_texts() {
         ("{'a': ", "}"),
         ("a[", "]"),
     ] {
-        let most = 31;
-        let text = format!("{}1{}", open.repeat(most), close.repeat(most));
+        let max_depth = 31;
+        let text = format!("{}1{}", open.repeat(max_depth), close.repeat(max_depth));
         on_a_small_stack(move || {
             parse_form(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
         });

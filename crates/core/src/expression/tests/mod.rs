@@ -4,3 +4,4 @@ mod computing;
 mod cost;
 mod reading;
 mod round_trip;
+mod typing;

@@ -442,12 +442,12 @@ fn paths_are_followed_through_types() {
 
 #[test]
 fn only_a_certain_no_is_no() {
-    fn check(wanted: &str, given: &str, expected: Compatibility) {
-        let (wanted, given) = (schema(wanted), schema(given));
+    fn check(wanted: &str, found: &str, expected: Compatibility) {
+        let (wanted, found) = (schema(wanted), schema(found));
         assert_eq!(
-            wanted.structure().accepts(given.structure()),
+            wanted.structure().accepts(found.structure()),
             expected,
-            "{wanted:?} {given:?}"
+            "{wanted:?} {found:?}"
         );
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use planwright_core::{Place, PointerSegment, Span};
 
-use crate::document::{Entry, Item};
+use crate::document::{Item, ItemEntry};
 
 /// A list or object that is not closed yet.
 pub(super) struct OpenContainer {
@@ -16,7 +16,7 @@ pub(super) struct OpenContainer {
 pub(super) enum ContainerKind {
     List(Vec<Item>),
     Object {
-        entries: Vec<Entry>,
+        entries: Vec<ItemEntry>,
         key: Option<(Arc<str>, Span)>,
     },
 }
@@ -74,7 +74,7 @@ pub(super) fn attach(stack: &mut [OpenContainer], item: Item) -> Option<Item> {
         }
         Some(ContainerKind::Object { entries, key }) => {
             if let Some((key, key_span)) = key.take() {
-                entries.push(Entry {
+                entries.push(ItemEntry {
                     key,
                     key_span,
                     item,

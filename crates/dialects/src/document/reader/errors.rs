@@ -6,7 +6,7 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment};
 use super::containers::{ContainerKind, OpenContainer};
 use super::json_reader::{JsonReader, Unrecoverable};
 use crate::document::string_literal::StringFault;
-use crate::document::{Entry, Syntax, quote};
+use crate::document::{ItemEntry, Syntax, quote};
 
 /// The advice for a text that is not JSON at all.
 pub(crate) const EXPECT_JSON: &str = "give a JSON object";
@@ -194,7 +194,12 @@ impl JsonReader<'_> {
         }
     }
 
-    pub(super) fn report_duplicate_key(&mut self, place: Place, first: &Entry, again: &Entry) {
+    pub(super) fn report_duplicate_key(
+        &mut self,
+        place: Place,
+        first: &ItemEntry,
+        again: &ItemEntry,
+    ) {
         if self.diagnostics.len() >= self.limits.diagnostics {
             self.suppressed += 1;
             return;

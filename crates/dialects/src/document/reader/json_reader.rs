@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use planwright_core::{Code, Diagnostics, Place, PointerSegment, Source, Span};
+use planwright_core::{Code, Diagnostics, Place, PointerSegment, SourceText, Span};
 
 use super::containers::{ContainerKind, Expected, OpenContainer, attach, next_segment};
-use crate::document::{Entry, Item, ItemKind, Limits, Offsets, REDUCE_SIZE, Syntax};
+use crate::document::{Item, ItemEntry, ItemKind, Offsets, REDUCE_SIZE, ReadLimits, Syntax};
 
 /// The number of fields up to which duplicate keys are found by comparing all pairs: cheaper than hashing for small
 /// objects.
@@ -16,9 +16,9 @@ pub(in crate::document) struct JsonReader<'a> {
     pub(super) syntax: Syntax,
     pub(super) text: &'a str,
     pub(super) at: usize,
-    pub(super) source: &'a mut Source,
+    pub(super) source: &'a mut SourceText,
     pub(super) offsets: Option<&'a Offsets>,
-    pub(super) limits: &'a Limits,
+    pub(super) limits: &'a ReadLimits,
     pub(super) values: usize,
     /// The number of lists and objects around the value.
     pub(super) outer_depth: usize,
@@ -54,8 +54,8 @@ pub(super) struct Unrecoverable;
 impl<'a> JsonReader<'a> {
     pub(in crate::document) fn new(
         text: &'a str,
-        source: &'a mut Source,
-        limits: &'a Limits,
+        source: &'a mut SourceText,
+        limits: &'a ReadLimits,
         offsets: Option<&'a Offsets>,
     ) -> Self {
         Self {
@@ -242,7 +242,7 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    fn check_duplicates(&mut self, place: Place, entries: &[Entry]) {
+    fn check_duplicates(&mut self, place: Place, entries: &[ItemEntry]) {
         if entries.len() <= MAX_LINEAR_FIELDS {
             for (index, entry) in entries.iter().enumerate() {
                 let first = entries[..index].iter().find(|other| other.key == entry.key);
@@ -252,7 +252,7 @@ impl<'a> JsonReader<'a> {
             }
             return;
         }
-        let mut seen: HashMap<&str, &Entry> = HashMap::with_capacity(entries.len());
+        let mut seen: HashMap<&str, &ItemEntry> = HashMap::with_capacity(entries.len());
         for entry in entries {
             if let Some(first) = seen.get(&*entry.key) {
                 self.report_duplicate_key(place, first, entry);

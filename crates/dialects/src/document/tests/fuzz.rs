@@ -3,7 +3,7 @@
 use planwright_core::Value;
 use proptest::prelude::*;
 
-use super::super::{Limits, read};
+use super::super::{ReadLimits, read};
 use super::read_text;
 
 fn json() -> impl Strategy<Value = serde_json::Value> {
@@ -25,7 +25,7 @@ fn json() -> impl Strategy<Value = serde_json::Value> {
 }
 
 fn assert_sound(bytes: &[u8]) {
-    let (document, diagnostics) = read(bytes, "test", 7, &Limits::default());
+    let (document, diagnostics) = read(bytes, "test", 7, &ReadLimits::default());
     assert!(document.is_some() || diagnostics.has_errors());
     for diagnostic in &diagnostics {
         let span = diagnostic.span.unwrap_or_default();

@@ -4,10 +4,10 @@ mod fuzz;
 
 use planwright_core::{Diagnostics, PointerSegment, Value};
 
-use super::{Document, Item, ItemKind, Limits, read, read_inside};
+use super::{Document, Item, ItemKind, ReadLimits, read, read_inside};
 
 fn read_text(text: &str) -> (Option<Document>, Diagnostics) {
-    read(text, "test", 0, &Limits::default())
+    read(text, "test", 0, &ReadLimits::default())
 }
 
 fn shown(diagnostics: &Diagnostics, text: &str) -> Vec<String> {
@@ -278,7 +278,7 @@ fn bytes_that_are_not_utf8() {
         ),
     ];
     for (bytes, at, help) in cases {
-        let (document, diagnostics) = read(bytes, "test", 0, &Limits::default());
+        let (document, diagnostics) = read(bytes, "test", 0, &ReadLimits::default());
         assert!(document.is_none());
         let diagnostic = diagnostics.iter().next();
         assert_eq!(
@@ -300,32 +300,32 @@ fn bytes_that_are_not_utf8() {
 
 #[test]
 fn limits_hold() {
-    let codes = |text: &str, limits: &Limits| -> Vec<&'static str> {
+    let codes = |text: &str, limits: &ReadLimits| -> Vec<&'static str> {
         let (_, diagnostics) = read(text, "test", 0, limits);
         diagnostics
             .iter()
             .map(|diagnostic| diagnostic.code.as_str())
             .collect()
     };
-    let usual = Limits::default();
+    let usual = ReadLimits::default();
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     assert_eq!(codes(&nested(128), &usual), [""; 0]);
     assert_eq!(codes(&nested(129), &usual), ["PW0003"]);
     assert_eq!(codes(&"[".repeat(1_000_000), &usual), ["PW0003"]);
     assert_eq!(codes(&"{\"a\":".repeat(100_000), &usual), ["PW0003"]);
-    let boundless = Limits {
+    let boundless = ReadLimits {
         depth: usize::MAX,
         ..usual
     };
     assert_eq!(codes(&nested(512), &boundless), [""; 0]);
     assert_eq!(codes(&nested(513), &boundless), ["PW0003"]);
-    let small = Limits { bytes: 3, ..usual };
+    let small = ReadLimits { bytes: 3, ..usual };
     assert_eq!(codes("[1]", &small), [""; 0]);
     assert_eq!(codes("[12]", &small), ["PW0002"]);
-    let few = Limits { values: 3, ..usual };
+    let few = ReadLimits { values: 3, ..usual };
     assert_eq!(codes("[1,2]", &few), [""; 0]);
     assert_eq!(codes("[1,2,3]", &few), ["PW0002"]);
-    let terse = Limits {
+    let terse = ReadLimits {
         diagnostics: 2,
         ..usual
     };

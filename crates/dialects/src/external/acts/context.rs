@@ -7,7 +7,7 @@ use planwright_core::{Code, Diagnostic, Object, Value};
 
 use super::names::{Instances, check_instance};
 use super::names::{is_preserved, kind_words, message_types, slot_kind_of};
-use crate::document::{DiagnosticSink, Entry, Fields, Item, nearest, quote};
+use crate::document::{DiagnosticSink, Fields, Item, ItemEntry, nearest, quote};
 use crate::lowering::text_or_number;
 
 /// The content of the messages.
@@ -224,7 +224,7 @@ impl<'a> SlotMessage<'a> {
     }
 }
 
-fn field(entry: &Entry) -> (Arc<str>, Value) {
+fn field(entry: &ItemEntry) -> (Arc<str>, Value) {
     (Arc::clone(&entry.key), entry.item.to_value())
 }
 

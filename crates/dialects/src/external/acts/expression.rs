@@ -17,7 +17,7 @@ pub(super) const SIGN: char = '†';
 
 /// One or more operands joined by an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Expression {
+pub(super) struct ActsExpression {
     /// The operator; without meaning for a single place.
     pub(super) operator: Operator,
     /// The places, at least one.
@@ -68,7 +68,7 @@ const FORM: &str = "a reference is a whole text such as `†state.user.name`; th
 /// # Errors
 ///
 /// All faults, up to a [limit](DiagnosticCounter::MAX_SHOWN).
-pub(super) fn read(text: &str) -> Result<Expression, Vec<ExpressionFault>> {
+pub(super) fn read(text: &str) -> Result<ActsExpression, Vec<ExpressionFault>> {
     let (parts, operators) = split_operators(text);
     let operator = operators.first().copied().unwrap_or(Operator::First);
     // The original system defines no precedence.
@@ -88,7 +88,7 @@ pub(super) fn read(text: &str) -> Result<Expression, Vec<ExpressionFault>> {
         }
     }
     if faults.is_empty() {
-        return Ok(Expression { operator, operands });
+        return Ok(ActsExpression { operator, operands });
     }
     let repair = if text.len() <= MAX_REPAIR_BYTES {
         repaired(text, &parts, operator)
@@ -146,7 +146,7 @@ pub(super) fn escape(text: &str) -> String {
     text.replace(SIGN, "††")
 }
 
-impl fmt::Display for Expression {
+impl fmt::Display for ActsExpression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, operand) in self.operands.iter().enumerate() {
             if position > 0 {
@@ -346,7 +346,7 @@ fn repaired(text: &str, parts: &[Range<usize>], operator: Operator) -> Option<Re
         };
         operands.push(operand(&format!("{SIGN}{word}{keys}")).ok()?);
     }
-    let text = Expression { operator, operands }.to_string();
+    let text = ActsExpression { operator, operands }.to_string();
     Some(Repair { text, is_guess })
 }
 

@@ -25,7 +25,6 @@
 //! - Literal: the original system cannot pass `†` on. Here `††` stands for one, anywhere in a text, and `__name` for a
 //!   parameter called `_name`.
 
-mod call;
 mod context;
 mod expression;
 mod names;
@@ -37,10 +36,20 @@ use planwright_core::{Diagnostics, Plan};
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Item};
+use crate::foreign_references::ReferenceForm;
 
 /// The dialect of the Acts of Emergence.
 #[derive(Clone, Copy, Debug)]
 pub struct Acts;
+
+/// The form of the references, for the search for those of other systems.
+const REFERENCE_FORM: ReferenceForm = ReferenceForm {
+    write: |path| {
+        let path = path.replace("inputs.", "input.");
+        Some(format!("†{}", path.replace('[', ".").replace(']', "")))
+    },
+    is_own: |text| text.starts_with('†'),
+};
 
 impl Dialect for Acts {
     fn name(&self) -> &'static str {
@@ -65,6 +74,10 @@ impl Dialect for Acts {
             Some(messages) if messages.iter().all(names::is_message) => MatchConfidence::Possible,
             _ => MatchConfidence::No,
         }
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(REFERENCE_FORM)
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {

@@ -1,13 +1,17 @@
 //! Lowers a plan of the Acts.
 
-use planwright_core::plan::{Mode, Output};
-use planwright_core::{Code, Diagnostic, Diagnostics, Object, Plan, Sources, Value};
+use std::sync::Arc;
 
-use super::call::calls;
+use planwright_core::plan::{
+    Action, Field, Mode, Name, Node, Output, PlanCall, PlanTarget, SlotKind, Step,
+};
+use planwright_core::{Code, Diagnostic, Diagnostics, Object, Place, Plan, Sources, Value};
+
 use super::context::{CallsFrom, MessageContext, is_plan, mode};
-use super::reference::ActsReader;
-use crate::document::{DiagnosticSink, Document, Fields, Item};
-use crate::lowering::lower;
+use super::names::{Instances, StepIds, check_instance, kind_words, message_types, slot_kind_of};
+use super::reference::{ActsReader, writes};
+use crate::document::{DiagnosticSink, Document, Fields, Item, ItemEntry, nearest, quote};
+use crate::lowering::{lower, text_or_number};
 
 /// The fields of a solution that do not affect the run; they are preserved for prompts.
 pub(super) const PRESERVED_FIELDS: [&str; 3] = ["meta", "advisors", "schema"];
@@ -174,5 +178,207 @@ impl<'a> PlanParts<'a> {
             mode: mode(fields, sink),
             preserved,
         }
+    }
+}
+
+/// The `_delegate` that stands for the tool itself.
+pub(super) const ANONYMOUS: &str = "anonymous";
+
+/// The fields of a call that are not parameters.
+const META_FIELDS: [&str; 9] = [
+    "_tool",
+    "_outputPath",
+    "_outputMethod",
+    "_instance",
+    "_delegate",
+    "_scopes",
+    "_activity",
+    "_output",
+    "_reasoningForCall",
+];
+
+/// Lowers the calls `items` to steps. Calls without a tool are left out.
+pub(super) fn calls(
+    items: &[Item],
+    instances: &Instances,
+    reader: &mut ActsReader<'_>,
+) -> Vec<Step> {
+    let mut ids = StepIds::default();
+    items
+        .iter()
+        .filter_map(|item| call(item, &mut ids, instances, reader))
+        .collect()
+}
+
+fn call(
+    item: &Item,
+    ids: &mut StepIds,
+    instances: &Instances,
+    reader: &mut ActsReader<'_>,
+) -> Option<Step> {
+    let mut fields = Fields::of(item, "the call", reader.sink)?;
+    let entries = item.as_object()?;
+    let tool = fields.required_text("_tool", reader.sink).map(to_name);
+    let action = action(&mut fields, tool.as_ref(), reader);
+    let args = args(item.place, entries, reader);
+    let writes = writes(&mut fields, reader);
+    let instance = instance(&mut fields, instances, reader);
+    let note = fields.text("_reasoningForCall", reader.sink).cloned();
+    report_unknown(entries, reader.sink);
+    // A missing tool ends the call only here, so that the faults of all fields are reported.
+    let mut step = Step::new(ids.next(&tool?.text), action, args);
+    step.place = item.place;
+    step.writes = writes;
+    step.instance = instance;
+    step.note = note;
+    Some(step)
+}
+
+fn to_name((text, place): (&Arc<str>, Place)) -> Name {
+    Name {
+        text: Arc::clone(text),
+        place,
+    }
+}
+
+/// The action of a call: `_output`, `_delegate` and `_activity` exclude each other.
+fn action(fields: &mut Fields<'_>, tool: Option<&Name>, reader: &mut ActsReader<'_>) -> Action {
+    let output = fields.optional("_output");
+    let activity = fields.optional("_activity");
+    let delegate = fields.optional("_delegate");
+    let scopes = fields.optional("_scopes");
+    let is_anonymous = |item: &&Item| item.as_text().is_some_and(|name| &**name == ANONYMOUS);
+    let plan = delegate.filter(|item| !is_anonymous(item));
+    let actions = [
+        ("_output", output),
+        ("_activity", activity),
+        ("_delegate", plan),
+    ];
+    let actions: Vec<(&str, &Item)> = actions
+        .into_iter()
+        .filter_map(|(name, item)| Some((name, item?)))
+        .collect();
+    if let [(first, _), others @ ..] = actions.as_slice() {
+        for (other, item) in others {
+            let message = format!("the call has both `{first}` and `{other}`");
+            let diagnostic = Diagnostic::error(Code::ConflictingFields, message);
+            let help = "`_output` is a result, `_activity` calls a tool, `_delegate` runs a plan: keep one of them";
+            reader.sink.push(item.place, diagnostic.help(help));
+        }
+    }
+    let kinds = scopes.map_or_else(Vec::new, |item| kinds_in(item, reader.sink));
+    if let (Some(item), None) = (scopes, plan) {
+        let message = "`_scopes` says nothing without a plan in `_delegate`";
+        let diagnostic = Diagnostic::warning(Code::ConflictingFields, message);
+        let help = "a tool is given its parameters and nothing else";
+        reader.sink.push(item.place, diagnostic.help(help));
+    }
+    if let Some(item) = output {
+        return Action::Value(lower(item, reader));
+    }
+    if let Some(item) = plan {
+        let target = fields.text("_delegate", reader.sink);
+        return target.map_or_else(no_action, |text| {
+            Action::Plan(PlanCall {
+                target: PlanTarget::Named(to_name((text, item.place))),
+                scopes: kinds,
+            })
+        });
+    }
+    let activity = activity.map(|item| (fields.text("_activity", reader.sink), item.place));
+    match activity {
+        Some((text, place)) => {
+            text.map_or_else(no_action, |text| Action::Tool(to_name((text, place))))
+        }
+        None => tool.cloned().map_or_else(no_action, Action::Tool),
+    }
+}
+
+/// The action in place of one that could not be read, so that the rest of the plan can still be checked.
+fn no_action() -> Action {
+    Action::Value(Node::default())
+}
+
+fn kinds_in(item: &Item, sink: &mut DiagnosticSink) -> Vec<SlotKind> {
+    let Some(items) = item.as_list() else {
+        sink.push_wrong_type(item, "_scopes", "a list");
+        return Vec::new();
+    };
+    let mut kinds = Vec::new();
+    for item in items {
+        let Some(word) = item.as_text() else {
+            sink.push_wrong_type(item, "_scopes", "a list of texts");
+            continue;
+        };
+        match slot_kind_of(word) {
+            Some(kind) if kinds.contains(&kind) => {}
+            Some(kind) => kinds.push(kind),
+            None => sink.push(item.place, unknown_scope(word)),
+        }
+    }
+    kinds
+}
+
+fn unknown_scope(word: &str) -> Diagnostic {
+    if message_types().any(|known| known == word) {
+        let message = format!(
+            "messages of the type {} hold nothing that a plan reads",
+            quote(word)
+        );
+        return Diagnostic::warning(Code::InvalidFieldValue, message)
+            .help("`input`, `state` and `data` do");
+    }
+    let message = format!("{} is no kind of data", quote(word));
+    let help = match nearest(word, kind_words()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "there are `input`, `state` and `data`".to_owned(),
+    };
+    Diagnostic::error(Code::InvalidFieldValue, message).help(help)
+}
+
+fn instance(
+    fields: &mut Fields<'_>,
+    instances: &Instances,
+    reader: &mut ActsReader<'_>,
+) -> Option<Arc<str>> {
+    let item = fields.optional("_instance")?;
+    let name = text_or_number(item, "_instance", reader.sink)?;
+    check_instance(&name, instances, reader.sink).then_some(name.text)
+}
+
+/// The parameters: the fields whose names do not begin with `_`, or begin with two of them.
+fn args(place: Place, entries: &[ItemEntry], reader: &mut ActsReader<'_>) -> Node {
+    let fields = entries
+        .iter()
+        .filter(|entry| !is_meta(&entry.key))
+        .map(|entry| Field {
+            // Fields with one `_` are filtered out, so a leading `_` is the escape `__`.
+            key: match entry.key.strip_prefix('_') {
+                Some(key) => key.into(),
+                None => Arc::clone(&entry.key),
+            },
+            value: lower(&entry.item, reader),
+        })
+        .collect();
+    Node::object(fields, place)
+}
+
+fn is_meta(key: &str) -> bool {
+    key.starts_with('_') && !key.starts_with("__")
+}
+
+fn report_unknown(entries: &[ItemEntry], sink: &mut DiagnosticSink) {
+    let unknown = |entry: &&ItemEntry| is_meta(&entry.key) && !META_FIELDS.contains(&&*entry.key);
+    for entry in entries.iter().filter(unknown) {
+        let message = format!("the call has an unknown field {}", quote(&entry.key));
+        let help = match nearest(&entry.key, META_FIELDS) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!(
+                "a parameter of that name is written {}",
+                quote(&format!("_{}", entry.key))
+            ),
+        };
+        let diagnostic = Diagnostic::error(Code::UnknownField, message);
+        sink.push_at_key(entry, diagnostic.help(help));
     }
 }

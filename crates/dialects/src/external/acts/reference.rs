@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use planwright_core::plan::{
-    Alternative, Form, Method, NodeKind, Read, Reference, Segment, SlotKind, SlotPath,
-    Source as ReadSource, Targets, Writes,
+    Alternative, Form, Method, NodeKind, Read, Reference, Segment, SlotKind, SlotPath, Source,
+    Targets, Writes,
 };
-use planwright_core::{Code, Diagnostic, Place, Source};
+use planwright_core::{Code, Diagnostic, Place, SourceText};
 
-use super::expression::{self, Expression, ExpressionFault, Operand, Operator};
+use super::expression::{self, ActsExpression, ExpressionFault, Operand, Operator};
 use crate::document::{DiagnosticSink, Fields, Item, Offsets, nearest, quote};
 use crate::lowering::ReferenceSyntax;
 
 /// The state of reading the values of a call.
 pub(super) struct ActsReader<'a> {
-    pub(super) source: &'a mut Source,
+    pub(super) source: &'a mut SourceText,
     pub(super) sink: &'a mut DiagnosticSink,
 }
 
@@ -66,7 +66,7 @@ fn inside_of_text(range: std::ops::Range<usize>) -> ExpressionFault {
     }
 }
 
-fn reference(expression: &Expression, text: &str, place: Place) -> Reference {
+fn reference(expression: &ActsExpression, text: &str, place: Place) -> Reference {
     let reads = expression.operands.iter().map(read);
     Reference {
         text: text.into(),
@@ -80,7 +80,7 @@ fn reference(expression: &Expression, text: &str, place: Place) -> Reference {
 
 fn read(operand: &Operand) -> Read {
     let path = operand.keys.iter().map(|key| Segment::key(Arc::clone(key)));
-    Read::part(ReadSource::Slot(operand.kind), path.collect())
+    Read::part(Source::Slot(operand.kind), path.collect())
 }
 
 /// The output methods by name.

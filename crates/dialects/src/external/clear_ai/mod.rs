@@ -25,6 +25,7 @@ use planwright_core::{Diagnostics, Plan};
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Item};
+use crate::foreign_references::ReferenceForm;
 
 /// The dialect of clear-ai's planner.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +48,16 @@ impl Dialect for ClearAi {
         } else {
             MatchConfidence::No
         }
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(ReferenceForm {
+            write: |path| {
+                let (step, rest) = path.split_at(path.find(['.', '[']).unwrap_or(path.len()));
+                Some(format!("${{step[{step}].data{rest}}}"))
+            },
+            is_own: |text| text.starts_with("${"),
+        })
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {

@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use planwright_core::plan::{
     Concurrency, Missing, Name, Node, NodeKind, OnError, Path, Read, Reference, Retry, Segment,
-    Source as ReadSource, Step,
+    Source, Step,
 };
-use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Source, Sources, StepId, Value};
+use planwright_core::{
+    Code, Diagnostic, Diagnostics, Place, Plan, SourceText, Sources, StepId, Value,
+};
 
-use crate::document::{DiagnosticSink, Document, Fields, Item, ItemKind, Limits, quote};
+use crate::document::{DiagnosticSink, Document, Fields, Item, ItemKind, ReadLimits, quote};
 use crate::lowering::path::{PathSegment, parse_path};
 use crate::lowering::{LowerResult, ReferenceSyntax, lower, lower_template, tool_action};
 
@@ -24,7 +26,7 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
     (plan.map(|plan| Plan { sources, ..plan }), diagnostics)
 }
 
-fn plan(root: &Item, source: &mut Source, sink: &mut DiagnosticSink) -> Option<Plan> {
+fn plan(root: &Item, source: &mut SourceText, sink: &mut DiagnosticSink) -> Option<Plan> {
     let mut fields = Fields::of(root, "the plan", sink)?;
     let items = fields.required_list("steps", sink);
     let metadata = fields.object("metadata", sink).map(Item::to_value);
@@ -50,7 +52,7 @@ fn plan(root: &Item, source: &mut Source, sink: &mut DiagnosticSink) -> Option<P
 fn step(
     item: &Item,
     position: usize,
-    source: &mut Source,
+    source: &mut SourceText,
     sink: &mut DiagnosticSink,
 ) -> Option<Step> {
     let mut fields = Fields::of(item, "the step", sink)?;
@@ -109,7 +111,7 @@ fn dependency(item: &Item, sink: &mut DiagnosticSink) -> Option<Name> {
 fn duration((milliseconds, place): (u64, Place), sink: &mut DiagnosticSink) -> Option<Duration> {
     let message = match Duration::from_millis(milliseconds) {
         Duration::ZERO => "a `timeout` of 0 leaves no time at all".to_owned(),
-        time if time <= Limits::MAX_DURATION => return Some(time),
+        time if time <= ReadLimits::MAX_DURATION => return Some(time),
         _ => format!("a `timeout` of {milliseconds} is too large"),
     };
     let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message);
@@ -134,7 +136,7 @@ fn retry((count, place): (u64, Place), sink: &mut DiagnosticSink) -> Option<Retr
 
 /// The reference syntax, for the templates of one step.
 struct ClearAiTemplates<'a> {
-    source: &'a mut Source,
+    source: &'a mut SourceText,
     sink: &'a mut DiagnosticSink,
 }
 
@@ -184,9 +186,9 @@ pub(super) fn read(inside: &str, place: Place) -> LowerResult<Reference> {
         .map(segment)
         .collect();
     let (source, path) = match path.first() {
-        None => (ReadSource::Result(step), path),
-        Some(Segment::Key(key)) if **key == *"data" => (ReadSource::Step(step), path[1..].to_vec()),
-        Some(_) if is_result_path(&path) => (ReadSource::Result(step), path),
+        None => (Source::Result(step), path),
+        Some(Segment::Key(key)) if **key == *"data" => (Source::Step(step), path[1..].to_vec()),
+        Some(_) if is_result_path(&path) => (Source::Result(step), path),
         Some(_) => {
             return Err(malformed(
                 "a step has `.data`, `.success`, `.error` and `.tool`",

@@ -9,7 +9,7 @@ use planwright_core::plan::{
 };
 use planwright_core::{Diagnostics, Place, Plan, Value};
 
-use crate::document::{Limits, quote};
+use crate::document::{ReadLimits, quote};
 use crate::printing::{
     Feature, LossReport, ObjectBuilder, WriteReferences, dependencies, follows_without_reading,
     report_chain, report_nested, report_unsupported, write_node,
@@ -134,7 +134,7 @@ fn write_step(
         // A `timeout` of 0 would be refused by the reader.
         if milliseconds == 0 {
             losses.error(step.place, "a time limit below a millisecond");
-        } else if timeout > Limits::MAX_DURATION {
+        } else if timeout > ReadLimits::MAX_DURATION {
             losses.duration_too_long(step.place, timeout);
         } else {
             if timeout != Duration::from_millis(milliseconds) {

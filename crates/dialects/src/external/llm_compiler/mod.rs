@@ -18,17 +18,17 @@
 //!   errors.
 //! - Literal: `$$1` is `$1`, `$${` is `${`, and so on: dollars before either come in pairs. Any other `$` is a dollar.
 //! - `Thought:` becomes the note of the next step. `join()` ends the plan and calls nothing; its result is the plan's
-//!   output. `#` after a call begins a comment. Lines without a number are ignored.
+//!   output. `#` after a call begins a comment. Other lines are ignored if they are words; a line of code is an error.
 
 mod argument;
 mod parse;
-mod python_string;
 mod reference;
 
 use planwright_core::{Diagnostics, Plan};
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Syntax};
+use crate::foreign_references::ReferenceForm;
 
 /// The dialect of LLMCompiler's planner.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +59,16 @@ impl Dialect for LlmCompiler {
         } else {
             MatchConfidence::No
         }
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(ReferenceForm {
+            write: |path| {
+                let step = path.split(['.', '[']).next().unwrap_or_default();
+                Some(format!("${{{step}}}"))
+            },
+            is_own: |text| text.starts_with("${"),
+        })
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {

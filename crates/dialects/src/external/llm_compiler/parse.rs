@@ -7,14 +7,14 @@ use planwright_core::plan::{Action, Node, Step};
 use planwright_core::{Diagnostics, Plan, StepId};
 
 use super::argument::{
-    Argument, ArgumentError, ArgumentKind, ArgumentScanner, ArgumentValue, is_structured,
+    Argument, ArgumentError, ArgumentKind, ArgumentScanner, ArgumentValue, PythonString,
+    is_structured,
 };
-use super::python_string::PythonString;
 use super::reference::{StepNumbers, lower, without_zeros};
-use crate::document::{Document, Limits, quote};
+use crate::document::{Document, ReadLimits, quote};
 use crate::lowering::lines::{
-    LineContext, ValueBudget, digit_count, line_at, next_line, parse_lines, tool_name_length,
-    trimmed,
+    LineContext, ValueBudget, code_advice, code_fault, digit_count, line_at, next_line,
+    parse_lines, tool_name_length, trimmed,
 };
 
 /// The name in place of a tool at the end of a plan.
@@ -24,7 +24,7 @@ const FORM: &str = "write `1. tool(\"text\", name=value)`";
 
 /// Reads a plan.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let read = |text: &str, limits: &Limits, context: &mut LineContext<'_>| {
+    let read = |text: &str, limits: &ReadLimits, context: &mut LineContext<'_>| {
         let mut reader = CallReader {
             text,
             depth: limits.effective_depth(),
@@ -32,6 +32,7 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
             calls: Vec::new(),
             thought: None,
             is_over: false,
+            is_broken: false,
         };
         reader.read(context);
         reader.calls
@@ -64,6 +65,8 @@ struct CallReader<'a> {
     thought: Option<Arc<str>>,
     /// True after `join()`.
     is_over: bool,
+    /// True after a call that could not be read, whose arguments may continue on other lines.
+    is_broken: bool,
 }
 
 impl CallReader<'_> {
@@ -90,6 +93,12 @@ impl CallReader<'_> {
             }
         } else if let Some(thought) = line.trim_start().strip_prefix("Thought:") {
             self.thought = Some(thought.trim().into());
+        } else if !self.is_broken
+            && !is_end(line)
+            && let Some(message) = code_fault(line)
+        {
+            let line = trimmed(self.text, range.clone());
+            context.report_malformed(line, message, &code_advice(FORM));
         }
         range.end
     }
@@ -110,6 +119,7 @@ impl CallReader<'_> {
         let number = &self.text[start + call.number.start..start + call.number.end];
         let id = without_zeros(number).to_owned();
         let inside = start + call.arguments;
+        self.is_broken = false;
         let (arguments, end) = match self.arguments(inside, line.end) {
             Ok(read) => read,
             Err(mut fault) => {
@@ -123,6 +133,7 @@ impl CallReader<'_> {
                 let why = &mut fault.diagnostic.message;
                 *why = format!("step {} cannot be read: {why}", quote(&id));
                 context.report(from..line.end, *fault.diagnostic);
+                self.is_broken = true;
                 (Vec::new(), line.end)
             }
         };

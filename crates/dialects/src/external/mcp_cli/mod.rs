@@ -36,10 +36,22 @@ use planwright_core::{Diagnostics, Plan};
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Item};
+use crate::foreign_references::ReferenceForm;
 
 /// The dialect of mcp-cli's execution plans.
 #[derive(Clone, Copy, Debug)]
 pub struct McpCli;
+
+/// The form of the references, for the search for those of other systems.
+const REFERENCE_FORM: ReferenceForm = ReferenceForm {
+    write: |path| {
+        Some(format!(
+            "${{{}}}",
+            path.strip_prefix("vars.").unwrap_or(path)
+        ))
+    },
+    is_own: |text| text.starts_with("${"),
+};
 
 impl Dialect for McpCli {
     fn name(&self) -> &'static str {
@@ -69,6 +81,10 @@ impl Dialect for McpCli {
         } else {
             MatchConfidence::No
         }
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(REFERENCE_FORM)
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {

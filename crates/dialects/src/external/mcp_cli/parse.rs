@@ -8,11 +8,11 @@ use planwright_core::plan::{
     Writes,
 };
 use planwright_core::{
-    Code, Diagnostic, Diagnostics, Object, Place, Plan, Source, Sources, StepId, Value,
+    Code, Diagnostic, Diagnostics, Object, Place, Plan, SourceText, Sources, StepId, Value,
 };
 
 use super::reference::{VariableMarker, has_stray_brace};
-use super::variables::{Origin, StepLink, VariableWriters};
+use super::variables::{StepLink, VariableOrigin, VariableWriters};
 use crate::document::{DiagnosticSink, Document, Fields, Item, quote};
 use crate::lowering::{ReferenceSyntax, lower, lower_template, text_or_number, tool_action};
 use crate::printing::ObjectBuilder;
@@ -27,7 +27,7 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
     (plan.map(|plan| Plan { sources, ..plan }), diagnostics)
 }
 
-fn plan(root: &Item, source: &mut Source, sink: &mut DiagnosticSink) -> Option<Plan> {
+fn plan(root: &Item, source: &mut SourceText, sink: &mut DiagnosticSink) -> Option<Plan> {
     let mut fields = Fields::of(root, "the plan", sink)?;
     let id = fields.optional("id");
     let name = id.and_then(|id| text_or_number(id, "id", sink));
@@ -221,7 +221,7 @@ fn call<'a>(fields: &mut Fields<'a>, sink: &mut DiagnosticSink) -> (Action, Opti
 fn lower_steps(
     drafts: &[IndexedStep<'_>],
     inputs: &[Input],
-    source: &mut Source,
+    source: &mut SourceText,
     sink: &mut DiagnosticSink,
 ) -> Vec<Step> {
     let links: Vec<StepLink<'_>> = drafts.iter().map(IndexedStep::link).collect();
@@ -270,7 +270,7 @@ struct StepScope<'a> {
     drafts: &'a [IndexedStep<'a>],
     writers: &'a VariableWriters<'a>,
     declared: &'a HashSet<&'a str>,
-    source: &'a mut Source,
+    source: &'a mut SourceText,
     sink: &'a mut DiagnosticSink,
 }
 
@@ -281,8 +281,10 @@ impl ReferenceSyntax for StepScope<'_> {
         let borders = (&mut *self.source, &mut *self.sink);
         let kind = lower_template(text, place, b"\"", borders, &mut |inside, place| {
             let origin = |name: &str| match writers.origin(name, reader, declared.contains(name)) {
-                Origin::Step(position) => Some(StepId::new(Arc::clone(&drafts[position].id))),
-                Origin::Initial => None,
+                VariableOrigin::Step(position) => {
+                    Some(StepId::new(Arc::clone(&drafts[position].id)))
+                }
+                VariableOrigin::Initial => None,
             };
             Ok(VariableMarker::read(inside)?.resolve(&origin, inside, place))
         });

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use planwright_core::plan::{Input, Read, Reference, Segment, SlotKind, Source, Step, TextPart};
 use planwright_core::{Diagnostics, Place, Plan, Value};
 
+use super::REFERENCE_FORM;
 use super::parse::is_foreign_metadata;
 use super::reference::{self, Variable};
-use super::variables::{Origin, StepLink, VariableWriters};
+use super::variables::{StepLink, VariableOrigin, VariableWriters};
 use crate::document::quote;
 use crate::printing::{
     Feature, LossReport, ObjectBuilder, WriteReferences, dependencies, report_chain,
@@ -33,6 +34,7 @@ const SUPPORTED: &[Feature] = &[
 /// it cannot resolve. Listed order becomes a chain of `depends_on`, a reference to a step a variable and a dependency.
 pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut losses = LossReport::new("mcp-cli", plan);
+    losses.report_foreign_references(plan, REFERENCE_FORM);
     report_unsupported(plan, SUPPORTED, &mut losses);
     report_chain(plan, &mut losses);
     let results = result_variables(plan);
@@ -215,10 +217,10 @@ impl McpCliWriter<'_> {
             Source::Step(id) => {
                 let position = *self.names.positions.get(id.as_str())?;
                 let name = self.names.results[position].clone()?;
-                (name, 0, Origin::Step(position))
+                (name, 0, VariableOrigin::Step(position))
             }
             Source::Slot(SlotKind::Inputs) => match read.path.first()? {
-                Segment::Key(name) => (Arc::clone(name), 1, Origin::Initial),
+                Segment::Key(name) => (Arc::clone(name), 1, VariableOrigin::Initial),
                 _ => return None,
             },
             _ => return None,

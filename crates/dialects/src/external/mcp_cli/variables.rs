@@ -16,7 +16,7 @@ pub(super) struct StepLink<'a> {
 
 /// The source of a variable's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum VariableOrigin {
     /// The step at this position.
     Step(usize),
     /// The plan or its caller.
@@ -55,18 +55,18 @@ impl<'a> VariableWriters<'a> {
     }
 
     /// The source from which the step at `reader` reads `name`. `declared`: the plan gives the variable a value.
-    pub(super) fn origin(&self, name: &str, reader: usize, declared: bool) -> Origin {
+    pub(super) fn origin(&self, name: &str, reader: usize, declared: bool) -> VariableOrigin {
         let rank = self.ranks[reader];
         let writers = self.writers.get(name).map_or(&[][..], Vec::as_slice);
         // The latest writer before the reader counts; later ones only if nothing else provides a value.
         let (before, rest) = writers.split_at(writers.partition_point(|one| one.rank < rank));
         if let Some(writer) = before.last() {
-            return Origin::Step(writer.position);
+            return VariableOrigin::Step(writer.position);
         }
         let later = rest.iter().find(|writer| writer.position != reader);
         match later {
-            Some(writer) if !declared => Origin::Step(writer.position),
-            _ => Origin::Initial,
+            Some(writer) if !declared => VariableOrigin::Step(writer.position),
+            _ => VariableOrigin::Initial,
         }
     }
 }
@@ -138,18 +138,18 @@ mod tests {
             link("2", &["1"], "x"),
             link("3", &["ghost"], ""),
         ];
-        let cases: [(&[StepLink<'_>], &str, usize, bool, Origin); 11] = [
-            (&listed, "x", 1, false, Origin::Step(0)),
-            (&listed, "x", 3, true, Origin::Step(2)),
-            (&listed, "x", 0, false, Origin::Step(2)),
-            (&listed, "x", 0, true, Origin::Initial),
-            (&listed, "x", 2, false, Origin::Step(0)),
-            (&listed, "y", 2, false, Origin::Initial),
-            (&reordered, "x", 0, false, Origin::Step(2)),
-            (&reordered, "x", 1, false, Origin::Step(2)),
-            (&reordered, "x", 2, false, Origin::Step(1)),
-            (&cycle, "x", 2, false, Origin::Step(0)),
-            (&cycle, "x", 0, false, Origin::Step(1)),
+        let cases: [(&[StepLink<'_>], &str, usize, bool, VariableOrigin); 11] = [
+            (&listed, "x", 1, false, VariableOrigin::Step(0)),
+            (&listed, "x", 3, true, VariableOrigin::Step(2)),
+            (&listed, "x", 0, false, VariableOrigin::Step(2)),
+            (&listed, "x", 0, true, VariableOrigin::Initial),
+            (&listed, "x", 2, false, VariableOrigin::Step(0)),
+            (&listed, "y", 2, false, VariableOrigin::Initial),
+            (&reordered, "x", 0, false, VariableOrigin::Step(2)),
+            (&reordered, "x", 1, false, VariableOrigin::Step(2)),
+            (&reordered, "x", 2, false, VariableOrigin::Step(1)),
+            (&cycle, "x", 2, false, VariableOrigin::Step(0)),
+            (&cycle, "x", 0, false, VariableOrigin::Step(1)),
         ];
         for (links, name, reader, declared, wanted) in cases {
             let writers = VariableWriters::of(links);

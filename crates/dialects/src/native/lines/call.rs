@@ -9,43 +9,43 @@ use planwright_core::{Code, Diagnostic, Place, PointerSegment};
 use super::line::{assigned_name, name_at};
 use super::parse::{StatementReader, entry};
 use super::statement::Statement;
-use crate::document::{Entry, Item, ItemKind, quote};
+use crate::document::{Item, ItemEntry, ItemKind, quote};
 
 /// The number of lists and objects around an argument in native JSON.
 const ARGUMENT_DEPTH: usize = 4;
 
 /// The fields of a step that a call stands for.
 pub(super) struct CallFields {
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<ItemEntry>,
     /// The byte after its `)`; `None` if it could not be read to its end.
     pub(super) end: Option<usize>,
 }
 
-impl CallFields {
+impl StatementReader<'_> {
     /// Reads the call of the tool at `tool`, with arguments from byte `at` on.
-    pub(super) fn read(
-        reader: &mut StatementReader<'_>,
+    pub(super) fn call_fields(
+        &mut self,
         step: Place,
         tool: Range<usize>,
         at: usize,
         statement: &Statement,
-    ) -> Self {
-        let name: Arc<str> = name_at(reader.text, tool.clone()).into();
-        let place = reader.context.part(step, "tool", tool.clone());
+    ) -> CallFields {
+        let name: Arc<str> = name_at(self.text, tool.clone()).into();
+        let place = self.context.part(step, "tool", tool.clone());
         let mut entries = vec![entry("tool", ItemKind::Text(name), place)];
         let arguments = ArgumentReader {
             tool,
             named: Vec::new(),
             names: HashSet::new(),
-            args: reader.context.part(step, "args", at..at),
+            args: self.context.part(step, "args", at..at),
             unnamed: Vec::new(),
-            positional: reader.context.part(step, "positional", at..at),
+            positional: self.context.part(step, "positional", at..at),
         };
-        let (arguments, end) = arguments.read(reader, at, statement);
+        let (arguments, end) = arguments.read(self, at, statement);
         let inside = at..end.map_or(statement.range.end, |end| end - 1);
         // The places precede those of the arguments, as in JSON; their spans are known only now.
         for place in [arguments.args, arguments.positional] {
-            reader.context.source.set_span(place, inside.clone().into());
+            self.context.source.set_span(place, inside.clone().into());
         }
         if !arguments.named.is_empty() {
             let named = ItemKind::Object(arguments.named);
@@ -55,13 +55,13 @@ impl CallFields {
             let unnamed = ItemKind::List(arguments.unnamed);
             entries.push(entry("positional", unnamed, arguments.positional));
         }
-        Self { entries, end }
+        CallFields { entries, end }
     }
 }
 
 struct ArgumentReader {
     tool: Range<usize>,
-    named: Vec<Entry>,
+    named: Vec<ItemEntry>,
     names: HashSet<Arc<str>>,
     args: Place,
     unnamed: Vec<Item>,
@@ -133,7 +133,7 @@ impl ArgumentReader {
         }
         let spot = (self.args, PointerSegment::Key(Arc::clone(&name)));
         let (item, end) = reader.value(value, statement, spot, ARGUMENT_DEPTH)?;
-        let entry = Entry {
+        let entry = ItemEntry {
             key: Arc::clone(&name),
             key_span: range.into(),
             item,

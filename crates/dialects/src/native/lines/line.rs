@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{foreign_code, prose};
 use crate::document::quoted_prefix;
+use crate::lowering::{foreign_code, prose};
 
 /// The start of a statement, in bytes of the line.
 #[derive(Clone, Debug, PartialEq, Eq)]

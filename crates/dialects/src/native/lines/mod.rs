@@ -24,11 +24,9 @@
 //!   lines are prose for people and are ignored; a line that does not look like prose is an error.
 
 mod call;
-mod foreign_code;
 mod line;
 mod parse;
 mod print;
-mod prose;
 mod statement;
 mod stream;
 

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment, Span, Value};
 
-use super::call::CallFields;
 use super::line::{self, FORM, LineStart, StepBody, StepHead, name_at};
 use super::statement::{LineToken, Statement, StatementKind, all};
 use crate::document::{
-    DiagnosticSink, Document, Entry, Item, ItemKind, Limits, LineValueReader, REDUCE_SIZE, quote,
-    read_lines,
+    DiagnosticSink, Document, Item, ItemEntry, ItemKind, LineValueReader, REDUCE_SIZE, ReadLimits,
+    quote, read_lines,
 };
 use crate::lowering::lines::LineContext;
 use crate::native::parse::parse as parse_tree;
@@ -35,7 +34,7 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
 /// assert_eq!(plan.to_json(), r#"{"steps":[{"id":"a","tool":"f","args":{"x":"${b.c}"}}]}"#);
 /// ```
 pub fn to_json(text: &str) -> Option<Value> {
-    let (document, _) = read_lines(text, "plan", 0, &Limits::default());
+    let (document, _) = read_lines(text, "plan", 0, &ReadLimits::default());
     let (document, sink) = read_tree(document?);
     let document = document.filter(|_| !sink.has_errors())?;
     Some(document.root.to_value())
@@ -74,9 +73,9 @@ pub(super) struct StatementReader<'a> {
     pub(super) text: &'a str,
     root: Place,
     /// The fields of the plan, if a line has them.
-    fields: Option<Vec<Entry>>,
+    fields: Option<Vec<ItemEntry>>,
     steps: Vec<Item>,
-    output: Option<Entry>,
+    output: Option<ItemEntry>,
     /// The indentation of the first statement.
     indentation: Option<&'a str>,
 }
@@ -214,7 +213,7 @@ impl StatementReader<'_> {
             }
             StepBody::CallFields(tool, at) => {
                 let tool = base + tool.start..base + tool.end;
-                let call = CallFields::read(self, place, tool, base + at, statement);
+                let call = self.call_fields(place, tool, base + at, statement);
                 entries.extend(call.entries);
                 self.options(call.end, place, statement)
             }
@@ -227,7 +226,7 @@ impl StatementReader<'_> {
     }
 
     /// Reads the other fields of a step after byte `at`, the end of its action.
-    fn options(&mut self, at: Option<usize>, step: Place, statement: &Statement) -> Vec<Entry> {
+    fn options(&mut self, at: Option<usize>, step: Place, statement: &Statement) -> Vec<ItemEntry> {
         let Some(at) = at else {
             return Vec::new();
         };
@@ -246,7 +245,7 @@ impl StatementReader<'_> {
         statement: &Statement,
         place: Place,
         outer_depth: usize,
-    ) -> Vec<Entry> {
+    ) -> Vec<ItemEntry> {
         match self.value(at, statement, (place, PointerSegment::Root), outer_depth) {
             Some((item, end)) => {
                 self.expect_end(end, statement);
@@ -310,7 +309,12 @@ impl StatementReader<'_> {
 }
 
 /// Adds `more` to `entries`; reports fields that exist already.
-fn join(entries: &mut Vec<Entry>, more: Vec<Entry>, owner: &str, sink: &mut DiagnosticSink) {
+fn join(
+    entries: &mut Vec<ItemEntry>,
+    more: Vec<ItemEntry>,
+    owner: &str,
+    sink: &mut DiagnosticSink,
+) {
     let present: Vec<Arc<str>> = entries.iter().map(|entry| Arc::clone(&entry.key)).collect();
     for entry in more {
         if present.contains(&entry.key) {
@@ -324,13 +328,13 @@ fn join(entries: &mut Vec<Entry>, more: Vec<Entry>, owner: &str, sink: &mut Diag
 }
 
 /// A field `key` whose value stands at `place`.
-pub(super) fn entry(key: &str, kind: ItemKind, place: Place) -> Entry {
+pub(super) fn entry(key: &str, kind: ItemKind, place: Place) -> ItemEntry {
     entry_of(key, Item { kind, place })
 }
 
 /// A field `key` without a key in the text.
-fn entry_of(key: &str, item: Item) -> Entry {
-    Entry {
+fn entry_of(key: &str, item: Item) -> ItemEntry {
+    ItemEntry {
         key: key.into(),
         key_span: Span::default(),
         item,

@@ -1,6 +1,5 @@
 //! Lowers a native plan.
 
-mod fields;
 mod plan;
 mod slots;
 mod step;

@@ -7,10 +7,9 @@ use planwright_core::plan::{
 };
 use planwright_core::{Code, Diagnostic};
 
-use super::fields::choice;
-use super::plan::{NativeReader, slot_kind};
-use crate::document::{Entry, Fields, Item, quote};
-use crate::native::choices::METHODS;
+use super::plan::{NativeReader, choice, slot_kind};
+use crate::document::{Fields, Item, ItemEntry, quote};
+use crate::native::keywords::METHODS;
 use crate::native::reference::read_slot;
 
 impl NativeReader<'_> {
@@ -62,8 +61,8 @@ impl NativeReader<'_> {
         &mut self,
         mut fields: Fields<'_>,
         group: &'i Item,
-    ) -> Vec<(SlotKind, &'i Entry)> {
-        for (word, _) in crate::native::choices::KINDS {
+    ) -> Vec<(SlotKind, &'i ItemEntry)> {
+        for (word, _) in crate::native::keywords::KINDS {
             fields.entry(word);
         }
         fields.finish(self.sink);

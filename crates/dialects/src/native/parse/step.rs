@@ -9,11 +9,12 @@ use planwright_core::plan::{
 };
 use planwright_core::{Code, Diagnostic, StepId, Value};
 
-use super::fields::{bound, bound_of, names, time, wrong_word};
-use super::plan::{NativeReader, slot_kind, warn_about_reserved_id};
+use super::plan::{
+    NativeReader, bound, bound_of, names, slot_kind, time, warn_about_reserved_id, wrong_word,
+};
 use crate::document::{Fields, Item, ItemKind, quote};
 use crate::lowering::{lower, text_or_number};
-use crate::native::choices::{KINDS, all};
+use crate::native::keywords::{KINDS, all};
 use crate::native::reference::is_readable;
 
 /// The maximum rounds of a `repeat` without `max`.

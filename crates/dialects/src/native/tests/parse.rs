@@ -3,7 +3,7 @@
 use planwright_core::plan::{Action, NodeKind, OnError, Output};
 use planwright_core::{Plan, Value};
 
-use crate::document::{Limits, read};
+use crate::document::{ReadLimits, read};
 use crate::{ReadOptions, parse};
 
 /// The plan of `text` and its diagnostics: code, pointer, message and help.
@@ -288,7 +288,7 @@ fn faults_of_plans() {
 #[test]
 fn shapes() {
     let check = |text: &str, expected: Result<&str, &[&str]>| {
-        let (document, _) = read(text, "test", 0, &Limits::default());
+        let (document, _) = read(text, "test", 0, &ReadLimits::default());
         let document = document.unwrap_or_else(|| panic!("{text} is no JSON"));
         let found = crate::detect(&document);
         match (found, expected) {

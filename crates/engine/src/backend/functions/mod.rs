@@ -1,13 +1,10 @@
 //! Tools that are Rust functions of the program itself.
 
 mod function;
-mod schemas;
 mod server;
-mod sharable;
 
 pub use function::Function;
-pub use server::Functions;
-pub use sharable::Sharable;
+pub use server::{Functions, Sharable};
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,11 @@
-//! Admission of calls: guard checks before a question and before a call, and the accounting of what a run writes.
+//! Admission of calls: validation of arguments and outputs, guard checks before a question and before a call, and the
+//! accounting of what a run writes.
 
 use std::sync::Arc;
 
-use planwright_core::{Tool, Value};
+use planwright_core::place::push_pointer_segment;
+use planwright_core::schema::{FaultKind, SchemaFault};
+use planwright_core::{Code, Diagnostic, PointerSegment, Tool, Value};
 
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
 use crate::guard::{MAX_LEVELS, written_bytes};
@@ -10,17 +13,18 @@ use crate::journal::Record;
 use crate::run::effect::Effect;
 use crate::run::journaling::history::History;
 use crate::run::outcome::{Outcome, StepStatus};
-use crate::run::state::Run;
-use crate::run::tasks::task_data::TaskData;
+use crate::run::state::RunMachine;
+use crate::run::tasks::task::TaskData;
 use crate::schedule::{AttemptEnd, Event, TaskId, Timer};
 
 /// The task id of the run's own timer. No task has it.
 pub(in crate::run) const RUN_TIMER_TASK: TaskId = TaskId(u32::MAX);
 
-impl Run {
+impl RunMachine {
     /// Returns true if an attempt may be sent now, which counts it. Otherwise the scheduler is notified that the
     /// attempt has failed or is postponed.
     pub(in crate::run) fn admit_call(&mut self, task: TaskId, attempt: u32) -> bool {
+        // Runs without bounds are the common case and pay nothing for them.
         if self.budgets.guard.is_idle() {
             return true;
         }
@@ -38,7 +42,7 @@ impl Run {
             .and_then(|()| self.budgets.guard.check_repetition(&tool, &args, number))
             .err();
         if refused.is_none()
-            && let Some(pause) = self.budgets.guard.rate_delay(&tool, self.now, has_waited)
+            && let Some(pause) = self.budgets.guard.rate_delay(&tool, self.now(), has_waited)
         {
             if let Some(data) = self.task_data_mut(task) {
                 data.postponed = true;
@@ -105,7 +109,7 @@ impl Run {
     pub(in crate::run) fn start_run_timer(&self, effects: &mut Vec<Effect>) {
         if let Some(most) = self.budgets.guard.wall_time() {
             // The time of earlier processes counts as well.
-            let after = most.saturating_sub(self.now);
+            let after = most.saturating_sub(self.now());
             effects.push(Effect::SetTimer {
                 task: RUN_TIMER_TASK,
                 timer: Timer::Run,
@@ -145,7 +149,7 @@ fn after_failure(error: ToolError, before: &ToolError) -> ToolError {
 /// The maximum size of one output, in bytes of JSON.
 const MAX_OUTPUT_BYTES: u64 = 256 * 1024 * 1024;
 
-impl Run {
+impl RunMachine {
     /// Counts a value that is about to be written once more.
     pub(in crate::run) fn write_value(&mut self, value: &Value) -> Result<(), ToolError> {
         self.budgets.written.take(written_bytes(value))
@@ -233,10 +237,95 @@ fn without_output(mut outcome: Outcome, error: ToolError) -> Outcome {
 
 /// Counts the outputs that a summary selects. They are written only once the run has ended.
 pub(in crate::run) fn select(
-    run: &Run,
+    run: &RunMachine,
     selected: &mut u64,
     value: Value,
 ) -> Result<Value, ToolError> {
     *selected = selected.saturating_add(written_bytes(&value));
     run.budgets.written.check(*selected).map(|()| value)
+}
+
+impl RunMachine {
+    /// Warns if an output does not match the tool's output schema, once per tool. The output is used unchanged, since
+    /// its readers may not need the wrong part.
+    pub(in crate::run) fn check_output(&mut self, task: TaskId, output: &Value) {
+        let Some(tool) = self.task_data(task).and_then(|data| data.tool.as_ref()) else {
+            return;
+        };
+        // One warning per tool is enough.
+        if tool.output.is_any() || self.warnings.reports_mismatch(tool) {
+            return;
+        }
+        let mut faults = tool.output.validate(output);
+        // A message about a secret would reveal a part of it.
+        faults.retain(|fault| !self.holds_secret(output, &fault.path));
+        let (Some(first), Some((frame, step))) = (faults.first(), self.step_of(task)) else {
+            return;
+        };
+        let mut message = format!(
+            "the output of the tool `{}` at `{}` does not fit its output schema: {}",
+            tool.name,
+            step.id,
+            fault_text(first)
+        );
+        if faults.len() > 1 {
+            message = format!("{message}, and {} more of the kind", faults.len() - 1);
+        }
+        let warning = Diagnostic::warning(Code::UnexpectedOutput, message)
+            .help("the plan was checked against that schema, and the output is used as it came")
+            .at(step.place, &frame.plan.plan().sources);
+        let tool = Arc::clone(tool);
+        self.warnings.add_mismatch(tool, warning);
+    }
+
+    /// Validates arguments against the tool's schema.
+    pub(in crate::run) fn check_args(&self, task: TaskId, args: &Value) -> Result<(), ToolError> {
+        let Some(tool) = self.task_data(task).and_then(|data| data.tool.as_ref()) else {
+            return Ok(());
+        };
+        let mut faults = tool.input.validate(args);
+        // A schema error about a secret would reveal it, and could not be reproduced in a replay, which does not have
+        // the secret. The server reports it instead.
+        faults.retain(|fault| {
+            fault.kind != FaultKind::Wrong || !self.holds_secret(args, &fault.path)
+        });
+        let Some(first) = faults.first() else {
+            return Ok(());
+        };
+        let mut message = fault_text(first);
+        if faults.len() > 1 {
+            let more = faults.len() - 1;
+            message = format!("{message}, and {more} more of the kind");
+        }
+        let all = Value::list(faults.iter().map(|fault| Value::from(fault_text(fault))));
+        Err(ToolError::new(ErrorKind::Arguments, message)
+            .with_data(Value::object([("faults", all)])))
+    }
+
+    /// Returns true if the part of `value` at `path` holds a secret.
+    fn holds_secret(&self, value: &Value, path: &[PointerSegment]) -> bool {
+        let mut part = value;
+        for segment in path {
+            let inner = match segment {
+                PointerSegment::Root => Some(part),
+                PointerSegment::Key(key) => part.as_object().and_then(|fields| fields.get(key)),
+                PointerSegment::Index(index) => part.as_list().and_then(|items| items.get(*index)),
+            };
+            part = inner.unwrap_or(part);
+        }
+        self.redactor.occurs(part)
+    }
+}
+
+/// A schema error with its place.
+fn fault_text(fault: &SchemaFault) -> String {
+    let mut pointer = String::new();
+    for segment in &fault.path {
+        push_pointer_segment(&mut pointer, segment);
+    }
+    if pointer.is_empty() {
+        fault.message.clone()
+    } else {
+        format!("{} at {pointer}", fault.message)
+    }
 }

@@ -1,7 +1,9 @@
 //! Approvals: the calls that need consent, questions to people, and their decisions.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
+use planwright_core::flow::{FlowParameter, FlowReport, OnViolation};
 use planwright_core::plan::Approval;
 use planwright_core::{Tool, Value};
 
@@ -12,13 +14,29 @@ use crate::journal::Record;
 use crate::run::effect::Effect;
 use crate::run::journaling::step_history::{PastDecision, StepHistory};
 use crate::run::redaction::redactor::MASK;
-use crate::run::state::Run;
+use crate::run::state::RunMachine;
 use crate::schedule::{Event, TaskId, TaskState};
 
-impl Run {
+/// Digests of tool definitions, each computed once.
+#[derive(Debug, Default)]
+pub(in crate::run) struct DefinitionDigests(RefCell<Vec<(Arc<Tool>, Arc<str>)>>);
+
+impl DefinitionDigests {
+    fn digest(&self, tool: &Arc<Tool>) -> Arc<str> {
+        let mut known = self.0.borrow_mut();
+        if let Some((_, digest)) = known.iter().find(|(known, _)| Arc::ptr_eq(known, tool)) {
+            return Arc::clone(digest);
+        }
+        let digest: Arc<str> = tool.definition_digest().into();
+        known.push((Arc::clone(tool), Arc::clone(&digest)));
+        digest
+    }
+}
+
+impl RunMachine {
     pub(in crate::run) fn ask(&mut self, task: TaskId, effects: &mut Vec<Effect>) {
         // The task may have been ended since the command was issued.
-        if self.scheduler.state(task) != TaskState::AwaitingApproval {
+        if self.scheduler().state(task) != TaskState::AwaitingApproval {
             return;
         }
         let Some(data) = self.task_data(task) else {
@@ -54,7 +72,7 @@ impl Run {
             })
         });
         let request = Box::new(ApprovalRequest {
-            run: Arc::clone(&self.id),
+            run: Arc::clone(self.id()),
             shown: subject.args.clone(),
             changes: self.changes_since_question(&at, &subject),
             at,
@@ -75,7 +93,7 @@ impl Run {
         decision: Decision,
         effects: &mut Vec<Effect>,
     ) {
-        if self.scheduler.state(task) != TaskState::AwaitingApproval {
+        if self.scheduler().state(task) != TaskState::AwaitingApproval {
             return;
         }
         let Some(data) = self.task_data_mut(task) else {
@@ -92,7 +110,9 @@ impl Run {
                     because: Some(format!("the changed arguments cannot be used: {error}")),
                 },
             },
-            decision => decision,
+            decision @ (Decision::Approve { args: None }
+            | Decision::Reject { .. }
+            | Decision::Later) => decision,
         };
         self.record(effects, || decision_record(&at, &decision));
         match decision {
@@ -166,20 +186,48 @@ fn decision_record(at: &Arc<Address>, decision: &Decision) -> Option<Record> {
     })
 }
 
-impl Run {
+impl RunMachine {
     /// Returns true if a person must agree to the call of a task.
     pub(in crate::run) fn needs_consent(&self, task: TaskId, tool: &Tool) -> bool {
         let step = self.step_of(task).map(|(_, step)| step);
-        tool.needs_approval() || step.is_some_and(|step| step.approval == Approval::Ask)
+        tool.needs_approval()
+            || step.is_some_and(|step| step.approval == Approval::Ask)
+            || !self.flow_violations(task).is_empty()
+    }
+
+    /// Returns the violations of the flow policy that a person must decide about before the call of a task.
+    fn flow_violations(&self, task: TaskId) -> Vec<&FlowParameter> {
+        let (Some(flow), Some(data)) = (self.flow(), self.task_data(task)) else {
+            return Vec::new();
+        };
+        if flow.on_violation != OnViolation::Ask {
+            return Vec::new();
+        }
+        let path = data.address.steps();
+        flow.parameters_of(&path)
+            .filter(|parameter| parameter.code.is_some())
+            .collect()
+    }
+
+    /// Returns the flow of data in the run's plan, if it was checked for it.
+    fn flow(&self) -> Option<&FlowReport> {
+        self.frames.get(0)?.plan.flow()
     }
 
     /// The reason for asking about the call of a task.
-    pub(in crate::run) fn reason_to_ask(&self, task: TaskId, tool: &Tool) -> Option<Arc<str>> {
+    fn reason_to_ask(&self, task: TaskId, tool: &Tool) -> Option<Arc<str>> {
         let step = self.step_of(task).map(|(_, step)| step);
         let by_step = step.is_some_and(|step| step.approval == Approval::Ask);
         let by_plan = || by_step.then(|| Arc::from("the plan asks before this step"));
         let by_tool = tool.approval_reason.clone().filter(|_| tool.approval);
-        by_tool.or_else(by_plan)
+        let by_flow = self.flow_violations(task);
+        let mut reasons: Vec<String> = by_tool
+            .or_else(by_plan)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        reasons.extend(by_flow.into_iter().flat_map(FlowParameter::explanation));
+        (!reasons.is_empty()).then(|| reasons.join("\n").into())
     }
 
     /// The subject of a decision about a call of `tool` with `args`.
@@ -195,21 +243,11 @@ impl Run {
             server: Arc::clone(&tool.server),
             tool: Arc::clone(&tool.name),
             origin: Some(Arc::clone(&tool.origin)),
-            definition: Some(self.definition(tool)),
+            definition: Some(self.definitions.digest(tool)),
             args: shown,
             seal,
+            flow: self.flow().map(|flow| Arc::clone(&flow.policy)),
         }
-    }
-
-    /// The digest of a tool's definition, computed once per tool.
-    fn definition(&self, tool: &Arc<Tool>) -> Arc<str> {
-        let mut known = self.definitions.borrow_mut();
-        if let Some((_, digest)) = known.iter().find(|(known, _)| Arc::ptr_eq(known, tool)) {
-            return Arc::clone(digest);
-        }
-        let digest: Arc<str> = tool.definition_digest().into();
-        known.push((Arc::clone(tool), Arc::clone(&digest)));
-        digest
     }
 
     /// The differences from the call that a person was asked about before at this place.
@@ -258,7 +296,7 @@ impl Run {
             return !asked.contains(at);
         }
         let subject = self.subject(tool, args);
-        let digest = subject.digest(&self.id, at);
+        let digest = subject.digest(self.id(), at);
         let mut outcome_unknown = past.calls_in_doubt();
         let is_same = outcome_unknown.all(|call| call.consent.as_deref() == Some(&*digest));
         is_same && subject.seal.as_deref() != Some(UNSEALED)

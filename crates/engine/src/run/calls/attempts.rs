@@ -13,30 +13,28 @@ use crate::backend::{
 use crate::event::{Address, RunEvent};
 use crate::journal::Record;
 use crate::run::effect::Effect;
-use crate::run::state::Run;
-use crate::run::tasks::task_data::{CallRecord, Group};
+use crate::run::state::RunMachine;
+use crate::run::tasks::task::{CallRecord, Group};
 use crate::schedule::{AttemptEnd, Event, TaskId, TaskState, Timer};
 
 /// The number of digest digits in an idempotency key: 64 bits suffice, since keys are compared within one place of one
 /// run only.
 const KEY_DIGITS: usize = 16;
 
-impl Run {
+impl RunMachine {
     pub(in crate::run) fn call(&mut self, task: TaskId, attempt: u32, effects: &mut Vec<Effect>) {
         if !self.admit_call(task, attempt) || !self.admit_repeated_args(task, attempt) {
             return;
         }
         self.begin(task, effects);
-        let run = Arc::clone(&self.id);
-        let index = self.calls.len();
-        let now = self.now;
+        let run = Arc::clone(self.id());
+        let now = self.now();
         let Some(data) = self.task_data_mut(task) else {
             return;
         };
         // The scheduler counts only the attempts of this process.
         let number = data.earlier_attempts.saturating_add(attempt);
         data.attempts = number;
-        data.last_call = Some(index);
         let (Some(tool), Some(args)) = (data.tool.clone(), data.args.clone()) else {
             return;
         };
@@ -61,7 +59,7 @@ impl Run {
             },
             clock: CallClock::default(),
         });
-        self.calls.push(CallRecord {
+        let index = self.tasks.push_call(CallRecord {
             task,
             attempt: number,
             args: args.clone(),
@@ -69,6 +67,9 @@ impl Run {
             sent: now,
             ended: false,
         });
+        if let Some(data) = self.task_data_mut(task) {
+            data.last_call = Some(index);
+        }
         // The record precedes the call, so the driver stores it first.
         self.record(effects, || {
             Some(Record::Sent {
@@ -95,7 +96,7 @@ impl Run {
 
     /// Records that a task has begun.
     pub(in crate::run) fn begin(&mut self, task: TaskId, effects: &mut Vec<Effect>) {
-        let now = self.now;
+        let now = self.now();
         let Some(data) = self.task_data_mut(task) else {
             return;
         };
@@ -150,12 +151,7 @@ impl Run {
         };
         let attempt = data.earlier_attempts.saturating_add(attempt);
         // An attempt that timed out has ended before its abort is reported.
-        if let Some(record) = data.last_call.and_then(|index| self.calls.get_mut(index))
-            && record.attempt == attempt
-            && !record.ended
-        {
-            record.ended = true;
-            record.error = error.clone().map(Box::new);
+        if self.tasks.end_call(task, attempt, error.as_ref()) {
             self.budgets.guard.ended(error.is_some());
             if let Some(data) = self.task_data(task)
                 && let Some(tool) = &data.tool
@@ -172,7 +168,8 @@ impl Run {
 
     /// Returns true if this attempt is in flight.
     pub(in crate::run) fn is_in_flight(&self, task: TaskId, attempt: u32) -> bool {
-        self.scheduler.state(task) == TaskState::Running && self.scheduler.attempt(task) == attempt
+        self.scheduler().state(task) == TaskState::Running
+            && self.scheduler().attempt(task) == attempt
     }
 
     pub(in crate::run) fn attempt_ended(
@@ -226,11 +223,10 @@ impl Run {
         let Some(data) = self.task_data(task) else {
             return;
         };
-        let sent = data.last_call.and_then(|index| self.calls.get(index));
-        let (Some(tool), Some(call)) = (data.tool.clone(), sent) else {
+        let (Some(tool), Some(call)) = (data.tool.clone(), self.tasks.last_call(task)) else {
             return;
         };
-        let took = self.now.saturating_sub(call.sent);
+        let took = self.now().saturating_sub(call.sent);
         self.options
             .durations
             .observe(&tool.server, &tool.name, took);

@@ -1,4 +1,6 @@
 //! The history of a run, read from its journal.
+//!
+//! Design: [Resume](https://github.com/planwright/planwright/blob/main/docs/design/resume.md).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -76,7 +78,20 @@ impl History {
                 self.plan_digest = Some(Arc::clone(digest));
             }
             Record::Extended { digest, .. } => self.plan_digest = Some(Arc::clone(digest)),
-            _ => {}
+            Record::Sent { .. }
+            | Record::Answered { .. }
+            | Record::Aborted { .. }
+            | Record::Asked { .. }
+            | Record::Decided { .. }
+            | Record::Chosen { .. }
+            | Record::TimerFired { .. }
+            | Record::Closed
+            | Record::Cancelled
+            | Record::OutOfTime
+            | Record::Paused { .. }
+            | Record::Resumed
+            | Record::Settled { .. }
+            | Record::Ended { .. } => {}
         }
         let Some(at) = entry.record.address() else {
             return;
@@ -95,7 +110,20 @@ impl History {
                     question.is_decided = true;
                 }
             }
-            _ => {}
+            Record::Opened { .. }
+            | Record::Sent { .. }
+            | Record::Answered { .. }
+            | Record::Aborted { .. }
+            | Record::Chosen { .. }
+            | Record::TimerFired { .. }
+            | Record::Extended { .. }
+            | Record::Closed
+            | Record::Cancelled
+            | Record::OutOfTime
+            | Record::Paused { .. }
+            | Record::Resumed
+            | Record::Settled { .. }
+            | Record::Ended { .. } => {}
         }
     }
 

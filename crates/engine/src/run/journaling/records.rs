@@ -14,8 +14,8 @@ use crate::run::effect::Effect;
 use crate::run::journaling::history::{Choice, History};
 use crate::run::journaling::step_history::{PastDecision, StepHistory};
 use crate::run::outcome::{Outcome, SkipKind, SkipReason};
-use crate::run::state::Run;
-use crate::run::tasks::task_data::CallRecord;
+use crate::run::state::RunMachine;
+use crate::run::tasks::task::CallRecord;
 use crate::schedule::TaskId;
 
 /// The journal of a run, as far as the run knows it.
@@ -55,7 +55,7 @@ pub(in crate::run) enum PriorCall {
     InDoubt,
 }
 
-impl Run {
+impl RunMachine {
     /// Records everything from here on in the journal.
     #[must_use]
     pub fn journaled(mut self) -> Self {
@@ -66,7 +66,7 @@ impl Run {
     /// Resumes from the history of earlier processes.
     #[must_use]
     pub fn after(mut self, history: Arc<History>) -> Self {
-        self.now = history.duration();
+        self.continue_at(history.duration());
         self.restore_usage(&history);
         self.journal.history = Some(history);
         self
@@ -90,7 +90,7 @@ impl Run {
             // No record may leave the run with a secret.
             self.redactor.record(&mut record);
             effects.push(Effect::AppendRecord {
-                at: self.now,
+                at: self.now(),
                 record: Box::new(record),
             });
         }
@@ -225,7 +225,7 @@ impl Run {
     fn restore_calls(&mut self, task: TaskId, past: &StepHistory) {
         for call in &past.calls {
             self.budgets.written.restore(written_bytes(&call.args));
-            self.calls.push(CallRecord {
+            self.tasks.push_call(CallRecord {
                 task,
                 attempt: call.attempt,
                 args: call.args.clone(),

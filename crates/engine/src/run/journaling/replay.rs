@@ -13,10 +13,10 @@ use crate::journal::{Entry, Record};
 use crate::options::RunOptions;
 use crate::run::calls::admission::RUN_TIMER_TASK;
 use crate::run::command_queue::TimeSlice;
-use crate::run::effect::{Effect, Input};
+use crate::run::effect::{Effect, RunInput};
 use crate::run::journaling::history::{Choice, History};
 use crate::run::report::summary::RunSummary;
-use crate::run::state::Run;
+use crate::run::state::RunMachine;
 use crate::schedule::{TaskId, Timer};
 
 /// The settings that one process of a run began with.
@@ -51,7 +51,6 @@ pub struct ReplayReport {
 
 /// The reason why a replay failed.
 #[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum ReplayError<E> {
     /// The settings of a process cannot be loaded.
     #[error("{0}")]
@@ -127,7 +126,7 @@ pub fn replay<E>(
             .fold(history.clone(), |history, (step, choice)| {
                 history.with_choice(step, choice)
             });
-        let mut machine = Run::new(Arc::clone(run), opening.plan, opening.options)
+        let mut machine = RunMachine::new(Arc::clone(run), opening.plan, opening.options)
             .journaled()
             .after(Arc::new(chosen));
         machine.journal.replay_questions(questions(process));
@@ -153,7 +152,7 @@ pub fn replay<E>(
 
 /// Feeds the inputs of one process into a new run.
 struct Replayer {
-    run: Run,
+    run: RunMachine,
     extensions: VecDeque<CheckedPlan>,
     tasks: HashMap<Arc<Address>, TaskId, Hashing>,
     /// The number of tasks in the table.
@@ -165,7 +164,7 @@ struct Replayer {
 }
 
 impl Replayer {
-    fn new(run: Run, extensions: VecDeque<CheckedPlan>) -> Self {
+    fn new(run: RunMachine, extensions: VecDeque<CheckedPlan>) -> Self {
         Self {
             run,
             extensions,
@@ -178,6 +177,7 @@ impl Replayer {
     }
 
     fn play<E>(&mut self, first: &Entry, entries: &[Entry]) -> Result<(), ReplayError<E>> {
+        // The replay stops at the command at which the process paused, so it makes its decisions in the same order.
         self.run.set_time_slice(time_slice(entries));
         self.run.start(&mut self.effects);
         let mut turn = first.turn;
@@ -195,7 +195,20 @@ impl Replayer {
                 match entry.record {
                     Record::Paused { .. } => self.run.pause(&mut self.effects),
                     Record::Resumed => self.run.resume_work(&mut self.effects),
-                    _ => {
+                    Record::Opened { .. }
+                    | Record::Sent { .. }
+                    | Record::Answered { .. }
+                    | Record::Aborted { .. }
+                    | Record::Asked { .. }
+                    | Record::Decided { .. }
+                    | Record::Chosen { .. }
+                    | Record::TimerFired { .. }
+                    | Record::Extended { .. }
+                    | Record::Closed
+                    | Record::Cancelled
+                    | Record::OutOfTime
+                    | Record::Settled { .. }
+                    | Record::Ended { .. } => {
                         let input = self.input(entry)?;
                         self.run.handle(input, entry.at, &mut self.effects);
                     }
@@ -245,7 +258,7 @@ impl Replayer {
         // The driver ended the stuck run by itself, without an input in the journal.
         if self.decided.is_empty() && self.run.is_stuck() {
             self.run
-                .handle(Input::EndAsStuck, entry.at, &mut self.effects);
+                .handle(RunInput::EndAsStuck, entry.at, &mut self.effects);
             self.collect();
         }
         match self.decided.pop_front() {
@@ -255,7 +268,7 @@ impl Replayer {
         }
     }
 
-    fn input<E>(&mut self, entry: &Entry) -> Result<Input, ReplayError<E>> {
+    fn input<E>(&mut self, entry: &Entry) -> Result<RunInput, ReplayError<E>> {
         Ok(match &entry.record {
             Record::Answered {
                 at,
@@ -267,8 +280,9 @@ impl Replayer {
                     .run
                     .task_data(task)
                     .map_or(0, |data| data.earlier_attempts);
-                Input::AttemptEnded {
+                RunInput::AttemptEnded {
                     task,
+                    // The journal numbers attempts over all processes, the scheduler those of its own.
                     attempt: attempt.saturating_sub(before),
                     result: result.clone(),
                 }
@@ -278,7 +292,7 @@ impl Replayer {
                 approved,
                 changed_args,
                 because,
-            } => Input::Decided {
+            } => RunInput::Decided {
                 task: self.task(at, entry.turn)?,
                 decision: if *approved {
                     Decision::Approve {
@@ -291,22 +305,31 @@ impl Replayer {
                 },
             },
             Record::TimerFired { at, timer } => {
-                Input::TimerFired(self.task(at, entry.turn)?, *timer)
+                RunInput::TimerFired(self.task(at, entry.turn)?, *timer)
             }
             Record::Extended { .. } => {
+                // The journal holds only the digest of an extended plan; the caller provides the plans.
                 let plan = self.extensions.pop_front();
-                Input::Extend(plan.ok_or(ReplayError::Extension { turn: entry.turn })?)
+                RunInput::Extend(plan.ok_or(ReplayError::Extension { turn: entry.turn })?)
             }
-            Record::Closed => Input::Close,
-            Record::Cancelled => Input::Cancel,
-            Record::OutOfTime => Input::TimerFired(RUN_TIMER_TASK, Timer::Run),
+            Record::Closed => RunInput::Close,
+            Record::Cancelled => RunInput::Cancel,
+            Record::OutOfTime => RunInput::TimerFired(RUN_TIMER_TASK, Timer::Run),
             // An opening record begins the next process; all other records are decisions.
-            _ => return Err(ReplayError::NoOpening),
+            Record::Opened { .. }
+            | Record::Sent { .. }
+            | Record::Aborted { .. }
+            | Record::Asked { .. }
+            | Record::Chosen { .. }
+            | Record::Paused { .. }
+            | Record::Resumed
+            | Record::Settled { .. }
+            | Record::Ended { .. } => return Err(ReplayError::NoOpening),
         })
     }
 
     fn task<E>(&mut self, at: &Arc<Address>, turn: u64) -> Result<TaskId, ReplayError<E>> {
-        for (index, data) in self.run.tasks.iter().enumerate().skip(self.known) {
+        for (index, data) in (self.known..).zip(self.run.tasks.since(self.known)) {
             let id = TaskId(u32::try_from(index).unwrap_or(u32::MAX));
             self.tasks.insert(Arc::clone(&data.address), id);
         }
@@ -325,7 +348,21 @@ impl Replayer {
 fn questions(process: &[Entry]) -> HashSet<Arc<Address>, Hashing> {
     let asked = process.iter().filter_map(|entry| match &entry.record {
         Record::Asked { at, .. } => Some(Arc::clone(at)),
-        _ => None,
+        Record::Opened { .. }
+        | Record::Sent { .. }
+        | Record::Answered { .. }
+        | Record::Aborted { .. }
+        | Record::Decided { .. }
+        | Record::Chosen { .. }
+        | Record::TimerFired { .. }
+        | Record::Extended { .. }
+        | Record::Closed
+        | Record::Cancelled
+        | Record::OutOfTime
+        | Record::Paused { .. }
+        | Record::Resumed
+        | Record::Settled { .. }
+        | Record::Ended { .. } => None,
     });
     asked.collect()
 }

@@ -181,7 +181,15 @@ impl StepHistory {
                     ended: entry.at,
                 });
             }
-            _ => {}
+            Record::Opened { .. }
+            | Record::TimerFired { .. }
+            | Record::Extended { .. }
+            | Record::Closed
+            | Record::Cancelled
+            | Record::OutOfTime
+            | Record::Paused { .. }
+            | Record::Resumed
+            | Record::Ended { .. } => {}
         }
     }
 

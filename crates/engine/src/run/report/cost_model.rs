@@ -8,12 +8,12 @@ use planwright_core::{Tool, Value};
 
 use crate::durations::Durations;
 use crate::forecast::{Job, Jobs, MAX_OPTIMIZED_JOBS, is_worth_optimizing, optimize_order};
-use crate::schedule::{Limits, UNIT, ranks};
+use crate::schedule::{ConcurrencyLimits, UNIT, ranks};
 
 /// A cost model of plans, from durations and limits. Times are in microseconds.
 pub(crate) struct CostModel<'a> {
     durations: &'a Durations,
-    limits: &'a Limits,
+    limits: &'a ConcurrencyLimits,
     /// The duration of an unknown tool: a typical one, or a unit if no tool is known.
     unit: u64,
     /// The durations of inner plans by digest, so a plan used in many places is computed once.
@@ -29,7 +29,7 @@ pub(crate) struct PlanPaths {
 }
 
 impl<'a> CostModel<'a> {
-    pub(crate) fn new(durations: &'a Durations, limits: &'a Limits) -> Self {
+    pub(crate) fn new(durations: &'a Durations, limits: &'a ConcurrencyLimits) -> Self {
         Self {
             durations,
             limits,

@@ -1,6 +1,5 @@
 //! Estimates of runs, before they start.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::iter;
 use std::sync::Arc;
@@ -17,12 +16,12 @@ use crate::durations::Durations;
 use crate::event::Address;
 use crate::forecast::{Job, JobId, Jobs, longest_paths, run_order};
 use crate::options::DEFAULT_COMPUTED_BYTES;
+use crate::options::SecretValues;
+use crate::run::budgets::MemoryBudget;
 use crate::run::report::cost_model::{CostModel, in_order};
 use crate::run::values::frame::{Frame, shared_slots};
-use crate::run::values::memory_budget::MemoryBudget;
-use crate::run::values::resolve::Scope;
-use crate::schedule::Limits;
-use crate::secret_values::SecretValues;
+use crate::run::values::resolve::{ReferenceScope, Warnings};
+use crate::schedule::ConcurrencyLimits;
 
 /// The maximum number of jobs in an estimate: calls, values, and the ends of plans and loops.
 const MAX_JOBS: usize = 100_000;
@@ -56,7 +55,6 @@ pub struct EstimatedCall {
 
 /// An assumption of an estimate.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum Assumption {
     /// The duration of this tool is unknown: a typical one is assumed.
     Unknown {
@@ -73,7 +71,7 @@ pub enum Assumption {
     OneRound(String),
     /// The first of several alternatives of this step has a value.
     FirstAlternative(String),
-    /// The consent to this step is given without delay.
+    /// The consent to this step is arguments without delay.
     Consent(String),
     /// The run has more parts than the estimate covers.
     Shortened,
@@ -83,7 +81,7 @@ pub enum Assumption {
 pub fn estimate(
     plan: &CheckedPlan,
     durations: &Durations,
-    limits: &Limits,
+    limits: &ConcurrencyLimits,
     evaluation: &EvaluationLimits,
 ) -> Estimate {
     let mut builder = JobBuilder {
@@ -246,8 +244,8 @@ impl JobBuilder<'_> {
         }
         let args = self.with_scope(frame, item, |scope| scope.preview(&step.args));
         let none = Object::default();
-        let given = args.as_object().unwrap_or(&none);
-        let frame = Frame::new(inner.clone(), None, None, given, None);
+        let arguments = args.as_object().unwrap_or(&none);
+        let frame = Frame::new(inner.clone(), None, None, arguments, None);
         self.plan(&frame, Some(&Arc::new(address)), waits)
     }
 
@@ -303,10 +301,10 @@ impl JobBuilder<'_> {
         &self,
         frame: &Frame,
         item: Option<&Value>,
-        see: impl FnOnce(&Scope<'_>) -> T,
+        see: impl FnOnce(&ReferenceScope<'_>) -> T,
     ) -> T {
-        let warnings = RefCell::new(Vec::new());
-        see(&Scope {
+        let warnings = Warnings::default();
+        see(&ReferenceScope {
             frame,
             item,
             index: None,
@@ -319,7 +317,7 @@ impl JobBuilder<'_> {
         })
     }
 
-    fn estimate(mut self, limits: &Limits) -> Estimate {
+    fn estimate(mut self, limits: &ConcurrencyLimits) -> Estimate {
         let order = run_order(&self.jobs, limits);
         let work = self.calls.values().map(|call| call.takes).sum();
         let calls = self.calls.len();

@@ -4,4 +4,3 @@ pub(super) mod cost_model;
 pub(super) mod estimate;
 pub(super) mod preview;
 pub(super) mod summary;
-pub(super) mod typed_output;

@@ -1,6 +1,6 @@
 //! Previews of runs, for dry runs.
 
-use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use planwright_core::check::CheckedPlan;
@@ -9,12 +9,12 @@ use planwright_core::plan::{Action, Approval};
 use planwright_core::{Object, StepId, Value};
 
 use crate::options::DEFAULT_COMPUTED_BYTES;
+use crate::options::SecretValues;
+use crate::run::budgets::MemoryBudget;
 use crate::run::redaction::redactor::Redactor;
 use crate::run::redaction::redactor::secret_inputs;
 use crate::run::values::frame::{Frame, shared_slots};
-use crate::run::values::memory_budget::MemoryBudget;
-use crate::run::values::resolve::Scope;
-use crate::secret_values::SecretValues;
+use crate::run::values::resolve::{ReferenceScope, Warnings};
 
 /// The preview of one step.
 #[derive(Clone, Debug)]
@@ -40,6 +40,9 @@ pub struct StepPreview {
 pub fn preview(plan: &CheckedPlan, limits: &EvaluationLimits) -> Vec<StepPreview> {
     let memory = MemoryBudget::new(DEFAULT_COMPUTED_BYTES);
     let mut previews = whole(plan, limits, &memory);
+    if let Some(flow) = plan.flow() {
+        ask_by_flow(&mut previews, &flow.asking_steps(), "");
+    }
     let redactor = Redactor::new(secret_inputs(plan));
     if !redactor.is_idle() {
         for preview in &mut previews {
@@ -47,6 +50,15 @@ pub fn preview(plan: &CheckedPlan, limits: &EvaluationLimits) -> Vec<StepPreview
         }
     }
     previews
+}
+
+/// Marks the steps that the flow policy lets wait for approval.
+fn ask_by_flow(previews: &mut [StepPreview], asking: &BTreeSet<Arc<str>>, prefix: &str) {
+    for preview in previews {
+        let path = format!("{prefix}{}", preview.step);
+        preview.approval |= asking.contains(&*path);
+        ask_by_flow(&mut preview.parts, asking, &format!("{path}/"));
+    }
 }
 
 fn redact(preview: &mut StepPreview, redactor: &Redactor) {
@@ -79,9 +91,9 @@ fn whole(plan: &CheckedPlan, limits: &EvaluationLimits, memory: &MemoryBudget) -
 
 fn steps(frame: &Frame, limits: &EvaluationLimits, memory: &MemoryBudget) -> Vec<StepPreview> {
     let plan = &frame.plan;
-    let warnings = RefCell::new(Vec::new());
+    let warnings = Warnings::default();
     let nothing = SecretValues::new();
-    let scope = Scope {
+    let scope = ReferenceScope {
         frame,
         item: None,
         index: None,
@@ -111,9 +123,9 @@ fn steps(frame: &Frame, limits: &EvaluationLimits, memory: &MemoryBudget) -> Vec
             after.dedup();
             let parts = checked.plan.as_ref().map(|inner| {
                 let none = Object::default();
-                let given = args.as_object().unwrap_or(&none);
+                let arguments = args.as_object().unwrap_or(&none);
                 steps(
-                    &Frame::new(inner.clone(), None, None, given, None),
+                    &Frame::new(inner.clone(), None, None, arguments, None),
                     limits,
                     memory,
                 )

@@ -1,13 +1,15 @@
-//! The summary of a run, for reports, the gateway and people.
+//! The summary of a run, for reports, the gateway and people, and its output as a Rust type.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::IndexMap;
+use planwright_core::flow::FlowReport;
 use planwright_core::plan::{Output, SlotKind};
-use planwright_core::{Diagnostic, Object, Value};
+use planwright_core::{Code, Diagnostic, Object, Value};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::backend::ToolError;
 use crate::durations::Durations;
@@ -16,15 +18,14 @@ use crate::journal::JournalError;
 use crate::run::calls::admission::select;
 use crate::run::journaling::step_history::PastCall;
 use crate::run::outcome::{Outcome, SkipKind, SkipReason, StepStatus};
-use crate::run::state::Run;
-use crate::run::tasks::task_data::TaskData;
+use crate::run::state::RunMachine;
+use crate::run::tasks::task::TaskData;
 use crate::run::values::frame::Frame;
 use crate::schedule::{TaskId, TaskState};
 
 /// The final status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum RunStatus {
     /// Every step that had to run succeeded.
     Succeeded,
@@ -94,6 +95,8 @@ pub struct RunSummary {
     pub written_bytes: u64,
     /// The error of the journal that ended the run.
     pub journal_error: Option<JournalError>,
+    /// The flow of data in the plan, if it was checked for it.
+    pub flow: Option<FlowReport>,
 }
 
 /// The summary of a step, item or round.
@@ -161,10 +164,10 @@ impl CallSummary {
     }
 }
 
-impl Run {
+impl RunMachine {
     /// The summary of the run so far, or of the whole run after its end.
     pub fn summary(&self) -> RunSummary {
-        let roots: Vec<&Frame> = self.frames.iter().take(self.roots).collect();
+        let roots: Vec<&Frame> = self.frames.roots().collect();
         let mut steps = Vec::with_capacity(roots.iter().map(|frame| frame.tasks.len()).sum());
         for frame in &roots {
             let tasks = frame.tasks.iter().flatten();
@@ -174,7 +177,7 @@ impl Run {
             let plan = &frame.plan;
             (plan.plan().name.clone(), Arc::from(plan.digest()))
         });
-        let mut warnings = self.warnings.borrow().clone();
+        let mut warnings = self.warnings.to_vec();
         let mut output_error = None;
         let output = self.selected(&roots, &mut output_error);
         let mut status = self.status(&steps);
@@ -183,22 +186,19 @@ impl Run {
             && status == RunStatus::Succeeded
         {
             status = RunStatus::Failed;
-            warnings.push(Diagnostic::error(
-                planwright_core::Code::ImpossiblePath,
-                error.message,
-            ));
+            warnings.push(error);
         }
         let single = (roots.len() == 1).then(|| roots.first()).flatten();
         let slots = |kind: SlotKind| match single {
             Some(frame) if frame.instance.is_none() => frame.slots.all(kind),
-            _ => self.shared_slots.all(kind),
+            _ => self.frames.shared_slots().all(kind),
         };
         let mut summary = RunSummary {
-            run: Arc::clone(&self.id),
+            run: Arc::clone(self.id()),
             plan,
             digest,
             status,
-            duration: self.now,
+            duration: self.now(),
             output,
             steps,
             calls: self.calls(),
@@ -211,7 +211,9 @@ impl Run {
             warnings,
             written_bytes: self.budgets.written.written(),
             journal_error: None,
+            flow: roots.first().and_then(|frame| frame.plan.flow().cloned()),
         };
+        // The summary leaves the run, so it must not hold a secret.
         self.redactor.summary(&mut summary);
         summary
     }
@@ -234,7 +236,8 @@ impl Run {
         }
     }
 
-    fn selected(&self, roots: &[&Frame], error: &mut Option<ToolError>) -> Value {
+    /// The output of the run. A failure to make it is stored in `error`.
+    fn selected(&self, roots: &[&Frame], error: &mut Option<Diagnostic>) -> Value {
         let mut selected = 0;
         let mut one = |frame: &Frame| match self
             .output_of(frame)
@@ -242,7 +245,13 @@ impl Run {
         {
             Ok(value) => value,
             Err(why) => {
-                *error = Some(why);
+                let plan = frame.plan.plan();
+                let place = match &plan.output {
+                    Output::Value(node) => node.place,
+                    Output::All | Output::Steps(_) => plan.place,
+                };
+                let diagnostic = Diagnostic::error(Code::ImpossiblePath, why.message);
+                *error = Some(diagnostic.at(place, &plan.sources));
                 Value::Null
             }
         };
@@ -303,7 +312,7 @@ impl Run {
         if data.outcome_unknown {
             return Outcome::without_output(StepStatus::Unknown, None);
         }
-        let asks = self.scheduler.state(task) == TaskState::AwaitingApproval
+        let asks = self.scheduler().state(task) == TaskState::AwaitingApproval
             || data.parts.iter().any(|part| self.asks(*part));
         if asks {
             return Outcome::without_output(StepStatus::Waiting, None);
@@ -323,14 +332,14 @@ impl Run {
     }
 
     fn asks(&self, task: TaskId) -> bool {
-        self.scheduler.state(task) == TaskState::AwaitingApproval
+        self.scheduler().state(task) == TaskState::AwaitingApproval
             || self
                 .task_data(task)
                 .is_some_and(|data| data.parts.iter().any(|part| self.asks(*part)))
     }
 
     fn calls(&self) -> Vec<CallSummary> {
-        let calls = self.calls.iter().filter_map(|call| {
+        let calls = self.tasks.calls().iter().filter_map(|call| {
             let data = self.task_data(call.task)?;
             let (_, step) = self.step_of(call.task)?;
             let tool = step.tool().map(|name| Arc::clone(&name.text))?;
@@ -346,7 +355,7 @@ impl Run {
         });
         let Some(history) = self.journal.history() else {
             // Without a history, the calls are recorded in the order of sending.
-            let mut all = Vec::with_capacity(self.calls.len());
+            let mut all = Vec::with_capacity(self.tasks.calls().len());
             all.extend(calls.map(|(_, call)| call));
             return all;
         };
@@ -368,4 +377,95 @@ fn own_slots(roots: &[&Frame], kind: SlotKind) -> IndexMap<Arc<str>, Value> {
 
 fn is_literal(output: &Output) -> bool {
     matches!(output, Output::Value(node) if node.as_literal().is_some())
+}
+
+/// The reason why a run has no output of the wanted type.
+#[derive(Debug)]
+pub enum OutputError {
+    /// The run has not succeeded.
+    Run {
+        /// The status of the run.
+        status: RunStatus,
+        /// The first step that failed, if any has, with its error.
+        failed: Option<Box<(Arc<Address>, ToolError)>>,
+        /// The steps, items and rounds whose call waits for a decision.
+        needs_approval: Vec<Arc<Address>>,
+        /// The steps, items and rounds whose call may or may not have happened: a person has to say what becomes of it.
+        in_doubt: Vec<Arc<Address>>,
+    },
+    /// The run has succeeded with another output.
+    Type(serde_json::Error),
+}
+
+impl RunSummary {
+    /// The output as a `T`.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError::Run`] if the run has not succeeded, with the step that failed; [`OutputError::Type`] if the output has another form.
+    pub fn into_output<T: DeserializeOwned>(self) -> Result<T, OutputError> {
+        if self.status != RunStatus::Succeeded {
+            return Err(OutputError::Run {
+                status: self.status,
+                failed: first_failure(&self.steps).map(Box::new),
+                needs_approval: with_status(&self.steps, StepStatus::Waiting),
+                in_doubt: with_status(&self.steps, StepStatus::Unknown),
+            });
+        }
+        serde_json::from_value(self.output.into()).map_err(OutputError::Type)
+    }
+}
+
+/// The first step with an error, as deep inside of it as the error occurred.
+fn first_failure(steps: &[StepSummary]) -> Option<(Arc<Address>, ToolError)> {
+    let failed = steps
+        .iter()
+        .find(|step| step.status == StepStatus::Failed && step.error.is_some())?;
+    first_failure(&failed.parts).or_else(|| Some((Arc::clone(&failed.at), failed.error.clone()?)))
+}
+
+fn with_status(steps: &[StepSummary], status: StepStatus) -> Vec<Arc<Address>> {
+    let mut found = Vec::new();
+    for step in steps {
+        if step.parts.is_empty() && step.status == status {
+            found.push(Arc::clone(&step.at));
+        }
+        found.extend(with_status(&step.parts, status));
+    }
+    found
+}
+
+impl fmt::Display for OutputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Run {
+                failed: Some(failed),
+                ..
+            } => write!(f, "the step `{}` failed: {}", failed.0, failed.1),
+            Self::Run {
+                needs_approval,
+                in_doubt,
+                status,
+                ..
+            } => match (needs_approval.first(), in_doubt.first()) {
+                (Some(at), _) => write!(f, "the call of `{at}` waits for a decision"),
+                (None, Some(at)) => write!(f, "the outcome of the call of `{at}` is unknown"),
+                (None, None) => write!(f, "the run ended as {status}"),
+            },
+            Self::Type(error) => write!(f, "the output has another form: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for OutputError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Run {
+                failed: Some(failed),
+                ..
+            } => Some(&failed.1),
+            Self::Run { failed: None, .. } => None,
+            Self::Type(error) => Some(error),
+        }
+    }
 }

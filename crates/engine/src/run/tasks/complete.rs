@@ -11,11 +11,11 @@ use crate::journal::Record;
 use crate::options::FailurePolicy;
 use crate::run::effect::Effect;
 use crate::run::outcome::{Outcome, SkipKind, SkipReason, StepStatus};
-use crate::run::state::Run;
-use crate::run::tasks::task_data::TaskKind;
+use crate::run::state::RunMachine;
+use crate::run::tasks::task::TaskKind;
 use crate::schedule::{Event, SettledBy, TaskId};
 
-impl Run {
+impl RunMachine {
     pub(in crate::run) fn complete_task(
         &mut self,
         task: TaskId,
@@ -40,7 +40,7 @@ impl Run {
         if past.is_none() {
             self.record(effects, || self.end_record(task, &outcome));
         }
-        let now = self.now;
+        let now = self.now();
         let Some(data) = self.task_data_mut(task) else {
             return;
         };
@@ -300,7 +300,7 @@ impl Run {
     }
 
     /// Stops the tasks that must not continue after the failure of `step` in `frame`.
-    pub(in crate::run) fn apply_failure(&mut self, frame_index: usize, step: u32) {
+    fn apply_failure(&mut self, frame_index: usize, step: u32) {
         let fail_fast = self.options.on_failure == FailurePolicy::Stop;
         let Some(frame) = self.frames.get_mut(frame_index) else {
             return;

@@ -2,8 +2,6 @@
 
 mod complete;
 mod group;
-mod group_outcome;
-mod instantiate;
 mod prepare;
+pub(super) mod task;
 mod task_action;
-pub(super) mod task_data;

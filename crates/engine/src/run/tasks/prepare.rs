@@ -12,8 +12,8 @@ use crate::run::effect::Effect;
 use crate::run::journaling::records::PriorCall;
 use crate::run::outcome::{Outcome, StepStatus};
 use crate::run::report::cost_model::CostModel;
-use crate::run::state::Run;
-use crate::run::tasks::task_data::{Group, TaskKind};
+use crate::run::state::RunMachine;
+use crate::run::tasks::task::{Group, TaskKind};
 use crate::run::values::slots::Slots;
 use crate::schedule::{CallTerms, Event, Prepared, TaskId, TaskState};
 
@@ -21,9 +21,9 @@ use crate::schedule::{CallTerms, Event, Prepared, TaskId, TaskState};
 /// the limits on calls.
 const MAX_STARTED_ITEMS: usize = 1024;
 
-impl Run {
+impl RunMachine {
     pub(in crate::run) fn prepare(&mut self, task: TaskId, effects: &mut Vec<Effect>) {
-        if self.scheduler.state(task) != TaskState::Preparing {
+        if self.scheduler().state(task) != TaskState::Preparing {
             return;
         }
         let action = match self.chosen_outcome(task, effects) {
@@ -206,7 +206,7 @@ impl Run {
             .task_data(task)
             .is_some_and(|data| data.outcome_unknown);
         let step_timeout = self.step_timeout(task);
-        let lane = self.scheduler.lane(&tool.server, &tool.name);
+        let lane = self.lane(&tool);
         let approval = self.needs_consent(task, &tool);
         let Some((_, step)) = self.step_of(task) else {
             return;
@@ -248,7 +248,7 @@ impl Run {
             let (_, step) = self.step_of(task)?;
             let scopes = match &step.action {
                 Action::Plan(call) => call.scopes.clone(),
-                _ => Vec::new(),
+                Action::Tool(_) | Action::Value(_) => Vec::new(),
             };
             // The inner plan gets copies: its writes do not reach the slots of the outer one.
             let shared = (!scopes.is_empty()).then(|| {
@@ -265,9 +265,13 @@ impl Run {
             return self.fail_before_call(task, error);
         };
         let none = Object::default();
-        let given = args.as_object().unwrap_or(&none);
+        let arguments = args.as_object().unwrap_or(&none);
         let room = self.budgets.reserve_tasks(plan.steps().len());
-        let room = room.and_then(|()| self.budgets.memory.add_parts(0, fields_of(&plan, given)));
+        let room = room.and_then(|()| {
+            self.budgets
+                .memory
+                .add_parts(0, fields_of(&plan, arguments))
+        });
         if let Err(error) = room.and_then(|()| self.write_value(&args)) {
             return self.fail_before_call(task, error);
         }
@@ -276,7 +280,7 @@ impl Run {
             data.args = Some(args.clone());
         }
         self.open_group(task, Group::Plan { frame }, effects);
-        self.instantiate(plan, Some(task), None, given, shared);
+        self.instantiate(plan, Some(task), None, arguments, shared);
         self.start_steps(frame, 0);
         // All steps of the plan are known, so no children will be added.
         self.notify(Event::Sealed(task));
@@ -284,10 +288,10 @@ impl Run {
 }
 
 /// The number of fields in the initial slots of a plan.
-fn fields_of(plan: &CheckedPlan, given: &Object) -> usize {
+fn fields_of(plan: &CheckedPlan, arguments: &Object) -> usize {
     let contents = plan.plan().contents.iter();
     let contents = contents.filter_map(|content| content.value.as_object());
     let contents: usize = contents.map(Object::len).sum();
     // Inputs have slots of their own; those that are variables have two.
-    given.len() + plan.inputs().len() + plan.plan().inputs.len() + contents
+    arguments.len() + plan.inputs().len() + plan.plan().inputs.len() + contents
 }

@@ -6,12 +6,12 @@ use planwright_core::Value;
 use planwright_core::plan::{Action, Name, Node, OnError, PlanTarget, Source, Step};
 use planwright_core::schema::Type;
 
-use super::task_data::{TaskData, TaskKind};
+use super::task::{TaskData, TaskKind};
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
 use crate::run::outcome::{Outcome, SkipKind, SkipReason, StepStatus};
-use crate::run::state::Run;
+use crate::run::state::RunMachine;
 use crate::run::values::frame::Frame;
-use crate::run::values::resolve::{ResolveError, Scope};
+use crate::run::values::resolve::{ReferenceScope, ResolveError};
 use crate::schedule::TaskId;
 
 /// The action that a task takes next.
@@ -36,7 +36,7 @@ impl From<ResolveError> for TaskAction {
     }
 }
 
-impl Run {
+impl RunMachine {
     /// Determines the action of a task whose waits are over.
     pub(super) fn next_action(&self, task: TaskId) -> TaskAction {
         let internal = || {
@@ -64,7 +64,7 @@ impl Run {
         data: &TaskData,
         frame: &Frame,
         step: &Step,
-        scope: &Scope<'_>,
+        scope: &ReferenceScope<'_>,
     ) -> Result<TaskAction, ResolveError> {
         if let Some(blocking) = step
             .after
@@ -110,7 +110,7 @@ impl Run {
     }
 
     /// Returns true if a step that only has to come after `name` must not run, because of a failure.
-    pub(in crate::run) fn blocks_after(frame: &Frame, name: &Name) -> bool {
+    fn blocks_after(frame: &Frame, name: &Name) -> bool {
         let outcome = frame
             .plan
             .step_index(&name.text)
@@ -130,7 +130,11 @@ impl Run {
     }
 }
 
-fn action_of_item(step: &Step, index: u32, scope: &Scope<'_>) -> Result<TaskAction, ResolveError> {
+fn action_of_item(
+    step: &Step,
+    index: u32,
+    scope: &ReferenceScope<'_>,
+) -> Result<TaskAction, ResolveError> {
     if let Some(when) = &step.when
         && is_per_item(step, when)
         && !holds(when, scope)?
@@ -144,7 +148,7 @@ fn action_of_body(
     step: &Step,
     frame: &Frame,
     index: u32,
-    scope: &Scope<'_>,
+    scope: &ReferenceScope<'_>,
 ) -> Result<TaskAction, ResolveError> {
     match &step.repeat {
         Some(repeat) => Ok(TaskAction::Rounds(u64::from(repeat.max.get()))),
@@ -156,7 +160,7 @@ fn resolve_action(
     step: &Step,
     frame: &Frame,
     index: u32,
-    scope: &Scope<'_>,
+    scope: &ReferenceScope<'_>,
 ) -> Result<TaskAction, ResolveError> {
     match &step.action {
         Action::Value(node) => {
@@ -207,7 +211,7 @@ fn needs_everything(step: &Step) -> bool {
         || matches!(&step.on_error, OnError::Output(node) if node.as_literal().is_none())
 }
 
-fn holds(condition: &Node, scope: &Scope<'_>) -> Result<bool, ResolveError> {
+fn holds(condition: &Node, scope: &ReferenceScope<'_>) -> Result<bool, ResolveError> {
     match scope.node(condition, None)? {
         Value::Bool(holds) => Ok(holds),
         other => Err(ResolveError::Fail(ToolError::new(

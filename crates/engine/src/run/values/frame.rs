@@ -1,6 +1,7 @@
 //! A running plan: the run's own, an instance of it, or an inner plan.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use planwright_core::check::CheckedPlan;
@@ -29,17 +30,76 @@ pub(crate) struct Frame {
     pub(crate) failed: Option<u32>,
 }
 
+/// The running plans of a run: first those of the run itself, then the inner ones in the order of their start.
+#[derive(Debug)]
+pub(in crate::run) struct Frames {
+    all: Vec<Frame>,
+    /// The number of frames of the run's own plan: one, or one per instance.
+    roots: usize,
+    /// The slots that all instances share.
+    shared_slots: Arc<Slots>,
+}
+
+impl Frames {
+    pub(in crate::run) fn new(shared_slots: Slots) -> Self {
+        Self {
+            all: Vec::new(),
+            roots: 0,
+            shared_slots: Arc::new(shared_slots),
+        }
+    }
+
+    /// Adds a frame and returns its index.
+    pub(in crate::run) fn push(&mut self, frame: Frame) -> usize {
+        self.all.push(frame);
+        self.all.len() - 1
+    }
+
+    /// Ends the frames of the run's own plan: frames that follow belong to inner plans.
+    pub(in crate::run) fn end_roots(&mut self) {
+        self.roots = self.all.len();
+    }
+
+    pub(in crate::run) fn get(&self, index: usize) -> Option<&Frame> {
+        self.all.get(index)
+    }
+
+    pub(in crate::run) fn get_mut(&mut self, index: usize) -> Option<&mut Frame> {
+        self.all.get_mut(index)
+    }
+
+    /// The number of frames, which is the index of the next one.
+    pub(in crate::run) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The indices of the frames of the run's own plan.
+    pub(in crate::run) fn root_indices(&self) -> Range<usize> {
+        0..self.roots
+    }
+
+    /// The frames of the run's own plan.
+    pub(in crate::run) fn roots(&self) -> impl Iterator<Item = &Frame> {
+        self.all.iter().take(self.roots)
+    }
+
+    /// The slots that all instances share.
+    pub(in crate::run) fn shared_slots(&self) -> &Arc<Slots> {
+        &self.shared_slots
+    }
+}
+
 impl Frame {
-    /// Creates a frame for a plan that is about to start, with `given` over its own inputs.
+    /// Creates a frame for a plan that is about to start, with `arguments` over its own inputs.
     pub(crate) fn new(
         plan: CheckedPlan,
         owner: Option<TaskId>,
         instance: Option<Arc<str>>,
-        given: &Object,
+        arguments: &Object,
         shared: Option<Arc<Slots>>,
     ) -> Self {
         let mut slots = shared.map_or_else(Slots::default, Slots::over);
-        set_initial_values(&mut slots, &plan, instance.as_ref(), given);
+        set_initial_values(&mut slots, &plan, instance.as_ref(), arguments);
         Self {
             tasks: Vec::new(),
             outcomes: Vec::new(),
@@ -69,15 +129,15 @@ pub(crate) fn shared_slots(plan: &CheckedPlan) -> Slots {
 }
 
 /// Sets the initial values of the slots: first those for all instances, then those for this one; inputs that were
-/// given replace their defaults.
+/// arguments replace their defaults.
 fn set_initial_values(
     slots: &mut Slots,
     plan: &CheckedPlan,
     instance: Option<&Arc<str>>,
-    given: &Object,
+    arguments: &Object,
 ) {
     let variables = plan.plan().inputs.iter().filter_map(|input| {
-        let value = given
+        let value = arguments
             .get(&input.name)
             .or_else(|| plan.inputs().get(&input.name))
             .or(input.default.as_ref())
@@ -92,7 +152,7 @@ fn set_initial_values(
     }
     if instance.is_none() {
         // The later ones win.
-        for fields in [plan.inputs(), given] {
+        for fields in [plan.inputs(), arguments] {
             slots.fill(SlotKind::Inputs, &Value::from(fields.clone()));
         }
         let inputs = plan.plan().inputs.iter();

@@ -1,8 +1,6 @@
 //! Values of a running plan: slots, resolution of references, and the memory that computed values take.
 
 pub(super) mod frame;
-pub(super) mod memory_budget;
 mod read;
 pub(super) mod resolve;
 pub(super) mod slots;
-mod text;

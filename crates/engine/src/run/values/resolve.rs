@@ -7,13 +7,44 @@ use std::sync::Arc;
 use planwright_core::expression::{EvaluationError, EvaluationLimits};
 use planwright_core::plan::{Alternative, Form, Node, NodeKind, Reference, Segment, TextPart};
 use planwright_core::schema::{PathLookup, Type};
-use planwright_core::{Diagnostic, Hashing, Object, Value};
+use planwright_core::{Diagnostic, Hashing, Object, Tool, Value};
 
 use crate::backend::{ErrorKind, ToolError};
+use crate::options::SecretValues;
+use crate::run::budgets::MemoryBudget;
 use crate::run::outcome::{Outcome, SkipReason};
 use crate::run::values::frame::Frame;
-use crate::run::values::memory_budget::MemoryBudget;
-use crate::secret_values::SecretValues;
+
+/// The warnings of a run. Reads of references add some, so they are shared.
+#[derive(Debug, Default)]
+pub(crate) struct Warnings {
+    all: RefCell<Vec<Diagnostic>>,
+    /// Tools already reported for output that violates their output schema.
+    mismatched_tools: Vec<Arc<Tool>>,
+}
+
+impl Warnings {
+    pub(in crate::run) fn add(&self, warning: Diagnostic) {
+        self.all.borrow_mut().push(warning);
+    }
+
+    /// Adds the warning that the output of `tool` violates its output schema.
+    pub(in crate::run) fn add_mismatch(&mut self, tool: Arc<Tool>, warning: Diagnostic) {
+        self.add(warning);
+        self.mismatched_tools.push(tool);
+    }
+
+    /// Returns true if output of `tool` was reported already.
+    pub(in crate::run) fn reports_mismatch(&self, tool: &Arc<Tool>) -> bool {
+        self.mismatched_tools
+            .iter()
+            .any(|other| Arc::ptr_eq(other, tool))
+    }
+
+    pub(in crate::run) fn to_vec(&self) -> Vec<Diagnostic> {
+        self.all.borrow().clone()
+    }
+}
 
 /// The reason why a reference has no value.
 #[derive(Clone, Debug)]
@@ -48,7 +79,7 @@ pub(super) type Resolution<T> = Result<T, ResolveError>;
 
 /// The values that references can read.
 #[derive(Debug)]
-pub(crate) struct Scope<'a> {
+pub(crate) struct ReferenceScope<'a> {
     pub(crate) frame: &'a Frame,
     pub(crate) item: Option<&'a Value>,
     pub(crate) index: Option<u64>,
@@ -58,7 +89,7 @@ pub(crate) struct Scope<'a> {
     pub(crate) secret_values: &'a SecretValues,
     pub(crate) limits: &'a EvaluationLimits,
     /// Warnings for the reader, beside the value.
-    pub(crate) warnings: &'a RefCell<Vec<Diagnostic>>,
+    pub(crate) warnings: &'a Warnings,
     /// The memory that computed values take.
     pub(crate) memory: &'a MemoryBudget,
 }
@@ -89,7 +120,7 @@ impl ReadValue {
     }
 }
 
-impl Scope<'_> {
+impl ReferenceScope<'_> {
     /// Resolves `node`. `expected` is the type of the parameter that receives it, if that is known.
     pub(crate) fn node(&self, node: &Node, expected: Option<&Type>) -> Resolution<Value> {
         match &node.kind {
@@ -140,7 +171,9 @@ impl Scope<'_> {
             NodeKind::Reference(reference) => {
                 self.count_new(self.reference(reference)?.fitting(expected))
             }
-            _ => self.node(node, expected().as_ref()),
+            NodeKind::Text(_) | NodeKind::List(_) | NodeKind::Object(_) => {
+                self.node(node, expected().as_ref())
+            }
         }
     }
 
@@ -304,7 +337,7 @@ fn wants_text(expected: &Type, value: &Value) -> bool {
 fn element_type(whole: &Type, segment: Segment) -> Option<Type> {
     match whole.at(&[segment]) {
         PathLookup::Found(element_type) => Some(element_type),
-        _ => None,
+        PathLookup::Impossible { .. } | PathLookup::Unlisted { .. } | PathLookup::Unknown => None,
     }
 }
 

@@ -3,6 +3,8 @@
 //! Writes apply in plan order, not in the order in which they are made: of two writers to one slot, the later one in the plan wins,
 //! however fast it was. So if a write arrives after an overlapping one that comes later in the plan, the slots of its
 //! kind are rebuilt from the log when they are next read. The order of fields follows the plan as well.
+//!
+//! Design: [Slot writes count in plan order](https://github.com/planwright/planwright/blob/main/docs/design/execution.md#slot-writes-count-in-plan-order).
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};

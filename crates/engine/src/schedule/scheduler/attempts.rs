@@ -1,10 +1,10 @@
-//! Attempts at a call: their ends, retries and timers.
+//! Attempts at calls, and the ends of tasks.
 
 use std::time::Duration;
 
-use super::super::task::{AttemptEnd, Command, SettledBy, TaskId, TaskState, Timer};
+use super::super::task::{AttemptEnd, SchedulerCommand, SettledBy, TaskId, TaskState, Timer};
 use super::Scheduler;
-use super::packed_state::{PackedState, TaskFlag};
+use super::tasks::{PackedState, TaskFlag};
 
 /// The maximum pause between two attempts, before variation.
 const MAX_PAUSE: Duration = Duration::from_mins(1);
@@ -16,7 +16,7 @@ impl Scheduler {
         attempt: u32,
         end: AttemptEnd,
         by: SettledBy,
-        out: &mut Vec<Command>,
+        out: &mut Vec<SchedulerCommand>,
     ) {
         if self.state(id) != TaskState::Running || self.attempt(id) != attempt {
             return;
@@ -38,12 +38,12 @@ impl Scheduler {
         match pause {
             Some(pause) => {
                 self.enter(id, TaskState::Backoff);
-                out.push(Command::RetryLater {
+                out.push(SchedulerCommand::RetryLater {
                     task: id,
                     attempt,
                     pause,
                 });
-                out.push(Command::SetTimer {
+                out.push(SchedulerCommand::SetTimer {
                     task: id,
                     timer: Timer::Pause(attempt),
                     after: pause,
@@ -59,7 +59,7 @@ impl Scheduler {
         id: TaskId,
         attempt: u32,
         pause: Duration,
-        out: &mut Vec<Command>,
+        out: &mut Vec<SchedulerCommand>,
     ) {
         if self.state(id) != TaskState::Running || self.attempt(id) != attempt {
             return;
@@ -71,7 +71,7 @@ impl Scheduler {
             task.set_attempt(before);
         }
         self.enter(id, TaskState::Backoff);
-        out.push(Command::SetTimer {
+        out.push(SchedulerCommand::SetTimer {
             task: id,
             timer: Timer::Pause(before),
             after: pause,
@@ -79,24 +79,29 @@ impl Scheduler {
     }
 
     /// Releases the slot of a running task.
-    pub(super) fn release_slot(&mut self, id: TaskId, out: &mut Vec<Command>) {
+    fn release_slot(&mut self, id: TaskId, out: &mut Vec<SchedulerCommand>) {
         let Some(terms) = self.terms_of(id) else {
             return;
         };
         let (lane, alone) = (terms.lane, terms.alone);
         if terms.attempt_timeout.is_some() {
             let timer = Timer::Attempt(self.attempt(id));
-            out.push(Command::ClearTimer(id, timer));
+            out.push(SchedulerCommand::ClearTimer(id, timer));
         }
         self.ready.release(lane, alone);
     }
 
-    pub(super) fn timer_fired(&mut self, id: TaskId, timer: Timer, out: &mut Vec<Command>) {
+    pub(super) fn timer_fired(
+        &mut self,
+        id: TaskId,
+        timer: Timer,
+        out: &mut Vec<SchedulerCommand>,
+    ) {
         let state = self.state(id);
         match timer {
             Timer::Attempt(attempt) => {
                 if state == TaskState::Running && self.attempt(id) == attempt {
-                    out.push(Command::Abort { task: id, attempt });
+                    out.push(SchedulerCommand::Abort { task: id, attempt });
                     // A call that timed out may have happened.
                     let end = AttemptEnd::Uncertain;
                     self.attempt_ended(id, attempt, end, SettledBy::AttemptTimeout, out);
@@ -124,7 +129,7 @@ impl Scheduler {
         &mut self,
         task: TaskId,
         after: Option<Duration>,
-        out: &mut Vec<Command>,
+        out: &mut Vec<SchedulerCommand>,
     ) {
         let Some(after) = after else {
             return;
@@ -134,7 +139,7 @@ impl Scheduler {
             && !entry.has_flag(TaskFlag::StepTimer)
         {
             entry.set_flag(TaskFlag::StepTimer);
-            out.push(Command::SetTimer {
+            out.push(SchedulerCommand::SetTimer {
                 task,
                 timer: Timer::Step,
                 after,
@@ -153,4 +158,123 @@ fn pause_after(first: Duration, task: TaskId, attempt: u32) -> Duration {
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     let per_mille = u32::try_from(800 + (mixed >> 33) % 401).unwrap_or(1000);
     (doubled.min(MAX_PAUSE) / 1000).saturating_mul(per_mille)
+}
+
+impl Scheduler {
+    pub(super) fn stop(&mut self, scope: Option<TaskId>, out: &mut Vec<SchedulerCommand>) {
+        match scope.and_then(|scope| self.task_mut(scope)) {
+            Some(group) => group.set_flag(TaskFlag::Stopping),
+            None => self.stopping = true,
+        }
+        for id in self.unsettled_below(scope) {
+            match self.state(id) {
+                TaskState::Waiting
+                | TaskState::Preparing
+                | TaskState::AwaitingApproval
+                | TaskState::Ready
+                | TaskState::Backoff => self.settle(id, SettledBy::Stop, out),
+                // Calls in flight may finish, and groups close after their children.
+                TaskState::Running | TaskState::Group | TaskState::Settled => {}
+            }
+        }
+    }
+
+    /// Ends everything below `scope` at once, including running tasks.
+    pub(super) fn end_all(
+        &mut self,
+        scope: Option<TaskId>,
+        by: SettledBy,
+        out: &mut Vec<SchedulerCommand>,
+    ) {
+        match scope.and_then(|scope| self.task_mut(scope)) {
+            Some(group) => group.set_flag(TaskFlag::Stopping),
+            None => self.stopping = true,
+        }
+        // Children come after their group, so in reverse order no group closes by itself.
+        for id in self.unsettled_below(scope).into_iter().rev() {
+            self.end(id, by, out);
+        }
+    }
+
+    pub(super) fn end(&mut self, id: TaskId, by: SettledBy, out: &mut Vec<SchedulerCommand>) {
+        if self.state(id) == TaskState::Running {
+            let attempt = self.attempt(id);
+            out.push(SchedulerCommand::Abort { task: id, attempt });
+            self.release_slot(id, out);
+        }
+        self.settle(id, by, out);
+    }
+
+    /// The unsettled tasks below `scope`, parents before children.
+    fn unsettled_below(&self, scope: Option<TaskId>) -> Vec<TaskId> {
+        let mut below = vec![scope.is_none(); self.tasks.len()];
+        let mut found = Vec::new();
+        for (id, state) in self.tasks.all() {
+            let inside = scope.is_none()
+                || self.tasks.tree().parent(id).is_some_and(|parent| {
+                    Some(parent) == scope || below.get(parent.0 as usize) == Some(&true)
+                });
+            if let Some(mark) = below.get_mut(id.0 as usize) {
+                *mark = inside;
+            }
+            if inside && state != TaskState::Settled {
+                found.push(id);
+            }
+        }
+        found
+    }
+
+    pub(super) fn settle(&mut self, id: TaskId, by: SettledBy, out: &mut Vec<SchedulerCommand>) {
+        if self.state(id) == TaskState::Settled {
+            return;
+        }
+        self.enter(id, TaskState::Settled);
+        self.unsettled -= 1;
+        let Some(task) = self.task_mut(id) else {
+            return;
+        };
+        task.set_terms(None);
+        let had_timer = task.has_flag(TaskFlag::StepTimer);
+        let parent = self.tasks.tree().parent(id);
+        // A timer that has fired needs no clearing.
+        if had_timer && by != SettledBy::StepTimeout {
+            out.push(SchedulerCommand::ClearTimer(id, Timer::Step));
+        }
+        out.push(SchedulerCommand::Settled(id, by));
+        let mut free = std::mem::take(&mut self.free);
+        self.tasks.release(id, &mut free);
+        for id in free.drain(..) {
+            self.enter(id, TaskState::Preparing);
+            out.push(SchedulerCommand::Prepare(id));
+        }
+        self.free = free;
+        if let Some(parent) = parent {
+            self.child_settled(parent, id, out);
+        }
+    }
+
+    fn child_settled(&mut self, group: TaskId, child: TaskId, out: &mut Vec<SchedulerCommand>) {
+        self.tasks.tree_mut().count_settled(group);
+        if self.state(group) != TaskState::Group {
+            return;
+        }
+        if self
+            .task(group)
+            .is_some_and(|group| group.has_flag(TaskFlag::Sealed))
+        {
+            self.close_if_done(group, out);
+        } else {
+            out.push(SchedulerCommand::ChildSettled { group, child });
+        }
+    }
+
+    pub(super) fn close_if_done(&mut self, group: TaskId, out: &mut Vec<SchedulerCommand>) {
+        if let Some(entry) = self.task(group)
+            && entry.state() == TaskState::Group
+            && entry.has_flag(TaskFlag::Sealed)
+            && self.tasks.tree().all_settled(group)
+        {
+            out.push(SchedulerCommand::Close(group));
+        }
+    }
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use indexmap::IndexSet;
 use planwright_core::Hashing;
 
-use super::packed_state::TaskFlag;
+use super::tasks::TaskFlag;
 use super::tasks::{Task, Tasks};
-use crate::schedule::ready::{LaneId, Limits, ReadySet};
+use crate::schedule::ready::{ConcurrencyLimits, LaneId, ReadySet};
 use crate::schedule::task::{
-    CallTerms, Command, Event, Prepared, SettledBy, TaskId, TaskState, Timer,
+    CallTerms, Event, Prepared, SchedulerCommand, SettledBy, TaskId, TaskState, Timer,
 };
 
 /// A pure scheduler: no clock, no randomness, no waiting. See the [module](crate::schedule).
@@ -31,7 +31,7 @@ pub struct Scheduler {
 
 impl Scheduler {
     /// Creates a scheduler without tasks.
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: ConcurrencyLimits) -> Self {
         Self {
             ready: ReadySet::new(limits),
             ..Self::default()
@@ -59,7 +59,7 @@ impl Scheduler {
     }
 
     /// Makes `task` wait for `on`, and requests its preparation once nothing is left to wait for.
-    pub fn start(&mut self, task: TaskId, on: &[TaskId], out: &mut Vec<Command>) {
+    pub fn start(&mut self, task: TaskId, on: &[TaskId], out: &mut Vec<SchedulerCommand>) {
         // A stopped scope settles new tasks at once.
         if self.is_stopped(task) {
             self.settle(task, SettledBy::Stop, out);
@@ -69,7 +69,7 @@ impl Scheduler {
     }
 
     /// Applies an event and appends the resulting commands.
-    pub fn handle(&mut self, event: Event, out: &mut Vec<Command>) {
+    pub fn handle(&mut self, event: Event, out: &mut Vec<SchedulerCommand>) {
         match event {
             Event::Prepared(task, prepared) => self.prepared(task, prepared, out),
             Event::AttemptEnded { task, attempt, end } => {
@@ -207,16 +207,21 @@ impl Scheduler {
         }
     }
 
-    pub(super) fn wait_for(&mut self, task: TaskId, on: &[TaskId], out: &mut Vec<Command>) {
+    pub(super) fn wait_for(
+        &mut self,
+        task: TaskId,
+        on: &[TaskId],
+        out: &mut Vec<SchedulerCommand>,
+    ) {
         if self.tasks.wait(task, on) == 0 {
             self.enter(task, TaskState::Preparing);
-            out.push(Command::Prepare(task));
+            out.push(SchedulerCommand::Prepare(task));
         } else {
             self.enter(task, TaskState::Waiting);
         }
     }
 
-    fn prepared(&mut self, task: TaskId, prepared: Prepared, out: &mut Vec<Command>) {
+    fn prepared(&mut self, task: TaskId, prepared: Prepared, out: &mut Vec<SchedulerCommand>) {
         if self.state(task) != TaskState::Preparing {
             return;
         }
@@ -231,7 +236,7 @@ impl Scheduler {
                 }
                 if approval {
                     self.enter(task, TaskState::AwaitingApproval);
-                    out.push(Command::Ask(task));
+                    out.push(SchedulerCommand::Ask(task));
                 } else {
                     self.enqueue(task, out);
                 }
@@ -243,7 +248,7 @@ impl Scheduler {
         }
     }
 
-    pub(super) fn enqueue(&mut self, task: TaskId, out: &mut Vec<Command>) {
+    pub(super) fn enqueue(&mut self, task: TaskId, out: &mut Vec<SchedulerCommand>) {
         // The scope may have been stopped while a person was asked or a retry was pending.
         if self.is_stopped(task) {
             self.settle(task, SettledBy::Stop, out);
@@ -257,9 +262,9 @@ impl Scheduler {
         self.ready.push(task, lane, alone);
     }
 
-    /// Starts whatever the limits allow. Call it once all events have been applied and every [`Command::Prepare`] was
+    /// Starts whatever the limits allow. Call it once all events have been applied and every [`SchedulerCommand::Prepare`] was
     /// answered: only then is the best task known.
-    pub fn start_ready(&mut self, out: &mut Vec<Command>) {
+    pub fn start_ready(&mut self, out: &mut Vec<SchedulerCommand>) {
         loop {
             let tasks = &self.tasks;
             let is_live = |id: TaskId| tasks.state(id) == TaskState::Ready;
@@ -276,9 +281,9 @@ impl Scheduler {
             let (attempt_timeout, step_timeout) = self.terms_of(id).map_or((None, None), |terms| {
                 (terms.attempt_timeout, terms.step_timeout)
             });
-            out.push(Command::Call { task: id, attempt });
+            out.push(SchedulerCommand::Call { task: id, attempt });
             if let Some(after) = attempt_timeout {
-                out.push(Command::SetTimer {
+                out.push(SchedulerCommand::SetTimer {
                     task: id,
                     timer: Timer::Attempt(attempt),
                     after,

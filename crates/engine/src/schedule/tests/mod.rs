@@ -4,5 +4,4 @@ mod calls;
 mod groups;
 mod properties;
 mod queues;
-mod ranks;
 mod scene;

@@ -21,7 +21,7 @@ struct Drill {
 }
 
 impl Drill {
-    fn new(limits: Limits, waits: &[Vec<u32>], tools: Vec<u8>) -> Self {
+    fn new(limits: ConcurrencyLimits, waits: &[Vec<u32>], tools: Vec<u8>) -> Self {
         let mut drill = Self {
             scheduler: Scheduler::new(limits),
             tools,
@@ -52,20 +52,20 @@ impl Drill {
         self.carry_out(out);
     }
 
-    fn carry_out(&mut self, commands: Vec<Command>) {
-        let mut queue: std::collections::VecDeque<Command> = commands.into();
+    fn carry_out(&mut self, commands: Vec<SchedulerCommand>) {
+        let mut queue: std::collections::VecDeque<SchedulerCommand> = commands.into();
         loop {
             while let Some(command) = queue.pop_front() {
                 let mut out = Vec::new();
                 match command {
-                    Command::Prepare(task)
+                    SchedulerCommand::Prepare(task)
                         if self.scheduler.state(task) == TaskState::Preparing =>
                     {
                         let prepared = Prepared::Call(self.terms(task));
                         self.scheduler
                             .handle(Event::Prepared(task, prepared), &mut out);
                     }
-                    Command::Call { task, attempt } => {
+                    SchedulerCommand::Call { task, attempt } => {
                         self.log.push(format!("+{}", task.0));
                         self.running.push((task, attempt));
                         self.most = self.most.max(self.running.len());
@@ -79,7 +79,7 @@ impl Drill {
                         *most = (*most).max(same);
                         assert!(tool != 9 || self.running.len() == 1, "not alone");
                     }
-                    Command::Settled(task, by) => {
+                    SchedulerCommand::Settled(task, by) => {
                         assert!(self.settled.insert(task, by).is_none(), "settled twice");
                     }
                     _ => {}
@@ -122,11 +122,11 @@ impl Drill {
     }
 }
 
-fn limits(total: usize, per_tool: Option<usize>) -> Limits {
-    Limits {
+fn limits(total: usize, per_tool: Option<usize>) -> ConcurrencyLimits {
+    ConcurrencyLimits {
         total: NonZeroUsize::new(total).unwrap(),
         per_tool: per_tool.and_then(NonZeroUsize::new),
-        ..Limits::default()
+        ..ConcurrencyLimits::default()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The order of starting tasks, and the effect of limits.
 
 use super::scene::check;
+use crate::schedule::ranks;
 
 /// The lines follow the requests of all tasks, given by rank and terms.
 #[track_caller]
@@ -282,4 +283,39 @@ fn what_comes_back_queues_by_rank_and_age() {
             ("see", "done"),
         ],
     );
+}
+
+#[track_caller]
+fn check_ranks(weights: &[u64], waits: &[&[u32]], expected: &[u64]) {
+    let waits: Vec<Vec<u32>> = waits.iter().map(|list| list.to_vec()).collect();
+    assert_eq!(ranks(weights, &waits), expected);
+}
+
+#[test]
+fn the_longest_path_counts() {
+    check_ranks(&[], &[], &[]);
+    check_ranks(&[3, 5], &[&[], &[]], &[3, 5]);
+    check_ranks(&[3, 5, 7], &[&[], &[0], &[1]], &[15, 12, 7]);
+    // Two ways of different length, which meet again.
+    check_ranks(
+        &[1, 20, 3, 4, 5],
+        &[&[], &[0], &[0], &[2], &[1, 3]],
+        &[26, 25, 12, 9, 5],
+    );
+    // A dependency that is listed twice counts once.
+    check_ranks(&[1, 1], &[&[], &[0, 0]], &[2, 1]);
+    check_ranks(&[u64::MAX, 1], &[&[], &[0]], &[u64::MAX, 1]);
+}
+
+#[test]
+fn tasks_stand_in_any_order() {
+    check_ranks(&[3, 5], &[&[1], &[]], &[3, 8]);
+    check_ranks(&[1, 2, 4], &[&[1], &[2], &[]], &[1, 3, 7]);
+    check_ranks(&[1, 2, 4, 8], &[&[3], &[0], &[0, 1], &[]], &[7, 6, 4, 15]);
+}
+
+#[test]
+fn what_is_on_a_cycle_counts_by_itself() {
+    check_ranks(&[1, 2, 4], &[&[1], &[0], &[0]], &[5, 2, 4]);
+    check_ranks(&[1, 2], &[&[], &[0, 1]], &[1, 2]);
 }

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::schedule::{
-    AttemptEnd, CallTerms, Command, Event, Limits, Prepared, Scheduler, TaskId, Timer,
+    AttemptEnd, CallTerms, ConcurrencyLimits, Event, Prepared, Scheduler, SchedulerCommand, TaskId,
+    Timer,
 };
 
 /// Plays the lines and compares the commands. `limits` are words: `total=2 server=1 tool=1`, and `s.t=2` for one
@@ -34,8 +35,8 @@ pub(super) fn check(limits: &str, lines: &[(&str, &str)]) {
     assert_eq!(played, lines);
 }
 
-fn read_limits(text: &str) -> Limits {
-    let mut limits = Limits::default();
+fn read_limits(text: &str) -> ConcurrencyLimits {
+    let mut limits = ConcurrencyLimits::default();
     for word in text.split_whitespace() {
         let (name, count) = word.split_once('=').expect("a limit");
         let count = NonZeroUsize::new(number(count)).expect("more than nothing");
@@ -55,7 +56,7 @@ fn read_limits(text: &str) -> Limits {
 }
 
 /// The answer to a query; commands go to `out`.
-fn tell(scheduler: &mut Scheduler, line: &str, out: &mut Vec<Command>) -> Option<String> {
+fn tell(scheduler: &mut Scheduler, line: &str, out: &mut Vec<SchedulerCommand>) -> Option<String> {
     let words: Vec<&str> = line.split_whitespace().collect();
     match words[..] {
         ["add", ref words @ ..] => {
@@ -154,24 +155,26 @@ fn terms(scheduler: &mut Scheduler, tool: &str, words: &[&str]) -> CallTerms {
     }
 }
 
-fn written(command: &Command) -> String {
+fn written(command: &SchedulerCommand) -> String {
     match command {
-        Command::Prepare(task) => format!("prepare {}", task.0),
-        Command::Ask(task) => format!("ask {}", task.0),
-        Command::Call { task, attempt } => format!("call {}.{attempt}", task.0),
-        Command::Abort { task, attempt } => format!("abort {}.{attempt}", task.0),
-        Command::RetryLater {
+        SchedulerCommand::Prepare(task) => format!("prepare {}", task.0),
+        SchedulerCommand::Ask(task) => format!("ask {}", task.0),
+        SchedulerCommand::Call { task, attempt } => format!("call {}.{attempt}", task.0),
+        SchedulerCommand::Abort { task, attempt } => format!("abort {}.{attempt}", task.0),
+        SchedulerCommand::RetryLater {
             task,
             attempt,
             pause,
         } => format!("again after {}.{attempt} in {pause:?}", task.0),
-        Command::SetTimer { task, timer, after } => {
+        SchedulerCommand::SetTimer { task, timer, after } => {
             format!("set {} in {after:?}", timer_of(*task, *timer))
         }
-        Command::ClearTimer(task, timer) => format!("clear {}", timer_of(*task, *timer)),
-        Command::ChildSettled { group, child } => format!("child {} of {}", child.0, group.0),
-        Command::Close(task) => format!("close {}", task.0),
-        Command::Settled(task, by) => format!("settled {} by {by:?}", task.0),
+        SchedulerCommand::ClearTimer(task, timer) => format!("clear {}", timer_of(*task, *timer)),
+        SchedulerCommand::ChildSettled { group, child } => {
+            format!("child {} of {}", child.0, group.0)
+        }
+        SchedulerCommand::Close(task) => format!("close {}", task.0),
+        SchedulerCommand::Settled(task, by) => format!("settled {} by {by:?}", task.0),
     }
 }
 

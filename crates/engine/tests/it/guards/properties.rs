@@ -1,5 +1,6 @@
 //! Any graph, any parallelism, any failures: no budget is overdrawn, none is left over, no rate is exceeded.
 
+use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,17 +8,88 @@ use std::time::Duration;
 use planwright_core::plan::{Action, Name};
 use planwright_core::{Place, Plan, Value};
 use planwright_engine::backend::{ToolCall, ToolError, ToolOutput};
-use planwright_engine::{Guards, StepStatus};
+use planwright_engine::run::{Effect, RunInput, RunMachine};
+use planwright_engine::schedule::{TaskId, Timer};
+use planwright_engine::{Guards, RunOptions, RunSummary, StepStatus};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use super::hand::Hand;
 use super::{options, rate};
+use crate::drive::sound;
 use crate::properties::{Seed, plan as random_plan, seed};
+
+/// A run by hand in virtual time: the test decides what ends next, and when time passes.
+pub(super) struct Hand {
+    run: RunMachine,
+    now: Duration,
+    calls: Vec<(TaskId, ToolCall)>,
+    timers: BTreeMap<(Duration, TaskId), Timer>,
+    sent: Vec<(Duration, String)>,
+}
+
+impl Hand {
+    pub(super) fn drive(
+        plan: Plan,
+        options: RunOptions,
+        answer: &mut dyn FnMut(&ToolCall) -> Result<ToolOutput, ToolError>,
+        choose: &mut dyn FnMut(usize) -> usize,
+    ) -> (RunSummary, Vec<(Duration, String)>) {
+        let mut hand = Self {
+            run: RunMachine::new("run", sound(plan), options),
+            now: Duration::ZERO,
+            calls: Vec::new(),
+            timers: BTreeMap::new(),
+            sent: Vec::new(),
+        };
+        let mut effects = Vec::new();
+        hand.run.start(&mut effects);
+        loop {
+            hand.run.proceed(&mut effects);
+            for effect in std::mem::take(&mut effects) {
+                hand.carry_out(effect);
+            }
+            if hand.run.is_done() {
+                return (hand.run.summary(), hand.sent);
+            }
+            let choice = choose(hand.calls.len() + usize::from(!hand.timers.is_empty()));
+            let input = if choice < hand.calls.len() {
+                let (task, call) = hand.calls.remove(choice);
+                RunInput::AttemptEnded {
+                    task,
+                    attempt: call.context.attempt,
+                    result: answer(&call),
+                }
+            } else {
+                let ((at, task), timer) = hand.timers.pop_first().expect("the run is stuck");
+                hand.now = hand.now.max(at);
+                RunInput::TimerFired(task, timer)
+            };
+            hand.run.handle(input, hand.now, &mut effects);
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Call { task, call, .. } => {
+                self.sent.push((self.now, call.tool.qualified_name()));
+                self.calls.push((task, *call));
+            }
+            Effect::Abort(task) => self.calls.retain(|(other, _)| *other != task),
+            Effect::SetTimer { task, timer, after } => {
+                self.timers.insert((self.now + after, task), timer);
+            }
+            Effect::ClearTimer(task, timer) => {
+                self.timers
+                    .retain(|(_, other), set| *other != task || *set != timer);
+            }
+            _ => {}
+        }
+    }
+}
 
 /// The results of the calls of a run, in the order in which they ended.
 #[derive(Default)]
-struct Given {
+struct Answered {
     bytes: u64,
     in_a_row: u64,
     most_in_a_row: u64,
@@ -25,7 +97,7 @@ struct Given {
     after_closing: u64,
 }
 
-impl Given {
+impl Answered {
     fn answer(
         &mut self,
         trouble: u8,
@@ -93,9 +165,9 @@ proptest! {
         options.attempts = NonZeroU32::new(3).unwrap();
         let mut trouble = trouble.iter().cycle();
         let mut choices = choices.iter().cycle();
-        let mut given = Given::default();
+        let mut answered = Answered::default();
         let (summary, sent) = Hand::drive(plan, options, &mut |_| {
-            given.answer(*trouble.next().unwrap(), in_a_row, bytes)
+            answered.answer(*trouble.next().unwrap(), in_a_row, bytes)
         }, &mut |open| choices.next().unwrap().index(open));
 
         let all = sent.len() as u64;
@@ -103,7 +175,7 @@ proptest! {
         prop_assert!(all <= most.min(of_server) && all_t <= of_t);
         prop_assert_eq!(summary.calls.len() as u64, all);
         // Nothing new was called once a bound had closed the run: calls that ended later were in flight then.
-        prop_assert!(given.after_closing < parallel as u64);
+        prop_assert!(answered.after_closing < parallel as u64);
         // Every refusal is due to an exhausted budget.
         for step in &summary.steps {
             let Some(error) = &step.error else { continue };
@@ -112,8 +184,8 @@ proptest! {
                 "calls" => (all == most, most),
                 "tools" => (all_t == of_t, of_t),
                 "servers" => (all == of_server, of_server),
-                "output_bytes" => (given.bytes > bytes, bytes),
-                "failures_in_a_row" => (given.most_in_a_row >= in_a_row, in_a_row),
+                "output_bytes" => (answered.bytes > bytes, bytes),
+                "failures_in_a_row" => (answered.most_in_a_row >= in_a_row, in_a_row),
                 other => panic!("{other}"),
             };
             prop_assert!(is_used_up, "{guard} {error:?}");

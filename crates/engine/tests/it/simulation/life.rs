@@ -15,10 +15,10 @@ use planwright_engine::{
 };
 use tokio::sync::Notify;
 
-use super::chance::Chance;
-use super::disk::{Disk, Fault, ProcessJournal};
 use super::plans;
+use super::world::Chance;
 use super::world::World;
+use super::world::{Disk, Fault, ProcessJournal};
 
 const RUN: &str = "run";
 

@@ -1,17 +1,15 @@
 //! Crash tests: engine and journal on a virtual clock, with tools that are slow, fail, hang or lose the connection,
 //! and processes that are killed between any two events. Everything follows from a seed.
 
-mod chance;
-mod disk;
 mod life;
 mod plans;
 mod world;
 
 use std::ops::Range;
 
-use chance::Chance;
-use disk::Disk;
 use life::live;
+use world::Chance;
+use world::Disk;
 
 /// Simulates the lives of runs for these seeds, split up so that no test takes long.
 #[track_caller]

@@ -9,10 +9,10 @@ use planwright_core::plan::{
     Alternative, Approval, Field, ForEach, Form, Node, OnError, Read, Reference, Retry, Source,
 };
 use planwright_core::{Catalog, Place, Plan, Step, StepId, Tool, Value};
-use planwright_engine::schedule::Limits;
+use planwright_engine::schedule::ConcurrencyLimits;
 use planwright_engine::{Guards, Rate, RunOptions};
 
-use super::chance::Chance;
+use super::world::Chance;
 
 /// Tools: one that only reads, one that may be called twice, two that must not be.
 pub(super) const TOOLS: [&str; 4] = ["read", "put", "pay", "send"];
@@ -41,8 +41,8 @@ pub(super) fn plan(chance: &mut Chance) -> CheckedPlan {
         ..Plan::default()
     };
     let catalog = catalog();
-    let (checked, findings) = check(plan, &CheckContext::new(&catalog));
-    checked.unwrap_or_else(|| panic!("rejected: {findings:#?}"))
+    let (checked, diagnostics) = check(plan, &CheckContext::new(&catalog));
+    checked.unwrap_or_else(|| panic!("rejected: {diagnostics:#?}"))
 }
 
 fn step(index: u64, chance: &mut Chance) -> Step {
@@ -103,9 +103,9 @@ pub(super) fn options(chance: &mut Chance) -> RunOptions {
     }
     RunOptions {
         guards,
-        limits: Limits {
+        limits: ConcurrencyLimits {
             total: NonZeroUsize::new(usize::try_from(1 + chance.below(4)).unwrap()).unwrap(),
-            ..Limits::default()
+            ..ConcurrencyLimits::default()
         },
         attempt_timeout: Some(Duration::from_secs(5)),
         ..RunOptions::default()

@@ -1,7 +1,8 @@
-//! Drives a call until it has a result or must be suspended.
+//! Drives a call until it has a result or must be suspended, with a channel to its client.
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -13,14 +14,128 @@ use rmcp::model::{CustomRequest, ErrorData, ServerNotification};
 use rmcp::service::{OriginatingRequestId, RequestContext, ServiceError};
 use tokio::sync::{mpsc, oneshot};
 
-use super::channel::{CallMessage, ClientQuestion};
+use super::results;
 use super::suspended::{Continuation, RequestKey, random_state};
-use super::translate;
-use crate::gateway::client::Client;
+use crate::gateway::client::GatewayClient;
 use crate::gateway::host::SuspendedCall;
 use crate::gateway::state::GatewayState;
 use crate::gateway::transport::sessions::wait_for_end;
-use crate::session::caller::UpstreamError;
+use crate::session::caller::{Caller, UpstreamClient, UpstreamError};
+
+/// A message of a call to its client.
+#[derive(Debug)]
+pub(crate) enum CallMessage {
+    Notification {
+        method: String,
+        params: Value,
+    },
+    Question(ClientQuestion),
+    /// The name of the work from [`Caller::bind`], by which the host can continue the call in another process.
+    Bound(String),
+}
+
+/// A question to a client, and the channel of its answer.
+#[derive(Debug)]
+pub(crate) struct ClientQuestion {
+    pub(crate) method: String,
+    pub(crate) params: Value,
+    /// The subject of the question, by which another process recognises it.
+    pub(crate) subject: Option<String>,
+    pub(crate) answer: oneshot::Sender<Result<Value, UpstreamError>>,
+}
+
+/// The sending end of the channel. Messages keep their order.
+#[derive(Debug)]
+pub(crate) struct CallChannel {
+    messages: mpsc::UnboundedSender<CallMessage>,
+    client: Arc<str>,
+    upstream_client: UpstreamClient,
+    meta: Value,
+}
+
+impl CallChannel {
+    /// Creates a channel to `client`. `meta` is the `_meta` of requests that are made for it.
+    pub(crate) fn new(
+        client: &GatewayClient,
+        meta: Value,
+    ) -> (Self, mpsc::UnboundedReceiver<CallMessage>) {
+        let (messages, receiver) = mpsc::unbounded_channel();
+        let channel = Self {
+            messages,
+            client: client.id.as_str().into(),
+            upstream_client: client.as_upstream(),
+            meta,
+        };
+        (channel, receiver)
+    }
+}
+
+impl Caller for CallChannel {
+    fn notify(&self, method: &str, params: Value) {
+        // The receiver is gone if the call is cancelled.
+        let _ = self.messages.send(CallMessage::Notification {
+            method: method.to_owned(),
+            params,
+        });
+    }
+
+    fn ask(&self, method: &str, params: Value) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        self.send(method, params, None)
+    }
+
+    fn ask_about(
+        &self,
+        subject: &str,
+        method: &str,
+        params: Value,
+    ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        self.send(method, params, Some(subject.to_owned()))
+    }
+
+    fn bind(&self, work: &str) {
+        let _ = self.messages.send(CallMessage::Bound(work.to_owned()));
+    }
+
+    fn meta(&self) -> Value {
+        self.meta.clone()
+    }
+
+    fn upstream_client(&self) -> Option<UpstreamClient> {
+        Some(self.upstream_client.clone())
+    }
+
+    fn client(&self) -> Option<Arc<str>> {
+        Some(Arc::clone(&self.client))
+    }
+}
+
+impl CallChannel {
+    fn send(
+        &self,
+        method: &str,
+        params: Value,
+        subject: Option<String>,
+    ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        let (answer, answered) = oneshot::channel();
+        let question = ClientQuestion {
+            method: method.to_owned(),
+            params,
+            subject,
+            answer,
+        };
+        let sent = self.messages.send(CallMessage::Question(question));
+        Box::pin(async move {
+            let disconnected = || {
+                UpstreamError::new(
+                    UpstreamError::UNAVAILABLE,
+                    "the client that was to be asked is gone",
+                )
+            };
+            sent.map_err(|_| disconnected())?;
+            answered.await.unwrap_or_else(|_| Err(disconnected()))
+        })
+    }
+}
 
 /// The time to wait for further questions before a result asks them together, because several steps of a plan often
 /// need a person at the same time.
@@ -80,7 +195,7 @@ impl InFlightCall {
     /// cancelled when the client cancels it or its session ends.
     pub(crate) async fn drive(
         mut self,
-        client: &Client,
+        client: &GatewayClient,
         gateway: &GatewayState,
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, ErrorData> {
@@ -138,14 +253,14 @@ impl InFlightCall {
         if kind == Some("input_required") {
             return self.suspend_upstream(client, gateway, &result);
         }
-        Ok(translate::result(result, client))
+        Ok(results::result(result, client))
     }
 
     /// Suspends the call at the input requests of an upstream server. The server's own state is replaced, so that it is
     /// used once, with the same request, by the same client. Without a state, the server needs none.
     fn suspend_upstream(
         self,
-        client: &Client,
+        client: &GatewayClient,
         gateway: &GatewayState,
         result: &Value,
     ) -> Result<Value, ErrorData> {
@@ -169,7 +284,7 @@ impl InFlightCall {
     }
 
     /// Suspends the call at its open questions, and returns a result that requests the answers.
-    fn suspend(self, client: &Client, gateway: &GatewayState) -> Result<Value, ErrorData> {
+    fn suspend(self, client: &GatewayClient, gateway: &GatewayState) -> Result<Value, ErrorData> {
         let requests = self.questions.iter().map(|(key, question)| {
             let request = [
                 ("method", Value::from(question.method.as_str())),
@@ -214,7 +329,7 @@ fn too_many() -> ErrorData {
 /// Sends a notification in the form of the client's revision.
 async fn send_notification(
     context: &RequestContext<RoleServer>,
-    client: &Client,
+    client: &GatewayClient,
     method: String,
     params: Value,
 ) {

@@ -1,4 +1,4 @@
-//! Forwarding of requests, and responses with lists.
+//! Requests of clients that are passed to an upstream server.
 
 use std::sync::Arc;
 
@@ -9,16 +9,102 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::service::{Context, GatewayHandler};
-use crate::gateway::call::channel::CallChannel;
-use crate::gateway::call::driver::InFlightCall;
-use crate::gateway::call::passthrough::pass_request;
-use crate::gateway::call::raw_results::{PlaceholderResult, deliver};
+use crate::gateway::call::driver::{CallChannel, InFlightCall};
+use crate::gateway::call::results;
+use crate::gateway::call::results::{PlaceholderResult, deliver};
 use crate::gateway::call::suspended::{Continuation, RequestKey};
-use crate::gateway::call::translate;
-use crate::gateway::client::Client;
+use crate::gateway::client::GatewayClient;
 use crate::gateway::listing::{AmbiguousName, Offer};
 use crate::object::{with, without};
 use crate::session::caller::{Caller, UpstreamError};
+use crate::upstream::Upstreams;
+use crate::upstream::backend::requests_input;
+
+/// The maximum number of rounds in which a server requests input for one request.
+const MAX_ROUNDS: usize = 10;
+
+/// Sends a request to `server` and returns its result. For a client of an earlier revision, input requests in the
+/// result become requests to the client.
+pub(crate) fn pass_request(
+    upstreams: &Upstreams,
+    server: Arc<str>,
+    method: &'static str,
+    params: Value,
+    client: GatewayClient,
+    caller: Arc<dyn Caller>,
+) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+    let upstreams = upstreams.clone();
+    Box::pin(async move {
+        if client.receives_requests() {
+            return completed(&upstreams, &server, method, params, caller).await;
+        }
+        upstreams
+            .request(&server, method, params, Some(caller))
+            .await
+    })
+}
+
+/// Sends a request to `server` and returns its complete result. `caller` answers the input requests in results of the
+/// kind `input_required`.
+///
+/// # Errors
+///
+/// Returns the errors of [`Upstreams::request`], and those of the caller.
+pub async fn completed(
+    upstreams: &Upstreams,
+    server: &str,
+    method: &str,
+    params: Value,
+    caller: Arc<dyn Caller>,
+) -> Result<Value, UpstreamError> {
+    let mut params = params;
+    for _ in 0..MAX_ROUNDS {
+        let asked = Arc::clone(&caller);
+        let result = upstreams
+            .request(server, method, params.clone(), Some(asked))
+            .await?;
+        let kind = result.get("resultType").and_then(Value::as_text);
+        if kind != Some("input_required") {
+            return Ok(result);
+        }
+        // A repeated call may have a second effect, so only a valid input request leads to one.
+        if !upstreams.asks_by_results(server, &caller).await || !requests_input(&result) {
+            let message = format!(
+                "the server `{server}` answered with a result of the kind `input_required`, which was not asked for, so whether the call happened is unknown"
+            );
+            return Err(UpstreamError::new(UpstreamError::UNAVAILABLE, message));
+        }
+        params = with_responses(params, &result, &caller).await?;
+    }
+    Err(UpstreamError::new(
+        UpstreamError::UNAVAILABLE,
+        format!("the server `{server}` asked for more input {MAX_ROUNDS} times"),
+    ))
+}
+
+/// Returns the parameters of the next round, with the client's responses to the input requests.
+async fn with_responses(
+    params: Value,
+    result: &Value,
+    caller: &Arc<dyn Caller>,
+) -> Result<Value, UpstreamError> {
+    let mut responses = Object::default();
+    let requests = result.get("inputRequests").and_then(Value::as_object);
+    for (key, request) in requests.into_iter().flatten() {
+        let method = request
+            .get("method")
+            .and_then(Value::as_text)
+            .unwrap_or_default();
+        let asked = request.get("params").cloned().unwrap_or_default();
+        let answer = caller.ask(method, asked).await?;
+        responses.insert(Arc::clone(key), answer);
+    }
+    let params = with(&params, "inputResponses", Value::from(responses));
+    Ok(match result.get("requestState") {
+        Some(state) => with(&params, "requestState", state.clone()),
+        None => without(&params, &["requestState"]),
+    })
+}
 
 /// The `_meta` field of a list with the names of starting servers.
 const STARTING_FIELD: &str = "planwright/starting";
@@ -27,7 +113,7 @@ impl GatewayHandler {
     /// Drives the call that `start` creates for `request` until it has a result or is suspended.
     pub(super) async fn drive(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         context: &Context,
         request: RequestKey,
         start: impl FnOnce(Arc<dyn Caller>) -> BoxFuture<'static, Result<Value, UpstreamError>>,
@@ -41,7 +127,7 @@ impl GatewayHandler {
     /// Forwards a request to its server, either the first time or with the state of an earlier round.
     pub(super) async fn forward_or_resume(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         context: &Context,
         (request, params): (RequestKey, Value),
     ) -> Result<Value, ErrorData> {
@@ -62,7 +148,7 @@ impl GatewayHandler {
     /// Takes the suspended call that a client returns to with `state`.
     pub(super) fn take_suspended(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         request: &RequestKey,
         state: Option<&str>,
     ) -> Result<(RequestKey, Continuation), ErrorData> {
@@ -73,7 +159,7 @@ impl GatewayHandler {
 
     pub(super) async fn resume(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         context: &Context,
         mut work: InFlightCall,
         answers: Value,
@@ -85,7 +171,7 @@ impl GatewayHandler {
     /// Forwards a request to its server.
     pub(super) async fn forward(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         context: &Context,
         request: RequestKey,
         params: Value,
@@ -106,7 +192,7 @@ impl GatewayHandler {
     /// because they are still starting.
     pub(super) fn list<T: PlaceholderResult>(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         context: &Context,
         field: &str,
         entries: Vec<Value>,
@@ -120,7 +206,7 @@ impl GatewayHandler {
             ));
         }
         let result = Value::object(fields);
-        let result = translate::cacheable(translate::result(result, client), client);
+        let result = results::cacheable(results::result(result, client), client);
         deliver(context, result)
     }
 
@@ -165,7 +251,7 @@ pub(super) fn with_state(params: &Value, state: Option<Value>) -> Value {
 }
 
 /// Returns the `_meta` of requests for the client: its trace, its log level and its capabilities.
-fn request_meta(client: &Client, context: &Context) -> Value {
+fn request_meta(client: &GatewayClient, context: &Context) -> Value {
     let meta = &context.meta;
     let texts = [
         ("traceparent", meta.get_traceparent()),

@@ -1,8 +1,7 @@
 //! The handler of the requests of one connection.
 
-mod forwarding;
+pub(super) mod forwarding;
 mod notifications;
-mod prompts;
-mod resources;
+mod offers;
 pub(super) mod service;
 mod tools;

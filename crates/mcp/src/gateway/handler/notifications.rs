@@ -127,7 +127,10 @@ impl GatewayHandler {
                         _ => Ok(()),
                     }
                 }
-                _ => Ok(()),
+                GatewayChange::Tools
+                | GatewayChange::Prompts
+                | GatewayChange::Resources
+                | GatewayChange::Log(_) => Ok(()),
             };
             if sent.is_err() {
                 break;

@@ -25,8 +25,8 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 
 use super::forwarding::{read, write};
 use super::notifications::{ClientSubscriptions, PendingSubscriptions};
-use crate::gateway::capabilities;
-use crate::gateway::client::Client;
+use crate::gateway::client;
+use crate::gateway::client::GatewayClient;
 use crate::gateway::host::TaskRequest;
 use crate::gateway::listing::OfferListing;
 use crate::gateway::state::{Gateway, GatewayState};
@@ -56,7 +56,7 @@ impl GatewayHandler {
 
 impl ServerHandler for GatewayHandler {
     fn get_info(&self) -> ServerConfig {
-        capabilities::config(&self.gateway)
+        client::config(&self.gateway)
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
@@ -76,15 +76,17 @@ impl ServerHandler for GatewayHandler {
         request: InitializeRequestParams,
         context: Context,
     ) -> Result<InitializeResult, ErrorData> {
-        // `Client::of` reads the revision and capabilities from there.
+        // `GatewayClient::of` reads the revision and capabilities from there.
         context.peer.set_peer_info(request.clone());
-        let client = Client::of(&context);
+        let client = GatewayClient::of(&context);
         self.prepare_handshake(&client).await;
+        // `rmcp` may pass on the first list request before `on_initialized`.
+        self.is_notified.store(true, Ordering::Relaxed);
         self.negotiate_initialize(&request)
     }
 
     async fn discover(&self, context: Context) -> Result<DiscoverResult, ErrorData> {
-        let client = Client::of(&context);
+        let client = GatewayClient::of(&context);
         self.prepare_handshake(&client).await;
         let revisions = self.supported_protocol_versions().into_owned();
         Ok(DiscoverResult::from_server_info(revisions, self.get_info()))
@@ -219,9 +221,9 @@ impl ServerHandler for GatewayHandler {
         context: Context,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
-        let is_older = Client::of(&context).receives_requests();
-        let is_known = capabilities::METHODS.contains(&method.as_str())
-            && (is_older || !capabilities::REMOVED_METHODS.contains(&method.as_str()));
+        let is_older = GatewayClient::of(&context).receives_requests();
+        let is_known = client::METHODS.contains(&method.as_str())
+            && (is_older || !client::REMOVED_METHODS.contains(&method.as_str()));
         // `rmcp` parses a request with invalid parameters as one of an unknown method.
         Err(if is_known {
             let message = format!("these are no parameters of `{method}`");
@@ -267,7 +269,7 @@ impl ServerHandler for GatewayHandler {
 impl GatewayHandler {
     /// Starts the servers. In passthrough mode it waits for them, because the handshake response declares their
     /// capabilities and instructions, which cannot be updated later.
-    async fn prepare_handshake(&self, client: &Client) {
+    async fn prepare_handshake(&self, client: &GatewayClient) {
         if self.gateway.passes_through() {
             self.gateway.wait_for_servers(client, true).await;
         } else {
@@ -276,7 +278,7 @@ impl GatewayHandler {
     }
 
     /// Waits for the servers and returns their listing.
-    pub(super) async fn listing(&self, client: &Client) -> Arc<OfferListing> {
+    pub(super) async fn listing(&self, client: &GatewayClient) -> Arc<OfferListing> {
         self.gateway
             .wait_for_servers(client, self.is_notified())
             .await;
@@ -289,7 +291,7 @@ impl GatewayHandler {
     }
 
     async fn task(&self, request: TaskRequest, context: &Context) -> Result<Value, ErrorData> {
-        let client = Client::of(context);
+        let client = GatewayClient::of(context);
         self.gateway.start(&client);
         let host = Arc::clone(&self.gateway.host);
         Ok(host.task(client, request).await?)

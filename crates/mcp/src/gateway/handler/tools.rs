@@ -7,10 +7,10 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorData, ListToolsR
 
 use super::forwarding::{params, with_name, with_state, write};
 use super::service::{Context, GatewayHandler};
-use crate::gateway::call::passthrough::pass_request;
-use crate::gateway::call::raw_results::deliver;
+use crate::gateway::call::results::deliver;
 use crate::gateway::call::suspended::{Continuation, RequestKey};
-use crate::gateway::client::Client;
+use crate::gateway::client::GatewayClient;
+use crate::gateway::handler::forwarding::pass_request;
 use crate::gateway::host::HostCall;
 use crate::gateway::listing::{Offer, OfferListing};
 use crate::object::with;
@@ -18,7 +18,7 @@ use crate::session::caller::UpstreamError;
 
 impl GatewayHandler {
     pub(super) async fn tools(&self, context: Context) -> Result<ListToolsResult, ErrorData> {
-        let client = Client::of(&context);
+        let client = GatewayClient::of(&context);
         // The definitions of the host's tools mention those of servers, so the servers come first.
         let listing = self.listing(&client).await;
         let host = Arc::clone(&self.gateway.host);
@@ -40,7 +40,7 @@ impl GatewayHandler {
         request: CallToolRequestParams,
         context: Context,
     ) -> Result<CallToolResponse, ErrorData> {
-        let client = Client::of(&context);
+        let client = GatewayClient::of(&context);
         let name = request.name.to_string();
         let result = if self.gateway.host.owns(&client, &name) {
             self.call_own(&client, &context, request).await?
@@ -57,7 +57,7 @@ impl GatewayHandler {
     /// Calls one of the host's own tools, or resumes such a call.
     async fn call_own(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         context: &Context,
         request: CallToolRequestParams,
     ) -> Result<Value, ErrorData> {
@@ -109,7 +109,7 @@ impl GatewayHandler {
     /// Calls a tool of a server, or resumes such a call.
     async fn call_offered(
         &self,
-        client: &Client,
+        client: &GatewayClient,
         context: &Context,
         request: CallToolRequestParams,
         offer: Offer<Tool>,

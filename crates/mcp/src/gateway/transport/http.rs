@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use super::incoming::{self, Incoming, Unreadable};
 use super::sessions::Sessions;
 use super::usage::SessionRequest;
-use crate::gateway::call::raw_results::ResultSlot;
+use crate::gateway::call::results::ResultSlot;
 use crate::gateway::client::ClientId;
 use crate::gateway::handler::service::GatewayHandler;
 use crate::gateway::state::Gateway;
@@ -289,7 +289,7 @@ mod tests {
     use planwright_core::Value;
 
     use super::fill_result;
-    use crate::gateway::call::raw_results::ResultSlot;
+    use crate::gateway::call::results::ResultSlot;
 
     fn check(event: &str, expected: &str) {
         let slot = ResultSlot::default();

@@ -1,6 +1,6 @@
 //! Incoming messages of clients. Unreadable ones get an error response, with the id of the request if that is readable.
 
-use planwright_core::value::number::oversized_integer;
+use planwright_core::value::number::first_inexact_number;
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, JsonRpcError, RequestId};
 use serde_json::error::Category;
 
@@ -28,7 +28,11 @@ pub(super) fn read(text: &[u8]) -> Incoming {
     }
     let members = MessageMembers::of(text);
     let (code, reason) = match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
-        Ok(message) => match oversized_integer(text) {
+        // A message that was read is UTF-8.
+        Ok(message) => match std::str::from_utf8(text)
+            .ok()
+            .and_then(first_inexact_number)
+        {
             None => return Incoming::Message(Box::new(message)),
             // The number would be rounded on its way to a server.
             Some(number) => {

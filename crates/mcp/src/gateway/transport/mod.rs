@@ -7,4 +7,4 @@ mod stream;
 mod usage;
 
 pub use http::HttpService;
-pub use stream::{ServeError, serve_stdio, serve_stream};
+pub use stream::{StreamError, serve_stdio, serve_stream};

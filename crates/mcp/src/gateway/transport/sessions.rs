@@ -1,5 +1,7 @@
 //! The HTTP sessions of revisions before 2026-07-28: their owners, their limits, and the results that pass through
 //! them.
+//!
+//! Design: [A session belongs to one client](https://github.com/planwright/planwright/blob/main/docs/design/access.md#a-session-belongs-to-one-client).
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,7 +23,7 @@ use rmcp::transport::streamable_http_server::session::{SessionId, SessionManager
 use tokio_util::sync::CancellationToken;
 
 use super::usage::{OpeningGuard, RequestGuard, SessionRequest, SessionUsage};
-use crate::gateway::call::raw_results::{ResultSlot, slot};
+use crate::gateway::call::results::{ResultSlot, slot};
 use crate::gateway::client::ClientId;
 
 #[derive(Debug, Default)]

@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::incoming::{self, Incoming, Unreadable};
 use super::sessions::SessionEnd;
-use crate::gateway::call::raw_results::RawResultService;
+use crate::gateway::call::results::RawResultService;
 use crate::gateway::handler::service::GatewayHandler;
 use crate::gateway::state::Gateway;
-use crate::transport::stdio::line::{BoundedLine, BoundedLineReader};
+use crate::transport::stdio::pipe::{BoundedLine, BoundedLineReader};
 
 /// The maximum length of a message in bytes.
 const MAX_MESSAGE_BYTES: usize = 16 << 20;
@@ -28,7 +28,7 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The reason why serving a stream has failed.
 #[derive(Debug, thiserror::Error)]
-pub enum ServeError {
+pub enum StreamError {
     /// The handshake has failed.
     #[error("the client did not begin as MCP has it: {0}")]
     Handshake(String),
@@ -42,7 +42,7 @@ pub enum ServeError {
 /// # Errors
 ///
 /// Fails if the client does not begin with a handshake.
-pub async fn serve_stdio(gateway: &Gateway, stop: CancellationToken) -> Result<(), ServeError> {
+pub async fn serve_stdio(gateway: &Gateway, stop: CancellationToken) -> Result<(), StreamError> {
     Box::pin(serve_stream(gateway, stdio_pipes(), stop)).await
 }
 
@@ -55,7 +55,7 @@ pub async fn serve_stream<R, W>(
     gateway: &Gateway,
     stream: (R, W),
     stop: CancellationToken,
-) -> Result<(), ServeError>
+) -> Result<(), StreamError>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
@@ -67,13 +67,13 @@ where
     {
         Ok(service) => match service.waiting().await {
             Ok(_) => Ok(()),
-            Err(error) => Err(ServeError::Broken(error.to_string())),
+            Err(error) => Err(StreamError::Broken(error.to_string())),
         },
         // A client that disconnects before the handshake is not an error.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
             Ok(())
         }
-        Err(error) => Err(ServeError::Handshake(error.to_string())),
+        Err(error) => Err(StreamError::Handshake(error.to_string())),
     }
 }
 

@@ -79,6 +79,7 @@ impl Authorizer {
             // The token is about to expire, and this manager cannot refresh it.
             Err(_) => {}
         }
+        // Servers may rotate refresh tokens, so two refreshes at once would invalidate each other's.
         let _guard = self.refresh_lock.lock().await;
         // If the refresh fails, the server responds with a challenge.
         self.refresh().await?;
@@ -105,6 +106,7 @@ impl Authorizer {
 
     /// Obtains a token with more scopes if the challenge names the missing ones. Returns true if there is a new token.
     pub(crate) async fn extend_scopes(&self, challenge: Option<&str>) -> Result<bool, HttpFailure> {
+        // Without a challenge the server refuses this user or request, and more scopes would not help.
         let Some(challenge) = challenge else {
             return Ok(false);
         };
@@ -114,6 +116,7 @@ impl Authorizer {
         }
         let _guard = self.refresh_lock.lock().await;
         let granted = self.entry()?.map(|entry| entry.credentials.granted_scopes);
+        // The new token replaces the old one, so it must have all scopes that were granted before.
         let mut scopes: BTreeSet<String> = granted.into_iter().flatten().collect();
         let missing = params.scope.unwrap_or_default();
         scopes.extend(missing.split_whitespace().map(str::to_owned));

@@ -85,7 +85,7 @@ impl Tokens {
 
     /// Locks the refresh of tokens against all processes until the returned file is dropped. Returns `None` for a
     /// storage in memory.
-    pub(crate) fn lock_for_refresh(&self) -> io::Result<Option<File>> {
+    fn lock_for_refresh(&self) -> io::Result<Option<File>> {
         match &*self.0 {
             TokenStorage::Memory(_) => Ok(None),
             // A refresh invalidates the previous token, so two processes must not refresh at once.

@@ -17,8 +17,8 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::Sse;
 use tokio_util::sync::CancellationToken;
 
-use super::failure::{HttpError, HttpFailure};
 use super::response::{self, ExpectedResponse};
+use super::transport::{HttpError, HttpFailure};
 use crate::config::HttpConfig;
 use crate::session::router::ResponseRouter;
 use crate::transport::auth::authorizer::Authorizer;
@@ -126,6 +126,7 @@ impl HttpClient {
             .default_headers(headers)
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_keepalive(KEEPALIVE)
+            // The headers may hold a key that is meant for this server alone.
             .redirect(same_origin_policy())
             // These do not depend on the features that other crates enable in `reqwest`.
             .http1_only()
@@ -168,9 +169,11 @@ impl HttpClient {
             return request.send().await.map_err(HttpFailure::unreachable);
         };
         loop {
+            // Only a request whose body is in memory can be sent again.
             let Some(attempt) = request.try_clone() else {
                 return request.send().await.map_err(HttpFailure::unreachable);
             };
+            // Read anew in each round, because the authorization below replaces it.
             let token = authorizer.token().await?;
             let attempt = match &token {
                 Some(token) => attempt.bearer_auth(token),

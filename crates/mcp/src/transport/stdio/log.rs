@@ -125,8 +125,8 @@ mod tests {
         let log = || StderrLog::new(vec!["tok-1234567890abcdef".into()]);
         let noisy = log();
         noisy.add_stdout_line(format!("{}tok-1234567890abcdef", "x".repeat(185)).as_bytes());
-        let kept = noisy.text();
-        assert!(!kept.contains("tok-"), "{kept}");
+        let text = noisy.text();
+        assert!(!text.contains("tok-"), "{text}");
         // In pieces, across two lines, without its beginning.
         let pieces = log();
         pieces.add(b"a tok-12345");
@@ -135,8 +135,8 @@ mod tests {
         let full = log();
         full.add(b"tok-1234567890abcdef\n");
         full.add(&vec![b'x'; CAPACITY - 11]);
-        let kept = full.text();
-        assert!(kept.starts_with("…[redacted]\nxxx"), "{}", &kept[..40]);
+        let text = full.text();
+        assert!(text.starts_with("…[redacted]\nxxx"), "{}", &text[..40]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The stdio transport: a server as a child process.
+//!
+//! Design: [Our own stdio transport](https://github.com/planwright/planwright/blob/main/docs/design/transports.md#our-own-stdio-transport).
 
-pub(crate) mod line;
 pub(crate) mod log;
 pub(crate) mod pipe;
 pub(crate) mod process;

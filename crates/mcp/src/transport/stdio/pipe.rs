@@ -1,19 +1,174 @@
-//! The stdio transport: messages as lines over the pipes of a server process.
+//! The stdio transport: messages as lines over the pipes of a server process. Lines are length-limited, and invalid
+//! text in them is repaired.
 
+use std::borrow::Cow;
 use std::io;
 use std::sync::{Arc, OnceLock};
 
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use tokio::io::{AsyncRead, AsyncWriteExt};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
 use tokio::process::ChildStdin;
 use tokio::sync::{mpsc, oneshot};
 
-use super::line::BoundedLineReader;
 use super::log::StderrLog;
 use crate::session::router::ResponseRouter;
-use crate::transport::inbound;
+use crate::transport::connection;
+
+/// The maximum buffer capacity that is retained between lines.
+const MAX_RETAINED_CAPACITY: usize = 1 << 20;
+
+/// The read size: the capacity of a pipe on Linux.
+const READ_SIZE: usize = 64 << 10;
+
+#[derive(Debug)]
+pub(crate) struct BoundedLineReader<R> {
+    read: BufReader<R>,
+    line: Vec<u8>,
+    is_complete: bool,
+    /// True if the line is longer than the limit.
+    is_truncated: bool,
+    limit: usize,
+}
+
+/// A complete line, or the part of a longer one within the limit.
+#[cfg(feature = "gateway")]
+pub(crate) enum BoundedLine<'a> {
+    Complete(&'a [u8]),
+    Truncated(&'a [u8]),
+}
+
+impl<R: AsyncRead + Unpin> BoundedLineReader<R> {
+    pub(crate) fn new(read: R, limit: usize) -> Self {
+        Self {
+            read: BufReader::with_capacity(READ_SIZE, read),
+            line: Vec::new(),
+            is_complete: false,
+            is_truncated: false,
+            limit,
+        }
+    }
+
+    /// Returns the next line without its terminator, or `None` at the end of the stream. An unterminated last line is
+    /// dropped, because its writer died before it was complete. Cancel safe: dropping the future loses nothing.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error of the stream, or [`io::ErrorKind::FileTooLarge`] for a line beyond the limit.
+    pub(crate) async fn next(&mut self) -> io::Result<Option<&[u8]>> {
+        self.advance(false).await?;
+        Ok(self.is_complete.then(|| self.line.trim_ascii()))
+    }
+
+    /// Returns the next line like [`next`](Self::next), but truncates a line beyond the limit and skips its rest.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error of the stream.
+    #[cfg(feature = "gateway")]
+    pub(crate) async fn next_truncated(&mut self) -> io::Result<Option<BoundedLine<'_>>> {
+        self.advance(true).await?;
+        Ok(self.is_complete.then(|| {
+            if self.is_truncated {
+                BoundedLine::Truncated(&self.line)
+            } else {
+                BoundedLine::Complete(self.line.trim_ascii())
+            }
+        }))
+    }
+
+    /// Reads to the end of a line, which is then complete, or to the end of the stream.
+    async fn advance(&mut self, truncates: bool) -> io::Result<()> {
+        if self.is_complete {
+            self.line.clear();
+            // One large result must not occupy its memory for the rest of the session.
+            self.line.shrink_to(MAX_RETAINED_CAPACITY);
+            self.is_complete = false;
+            self.is_truncated = false;
+        }
+        loop {
+            let available = self.read.fill_buf().await?;
+            if available.is_empty() {
+                return Ok(());
+            }
+            let end = available.iter().position(|byte| *byte == b'\n');
+            let taken = end.unwrap_or(available.len());
+            let room = self.limit.saturating_sub(self.line.len());
+            if taken > room {
+                if !truncates {
+                    return Err(io::ErrorKind::FileTooLarge.into());
+                }
+                self.is_truncated = true;
+            }
+            self.line.extend_from_slice(&available[..taken.min(room)]);
+            self.read.consume(end.map_or(taken, |end| end + 1));
+            if end.is_some() {
+                self.is_complete = true;
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Replaces bytes that are not UTF-8, and lone surrogates such as `\ud83d`, with the replacement character, so that a
+/// strict parser accepts the text. Servers in JavaScript and Python write lone surrogates when they cut a text within
+/// an emoji. Returns `None` if the text needs no repair.
+pub(crate) fn repair_text(line: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(line);
+    let repaired = replace_lone_surrogates(&text);
+    match (text, repaired) {
+        (_, Some(repaired)) => Some(repaired),
+        (Cow::Owned(text), None) => Some(text),
+        (Cow::Borrowed(_), None) => None,
+    }
+}
+
+fn replace_lone_surrogates(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut copied = 0;
+    let mut from = 0;
+    while let Some(offset) = text[from..].find('\\') {
+        let at = from + offset;
+        from = match surrogate_at(text, at) {
+            // Any other escape is skipped as two bytes; it may be an escaped backslash.
+            None => text[at + 1..]
+                .chars()
+                .next()
+                .map_or(text.len(), |next| at + 1 + next.len_utf8()),
+            Some(SurrogateHalf::Leading)
+                if surrogate_at(text, at + 6) == Some(SurrogateHalf::Trailing) =>
+            {
+                at + 12
+            }
+            Some(_) => {
+                out.push_str(&text[copied..at]);
+                out.push_str("\\ufffd");
+                copied = at + 6;
+                copied
+            }
+        };
+    }
+    (copied > 0).then(|| {
+        out.push_str(&text[copied..]);
+        out
+    })
+}
+
+#[derive(PartialEq, Eq)]
+enum SurrogateHalf {
+    Leading,
+    Trailing,
+}
+
+fn surrogate_at(text: &str, at: usize) -> Option<SurrogateHalf> {
+    let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+    match u16::from_str_radix(digits, 16).ok()? {
+        0xd800..=0xdbff => Some(SurrogateHalf::Leading),
+        0xdc00..=0xdfff => Some(SurrogateHalf::Trailing),
+        _ => None,
+    }
+}
 
 /// The transport that `rmcp` uses.
 ///
@@ -66,7 +221,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransp
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         // Messages are queued here and not when the future is polled, so that they keep their order.
-        inbound::record_outgoing(&self.router, &message);
+        connection::record_outgoing(&self.router, &message);
         let queued = serde_json::to_vec(&message)
             .map_err(io::Error::from)
             .and_then(|mut line| {
@@ -106,7 +261,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransp
             if line.is_empty() {
                 continue;
             }
-            let message = inbound::decode(&self.router, line, None);
+            let message = connection::decode(&self.router, line, None);
             if message.is_some() {
                 return message;
             }
@@ -132,6 +287,55 @@ async fn write(mut stdin: ChildStdin, mut queue: mpsc::UnboundedReceiver<QueuedL
         let _ = sent.send(outcome);
         if failed {
             return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::{BoundedLineReader, repair_text};
+
+    #[tokio::test]
+    async fn reads_lines_within_the_limit() {
+        let mut reader =
+            BoundedLineReader::new(&b"one\r\n\n  two \nexactly10!\nelevenbytes\n"[..], 10);
+        for expected in ["one", "", "two", "exactly10!"] {
+            assert_eq!(reader.next().await.unwrap(), Some(expected.as_bytes()));
+        }
+        let error = reader.next().await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+
+        let mut reader = BoundedLineReader::new(&b"whole\ncut of"[..], 100);
+        assert_eq!(reader.next().await.unwrap(), Some(&b"whole"[..]));
+        assert_eq!(reader.next().await.unwrap(), None);
+    }
+
+    #[test]
+    fn repairs_cut_text() {
+        let cases: [(&[u8], Option<&str>); 10] = [
+            (b"plain", None),
+            (br#""\ud83d\ude00""#, None),
+            (br#""\\ud83d""#, None),
+            (br#""\ud83d""#, Some(r#""\ufffd""#)),
+            (br#""\ude00\ud83d""#, Some(r#""\ufffd\ufffd""#)),
+            (
+                br#""\ud83dx\n\ud83d\ude00""#,
+                Some(r#""\ufffdx\n\ud83d\ude00""#),
+            ),
+            (br#""\\\ud83d""#, Some(r#""\\\ufffd""#)),
+            (b"\"\\ud8", None),
+            (b"\\", None),
+            (b"\"\xff\"", Some("\"\u{fffd}\"")),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(
+                repair_text(line).as_deref(),
+                expected,
+                "{}",
+                line.escape_ascii()
+            );
         }
     }
 }

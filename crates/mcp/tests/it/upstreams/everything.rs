@@ -10,7 +10,7 @@ use planwright_mcp::{Caller, ServerConfig, Upstreams};
 use planwright_testkit::real_servers;
 use serde_json::json;
 
-use super::client::Client;
+use super::support::Client;
 use super::support::{EVENT_TIMEOUT, upstreams};
 
 /// A minimal client that reads responses unchanged.

@@ -8,7 +8,7 @@ use planwright_mcp::{Caller, Upstreams};
 use planwright_testkit::fake_server::Recorder;
 use serde_json::json;
 
-use super::client::Client;
+use super::support::Client;
 use super::support::{EVENT_TIMEOUT, REVISIONS, raw, raw_call, ready};
 use crate::support::tool_call;
 

@@ -6,7 +6,7 @@ use planwright_core::Value;
 use planwright_testkit::fake_server::Recorder;
 use serde_json::json;
 
-use super::client::Client;
+use super::support::Client;
 use super::support::{REVISIONS, line, raw, raw_call, ready, upstreams};
 use crate::support::fake;
 

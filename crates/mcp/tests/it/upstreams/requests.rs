@@ -9,7 +9,7 @@ use planwright_mcp::{Caller, ServerConfig, UpstreamError};
 use planwright_testkit::fake_server::Recorder;
 use serde_json::json;
 
-use super::client::Client;
+use super::support::Client;
 use super::support::{EVENT_TIMEOUT, REVISIONS, line, raw_call, ready, upstreams};
 use crate::support::{describe, fake, tool_call};
 

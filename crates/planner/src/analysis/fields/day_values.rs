@@ -124,13 +124,20 @@ fn date_part(text: &str) -> &str {
         .trim_end_matches([' ', ','])
 }
 
+fn epoch_seconds(number: f64) -> Option<f64> {
+    let mut in_units = EPOCH_UNITS.iter().map(|unit| number / unit);
+    in_units.find(|seconds| EPOCH_SECONDS.contains(seconds))
+}
+
+/// Returns true if a number may be an epoch timestamp.
+pub(crate) fn is_epoch(number: f64) -> bool {
+    epoch_seconds(number).is_some()
+}
+
 /// Converts an epoch timestamp in seconds or a smaller unit, or eight digits: `20251005`.
 fn day_of_number(number: Option<f64>) -> Option<DateRange> {
     let number = number?;
-    let seconds = EPOCH_UNITS
-        .iter()
-        .map(|unit| number / unit)
-        .find(|seconds| EPOCH_SECONDS.contains(seconds));
+    let seconds = epoch_seconds(number);
     let day = match seconds {
         #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
         Some(seconds) => Day::from_epoch_days((seconds / SECONDS_PER_DAY).floor() as i64)?,

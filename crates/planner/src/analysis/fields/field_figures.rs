@@ -5,13 +5,13 @@ use std::collections::{HashMap, HashSet};
 use planwright_core::Value;
 
 use super::day_values::{DayReading, parse_days};
-use super::field_name::{is_id, unit_kind_for};
+use super::field_name::{is_id, is_money_beside, unit_kind_for};
 use super::groups::{add_group_figures, groups};
 use super::statistics::number_statistics;
 use super::timeline::{add_trends, date_statistics};
 use super::total_rows::find_totals;
 use crate::analysis::analyze::clip_value;
-use crate::analysis::numbers::{Amount, Decimal, Quantities, UnitGroup};
+use crate::analysis::numbers::{Amount, Decimal, Quantities, UnitGroup, is_currency_code};
 use crate::analysis::report::{
     BooleanCounts, DuplicateId, DuplicateIds, FieldAnalysis, NumberStatistics, ParsedExample,
     TotalRow, UnparsedValues,
@@ -94,9 +94,16 @@ pub(crate) fn analyze_fields(mut columns: Columns<'_>) -> (Vec<FieldAnalysis>, V
             continue;
         };
         // A currency or unit in a field of its own applies to the numbers of the same record.
+        let name = &one.column.name;
         let beside = columns
             .iter()
-            .find(|beside| unit_kind_for(&beside.name, &one.column.name).is_some());
+            .find(|beside| unit_kind_for(&beside.name, name).is_some())
+            .or_else(|| {
+                let mut beside = columns.iter();
+                beside.find(|beside| {
+                    is_money_beside(&beside.name, name) && has_currency_codes(beside)
+                })
+            });
         if let Some(beside) = beside {
             quantities.assign_units(beside);
         }
@@ -115,6 +122,12 @@ pub(crate) fn analyze_fields(mut columns: Columns<'_>) -> (Vec<FieldAnalysis>, V
     add_trends(&series, &mut fields);
     add_group_figures(&series, &mut fields);
     (fields, totals.into_iter().map(|(_, total)| total).collect())
+}
+
+/// Returns true if all values of a column are codes of currencies.
+fn has_currency_codes(column: &Column<'_>) -> bool {
+    let is_code = |(_, value): &(usize, &Value)| value.as_text().is_some_and(is_currency_code);
+    !column.entries.is_empty() && column.entries.iter().all(is_code)
 }
 
 fn analyze_field(series: &FieldSeries<'_, '_>, columns: &Columns<'_>) -> FieldAnalysis {

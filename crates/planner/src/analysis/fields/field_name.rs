@@ -5,8 +5,8 @@ const IDS: &[&str] = &["id", "_id", "uuid", "guid"];
 
 /// Last words of names whose numbers identify, order, or locate something.
 const LABELS: &str = "\
-accountid asin asn bbox bic build channel checksum code codes color colour coordinates coords cursor customerid day dow doy ean \
-epoch errno errorcode extension fax fk gate gid gtin guid hash hour iban id ids idx imei index ip isbn itemid jahr key kw lane \
+accountid asin asn bbox bic build by channel checksum code codes color colour coordinates coords cursor customerid day dow doy ean \
+epoch errno errorcode extension fax fk fy gate gid gtin guid hash hour iban id ids idx imei index ip isbn itemid jahr key kw lane \
 lat latitude line lineno lng lon long longitude minute mobile monat month no nr num number nummer offset oid order orderid \
 ordinal page phone phonenumber phones pid pk place plz port pos position positions postal postalcode postcode priority productid \
 quarter rang rank ranking ranks ref reference revision room row seat second seq sequence serial sku ssn status statuscode step \
@@ -14,7 +14,7 @@ tel telefon telephone uid upc userid uuid version vin week weekday year yr zip z
 
 /// Names of entities that are counts in the plural and identifiers in the singular.
 const ENTITIES: &str = "\
-account article booking branch client contract customer department device employee event invoice issue item member parent \
+account article assignee author booking branch category client contract creator customer department device employee event invoice issue item manager member owner parent \
 patient product project session shipment shop store student supplier task team ticket user vendor";
 
 /// Words in names of fields whose numbers may be timestamps.
@@ -39,6 +39,9 @@ points qty quantity rating score seconds size stars stock units views visits vol
 const MEASURES: &str = "\
 amount consumption depth distance dose duration height length level mass measure measurement qty quantity reading result size \
 speed temperature value volume weight width";
+
+/// Words in names of fields that contain currencies.
+const CURRENCY_WORDS: &str = "ccy cur curr currency waehrung währung";
 
 /// The kind of unit that a field assigns to the numbers of another field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +97,7 @@ pub(crate) fn is_id(name: &str) -> bool {
 /// Returns true if the numbers of a field identify, order, or locate something, and are therefore never added.
 pub(crate) fn is_label(name: &str) -> bool {
     let words = words(last_part(name));
-    if ["#", "№"].contains(&name) {
+    if name.ends_with(['#', '№']) {
         return true;
     }
     // `kWh per day` is an amount. A `number of orders` is one too: only the last word counts.
@@ -129,6 +132,15 @@ pub(crate) fn is_share(name: &str) -> bool {
     has_word(name, SHARE_WORDS)
 }
 
+/// Returns true if the currencies in the field `beside`, whatever its name, apply to the numbers of the field `name`.
+pub(crate) fn is_money_beside(beside: &str, name: &str) -> bool {
+    let currency = match beside.rsplit_once('.') {
+        Some((record, _)) => format!("{record}.currency"),
+        None => "currency".to_owned(),
+    };
+    unit_kind_for(&currency, name).is_some()
+}
+
 /// Returns the kind of unit in the field `beside` for the numbers of the field `name` of the same record, if it has one.
 pub(crate) fn unit_kind_for(beside: &str, name: &str) -> Option<UnitKind> {
     let (outer, inner) = beside.rsplit_once('.').unwrap_or(("", beside));
@@ -136,10 +148,7 @@ pub(crate) fn unit_kind_for(beside: &str, name: &str) -> Option<UnitKind> {
         .rsplit_once('.')
         .map_or(outer.is_empty(), |(of, _)| of == outer || outer.is_empty());
     let beside_words = words(inner);
-    let kind = if beside_words
-        .iter()
-        .any(|word| ["currency", "ccy", "waehrung", "währung"].contains(&word.as_str()))
-    {
+    let kind = if beside_words.iter().any(|word| has(CURRENCY_WORDS, word)) {
         UnitKind::Currency
     } else if beside_words
         .last()
@@ -183,9 +192,10 @@ mod tests {
 
     #[test]
     fn labels_are_no_amounts() {
-        for name in "id customer_id orderID status_code HTTPStatus lat page.number fiscal_year zip phoneNumber rank Bestellnummer".split(' ') {
+        for name in "id customer_id created_by fy orderID status_code HTTPStatus lat page.number fiscal_year zip phoneNumber rank Bestellnummer".split(' ') {
             assert!(is_label(name), "{name}");
         }
+        assert!(is_label("Jersey #"));
         for name in
             "total paid years orders order_count cost_per_day grid value hours latency humid"
                 .split(' ')

@@ -8,5 +8,5 @@ mod statistics;
 mod timeline;
 mod total_rows;
 
-pub(super) use day_values::parse_period;
+pub(super) use day_values::{is_epoch, parse_period};
 pub(super) use field_figures::analyze_fields;

@@ -16,7 +16,6 @@ const MAX_SHOWN_DIGITS: u32 = 10;
 
 /// A number of a result, or one computed from such numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Amount {
     /// An exact number.
     Exact(Decimal),

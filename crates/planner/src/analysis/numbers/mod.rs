@@ -8,4 +8,6 @@ mod unit;
 
 pub use amount::Amount;
 pub use decimal::Decimal;
+pub(super) use number_text::is_number_text;
 pub(super) use quantities::{MAX_UNIT_LENGTH, Quantities, Quantity, UnitGroup};
+pub(super) use unit::is_currency_code;

@@ -1,7 +1,7 @@
 //! Parses numbers in texts: `1,200.50`, `1.234,56 €`, `($5.00)`, `5 kg`, `12 %`.
 
 use super::decimal::Decimal;
-use super::unit::{currency, leading_currency, magnitude, unit_of};
+use super::unit::{currency, leading_currency, magnitude, magnitude_word, unit_of};
 
 /// The longest text that is parsed, in bytes.
 const MAX_LENGTH: usize = 60;
@@ -94,17 +94,20 @@ impl SeparatorConvention {
     }
 }
 
+/// Returns true if a text is a number with an optional currency or unit.
+pub(crate) fn is_number_text(text: &str) -> bool {
+    parse_number(text).is_some()
+}
+
 /// Parses a text that is a number with an optional currency or unit.
 pub(crate) fn parse_number(text: &str) -> Option<ParsedNumber> {
     let text = text.trim();
     if MAX_LENGTH < text.len() || !text.bytes().any(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    // Accounting writes negative numbers in parentheses.
-    let (mut is_negative, text) = match text
-        .strip_prefix('(')
-        .and_then(|text| text.strip_suffix(')'))
-    {
+    // Accounting writes negative numbers in parentheses or with the sign at the end.
+    let accounting = in_parentheses(text).or_else(|| text.strip_suffix(['-', '−']));
+    let (mut is_negative, text) = match accounting {
         Some(inside) => (true, inside.trim()),
         None => (false, text),
     };
@@ -121,6 +124,13 @@ pub(crate) fn parse_number(text: &str) -> Option<ParsedNumber> {
     let (has_other, is_other_minus) = sign(&mut rest);
     if has_sign && has_other || is_negative && (has_sign || has_other) {
         return None;
+    }
+    if let Some(inside) = in_parentheses(rest).filter(|_| before.is_some()) {
+        if is_negative || has_sign || has_other {
+            return None;
+        }
+        is_negative = true;
+        rest = inside.trim();
     }
     is_negative |= is_minus || is_other_minus;
     let (digits, after) = split_digits(rest);
@@ -166,6 +176,10 @@ pub(crate) fn parse_number(text: &str) -> Option<ParsedNumber> {
     };
     let unit = money.or(unit);
     Some(ParsedNumber { digits, unit })
+}
+
+fn in_parentheses(text: &str) -> Option<&str> {
+    text.strip_prefix('(')?.strip_suffix(')')
 }
 
 fn is_space(letter: char) -> bool {
@@ -216,6 +230,9 @@ fn suffix(money: Option<&'static str>, after: &str) -> Option<Suffix> {
     };
     if let (Some(currency), Some(power)) = (currency, magnitude(first)) {
         return Some((Some(currency), power, None));
+    }
+    if let (None, Some(power)) = (money, magnitude_word(word)) {
+        return Some((None, power, None));
     }
     let unit = unit_of(word, is_adjacent).filter(|_| money.is_none())?;
     Some((None, 0, Some(unit)))

@@ -39,6 +39,8 @@ const CURRENCIES: &[(&str, &str)] = &[
     ("Euro", "EUR"),
     ("euro", "EUR"),
     ("euros", "EUR"),
+    ("dollar", "$"),
+    ("dollars", "$"),
 ];
 
 const CURRENCY_CODES: &str = "AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTC BTN BWP BYN BZD CAD CDF CHF \
@@ -203,8 +205,9 @@ const INTENSIVE_UNITS: &[&str] = &[
     "hPa", "x",
 ];
 
-/// Magnitude suffixes of amounts of money, with their powers of ten: `$1.2M`.
+/// Magnitude suffixes, with their powers of ten: `$1.2M`. Short ones follow amounts of money only.
 const MAGNITUDES: &[(&str, i32)] = &[
+    ("thousand", 3),
     ("k", 3),
     ("K", 3),
     ("m", 6),
@@ -217,7 +220,16 @@ const MAGNITUDES: &[(&str, i32)] = &[
     ("bn", 9),
     ("B", 9),
     ("billion", 9),
+    ("trillion", 12),
 ];
+
+/// The length of the shortest magnitude that is a word.
+const MIN_MAGNITUDE_WORD: usize = 5;
+
+/// Returns true if a text is the ISO code of a currency.
+pub(crate) fn is_currency_code(text: &str) -> bool {
+    CURRENCY_CODES.split(' ').any(|code| code == text)
+}
 
 /// Returns the currency that a text names.
 pub(crate) fn currency(text: &str) -> Option<&'static str> {
@@ -251,6 +263,11 @@ pub(crate) fn unit_of(text: &str, is_adjacent: bool) -> Option<&'static str> {
     found
         .filter(|_| !(is_letter && is_adjacent))
         .map(|(_, unit)| *unit)
+}
+
+/// Returns the power of ten of a magnitude that is written as a word and therefore needs no currency.
+pub(crate) fn magnitude_word(text: &str) -> Option<i32> {
+    magnitude(text).filter(|_| MIN_MAGNITUDE_WORD <= text.len())
 }
 
 /// Returns the power of ten of a magnitude suffix.

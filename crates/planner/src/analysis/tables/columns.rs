@@ -146,8 +146,13 @@ impl<'a> Columns<'a> {
                 return;
             }
             let names = || path.iter().flatten().map(|name| &***name);
+            let own = names().collect::<Vec<_>>().join(".");
+            let given = own
+                .parse()
+                .ok()
+                .and_then(|at: usize| self.table.column_names.get(at));
             let column = Column {
-                name: names().collect::<Vec<_>>().join("."),
+                name: given.cloned().unwrap_or(own),
                 pointer: names().fold(String::new(), |pointer, name| join_pointer(&pointer, name)),
                 ..Column::default()
             };

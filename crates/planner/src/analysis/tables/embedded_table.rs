@@ -21,7 +21,7 @@ const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
 /// Parses a text that is a JSON object, a JSON list, or a table.
 pub(crate) fn parse_embedded(text: &str) -> Option<(TableFormat, Value)> {
     // Exported files may start with a byte order mark.
-    let text = text.trim_start_matches('\u{feff}').trim();
+    let text = without_fence(text.trim_start_matches('\u{feff}').trim());
     if MAX_LENGTH < text.len() {
         return None;
     }
@@ -34,6 +34,15 @@ pub(crate) fn parse_embedded(text: &str) -> Option<(TableFormat, Value)> {
     SEPARATORS
         .into_iter()
         .find_map(|separator| Some((TableFormat::Csv, csv(text, separator)?)))
+}
+
+/// Removes the fence of a code block: "```json".
+fn without_fence(text: &str) -> &str {
+    let inside = || {
+        let (_, code) = text.strip_prefix("```")?.split_once('\n')?;
+        Some(code.strip_suffix("```")?.trim())
+    };
+    inside().unwrap_or(text)
 }
 
 fn json_lines(text: &str) -> Option<Value> {
@@ -177,6 +186,7 @@ mod tests {
             Some(r#"[{"a":"1","b":"2"}]"#),
         );
         check(" [1, 2] ", Some("[1,2]"));
+        check("```json\n[1, 2]\n```\n", Some("[1,2]"));
         check(
             "city,2019\nA,1\nB,2",
             Some(r#"[{"city":"A","2019":"1"},{"city":"B","2019":"2"}]"#),

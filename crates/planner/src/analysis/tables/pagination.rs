@@ -43,6 +43,24 @@ const TOTAL_COUNTS: &[&str] = &[
     "of",
 ];
 
+/// Names of counts that some servers use for the items of the page alone.
+const PAGE_COUNTS: &[&str] = &[
+    "count",
+    "result count",
+    "results count",
+    "record count",
+    "item count",
+    "row count",
+    "num results",
+    "number of results",
+    "hits",
+    "matches",
+    "found",
+];
+
+/// The longest text that is searched for a range of items, in bytes.
+const MAX_RANGE_TEXT: usize = 200;
+
 /// Names of values that lead to the next page.
 const NEXT_PAGE: &[&str] = &[
     "next",
@@ -114,10 +132,22 @@ const METADATA_OBJECTS: &[&str] = &[
     "total",
 ];
 
+/// A statement about the items of a page: `1-20 of 137`, `20 of 137`.
+#[derive(Clone, Debug)]
+struct ShownRange {
+    at: String,
+    shown: u64,
+    total: u64,
+}
+
 /// The pagination fields in the objects around a list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PaginationHints {
     counts: Vec<(String, u64)>,
+    /// The pointers to the counts that may be those of the page alone.
+    page_counts: Vec<String>,
+    /// Texts such as `1-20 of 137`.
+    ranges: Vec<ShownRange>,
     /// The pointer to a value that leads to the next page.
     next: Option<String>,
     /// True if any pagination field exists, whatever its value.
@@ -168,29 +198,29 @@ impl PaginationHints {
                 && words
                     .iter()
                     .any(|word| BILL_FIELDS.contains(&word.as_str()));
+            if let Some(count) = count_of(value) {
+                if is(TOTAL_COUNTS) || !is_outer && is(&["value"]) && at.ends_with("/total") {
+                    self.counts.push((pointer.clone(), count));
+                    if is(PAGE_COUNTS) {
+                        self.page_counts.push(pointer.clone());
+                    }
+                }
+                if is(OFFSETS) && 0 < count {
+                    skipped = Some(pointer.clone());
+                }
+                if is(PAGE_NUMBERS) {
+                    page = Some((pointer.clone(), count));
+                }
+                if is(LAST_PAGES) {
+                    last_page = Some(count);
+                }
+            }
             match value {
                 Value::Object(inner) if is(METADATA_OBJECTS) => {
                     self.collect(inner, &pointer, false);
                 }
-                Value::Number(number) => {
-                    if let Some(count) = number.as_u64() {
-                        if is(TOTAL_COUNTS) || !is_outer && is(&["value"]) && at.ends_with("/total")
-                        {
-                            self.counts.push((pointer.clone(), count));
-                        }
-                        if is(OFFSETS) && 0 < count {
-                            skipped = Some(pointer.clone());
-                        }
-                        if is(PAGE_NUMBERS) {
-                            page = Some((pointer.clone(), count));
-                        }
-                        if is(LAST_PAGES) {
-                            last_page = Some(count);
-                        }
-                    }
-                    if is(&["next offset", "next page", "next start", "next"]) {
-                        self.next.get_or_insert(pointer);
-                    }
+                Value::Number(_) if is(&["next offset", "next page", "next start", "next"]) => {
+                    self.next.get_or_insert(pointer);
                 }
                 Value::Bool(true) if is(NEXT_PAGE) => {
                     self.next.get_or_insert(pointer);
@@ -201,6 +231,14 @@ impl PaginationHints {
                 Value::Object(inner) if is(NEXT_PAGE) && !inner.is_empty() => {
                     self.next.get_or_insert(pointer);
                 }
+                Value::Text(text) => match ShownRange::parse(text, &pointer) {
+                    // `page: 1 of 14`
+                    Some(range) if is(PAGE_NUMBERS) => {
+                        last_page = Some(range.total);
+                        page = Some((pointer, range.shown));
+                    }
+                    range => self.ranges.extend(range),
+                },
                 _ => {}
             }
             has_limit |= is(LIMITS);
@@ -233,10 +271,9 @@ impl PaginationHints {
             said_by: pointer.clone(),
         });
         // A total that equals the count proves that the list is complete.
-        let is_whole = self
-            .counts
-            .iter()
-            .any(|(_, total)| usize::try_from(*total) == Ok(count));
+        let is_whole = self.counts.iter().any(|(pointer, total)| {
+            usize::try_from(*total) == Ok(count) && !self.page_counts.contains(pointer)
+        });
         let next = self
             .next
             .as_ref()
@@ -245,7 +282,55 @@ impl PaginationHints {
                 of: None,
                 said_by: pointer.clone(),
             });
-        counted.or(next)
+        let is_shown = |range: &&ShownRange| {
+            usize::try_from(range.shown) == Ok(count) && range.shown < range.total
+        };
+        let range = || {
+            let range = self.ranges.iter().rev().find(is_shown)?;
+            Some(PageInfo {
+                of: Some(range.total),
+                said_by: range.at.clone(),
+            })
+        };
+        counted.or_else(range).or(next)
+    }
+}
+
+impl ShownRange {
+    /// Parses a text with `1-20 of 137`, `1 to 20 of 137` or `20 of 137`.
+    fn parse(text: &str, at: &str) -> Option<Self> {
+        if MAX_RANGE_TEXT < text.len() {
+            return None;
+        }
+        let (before, after) = text.split_once(" of ")?;
+        let is_outside = |letter: char| !letter.is_ascii_digit() && letter != ',';
+        let integer = |digits: &str| digits.replace(',', "").parse::<u64>().ok();
+        let last_integer = |text: &str| {
+            let digits = text.rsplit(is_outside).next().unwrap_or_default();
+            integer(digits).map(|number| (number, text.len() - digits.len()))
+        };
+        let total = integer(after.split(is_outside).next()?)?;
+        let (last, start) = last_integer(before.trim_end())?;
+        let between = before[..start].trim_end();
+        let first = between
+            .strip_suffix(['-', '–', '—'])
+            .or_else(|| between.strip_suffix("to"))
+            .and_then(|before| last_integer(before.trim_end()));
+        let shown = first.map_or(Some(last), |(first, _)| (last + 1).checked_sub(first))?;
+        Some(Self {
+            at: at.to_owned(),
+            shown,
+            total,
+        })
+    }
+}
+
+/// Returns a count, also one that a text writes in digits.
+fn count_of(value: &Value) -> Option<u64> {
+    match value {
+        Value::Number(number) => number.as_u64(),
+        Value::Text(text) => text.trim().parse().ok(),
+        _ => None,
     }
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct Table<'a> {
     parents: Vec<String>,
     /// The currencies that the records around those name.
     currencies: Vec<Option<String>>,
+    /// The names of the columns, if the rows were lists.
+    pub(crate) column_names: Vec<String>,
     /// The number of lists that the rows come from.
     pub(crate) lists: usize,
     /// The number of rows above the limit.
@@ -122,6 +124,19 @@ impl<'a> Table<'a> {
             key: RowKey::Whole,
         });
         self.parents.push(at);
+    }
+
+    /// Creates a table with the same locations and other rows.
+    pub(crate) fn with_rows<'r>(&self, rows: Vec<Row<'r>>, column_names: Vec<String>) -> Table<'r> {
+        Table {
+            rows,
+            at: self.at.clone(),
+            parents: self.parents.clone(),
+            currencies: self.currencies.clone(),
+            column_names,
+            lists: self.lists,
+            left_out: self.left_out,
+        }
     }
 
     /// Returns the pointer to a row.

@@ -1,9 +1,9 @@
 //! The context of a phrase: decides by the words around it whether it is a date at all, and whether it is a complete one.
 
 use crate::dates::phrase::{DatePhrase, Occurrence, Period, TimeUnit, YearReference};
-use crate::dates::token::{Token, TokenKind};
-use crate::dates::vocabulary::contains_word;
-use crate::dates::{grammar, vocabulary};
+use crate::dates::token::contains_word;
+use crate::dates::token::{DateToken, TokenKind};
+use crate::dates::{grammar, token};
 
 /// Words before a four-digit number that make it a year.
 const YEAR_LEADS: &str = "compare during for in of throughout year";
@@ -28,6 +28,15 @@ const PARTS_OF: &str = "\
 autumn beginning christmas easter end evening fall half middle morning most part remainder rest season spring start \
 summer winter";
 
+/// Words before `than` and a phrase that is only a bound: `no later than Friday`.
+const COMPARISONS: &str = "earlier later longer newer older sooner younger";
+
+/// Words before a weekday that make it a holiday.
+const NAMED_WEEKDAYS: &str = "ash black cyber easter fat good maundy palm shrove super";
+
+/// Words between `week` and its first day.
+const WEEK_STARTS: &str = "beginning commencing from of starting";
+
 /// Words that select one of several units: `the first week of October`.
 const ORDINALS: &str = "closing final first fourth last opening other second third";
 
@@ -46,9 +55,9 @@ const ANCHOR_WORDS: &str = "after before from";
 #[derive(Clone, Copy)]
 pub(super) struct PhraseContext<'t> {
     pub(super) text: &'t str,
-    pub(super) before: &'t [Token],
-    pub(super) matched: &'t [Token],
-    pub(super) after: &'t [Token],
+    pub(super) before: &'t [DateToken],
+    pub(super) matched: &'t [DateToken],
+    pub(super) after: &'t [DateToken],
 }
 
 impl PhraseContext<'_> {
@@ -56,6 +65,7 @@ impl PhraseContext<'_> {
     pub(super) fn is_part_of_larger(&self, phrase: &DatePhrase) -> bool {
         self.is_anchor(phrase)
             || self.is_partial()
+            || self.is_other_day_or_week(phrase)
             || self.is_modified_after(phrase)
             || self.is_duration(phrase)
     }
@@ -64,7 +74,7 @@ impl PhraseContext<'_> {
     pub(super) fn is_certain(&self, phrase: &DatePhrase) -> bool {
         let ends_with_number = matches!(
             self.matched.last(),
-            Some(Token {
+            Some(DateToken {
                 kind: TokenKind::Number(..),
                 ..
             })
@@ -93,7 +103,7 @@ impl PhraseContext<'_> {
             }) => {
                 !matches!(
                     self.before.last(),
-                    Some(Token {
+                    Some(DateToken {
                         kind: TokenKind::Number(..),
                         ..
                     })
@@ -109,7 +119,7 @@ impl PhraseContext<'_> {
     }
 
     fn lead(&self) -> Option<&str> {
-        self.before.last().and_then(Token::word)
+        self.before.last().and_then(DateToken::word)
     }
 
     fn is_led(&self, leads: &str) -> bool {
@@ -119,7 +129,7 @@ impl PhraseContext<'_> {
     fn begins_with_number(&self) -> bool {
         matches!(
             self.matched.first(),
-            Some(Token {
+            Some(DateToken {
                 kind: TokenKind::Number(..),
                 ..
             })
@@ -129,8 +139,8 @@ impl PhraseContext<'_> {
     fn begins_with_ambiguous_word(&self) -> bool {
         self.matched
             .first()
-            .and_then(Token::word)
-            .is_some_and(vocabulary::is_ambiguous)
+            .and_then(DateToken::word)
+            .is_some_and(token::is_ambiguous)
     }
 
     /// Returns true if the next word is counted by the number before it: `2024 items`.
@@ -160,22 +170,22 @@ impl PhraseContext<'_> {
             && self
                 .matched
                 .last()
-                .and_then(Token::word)
-                .is_some_and(vocabulary::is_ambiguous)
+                .and_then(DateToken::word)
+                .is_some_and(token::is_ambiguous)
     }
 
     /// Returns true if the words before a name make it a month or a weekday, and the name does not continue after it.
     fn is_led_name(&self, period: &Period) -> bool {
         if 1 < self.matched.len() {
             // `by May` may name a person.
-            return self.matched.first().and_then(Token::word) != Some("by");
+            return self.matched.first().and_then(DateToken::word) != Some("by");
         }
         let is_led = match period {
             Period::Month { .. } => self.is_led(MONTH_LEADS),
             _ => self.lead().is_some_and(grammar::is_lead_word),
         };
         let is_capital =
-            |token: &Token| self.text[token.at.clone()].starts_with(char::is_uppercase);
+            |token: &DateToken| self.text[token.at.clone()].starts_with(char::is_uppercase);
         // `June Carter` is a person.
         let name_continues = self
             .after
@@ -189,9 +199,9 @@ impl PhraseContext<'_> {
         if matches!(phrase, DatePhrase::Between(..)) {
             return false;
         }
-        let is_from = |token: Option<&Token>| {
+        let is_from = |token: Option<&DateToken>| {
             token
-                .and_then(Token::word)
+                .and_then(DateToken::word)
                 .is_some_and(|word| contains_word(ANCHOR_WORDS, word))
         };
         let before = if is_from(self.matched.first()) {
@@ -208,11 +218,11 @@ impl PhraseContext<'_> {
         let is_count = match &count.kind {
             TokenKind::Number(..) => true,
             TokenKind::Word(word) => {
-                counts.contains(&word.as_str()) || vocabulary::number(word).is_some()
+                counts.contains(&word.as_str()) || token::number(word).is_some()
             }
             _ => false,
         };
-        is_count && unit.word().and_then(vocabulary::unit).is_some()
+        is_count && unit.word().and_then(token::unit).is_some()
     }
 
     /// Returns true if the words before the phrase select a part of it: `early October`, `end of last month`, `first week of
@@ -225,8 +235,11 @@ impl PhraseContext<'_> {
                 .and_then(|at| self.before[at].word())
         };
         // `the same quarter last year` is only a part of last year.
-        let is_same = word(2) == Some("same") && word(1).and_then(vocabulary::unit).is_some();
-        if is_same || word(1).is_some_and(|word| contains_word(PART_WORDS, word)) {
+        let is_same = word(2) == Some("same") && word(1).and_then(token::unit).is_some();
+        let is_part = |word: &str| contains_word(PART_WORDS, word) || is_fiscal(word);
+        let is_comparison =
+            word(1) == Some("than") && word(2).is_some_and(|word| contains_word(COMPARISONS, word));
+        if is_same || is_comparison || word(1).is_some_and(is_part) {
             return true;
         }
         let of = if word(1) == Some("the") { 2 } else { 1 };
@@ -237,24 +250,54 @@ impl PhraseContext<'_> {
             let at = self.before.len().checked_sub(back);
             at.is_some_and(|at| match &self.before[at].kind {
                 TokenKind::Word(word) => {
-                    contains_word(ORDINALS, word) || vocabulary::number(word).is_some()
+                    contains_word(ORDINALS, word) || token::number(word).is_some()
                 }
                 TokenKind::Number(..) | TokenKind::Ordinal(_) => true,
                 TokenKind::Sign(_) => false,
             })
         };
+        let token = |back: usize| {
+            let at = self.before.len().checked_sub(back)?;
+            Some(&self.before[at].kind)
+        };
+        // `the 5th of last month`, `week 2 of May`
+        let is_numbered = matches!(token(of + 1), Some(TokenKind::Ordinal(_)))
+            || matches!(token(of + 1), Some(TokenKind::Number(..)))
+                && word(of + 2).and_then(token::unit).is_some();
+        if is_numbered {
+            return true;
+        }
         word(of + 1).is_some_and(|part| {
-            let is_unit =
-                vocabulary::unit(part).is_some() && (is_ordinal(of + 2) || is_ordinal(of + 3));
-            let is_weekday = vocabulary::weekday(part).is_some() && is_ordinal(of + 2);
+            let is_unit = token::unit(part).is_some() && (is_ordinal(of + 2) || is_ordinal(of + 3));
+            let is_weekday = token::weekday(part).is_some() && is_ordinal(of + 2);
             let is_part = contains_word(PARTS_OF, part) || contains_word(ORDINALS, part);
             is_part && word(of) == Some("of") || is_unit || is_weekday
         })
     }
 
+    /// Returns true if the words around a day make it another one, or a week: `Black Friday`, `Monday week`, `week of May 5`.
+    fn is_other_day_or_week(&self, phrase: &DatePhrase) -> bool {
+        let is_weekday = matches!(phrase, DatePhrase::Single(Period::Weekday(..)));
+        let is_named = is_weekday && self.is_led(NAMED_WEEKDAYS);
+        let is_week_later =
+            is_weekday && self.after.first().and_then(DateToken::word) == Some("week");
+        let starts_week = match self.before {
+            [.., unit, lead] => {
+                unit.word() == Some("week")
+                    && lead
+                        .word()
+                        .is_some_and(|lead| contains_word(WEEK_STARTS, lead))
+            }
+            _ => false,
+        };
+        let is_start = self.matched.first().and_then(DateToken::word) == Some("starting")
+            && self.is_led("week");
+        is_named || is_week_later || is_start || starts_week && (is_weekday || is_day(phrase))
+    }
+
     /// Returns true if the words after the phrase change it: `last week of May`, `Friday the 13th`, `Q1 of fiscal 2024`.
     fn is_modified_after(&self, phrase: &DatePhrase) -> bool {
-        let word = |at: usize| self.after.get(at).and_then(Token::word);
+        let word = |at: usize| self.after.get(at).and_then(DateToken::word);
         let is_weekday = matches!(
             phrase,
             DatePhrase::Single(Period::Weekday(..) | Period::Weekend(_))
@@ -268,11 +311,7 @@ impl PhraseContext<'_> {
         } else {
             word(0)
         };
-        let is_fiscal = fiscal.is_some_and(|word| {
-            let year = word.strip_prefix("fy");
-            matches!(word, "fiscal" | "financial")
-                || year.is_some_and(|year| year.bytes().all(|byte| byte.is_ascii_digit()))
-        });
+        let is_fiscal = fiscal.is_some_and(is_fiscal);
         let is_relative = matches!(
             (word(0), word(1)),
             (Some("before"), Some("last")) | (Some("after"), Some("next"))
@@ -280,7 +319,7 @@ impl PhraseContext<'_> {
         let is_number = |at: usize| {
             matches!(
                 self.after.get(at),
-                Some(Token {
+                Some(DateToken {
                     kind: TokenKind::Ordinal(_) | TokenKind::Number(_, 1..=2),
                     ..
                 })
@@ -293,7 +332,7 @@ impl PhraseContext<'_> {
             .is_some_and(|lead| contains_word(ORDINALS, lead))
             || matches!(
                 self.before.last(),
-                Some(Token {
+                Some(DateToken {
                     kind: TokenKind::Ordinal(_),
                     ..
                 })
@@ -308,10 +347,10 @@ impl PhraseContext<'_> {
         let DatePhrase::Single(Period::Offset(count, unit)) = phrase else {
             return false;
         };
-        let first = self.matched.first().and_then(Token::word);
+        let first = self.matched.first().and_then(DateToken::word);
         if let [.., number, conjunction] = self.before {
             let is_number = matches!(number.kind, TokenKind::Number(..))
-                || number.word().and_then(vocabulary::number).is_some();
+                || number.word().and_then(token::number).is_some();
             let is_conjunction = conjunction.is_sign('-')
                 || conjunction
                     .word()
@@ -321,7 +360,7 @@ impl PhraseContext<'_> {
             }
         }
         // `ago`, `from now`, and `time` make an offset unambiguous.
-        if first != Some("in") || self.matched.last().and_then(Token::word) == Some("time") {
+        if first != Some("in") || self.matched.last().and_then(DateToken::word) == Some("time") {
             return false;
         }
         let is_future = self.is_led(FUTURE_WORDS);
@@ -329,16 +368,23 @@ impl PhraseContext<'_> {
         let is_asked = self
             .before
             .iter()
-            .filter_map(Token::word)
+            .filter_map(DateToken::word)
             .any(|word| contains_word(QUANTITY_WORDS, word));
         let is_one = *count == 1
             && self
                 .matched
                 .get(1)
-                .and_then(Token::word)
+                .and_then(DateToken::word)
                 .is_some_and(|word| matches!(word, "a" | "an" | "one"));
         !is_future && (is_one || is_asked || is_short)
     }
+}
+
+/// Returns true for `fiscal`, `FY` and `FY24`.
+fn is_fiscal(word: &str) -> bool {
+    let year = word.strip_prefix("fy");
+    matches!(word, "fiscal" | "financial")
+        || year.is_some_and(|year| year.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Returns true if a number at the end of the phrase is the number of a day.

@@ -1,7 +1,6 @@
 //! Finds date phrases within a longer text, such as a question.
 
 mod context;
-mod lists;
 mod mention;
 
 #[cfg(test)]

@@ -88,6 +88,12 @@ fn texts_without_dates() {
         "the last week of the rest, the last 3 of 5 days",
         "yesterdays thismonth todayish",
         "he sat in the sun",
+        "FY24 Q3 and FY 2024 Q3",
+        "Black Friday 2025, Good Friday and Cyber Monday",
+        "next Monday week",
+        "the week of October 6, the week commencing Monday, the week starting Monday, week of 2025-10-06",
+        "on the 5th of last month and in week 2 of May",
+        "no later than Friday, older than last week",
         "",
     ] {
         check(question, &[]);
@@ -189,14 +195,14 @@ fn years_beside_years() {
 
 #[test]
 fn weeks_beside_weeks_do_not_overlap() {
-    const LAST: (&str, &str) = ("last week", "2025-09-29 to 2025-10-05");
+    const LAST_WEEK: (&str, &str) = ("last week", "2025-09-29 to 2025-10-05");
     check(
         "last week and the week before last",
-        &[LAST, ("week before last", "2025-09-22 to 2025-09-28")],
+        &[LAST_WEEK, ("week before last", "2025-09-22 to 2025-09-28")],
     );
     check(
         "this week vs last week",
-        &[("this week", "2025-10-06 to 2025-10-12"), LAST],
+        &[("this week", "2025-10-06 to 2025-10-12"), LAST_WEEK],
     );
     check(
         "last week and last month",

@@ -1,13 +1,13 @@
 //! Periods named by the calendar: days, months, weekdays, and numeric dates.
 
-use super::combinators::{Parsed, day_number, lookup, one_of, sign, word_sequence, year_number};
+use super::phrase::{Parsed, day_number, lookup, one_of, sign, word_sequence, year_number};
 use crate::dates::phrase::{Occurrence, Period, YearReference};
-use crate::dates::token::{Token, TokenKind};
-use crate::dates::vocabulary;
+use crate::dates::token;
+use crate::dates::token::{DateToken, TokenKind};
 
 /// `October 1st`, `Oct 1, 2025`, `1st of October`, `October 1-10`, `1 to 10 October`, `Monday, October 6th`
-pub(super) fn dates(tokens: &[Token]) -> Parsed<Period> {
-    let named = lookup(tokens, vocabulary::weekday);
+pub(super) fn dates(tokens: &[DateToken]) -> Parsed<Period> {
+    let named = lookup(tokens, token::weekday);
     let mut used = 0;
     if let Some((_, more)) = named {
         used += more;
@@ -28,8 +28,8 @@ pub(super) fn dates(tokens: &[Token]) -> Parsed<Period> {
     Some((dates, used + more))
 }
 
-fn month_first(tokens: &[Token]) -> Parsed<(i8, i8, i8)> {
-    let (month, mut used) = lookup(tokens, vocabulary::month)?;
+fn month_first(tokens: &[DateToken]) -> Parsed<(i8, i8, i8)> {
+    let (month, mut used) = lookup(tokens, token::month)?;
     used += sign(tokens.get(used..)?, '.').unwrap_or(0);
     used += one_of(tokens.get(used..)?, &["the"]).unwrap_or(0);
     let (first, more) = day_number(tokens.get(used..)?)?;
@@ -41,27 +41,27 @@ fn month_first(tokens: &[Token]) -> Parsed<(i8, i8, i8)> {
     Some(((month, first, last), used + more))
 }
 
-fn is_followed_by_month(tokens: &[Token], at: usize) -> bool {
+fn is_followed_by_month(tokens: &[DateToken], at: usize) -> bool {
     let rest = tokens.get(at..).unwrap_or_default();
     let of = one_of(rest, &["of"]).unwrap_or(0);
-    lookup(rest.get(of..).unwrap_or_default(), vocabulary::month).is_some()
+    lookup(rest.get(of..).unwrap_or_default(), token::month).is_some()
 }
 
-fn day_first(tokens: &[Token]) -> Parsed<(i8, i8, i8)> {
+fn day_first(tokens: &[DateToken]) -> Parsed<(i8, i8, i8)> {
     let (first, mut used) = day_number(tokens)?;
     let (last, more) = last_day(tokens.get(used..)?).unwrap_or((first, 0));
     used += more;
     used += one_of(tokens.get(used..)?, &["of"])
         .or_else(|| hyphen(tokens.get(used..)?))
         .unwrap_or(0);
-    let (month, more) = lookup(tokens.get(used..)?, vocabulary::month)?;
+    let (month, more) = lookup(tokens.get(used..)?, token::month)?;
     used += more;
     used += dot_before_year(tokens.get(used..)?);
     Some(((month, first, last), used))
 }
 
 /// Parses the last day of a range: `-10`, `to the 10th`.
-fn last_day(tokens: &[Token]) -> Parsed<i8> {
+fn last_day(tokens: &[DateToken]) -> Parsed<i8> {
     let mut used = super::phrase::connector(tokens)?;
     used += one_of(tokens.get(used..)?, &["the"]).unwrap_or(0);
     let (day, more) = day_number(tokens.get(used..)?)?;
@@ -69,9 +69,9 @@ fn last_day(tokens: &[Token]) -> Parsed<i8> {
 }
 
 /// `October`, `Oct 2025`, `last October`, `October of last year`
-pub(super) fn month(tokens: &[Token]) -> Parsed<Period> {
+pub(super) fn month(tokens: &[DateToken]) -> Parsed<Period> {
     let (which, mut used) = which(tokens);
-    let (month, more) = lookup(tokens.get(used..)?, vocabulary::month)?;
+    let (month, more) = lookup(tokens.get(used..)?, token::month)?;
     used += more;
     used += dot_before_year(tokens.get(used..)?);
     let (year, more) = year_of(tokens.get(used..)?, which);
@@ -79,19 +79,19 @@ pub(super) fn month(tokens: &[Token]) -> Parsed<Period> {
 }
 
 /// `Monday`, `last Friday`, `this weekend`
-pub(super) fn weekday(tokens: &[Token]) -> Parsed<Period> {
+pub(super) fn weekday(tokens: &[DateToken]) -> Parsed<Period> {
     let (which, used) = which(tokens);
     let rest = tokens.get(used..)?;
     if let Some(more) = one_of(rest, &["weekend"]) {
         return Some((Period::Weekend(which), used + more));
     }
-    let (weekday, more) = lookup(rest, vocabulary::weekday)?;
+    let (weekday, more) = lookup(rest, token::weekday)?;
     Some((Period::Weekday(weekday, which), used + more))
 }
 
 /// `Monday last week`, `Tuesday of next week`, `last week on Monday`
-pub(super) fn weekday_in(tokens: &[Token]) -> Parsed<Period> {
-    let week = |tokens: &[Token]| {
+pub(super) fn weekday_in(tokens: &[DateToken]) -> Parsed<Period> {
+    let week = |tokens: &[DateToken]| {
         let word = tokens.first()?.word()?;
         let offset = match word {
             "last" | "previous" => -1,
@@ -101,19 +101,19 @@ pub(super) fn weekday_in(tokens: &[Token]) -> Parsed<Period> {
         };
         Some((offset, 1 + one_of(tokens.get(1..)?, &["week"])?))
     };
-    if let Some((weekday, used)) = lookup(tokens, vocabulary::weekday) {
+    if let Some((weekday, used)) = lookup(tokens, token::weekday) {
         let of = one_of(tokens.get(used..)?, &["in", "of"]).unwrap_or(0);
         let (offset, more) = week(tokens.get(used + of..)?)?;
         return Some((Period::WeekdayOfWeek(weekday, offset), used + of + more));
     }
     let (offset, used) = week(tokens)?;
     let on = one_of(tokens.get(used..)?, &["on"]).unwrap_or(0);
-    let (weekday, more) = lookup(tokens.get(used + on..)?, vocabulary::weekday)?;
+    let (weekday, more) = lookup(tokens.get(used + on..)?, token::weekday)?;
     Some((Period::WeekdayOfWeek(weekday, offset), used + on + more))
 }
 
 /// Parses a day in the month of `before`: the end of `October 1 and 10`.
-pub(super) fn same_month(before: &Period, tokens: &[Token]) -> Parsed<Period> {
+pub(super) fn same_month(before: &Period, tokens: &[DateToken]) -> Parsed<Period> {
     let Period::MonthDays {
         month,
         year: YearReference::Unstated(_),
@@ -136,7 +136,7 @@ pub(super) fn same_month(before: &Period, tokens: &[Token]) -> Parsed<Period> {
     Some((dates, used + more))
 }
 
-pub(super) fn which(tokens: &[Token]) -> (Occurrence, usize) {
+pub(super) fn which(tokens: &[DateToken]) -> (Occurrence, usize) {
     let which = |word: &str| match word {
         "last" | "past" | "previous" => Some(Occurrence::Last),
         "this" => Some(Occurrence::This),
@@ -147,7 +147,7 @@ pub(super) fn which(tokens: &[Token]) -> (Occurrence, usize) {
 }
 
 /// Parses the year after a period that recurs every year; unstated if there is none.
-pub(super) fn year_of(tokens: &[Token], which: Occurrence) -> (YearReference, usize) {
+pub(super) fn year_of(tokens: &[DateToken], which: Occurrence) -> (YearReference, usize) {
     let stated = || {
         // `October 1, 2025` and `5-Oct-2025`
         let comma = sign(tokens, ',').or_else(|| hyphen(tokens)).unwrap_or(0);
@@ -170,24 +170,26 @@ pub(super) fn year_of(tokens: &[Token], which: Occurrence) -> (YearReference, us
     };
     match which {
         Occurrence::Latest => stated().unwrap_or((YearReference::Unstated(which), 0)),
-        _ => (YearReference::Unstated(which), 0),
+        Occurrence::Last | Occurrence::This | Occurrence::Next => {
+            (YearReference::Unstated(which), 0)
+        }
     }
 }
 
 /// Matches a `-` without spaces around it.
-fn hyphen(tokens: &[Token]) -> Option<usize> {
+fn hyphen(tokens: &[DateToken]) -> Option<usize> {
     let is_joined = tokens.get(..2)?.iter().all(|token| token.is_adjacent);
     sign(tokens, '-').filter(|_| is_joined)
 }
 
 /// Matches the dot of `Oct.` before a year.
-fn dot_before_year(tokens: &[Token]) -> usize {
+fn dot_before_year(tokens: &[DateToken]) -> usize {
     let is_before_year = year_number(tokens.get(1..).unwrap_or_default()).is_some();
     sign(tokens, '.').filter(|_| is_before_year).unwrap_or(0)
 }
 
 /// `2025-10-05`, `2025/10/05`, `2025-10`
-pub(super) fn iso(tokens: &[Token]) -> Parsed<Period> {
+pub(super) fn iso(tokens: &[DateToken]) -> Parsed<Period> {
     let (year, _) = year_number(tokens)?;
     let year = YearReference::Fixed(year);
     let sign = sign_between(tokens.get(1..)?)?;
@@ -210,7 +212,7 @@ pub(super) fn iso(tokens: &[Token]) -> Parsed<Period> {
 }
 
 /// Parses `10/12/2025` in either order, and `12.10.2025`, which is always day first.
-pub(super) fn slashed(tokens: &[Token]) -> Parsed<Period> {
+pub(super) fn slashed(tokens: &[DateToken]) -> Parsed<Period> {
     let (first, _) = part(tokens.first()?)?;
     let sign = sign_between(tokens.get(1..)?)?;
     let (second, _) = part(tokens.get(2)?)?;
@@ -233,7 +235,7 @@ pub(super) fn slashed(tokens: &[Token]) -> Parsed<Period> {
 }
 
 /// `2024`, `the year 2024`
-pub(super) fn year(tokens: &[Token]) -> Parsed<Period> {
+pub(super) fn year(tokens: &[DateToken]) -> Parsed<Period> {
     let prefix = one_of(tokens, &["year"]).unwrap_or(0);
     let (year, more) = year_number(tokens.get(prefix..)?)?;
     // Any other number of four digits is an amount.
@@ -242,15 +244,15 @@ pub(super) fn year(tokens: &[Token]) -> Parsed<Period> {
 }
 
 /// Returns the sign that joins two numbers without spaces.
-fn sign_between(tokens: &[Token]) -> Option<char> {
+fn sign_between(tokens: &[DateToken]) -> Option<char> {
     match tokens {
         [
-            Token {
+            DateToken {
                 kind: TokenKind::Sign(sign @ ('-' | '/' | '.')),
                 is_adjacent: true,
                 ..
             },
-            Token {
+            DateToken {
                 is_adjacent: true, ..
             },
             ..,
@@ -260,7 +262,7 @@ fn sign_between(tokens: &[Token]) -> Option<char> {
 }
 
 /// Parses a number of one or two digits, and returns the number of digits.
-fn part(token: &Token) -> Option<(i8, usize)> {
+fn part(token: &DateToken) -> Option<(i8, usize)> {
     match token.kind {
         TokenKind::Number(value, digits @ 1..=2) => Some((i8::try_from(value).ok()?, digits)),
         _ => None,

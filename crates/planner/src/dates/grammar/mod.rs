@@ -3,8 +3,6 @@
 //! Each parser reads a prefix of the tokens, and returns the result and the number of tokens used. The longest result wins.
 
 mod calendar;
-mod combinators;
-mod part_of_year;
 mod phrase;
 mod relative;
 

@@ -1,12 +1,85 @@
-//! Whole phrases: a period, two of them, or the time before or after one.
+//! Whole phrases: a period, two of them, or the time before or after one; and the combinators that all parsers share.
 
-use super::combinators::{Parsed, day_number, one_of, sign, word_sequence, year_number};
-use super::{calendar, part_of_year, relative};
+use super::{calendar, relative};
 use crate::dates::phrase::{DatePhrase, Period};
-use crate::dates::token::{Token, TokenKind};
-use crate::dates::vocabulary;
+use crate::dates::token;
+use crate::dates::token::{DateToken, TokenKind};
 
-type PeriodParser = fn(&[Token]) -> Parsed<Period>;
+/// The result of a parser, with the number of tokens used.
+pub(super) type Parsed<T> = Option<(T, usize)>;
+
+/// Matches a sequence of words, with optional hyphens between them.
+pub(super) fn word_sequence(tokens: &[DateToken], wanted: &[&str]) -> Option<usize> {
+    let mut used = 0;
+    for (at, word) in wanted.iter().enumerate() {
+        if 0 < at && tokens.get(used).is_some_and(|token| token.is_sign('-')) {
+            used += 1;
+        }
+        if tokens.get(used)?.word()? != *word {
+            return None;
+        }
+        used += 1;
+    }
+    Some(used)
+}
+
+/// Matches one of several words.
+pub(super) fn one_of(tokens: &[DateToken], wanted: &[&str]) -> Option<usize> {
+    wanted.contains(&tokens.first()?.word()?).then_some(1)
+}
+
+/// Matches a sign.
+pub(super) fn sign(tokens: &[DateToken], wanted: char) -> Option<usize> {
+    tokens.first()?.is_sign(wanted).then_some(1)
+}
+
+/// Parses a number in digits or as a word; `a couple of` is two.
+pub(super) fn count(tokens: &[DateToken]) -> Parsed<i32> {
+    match &tokens.first()?.kind {
+        TokenKind::Number(value, _) => Some((i32::try_from(*value).ok()?, 1)),
+        TokenKind::Word(word) if word == "couple" => {
+            Some((2, 1 + one_of(tokens.get(1..)?, &["of"]).unwrap_or(0)))
+        }
+        TokenKind::Word(word) if word == "a" && tokens.get(1)?.word() == Some("couple") => {
+            let (two, used) = count(tokens.get(1..)?)?;
+            Some((two, used + 1))
+        }
+        TokenKind::Word(word) => Some((token::number(word)?, 1)),
+        _ => None,
+    }
+}
+
+/// Parses a number, or `a` and `an` as one.
+pub(super) fn count_or_one(tokens: &[DateToken]) -> Parsed<i32> {
+    count(tokens).or_else(|| Some((1, one_of(tokens, &["a", "an"])?)))
+}
+
+/// Looks the next word up in a vocabulary.
+pub(super) fn lookup<T>(tokens: &[DateToken], table: fn(&str) -> Option<T>) -> Parsed<T> {
+    Some((table(tokens.first()?.word()?)?, 1))
+}
+
+/// Parses the number of a day in its month.
+pub(super) fn day_number(tokens: &[DateToken]) -> Parsed<i8> {
+    let value = match &tokens.first()?.kind {
+        TokenKind::Number(value, 1..=2) | TokenKind::Ordinal(value) => *value,
+        _ => return None,
+    };
+    let day = i8::try_from(value)
+        .ok()
+        .filter(|day| (1..=31).contains(day));
+    Some((day?, 1))
+}
+
+/// Parses a year of four digits.
+pub(super) fn year_number(tokens: &[DateToken]) -> Parsed<i16> {
+    match tokens.first()?.kind {
+        TokenKind::Number(value, 4) if 0 < value => Some((i16::try_from(value).ok()?, 1)),
+        _ => None,
+    }
+}
+
+type PeriodParser = fn(&[DateToken]) -> Parsed<Period>;
 
 /// Parsers of periods. Of results of equal length, the first wins.
 const PERIOD_PARSERS: &[PeriodParser] = &[
@@ -16,9 +89,9 @@ const PERIOD_PARSERS: &[PeriodParser] = &[
     relative::to_date,
     calendar::dates,
     calendar::month,
-    part_of_year::quarter,
-    part_of_year::half,
-    part_of_year::week,
+    relative::quarter,
+    relative::half,
+    relative::week,
     calendar::weekday,
     calendar::weekday_in,
     calendar::iso,
@@ -30,13 +103,13 @@ const PERIOD_PARSERS: &[PeriodParser] = &[
 const LEAD_WORDS: &str = "across at during for from in of on over throughout within";
 
 /// Parses a text that is exactly one phrase.
-pub(in crate::dates) fn parse_whole(tokens: &[Token]) -> Option<DatePhrase> {
+pub(in crate::dates) fn parse_whole(tokens: &[DateToken]) -> Option<DatePhrase> {
     // Quotes and punctuation around the phrase do not matter, but a hyphen belongs to a date.
-    let is_edge = |token: &Token| matches!(token.kind, TokenKind::Sign(sign) if sign != '-');
+    let is_edge = |token: &DateToken| matches!(token.kind, TokenKind::Sign(sign) if sign != '-');
     let first = tokens.iter().position(|token| !is_edge(token))?;
     let end = tokens.iter().rposition(|token| !is_edge(token))? + 1;
     let tokens = tokens.get(first..end)?;
-    let is_lead = |token: &Token| token.word().is_some_and(is_lead_word);
+    let is_lead = |token: &DateToken| token.word().is_some_and(is_lead_word);
     // `in 3 days` differs from `3 days`, so that a lead word is only dropped as a last resort.
     let without = tokens.split_first().filter(|(lead, _)| is_lead(lead));
     [Some(tokens), without.map(|(_, rest)| rest)]
@@ -50,10 +123,10 @@ pub(in crate::dates) fn parse_whole(tokens: &[Token]) -> Option<DatePhrase> {
 
 /// Returns true for a word that may precede a phrase as its preposition.
 pub(in crate::dates) fn is_lead_word(word: &str) -> bool {
-    vocabulary::contains_word(LEAD_WORDS, word)
+    token::contains_word(LEAD_WORDS, word)
 }
 
-fn parse_period(tokens: &[Token]) -> Parsed<Period> {
+fn parse_period(tokens: &[DateToken]) -> Parsed<Period> {
     let skipped = one_of(tokens, &["the"]).unwrap_or(0);
     let tokens = tokens.get(skipped..)?;
     // Several parsers may match: `October`, and `October 1st, 2025`.
@@ -92,7 +165,7 @@ const END_WORDS: &[(&[&str], bool)] = &[
 ];
 
 /// Parses the longest phrase at the start of the tokens.
-pub(in crate::dates) fn parse_phrase(tokens: &[Token]) -> Parsed<DatePhrase> {
+pub(in crate::dates) fn parse_phrase(tokens: &[DateToken]) -> Parsed<DatePhrase> {
     let readings = [between(tokens), since(tokens), until(tokens), bare(tokens)];
     let mut best: Parsed<DatePhrase> = None;
     for reading in readings.into_iter().flatten() {
@@ -107,7 +180,7 @@ pub(in crate::dates) fn parse_phrase(tokens: &[Token]) -> Parsed<DatePhrase> {
 }
 
 /// Matches a connector, a dash, or dots.
-pub(super) fn connector(tokens: &[Token]) -> Option<usize> {
+pub(super) fn connector(tokens: &[DateToken]) -> Option<usize> {
     let dash = || sign(tokens, '-').or_else(|| sign(tokens, '…'));
     let dots = || {
         let dots = tokens.iter().take_while(|token| token.is_sign('.')).count();
@@ -121,7 +194,7 @@ pub(super) fn connector(tokens: &[Token]) -> Option<usize> {
 }
 
 /// `last week`, `October 1st to October 10th`
-fn bare(tokens: &[Token]) -> Parsed<DatePhrase> {
+fn bare(tokens: &[DateToken]) -> Parsed<DatePhrase> {
     let (first, used) = parse_period(tokens)?;
     let rest = tokens.get(used..)?;
     // A slash joins two dates only in an ISO 8601 interval; elsewhere it lists alternatives.
@@ -138,12 +211,12 @@ fn bare(tokens: &[Token]) -> Parsed<DatePhrase> {
 }
 
 /// Returns true if the tokens start with a year, a hyphen, and a month, as an ISO 8601 interval does.
-fn is_iso(tokens: &[Token]) -> bool {
+fn is_iso(tokens: &[DateToken]) -> bool {
     year_number(tokens).is_some() && tokens.get(1).is_some_and(|token| token.is_sign('-'))
 }
 
 /// `from X to Y`, `between X and Y`
-fn between(tokens: &[Token]) -> Parsed<DatePhrase> {
+fn between(tokens: &[DateToken]) -> Parsed<DatePhrase> {
     if let Some(found) = days_between(tokens) {
         return Some(found);
     }
@@ -163,7 +236,7 @@ fn between(tokens: &[Token]) -> Parsed<DatePhrase> {
 }
 
 /// `between 5 and 10 October`
-fn days_between(tokens: &[Token]) -> Parsed<DatePhrase> {
+fn days_between(tokens: &[DateToken]) -> Parsed<DatePhrase> {
     let mut used = one_of(tokens, &["between"])?;
     used += one_of(tokens.get(used..)?, &["the"]).unwrap_or(0);
     let (first, more) = day_number(tokens.get(used..)?)?;
@@ -176,18 +249,18 @@ fn days_between(tokens: &[Token]) -> Parsed<DatePhrase> {
     Some((DatePhrase::Single(last), used + more))
 }
 
-fn and(tokens: &[Token]) -> Option<usize> {
+fn and(tokens: &[DateToken]) -> Option<usize> {
     one_of(tokens, &["and"]).or_else(|| sign(tokens, '-'))
 }
 
-fn end(tokens: &[Token], joins: fn(&[Token]) -> Option<usize>) -> Parsed<Period> {
+fn end(tokens: &[DateToken], joins: fn(&[DateToken]) -> Option<usize>) -> Parsed<Period> {
     let used = joins(tokens)?;
     let (last, more) = parse_period(tokens.get(used..)?)?;
     Some((last, used + more))
 }
 
 /// `since X`, `after X`, `from X on`
-fn since(tokens: &[Token]) -> Parsed<DatePhrase> {
+fn since(tokens: &[DateToken]) -> Parsed<DatePhrase> {
     let lead = one_of(tokens, &["since", "from", "starting", "after"])?;
     let word = tokens.first()?.word()?;
     let with = if word == "starting" {
@@ -211,7 +284,7 @@ fn since(tokens: &[Token]) -> Parsed<DatePhrase> {
 }
 
 /// `until X`, `before X`
-fn until(tokens: &[Token]) -> Parsed<DatePhrase> {
+fn until(tokens: &[DateToken]) -> Parsed<DatePhrase> {
     let (lead, is_inclusive) = END_WORDS
         .iter()
         .find_map(|(words, is_inclusive)| Some((word_sequence(tokens, words)?, *is_inclusive)))?;

@@ -1,9 +1,147 @@
-//! Periods counted from today.
+//! Periods counted from today, and quarters, halves, and weeks by number.
 
-use super::combinators::{Parsed, count, count_or_one, lookup, one_of, sign, word_sequence};
-use crate::dates::phrase::{Period, TimeUnit};
-use crate::dates::token::Token;
-use crate::dates::vocabulary;
+use super::calendar::{which, year_of};
+use super::phrase::{
+    Parsed, count, count_or_one, lookup, one_of, sign, word_sequence, year_number,
+};
+use crate::dates::phrase::{Occurrence, Period, TimeUnit, YearReference};
+use crate::dates::token;
+use crate::dates::token::{DateToken, TokenKind};
+
+/// Words before the number of a week.
+const WEEKS: &[&str] = &["cw", "kw", "week", "wk"];
+
+/// `Q3`, `Q3 2024`, `2024 Q3`, `2024Q3`, `third quarter of last year`, `last quarter of 2024`
+pub(super) fn quarter(tokens: &[DateToken]) -> Parsed<Period> {
+    let quarter = |number: i8, year| {
+        (1..=4).contains(&number).then_some(Period::Quarter {
+            quarter: number,
+            year,
+        })
+    };
+    if let Some(found) = after_year(tokens, &["q"], quarter) {
+        return Some(found);
+    }
+    if let Some(used) = word_sequence(tokens, &["last", "quarter"])
+        .or_else(|| word_sequence(tokens, &["final", "quarter"]))
+    {
+        let (year, more) = year_of(tokens.get(used..)?, Occurrence::Latest);
+        // Without a year, `last quarter` is the previous quarter.
+        return (0 < more).then_some((Period::Quarter { quarter: 4, year }, used + more));
+    }
+    let (which, mut used) = which(tokens);
+    let (number, more) = lookup(tokens.get(used..)?, token::quarter)?;
+    let is_word = !tokens.get(used)?.word()?.starts_with('q');
+    used += more;
+    if is_word {
+        used += one_of(tokens.get(used..)?, &["quarter"])?;
+    }
+    let (year, more) = before_year(tokens.get(used..)?, which);
+    Some((quarter(number, year)?, used + more))
+}
+
+/// `H1 2025`, `2025-H1`, `1H 2025`, `first half of last year`
+pub(super) fn half(tokens: &[DateToken]) -> Parsed<Period> {
+    let half = |number: i8, year| {
+        (1..=2)
+            .contains(&number)
+            .then_some(Period::Half { half: number, year })
+    };
+    if let Some(found) = after_year(tokens, &["h"], half) {
+        return Some(found);
+    }
+    let number = match &tokens.first()?.kind {
+        TokenKind::Word(word) => match word.as_str() {
+            "h1" | "1h" => Some((1, 1)),
+            "h2" | "2h" => Some((2, 1)),
+            "first" => Some((1, 1 + one_of(tokens.get(1..)?, &["half"])?)),
+            "second" => Some((2, 1 + one_of(tokens.get(1..)?, &["half"])?)),
+            _ => None,
+        },
+        TokenKind::Ordinal(number @ 1..=2) => {
+            let half = one_of(tokens.get(1..)?, &["half"])?;
+            Some((i8::try_from(*number).ok()?, 1 + half))
+        }
+        _ => None,
+    };
+    let (number, used) = number?;
+    let (year, more) = before_year(tokens.get(used..)?, Occurrence::Latest);
+    // Months and matches have halves, too.
+    let is_year = 0 < more
+        || tokens
+            .first()?
+            .word()
+            .is_some_and(|word| word.starts_with('h'));
+    is_year.then_some((half(number, year)?, used + more))
+}
+
+/// `2025-W40`, `2025W40`, `W40 2025`, `week 40 of 2025`, `KW 40`, `calendar week 1 2026`
+pub(super) fn week(tokens: &[DateToken]) -> Parsed<Period> {
+    let week = |number: i8, year| {
+        (1..=53)
+            .contains(&number)
+            .then_some(Period::Week { week: number, year })
+    };
+    if let Some(found) = after_year(tokens, &["w"], week) {
+        return Some(found);
+    }
+    let kind = one_of(tokens, &["calendar", "iso"]).unwrap_or(0);
+    let rest = tokens.get(kind..)?;
+    let word = rest.first()?.word()?;
+    let (number, mut used) = if WEEKS.contains(&word) {
+        let named = one_of(rest.get(1..)?, &["no", "number", "nr"]).unwrap_or(0);
+        let dot = sign(rest.get(1 + named..)?, '.')
+            .filter(|_| named == 1)
+            .unwrap_or(0);
+        let TokenKind::Number(number, 1..=2) = rest.get(1 + named + dot)?.kind else {
+            return None;
+        };
+        (i8::try_from(number).ok()?, 2 + named + dot)
+    } else {
+        let (letters, number) = numbered(word)?;
+        let is_week = letters == "w" || WEEKS.contains(&letters);
+        (number.filter(|_| is_week)?, 1)
+    };
+    used += kind;
+    let (year, more) = before_year(tokens.get(used..)?, Occurrence::Latest);
+    // `W40` alone has other meanings.
+    let is_week = 0 < more || numbered(word).is_none_or(|(letters, _)| letters != "w");
+    is_week.then_some((week(number, year)?, used + more))
+}
+
+/// Parses a year followed by a letter with a number: `2024-Q2`, `2024 Q2`, `2024Q2`.
+fn after_year(
+    tokens: &[DateToken],
+    letters: &[&str],
+    period: impl Fn(i8, YearReference) -> Option<Period>,
+) -> Parsed<Period> {
+    if let Some((year, used)) = year_number(tokens) {
+        let used = used + sign(tokens.get(used..)?, '-').unwrap_or(0);
+        let (found, number) = numbered(tokens.get(used)?.word()?)?;
+        let number = number.filter(|_| letters.contains(&found))?;
+        return Some((period(number, YearReference::Fixed(year))?, used + 1));
+    }
+    let word = tokens.first()?.word()?;
+    let (year, rest) = word.split_at_checked(4)?;
+    let is_year = year.bytes().all(|byte| byte.is_ascii_digit());
+    let year: i16 = year.parse().ok().filter(|year| is_year && 0 < *year)?;
+    let (found, number) = numbered(rest)?;
+    let number = number.filter(|_| letters.contains(&found))?;
+    Some((period(number, YearReference::Fixed(year))?, 1))
+}
+
+/// Splits `q2` into letters and number.
+fn numbered(word: &str) -> Option<(&str, Option<i8>)> {
+    let (letters, number) = word.split_at(word.find(|letter: char| letter.is_ascii_digit())?);
+    (number.len() <= 2).then_some((letters, number.parse().ok()))
+}
+
+/// Parses the year after a part of it, also after a slash: `Q2/2024`.
+fn before_year(tokens: &[DateToken], which: Occurrence) -> (YearReference, usize) {
+    let slash = sign(tokens, '/').unwrap_or(0);
+    let (year, more) = year_of(tokens.get(slash..).unwrap_or_default(), which);
+    (year, if more == 0 { 0 } else { more + slash })
+}
 
 const DAYS: &[(&[&str], i32)] = &[
     (&["today"], 0),
@@ -26,7 +164,7 @@ const TO_DATE: &[(&str, TimeUnit)] = &[
 ];
 
 /// `yesterday`, `the day after tomorrow`
-pub(super) fn named(tokens: &[Token]) -> Parsed<Period> {
+pub(super) fn named(tokens: &[DateToken]) -> Parsed<Period> {
     DAYS.iter().find_map(|(words, offset)| {
         Some((
             Period::Offset(*offset, TimeUnit::Day),
@@ -36,7 +174,7 @@ pub(super) fn named(tokens: &[Token]) -> Parsed<Period> {
 }
 
 /// `last 30 days`, `previous two months`, `next year`, `this week`
-pub(super) fn counted(tokens: &[Token]) -> Parsed<Period> {
+pub(super) fn counted(tokens: &[DateToken]) -> Parsed<Period> {
     let direction = tokens.first()?.word()?;
     let mut used = 1;
     let mut is_whole = skip_adjective(tokens, &mut used);
@@ -45,7 +183,7 @@ pub(super) fn counted(tokens: &[Token]) -> Parsed<Period> {
         number
     });
     is_whole |= skip_adjective(tokens, &mut used);
-    let (unit, more) = lookup(tokens.get(used..)?, vocabulary::unit)?;
+    let (unit, more) = lookup(tokens.get(used..)?, token::unit)?;
     used += more;
     let one = number.unwrap_or(1);
     if one < 1 {
@@ -73,7 +211,7 @@ pub(super) fn counted(tokens: &[Token]) -> Parsed<Period> {
     Some((period, used))
 }
 
-fn skip_adjective(tokens: &[Token], used: &mut usize) -> bool {
+fn skip_adjective(tokens: &[DateToken], used: &mut usize) -> bool {
     let rest = tokens.get(*used..).unwrap_or_default();
     let skipped = one_of(rest, &["calendar", "complete", "full", "whole"]);
     *used += skipped.unwrap_or(0);
@@ -81,12 +219,12 @@ fn skip_adjective(tokens: &[Token], used: &mut usize) -> bool {
 }
 
 /// `3 days ago`, `in two weeks`, `a month from now`, `the week before last`
-pub(super) fn distant(tokens: &[Token]) -> Parsed<Period> {
+pub(super) fn distant(tokens: &[DateToken]) -> Parsed<Period> {
     around(tokens).or_else(|| {
         let comes = one_of(tokens, &["in"]).unwrap_or(0);
         let (number, more) = count_or_one(tokens.get(comes..)?)?;
         let mut used = comes + more;
-        let (unit, more) = lookup(tokens.get(used..)?, vocabulary::unit)?;
+        let (unit, more) = lookup(tokens.get(used..)?, token::unit)?;
         used += more;
         if comes == 1 {
             let more_time = one_of(tokens.get(used..)?, &["time"]).unwrap_or(0);
@@ -102,8 +240,8 @@ pub(super) fn distant(tokens: &[Token]) -> Parsed<Period> {
     })
 }
 
-fn around(tokens: &[Token]) -> Parsed<Period> {
-    let (unit, used) = lookup(tokens, vocabulary::unit)?;
+fn around(tokens: &[DateToken]) -> Parsed<Period> {
+    let (unit, used) = lookup(tokens, token::unit)?;
     let rest = tokens.get(used..).filter(|_| unit != TimeUnit::Fortnight)?;
     if let Some(more) = word_sequence(rest, &["before", "last"]) {
         return Some((Period::CalendarUnits(-2, -2, unit), used + more));
@@ -113,12 +251,12 @@ fn around(tokens: &[Token]) -> Parsed<Period> {
 }
 
 /// `year to date`, `YTD`
-pub(super) fn to_date(tokens: &[Token]) -> Parsed<Period> {
+pub(super) fn to_date(tokens: &[DateToken]) -> Parsed<Period> {
     let short = TO_DATE
         .iter()
         .find_map(|(word, unit)| Some((*unit, one_of(tokens, &[*word])?)));
     let long = || {
-        let (unit, used) = lookup(tokens, vocabulary::unit)?;
+        let (unit, used) = lookup(tokens, token::unit)?;
         let hyphen = sign(tokens.get(used..)?, '-').unwrap_or(0);
         let used = used + hyphen;
         Some((

@@ -1,6 +1,5 @@
 //! Tests of phrases, with shared helpers.
 
-mod errors;
 mod phrases;
 mod properties;
 mod zones;

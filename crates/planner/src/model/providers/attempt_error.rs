@@ -8,11 +8,11 @@ use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::Value;
 
-use super::super::{ModelError, ModelErrorKind, Usage};
+use super::super::{ModelError, ModelErrorKind, Reply, Usage};
 use super::error_message;
-use super::model_name::ModelName;
 use super::retry::{Clock, delay_from_body, delay_from_headers, format_delay};
 use super::settings::Key;
+use super::settings::ModelName;
 
 /// The error of an attempt.
 #[derive(Clone, Debug)]
@@ -28,6 +28,8 @@ pub(super) struct AttemptError {
     pub(super) rejection: Option<String>,
     /// The model's own text as far as it arrived.
     pub(super) said: String,
+    /// The tokens that the provider reports in spite of the error.
+    pub(super) usage: Usage,
 }
 
 /// The provider in error messages: its name, key to redact, and clock.
@@ -48,6 +50,7 @@ impl AttemptError {
             retry_after: None,
             rejection: None,
             said: String::new(),
+            usage: Usage::default(),
         }
     }
 
@@ -67,6 +70,18 @@ impl AttemptError {
         Self::new(ModelErrorKind::Interrupted, message)
             .help("the connection was lost, or the provider stopped; ask again")
             .transient()
+    }
+
+    /// Creates the error for a reply that its provider reports to be unusable.
+    pub(super) fn stopped(context: ErrorContext<'_>, reason: &str, reply: Reply) -> Self {
+        let message = format!("the answer of `{}` broke off ({reason})", context.name);
+        Self {
+            said: reply.text,
+            usage: reply.usage,
+            ..Self::new(ModelErrorKind::Interrupted, message)
+        }
+        .help("the provider stopped; ask again")
+        .transient()
     }
 
     /// Creates the error for a reply that exceeds `allowed` bytes; `said` is the part that was read.
@@ -181,6 +196,7 @@ fn from_stream_error(error: BoxError, context: ErrorContext<'_>) -> AttemptError
         Ok(error) => return AttemptError::from_genai(*error, context),
         Err(error) => error,
     };
+    // Streams pass on errors of several layers as boxes; each layer has its own classification.
     if let Some(error) = error.downcast_ref::<reqwest::Error>() {
         return from_transport_error(error, context);
     }

@@ -186,7 +186,7 @@ fn parse_call(id: Option<&Value>, function: &Value) -> ModelCall {
     ModelCall {
         id: text(id),
         name: text(function.get("name")),
-        arguments: super::provider_reply::arguments(&parsed.unwrap_or(Value::String(arguments))),
+        arguments: super::attempt::arguments(&parsed.unwrap_or(Value::String(arguments))),
     }
 }
 

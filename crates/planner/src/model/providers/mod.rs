@@ -4,8 +4,9 @@
 //! detection of truncated replies, and redaction of keys.
 //!
 //! The modules are listed in the order in which a request passes through them.
+//!
+//! Design: [`genai` speaks to providers](https://github.com/planwright/planwright/blob/main/docs/design/planning.md#genai-speaks-to-providers).
 
-mod model_name;
 mod settings;
 
 mod provider;
@@ -15,7 +16,6 @@ mod response_format;
 
 mod attempt;
 mod dropped_parts;
-mod provider_reply;
 
 mod attempt_error;
 mod error_message;
@@ -24,9 +24,8 @@ mod retry;
 #[cfg(test)]
 mod tests;
 
-pub use model_name::{key_variable, names};
 pub use provider::Provider;
-pub use settings::{Key, Prices, ProviderSettings};
+pub use settings::{Key, Prices, ProviderSettings, key_variable, names};
 
 use super::ModelError;
 

@@ -14,12 +14,12 @@ use reqwest::redirect::Policy;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::super::{Model, ModelError, ModelRequest, Reply, ReplyChunk, Usage};
+use super::attempt::ProviderReply;
 use super::attempt::{ChatAttempt, ChunkSink};
 use super::attempt_error::{AttemptError, ErrorContext};
 use super::chat::{ReasoningCache, chat_options, chat_request};
-use super::model_name::ModelName;
-use super::provider_reply::ProviderReply;
 use super::retry::{DroppedParameters, OptionalParameter, Retries};
+use super::settings::ModelName;
 use super::settings::ProviderSettings;
 
 /// A model of a provider.
@@ -93,15 +93,24 @@ impl ProviderState {
             Ok(received) => {
                 let mut reply = received.reply;
                 // Failed attempts are requests, too.
-                reply.usage.requests = usage.requests;
-                let prices = self.settings.prices;
-                reply.usage.cost = prices.map(|prices| prices.cost(&reply.usage));
+                usage += reply.usage;
+                reply.usage = self.with_cost(usage);
                 if let Some(message) = received.reasoning_message {
                     self.reasoning.insert(message);
                 }
                 Ok(reply)
             }
-            Err(error) => Err(error.into_model_error(usage)),
+            Err(error) => Err(error.into_model_error(self.with_cost(usage))),
+        }
+    }
+
+    /// Adds the cost of what a provider reports to have read and written.
+    fn with_cost(&self, usage: Usage) -> Usage {
+        let is_reported = 0 < usage.input_tokens + usage.output_tokens;
+        let prices = self.settings.prices.filter(|_| is_reported);
+        Usage {
+            cost: prices.map(|prices| prices.cost(&usage)),
+            ..usage
         }
     }
 
@@ -123,9 +132,14 @@ impl ProviderState {
             };
             let error = match outcome {
                 Ok(reply) => return Ok(reply),
-                // Text that was passed on cannot be taken back, so another attempt would repeat it.
-                Err(error) if sink.has_sent => return Err(error),
-                Err(error) => error,
+                Err(error) => {
+                    *usage += error.usage;
+                    // Text that was passed on cannot be taken back, so another attempt would repeat it.
+                    if sink.has_sent {
+                        return Err(error);
+                    }
+                    error
+                }
             };
             // Each parameter is dropped only once, so this cannot go on forever.
             if self.drop_rejected_parameter(&error, request) {

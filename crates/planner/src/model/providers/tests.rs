@@ -5,8 +5,8 @@ use reqwest::header::{HeaderMap, HeaderValue};
 
 use super::super::{ModelErrorKind, Usage};
 use super::attempt_error::{AttemptError, ErrorContext, from_response};
-use super::model_name::ModelName;
 use super::settings::Key;
+use super::settings::ModelName;
 
 fn check(
     status: u16,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use planwright_core::{Tool, Value};
 
-use super::prose::first_sentence;
+use super::shape::first_sentence;
 use super::shape::{self, ShapeLimits, shape};
 
 /// The limits of the shape of a parameter.

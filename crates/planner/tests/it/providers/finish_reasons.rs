@@ -166,15 +166,38 @@ async fn gemini_blocks_prompts_and_replies() {
 async fn an_aborted_reply_is_requested_again() {
     let message = json!({"role": "assistant", "content": "Half a"});
     let half = |finish: &str| {
-        sent(&json!({"model": "m", "choices": [{"message": message, "finish_reason": finish}]}))
+        sent(&json!({
+            "model": "m", "choices": [{"message": message, "finish_reason": finish}],
+            "usage": {"prompt_tokens": 5, "completion_tokens": 3},
+        }))
     };
     for finish in ["error", "insufficient_system_resource", "network_error"] {
         let server = ModelServer::start(vec![half(finish)]);
         let provider = providers::open(settings(&OPENAI, &server)).unwrap();
         let (outcome, _) = ask(&provider, request(Delivery::Whole)).await;
-        assert_eq!(outcome.unwrap_err().kind, ModelErrorKind::Interrupted);
+        let error = outcome.unwrap_err();
+        assert_eq!(error.kind, ModelErrorKind::Interrupted);
+        assert!(
+            error.message.contains(&format!("broke off ({finish})")),
+            "{error}"
+        );
+        assert_eq!(&*error.said, "Half a");
         assert_eq!(server.asked().len(), 3, "{finish}");
+        // All attempts are charged.
+        let usage = error.usage;
+        assert_eq!(
+            (usage.requests, usage.input_tokens, usage.output_tokens),
+            (3, 15, 9)
+        );
     }
+    let server = ModelServer::start(vec![half("error"), half("stop")]);
+    let provider = providers::open(settings(&OPENAI, &server)).unwrap();
+    let (outcome, _) = ask(&provider, request(Delivery::Whole)).await;
+    let usage = outcome.unwrap().usage;
+    assert_eq!(
+        (usage.requests, usage.input_tokens, usage.output_tokens),
+        (2, 10, 6)
+    );
 }
 
 /// An empty text is valid with calls, but not for callers that need text.

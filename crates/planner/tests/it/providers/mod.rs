@@ -1,7 +1,6 @@
 //! Models over HTTP, with test servers for the protocols of the providers.
 
 mod anthropic;
-mod failures;
 mod finish_reasons;
 mod gemini;
 mod ollama;
@@ -10,7 +9,6 @@ mod protocol;
 mod replies;
 mod requests;
 mod response_formats;
-mod settings;
 
 use std::time::Duration;
 

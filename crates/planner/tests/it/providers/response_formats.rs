@@ -186,10 +186,10 @@ fn plans() -> Vec<(String, Json)> {
     );
     let mut plans: Vec<(String, Json)> = native
         .chain(converted)
-        .map(|file| (file.display().to_string(), crate::golden::read(&file)))
+        .map(|file| (file.display().to_string(), crate::support::read(&file)))
         .collect();
     for file in files(&tests.join("tests/golden/create"), ".json") {
-        let case = crate::golden::read(&file);
+        let case = crate::support::read(&file);
         let last = case["replies"]
             .as_array()
             .and_then(|replies| replies.last());

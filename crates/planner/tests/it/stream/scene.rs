@@ -209,8 +209,8 @@ impl<'a> Scene<'a> {
         let engine = Engine::new(office.clone())
             .with_approver(Arc::new(Always(Decision::Approve { args: None })));
         let mut written_at = None;
-        let mut listener = |told: StreamEvent<'_>| {
-            if let StreamEvent::PlanAttempt(_) = told {
+        let mut listener = |event: StreamEvent<'_>| {
+            if let StreamEvent::PlanAttempt(_) = event {
                 written_at.get_or_insert(office.began.elapsed().as_millis());
             }
         };

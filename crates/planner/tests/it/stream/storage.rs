@@ -43,10 +43,10 @@ impl EarlyRunStorage for MemoryStore {
     }
 
     fn abandon(&self, plan: &CreatedPlan, beginning: usize) -> Result<RunJournal, JournalError> {
-        let kept = self.begin(plan, Some(beginning))?;
+        let stored = self.begin(plan, Some(beginning))?;
         Ok(RunJournal {
             header: Value::from("abandoned"),
-            ..kept
+            ..stored
         })
     }
 
@@ -114,8 +114,9 @@ fn as_far_as(plan: &CheckedPlan, steps: usize, digest: &str) -> CheckedPlan {
         return plan.clone();
     }
     let catalog = catalog();
-    let (beginning, findings) = check(plan.plan().beginning(steps), &CheckContext::new(&catalog));
-    beginning.unwrap_or_else(|| panic!("{findings:#?}"))
+    let (beginning, diagnostics) =
+        check(plan.plan().beginning(steps), &CheckContext::new(&catalog));
+    beginning.unwrap_or_else(|| panic!("{diagnostics:#?}"))
 }
 
 async fn play(store: &MemoryStore, answers: &[&str]) -> SceneOutcome {

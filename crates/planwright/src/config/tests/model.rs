@@ -2,7 +2,7 @@
 
 use planwright_core::Value;
 
-use super::super::Place;
+use super::super::ConfigPlace;
 use super::*;
 
 #[test]
@@ -34,9 +34,12 @@ prices = { input = 2.5, output = 10 }
         ]
     );
     let config = Config::of([&read(Origin::User, user).unwrap()]);
-    assert_eq!(config.model().key, Some(Place::Variable("QWEN_KEY".into())));
+    assert_eq!(
+        config.model().key,
+        Some(ConfigPlace::Variable("QWEN_KEY".into()))
+    );
     let config = Config::of([&read(Origin::User, "[model]\nkey_file = 'a.key'\n").unwrap()]);
-    assert_eq!(config.model().key, Some(Place::File("a.key".into())));
+    assert_eq!(config.model().key, Some(ConfigPlace::File("a.key".into())));
     let listed = config.settings();
     let key = listed
         .iter()

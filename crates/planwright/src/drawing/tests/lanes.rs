@@ -5,12 +5,11 @@ use proptest::prelude::*;
 use super::{plan, step};
 use crate::drawing::Symbols;
 use crate::drawing::graph::Graph;
-use crate::drawing::lanes::{Row, rows};
-use crate::drawing::order::Order;
+use crate::drawing::lanes::{RowOrder, StepRow, rows};
 
 /// What leads to the step of row `row` in the picture: the steps at whose symbols the lanes end that are joined above it.
-fn leads_to(rows: &[Row], row: usize) -> Vec<usize> {
-    let column = |row: &Row| row.left.chars().count() / 2;
+fn leads_to(rows: &[StepRow], row: usize) -> Vec<usize> {
+    let column = |row: &StepRow| row.left.chars().count() / 2;
     let at = |line: &str, column: usize| line.chars().nth(column * 2).unwrap_or(' ');
     let target = column(&rows[row]);
     let has_up = |character: char| "│┊├┤┼╯╰┴".contains(character);
@@ -67,7 +66,7 @@ proptest! {
             step(&ids[number], "work", &names)
         });
         let graph = Graph::of_unchecked(&plan(steps.collect()), "");
-        let rows = rows(&graph, &Order::of(&graph), Symbols::Unicode);
+        let rows = rows(&graph, &RowOrder::of(&graph), Symbols::Unicode);
         for (number, row) in rows.iter().enumerate() {
             let mut found = leads_to(&rows, number);
             found.extend(&row.named);

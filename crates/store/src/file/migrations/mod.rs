@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::{FileProblem, QueryError, StoreError};
-use crate::numbers::to_i64;
+use crate::values::to_i64;
 
 /// The migrations from an empty file to the newest layout. A published one is never changed.
 pub(super) const MIGRATIONS: &[&str] = &[

@@ -3,6 +3,5 @@
 mod context;
 mod output_slots;
 mod plan;
-mod writer;
 
 pub(super) use plan::print;

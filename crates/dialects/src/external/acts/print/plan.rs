@@ -6,13 +6,13 @@ use std::sync::Arc;
 use planwright_core::plan::{Action, Method, Output, PlanTarget, Step, Targets};
 use planwright_core::{Diagnostics, Object, Plan, Value};
 
+use super::super::REFERENCE_FORM;
 use super::context;
-use super::output_slots::{OutputSlots, slot_writes};
-use super::writer::{ActsWriter, slot_operand};
+use super::output_slots::{ActsWriter, OutputSlots, slot_operand, slot_writes};
 use crate::document::quote;
-use crate::external::acts::call::ANONYMOUS;
-use crate::external::acts::expression::{Expression, Operator};
+use crate::external::acts::expression::{ActsExpression, Operator};
 use crate::external::acts::names::{StepIds, word_for};
+use crate::external::acts::parse::ANONYMOUS;
 use crate::external::acts::reference::METHODS;
 use crate::printing::{
     Feature, LossReport, ObjectBuilder, report_order, report_unsupported, write_node,
@@ -42,6 +42,7 @@ const SUPPORTED: &[Feature] = &[
 /// Writes `plan`. A reference to a step becomes a reference to the state that the step writes; only data orders steps.
 pub(in crate::external::acts) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut losses = LossReport::new("acts", plan);
+    losses.report_foreign_references(plan, REFERENCE_FORM);
     report_unsupported(plan, SUPPORTED, &mut losses);
     let output_slots = OutputSlots::of(plan, &mut losses);
     let writer = ActsWriter {
@@ -188,7 +189,7 @@ fn write_targets(
     let operands = paths
         .filter_map(|path| slot_operand(path, losses))
         .collect();
-    let expression = Expression { operator, operands };
+    let expression = ActsExpression { operator, operands };
     object.field("_outputPath", expression.to_string());
     let name = METHODS.iter().find(|(_, known)| *known == method);
     if let (Some((name, _)), true) = (name, method != Method::Set) {

@@ -5,7 +5,7 @@ use planwright_core::Code;
 use super::{described, parsed, sound};
 use crate::acts::Acts;
 use crate::dialect::{Dialect, MatchConfidence};
-use crate::document::{Limits, read};
+use crate::document::{ReadLimits, read};
 use crate::registry::detect;
 
 #[track_caller]
@@ -314,7 +314,7 @@ fn shapes() {
         ("1", No),
     ];
     for (text, wanted) in cases {
-        let (document, _) = read(text, "plan", 0, &Limits::default());
+        let (document, _) = read(text, "plan", 0, &ReadLimits::default());
         let document = document.expect(text);
         assert_eq!(Acts.recognise(&document), wanted, "{text}");
         if wanted == Certain {

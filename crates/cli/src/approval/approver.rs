@@ -1,0 +1,298 @@
+//! Approvers of calls: a file, a flag, a person at the terminal.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use planwright::call_view::{CallView, visible};
+use planwright::core::{Catalog, ServerNames, Tool, Value};
+use planwright::dialects::document::nearest;
+use planwright::engine::Decision;
+use planwright::engine::approval::{Always, ApprovalRequest, Approver};
+use planwright::stored::StoreApprover;
+use planwright_store::Store;
+
+use super::consent::{Announced, WholePlan};
+use super::passphrase::PassphraseCheck;
+use crate::args::{Approve, ConsentArguments};
+use crate::error::CommandError;
+use crate::system::text_file;
+use crate::tools::toolbox::Toolbox;
+use crate::view::live::Live;
+use crate::view::printer::{Printer, terminal};
+
+/// A run that decisions are about.
+pub(crate) struct ApprovalSubject<'a> {
+    pub(crate) toolbox: &'a Toolbox,
+    /// The store in which other processes leave decisions, and the run's id there.
+    pub(crate) kept: Option<(Store, &'a str)>,
+    /// True if a person has approved the plan as a whole.
+    pub(crate) is_approved: bool,
+    pub(crate) live: &'a Arc<Live>,
+}
+
+/// Returns the approver of a run: predefined decisions first, then those of other processes, then the person at the terminal.
+pub(crate) fn approver(
+    arguments: &ConsentArguments,
+    subject: ApprovalSubject<'_>,
+    printer: Printer,
+) -> Result<Arc<dyn Approver>, CommandError> {
+    let waits = arguments.approve == Approve::Wait && !subject.is_approved;
+    let passphrase = PassphraseCheck::open(subject.kept.as_ref().map(|(store, _)| store))?;
+    if arguments.approve == Approve::All {
+        passphrase.confirm()?;
+    }
+    let mut otherwise: Arc<dyn Approver> = match arguments.approve {
+        _ if subject.is_approved => Arc::new(WholePlan),
+        Approve::All => Arc::new(Always(Decision::Approve { args: None })),
+        Approve::None => Arc::new(Always(Decision::Reject {
+            because: Some("`--approve none` was given".to_owned()),
+        })),
+        Approve::Ask if Printer::is_watched() && terminal().is_ok() => Arc::new(AtTerminal {
+            printer,
+            live: Arc::clone(subject.live),
+            passphrase: passphrase.clone(),
+            turn: Arc::new(tokio::sync::Mutex::new(())),
+        }),
+        Approve::Ask | Approve::Plan(_) | Approve::Wait => Arc::new(Always(Decision::Later)),
+    };
+    match subject.kept {
+        Some((store, run)) => {
+            if waits {
+                otherwise = Arc::new(Announced {
+                    run: run.to_owned(),
+                    live: Arc::clone(subject.live),
+                    printer,
+                });
+            }
+            let live = Arc::clone(subject.live);
+            let stored = StoreApprover::new(store, run)
+                .or(otherwise)
+                .on_error(move |error| {
+                    live.suspend(|| printer.quote(&format!("warning: {error}")));
+                });
+            otherwise = Arc::new(if waits { stored.waiting() } else { stored });
+        }
+        None if waits => {
+            return Err(CommandError::new(
+                "`--approve wait` waits for other processes, and nothing is stored that they could find",
+            )
+            .hint("do without `--no-store`"));
+        }
+        None => {}
+    }
+    match &arguments.approvals {
+        Some(path) => {
+            let decisions = read(path)?;
+            known(&decisions, path, subject.toolbox)?;
+            if decisions
+                .values()
+                .any(|decision| matches!(decision, Decision::Approve { .. }))
+            {
+                passphrase.confirm()?;
+            }
+            Ok(Arc::new(PredefinedDecisions {
+                decisions,
+                servers: subject.toolbox.catalog.servers().clone(),
+                otherwise,
+            }))
+        }
+        None => Ok(otherwise),
+    }
+}
+
+/// Decisions from a file; someone else decides about the rest.
+struct PredefinedDecisions {
+    decisions: HashMap<String, Decision>,
+    /// The servers, whose names say which tool a name may mean.
+    servers: ServerNames,
+    otherwise: Arc<dyn Approver>,
+}
+
+impl Approver for PredefinedDecisions {
+    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
+        let Tool { server, name, .. } = &*request.tool;
+        let qualified = request.tool.qualified_name();
+        let by_qualified = self.decisions.get(&qualified);
+        let by_name = self.decisions.get(&**name);
+        let decision = by_qualified
+            .filter(|_| self.servers.own(server, &qualified))
+            .or(by_name.filter(|_| self.servers.allows_bare_name(name, server)));
+        match decision {
+            Some(decision) => {
+                let decision = decision.clone();
+                Box::pin(async move { decision })
+            }
+            None => self.otherwise.decide(request),
+        }
+    }
+}
+
+/// Reads `{TOOL: {"decision": "approve" or "reject", "args": {…}}}`.
+fn read(path: &Path) -> Result<HashMap<String, Decision>, CommandError> {
+    let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
+    let file = path.display();
+    let value = Value::from_json(&text)
+        .map_err(|error| CommandError::new(format!("`{file}` is not JSON: {error}")))?;
+    let form = "write it as {TOOL: {\"decision\": \"approve\" or \"reject\", \"args\": {…}}}";
+    let Some(fields) = value.as_object() else {
+        let kind = value.kind();
+        return Err(
+            CommandError::new(format!("`{file}` holds a {kind}, not an object")).hint(form),
+        );
+    };
+    let mut decisions = HashMap::new();
+    for (tool, entry) in fields {
+        let wrong = |what: String| {
+            CommandError::new(format!("the decision about `{tool}` in `{file}` {what}")).hint(form)
+        };
+        let Some(entry) = entry.as_object() else {
+            return Err(wrong("is not an object".to_owned()));
+        };
+        let known = ["decision", "args", "because"];
+        if let Some(unknown) = entry.keys().find(|key| !known.contains(&&***key)) {
+            return Err(wrong(format!("has the unknown field `{unknown}`")));
+        }
+        let args = entry.get("args");
+        if let Some(args) = args
+            && args.as_object().is_none()
+        {
+            return Err(wrong(format!("has a {} as `args`", args.kind())));
+        }
+        let decision = match entry.get("decision").and_then(Value::as_text) {
+            Some("approve") => Decision::Approve {
+                args: args.cloned(),
+            },
+            Some("reject") => Decision::Reject {
+                because: entry
+                    .get("because")
+                    .and_then(Value::as_text)
+                    .map(str::to_owned),
+            },
+            Some(other) => return Err(wrong(format!("is `{other}`"))),
+            None => return Err(wrong("lacks the field `decision`".to_owned())),
+        };
+        decisions.insert(tool.to_string(), decision);
+    }
+    Ok(decisions)
+}
+
+/// Sees to it that every decision is about a tool that there is: one with a slip in its name would decide about nothing.
+fn known(
+    decisions: &HashMap<String, Decision>,
+    path: &Path,
+    toolbox: &Toolbox,
+) -> Result<(), CommandError> {
+    let names = names(&toolbox.catalog);
+    let mut unknown: Vec<&String> = decisions
+        .keys()
+        .filter(|name| !names.contains(*name))
+        .collect();
+    unknown.sort();
+    for name in unknown {
+        let near = nearest(name, names.iter().map(String::as_str));
+        // A tool of a server that was not started may well be there.
+        if near.is_none() && !toolbox.is_complete() {
+            continue;
+        }
+        let error = CommandError::new(format!(
+            "`{}` decides about `{name}`, and there is no such tool",
+            path.display()
+        ));
+        return Err(match near {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error.hint("`planwright tools` lists them"),
+        });
+    }
+    Ok(())
+}
+
+/// The names of all tools, with their servers and without.
+fn names(catalog: &Catalog) -> BTreeSet<String> {
+    catalog
+        .tools()
+        .flat_map(|tool| [tool.qualified_name(), tool.name.to_string()])
+        .collect()
+}
+
+/// Asks the person at the terminal, one question at a time.
+struct AtTerminal {
+    printer: Printer,
+    live: Arc<Live>,
+    passphrase: PassphraseCheck,
+    turn: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Approver for AtTerminal {
+    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
+        let (printer, live) = (self.printer, Arc::clone(&self.live));
+        let turn = Arc::clone(&self.turn);
+        let passphrase = self.passphrase.clone();
+        Box::pin(async move {
+            let _turn = turn.lock().await;
+            let answer = tokio::task::spawn_blocking(move || {
+                live.suspend(|| ask(printer, &passphrase, &request))
+            })
+            .await;
+            answer.unwrap_or(Decision::Later)
+        })
+    }
+}
+
+fn ask(printer: Printer, passphrase: &PassphraseCheck, request: &ApprovalRequest) -> Decision {
+    let Ok(terminal) = terminal() else {
+        return Decision::Later;
+    };
+    let mut lines = BufReader::new(&terminal).lines();
+    let mut prompt = |text: &str| {
+        let _ = write!(&terminal, "{text}").and_then(|()| (&terminal).flush());
+        lines.next().and_then(Result::ok)
+    };
+    printer.quote(&format!("\n{}", CallView::of(request).text()));
+    loop {
+        let Some(answer) = prompt(
+            "make this call? [y]es, [n]o, [c]hange the arguments, [a]ll arguments, [l]ater: ",
+        ) else {
+            return Decision::Later;
+        };
+        match answer.trim().to_lowercase().as_str() {
+            "y" | "yes" => match passphrase.confirm() {
+                Ok(()) => return Decision::Approve { args: None },
+                Err(error) => printer.quote(&format!("  {error}")),
+            },
+            "n" | "no" => return Decision::Reject { because: None },
+            "l" | "later" => return Decision::Later,
+            "a" | "all" => {
+                let whole = serde_json::to_string_pretty(&request.shown).unwrap_or_default();
+                for line in whole.lines() {
+                    printer.quote(&format!("  {}", visible(line)));
+                }
+            }
+            "c" | "change" => {
+                let Some(text) = prompt("arguments as JSON: ") else {
+                    return Decision::Later;
+                };
+                match Value::from_json(&text) {
+                    Ok(args) if args.as_object().is_some() => {
+                        let usable = request
+                            .check_changed_args(&args)
+                            .map_err(|error| error.to_string());
+                        let agreed = usable
+                            .and_then(|()| passphrase.confirm().map_err(|error| error.to_string()));
+                        match agreed {
+                            Ok(()) => return Decision::Approve { args: Some(args) },
+                            Err(error) => printer.quote(&format!("  {error}")),
+                        }
+                    }
+                    Ok(other) => {
+                        printer.talk(&format!("  that is a {}, not an object", other.kind()));
+                    }
+                    Err(error) => printer.talk(&format!("  that is not JSON: {error}")),
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! `planwright passphrase`, and the question for it before a decision from the command line counts.
+//!
+//! A program with a shell of the same user can start `planwright` and a terminal for it, but it does not know what only the person knows.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use argon2::Argon2;
+use argon2::password_hash::phc::PasswordHash;
+use argon2::password_hash::{PasswordHasher, PasswordVerifier};
+use planwright_store::Store;
+
+use crate::args::{PassphraseArguments, StoreArguments};
+use crate::error::{CommandError, Exit, reason};
+use crate::runs::store;
+use crate::setup::settings;
+use crate::view::printer::Printer;
+
+/// The shortest passphrase that is taken, in characters.
+const SHORTEST: usize = 8;
+
+/// The passphrase that decisions from the command line want, if one is set.
+#[derive(Clone, Debug)]
+pub(crate) struct PassphraseCheck {
+    /// The hashes that a passphrase has to match, all of them.
+    hashes: Vec<String>,
+    /// True if it was given in this process.
+    is_confirmed: Arc<AtomicBool>,
+}
+
+impl PassphraseCheck {
+    /// The check for decisions about runs of `store`; `None` for runs that are not stored.
+    ///
+    /// The passphrase of the store itself holds wherever the settings are looked for. With `[approvals] passphrase` the one of the
+    /// user's own store holds as well, so that another store is no way around it.
+    pub(crate) fn open(store: Option<&Store>) -> Result<Self, CommandError> {
+        let hash = |store: &Store| store.passphrase().map_err(store::explain);
+        let mut hashes: Vec<String> = Vec::new();
+        if let Some(store) = store {
+            hashes.extend(hash(store)?);
+        }
+        if settings::own()?.wants_passphrase() {
+            if let Some(own) = store::open_if_there(&StoreArguments::default())? {
+                hashes.extend(hash(&own)?);
+            }
+            if hashes.is_empty() {
+                return Err(
+                    CommandError::new("decisions want a passphrase, and none is set")
+                        .hint("set one: `planwright passphrase`"),
+                );
+            }
+        }
+        hashes.dedup();
+        Ok(Self {
+            hashes,
+            is_confirmed: Arc::default(),
+        })
+    }
+
+    /// Asks for the passphrase, if one is set and was not given before in this process. Blocks.
+    pub(crate) fn confirm(&self) -> Result<(), CommandError> {
+        if self.hashes.is_empty() || self.is_confirmed.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let given = prompt("passphrase for decisions: ")?;
+        for hash in &self.hashes {
+            verify(hash, &given)?;
+        }
+        self.is_confirmed.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// `planwright passphrase`
+pub(crate) fn passphrase(
+    arguments: &PassphraseArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let store = store::open(&arguments.store, printer)?;
+    if let Some(hash) = store.passphrase().map_err(store::explain)? {
+        verify(&hash, &prompt("passphrase so far: ")?)?;
+    } else if arguments.remove {
+        return Err(CommandError::new("no passphrase is set"));
+    }
+    if arguments.remove {
+        store.set_passphrase(None).map_err(store::explain)?;
+        printer.talk("decisions want no passphrase any more");
+        return Ok(Exit::Success);
+    }
+    let new = prompt("new passphrase: ")?;
+    if new.chars().count() < SHORTEST {
+        return Err(CommandError::new(format!(
+            "a passphrase has at least {SHORTEST} characters"
+        )));
+    }
+    if prompt("the same again: ")? != new {
+        return Err(CommandError::new(
+            "the two are not the same; nothing has changed",
+        ));
+    }
+    let hash = Argon2::default()
+        .hash_password(new.as_bytes())
+        .map_err(|error| CommandError::new(format!("the passphrase cannot be hashed: {error}")))?;
+    store
+        .set_passphrase(Some(&hash.to_string()))
+        .map_err(store::explain)?;
+    printer.talk("decisions from the command line want the passphrase from now on");
+    Ok(Exit::Success)
+}
+
+fn verify(hash: &str, given: &str) -> Result<(), CommandError> {
+    let parsed = PasswordHash::new(hash)
+        .map_err(|error| CommandError::new(format!("the stored passphrase is damaged: {error}")))?;
+    let verified = Argon2::default().verify_password(given.as_bytes(), &parsed);
+    verified.map_err(|_| CommandError::new("that is not the passphrase; nothing was decided"))
+}
+
+/// Reads a line from the terminal without showing it.
+fn prompt(text: &str) -> Result<String, CommandError> {
+    // `rpassword` turns the echo off only after the prompt, and would show what is typed or pasted at once.
+    #[cfg(unix)]
+    let _no_echo = echo::EchoOff::new();
+    rpassword::prompt_password(text).map_err(|error| {
+        CommandError::new(format!(
+            "the passphrase cannot be read from a terminal: {}",
+            reason(&error)
+        ))
+        .hint("decide at a terminal, or in the form of an MCP client")
+    })
+}
+
+#[cfg(unix)]
+mod echo {
+    use std::fs::File;
+
+    use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
+
+    /// Turns the echo of the terminal off until it is dropped.
+    pub(super) struct EchoOff {
+        terminal: File,
+        before: Termios,
+    }
+
+    impl EchoOff {
+        /// Returns `None` without a terminal.
+        pub(super) fn new() -> Option<Self> {
+            let terminal = File::open("/dev/tty").ok()?;
+            let before = tcgetattr(&terminal).ok()?;
+            let mut silent = before.clone();
+            silent.local_flags.remove(LocalFlags::ECHO);
+            tcsetattr(&terminal, SetArg::TCSANOW, &silent).ok()?;
+            Some(Self { terminal, before })
+        }
+    }
+
+    impl Drop for EchoOff {
+        fn drop(&mut self) {
+            // A terminal that is gone needs no echo.
+            let _ = tcsetattr(&self.terminal, SetArg::TCSANOW, &self.before);
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Options of the commands that ask a model: `create`, `ask`, `chat`.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use planwright::config::size;
+use planwright::planner::prompt::PlanDialect;
+
+use super::{
+    ConsentArguments, Format, GuardArguments, MomentArguments, OPTIONS, RUNNING, RunFormat,
+    StoreArguments, StreamArguments, ToolArguments, positive,
+};
+
+/// `ask`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct AskArguments {
+    /// The question.
+    #[arg(value_name = "QUESTION")]
+    pub(crate) question: String,
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    #[command(flatten)]
+    pub(crate) planning: PlanningArguments,
+    /// Number of times that the model may write the next steps after a step has failed: completed steps stay completed.
+    #[arg(help_heading = RUNNING, long, value_name = "N", default_value_t = 1)]
+    pub(crate) replan: u32,
+    /// Let the model correct the arguments of a step that its tool has refused, once for each step.
+    #[arg(help_heading = RUNNING, long)]
+    pub(crate) repair: bool,
+    #[command(flatten)]
+    pub(crate) stream: StreamArguments,
+    #[command(flatten)]
+    pub(crate) guards: GuardArguments,
+    #[command(flatten)]
+    pub(crate) consent: ConsentArguments,
+    /// Output: the answer, every stage as one JSON document, or one JSON event a line and the document at the end.
+    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = RunFormat::Text)]
+    pub(crate) format: RunFormat,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+    /// Keep nothing on disk: the run cannot be resumed or looked at later.
+    #[arg(help_heading = RUNNING, long, conflicts_with = "store")]
+    pub(crate) no_store: bool,
+}
+
+/// The heading of what is about the plan.
+const PLANNING: &str = "Planning";
+
+/// `create`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CreateArguments {
+    /// The goal, in your words.
+    #[arg(value_name = "GOAL")]
+    pub(crate) goal: String,
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    #[command(flatten)]
+    pub(crate) planning: PlanningArguments,
+    /// Show the prompt, and ask no model.
+    #[arg(help_heading = PLANNING, long)]
+    pub(crate) show_prompt: bool,
+    /// Take the plan from the last time, if the same was wanted with the same tools; else keep it for the next time.
+    #[arg(help_heading = PLANNING, long)]
+    pub(crate) cache: bool,
+    /// Write the plan to this file.
+    #[arg(help_heading = OPTIONS, long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the file where it is there already.
+    #[arg(help_heading = OPTIONS, long, requires = "output")]
+    pub(crate) force: bool,
+    /// Save the plan under this name, for `run NAME`.
+    #[arg(help_heading = OPTIONS, long, value_name = "NAME")]
+    pub(crate) save: Option<String>,
+    /// Output: the plan, or the plan with every step of its creation.
+    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+    /// Keep nothing on disk.
+    #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["store", "save", "cache"])]
+    pub(crate) no_store: bool,
+}
+
+/// The material that a plan is written from, beside the goal.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PlanningArguments {
+    /// Maximum number of answers, each asked for with all errors of the one before.
+    #[arg(help_heading = PLANNING, long, value_name = "N", default_value = "3", value_parser = positive::<NonZeroU32>, allow_negative_numbers = true)]
+    pub(crate) tries: NonZeroU32,
+    /// In what the model writes the plan: lines take about two thirds of the tokens of JSON. What it is kept as is JSON in either case.
+    #[arg(help_heading = PLANNING, long, value_enum, value_name = "NOTATION")]
+    pub(crate) notation: Option<NotationWord>,
+    /// Memory of earlier questions: JSON with `semantic`, `episodic` and `entities`.
+    #[arg(help_heading = PLANNING, long, value_name = "FILE")]
+    pub(crate) context: Option<PathBuf>,
+    /// A JSON Schema of the state that the plan is to fill.
+    #[arg(help_heading = PLANNING, long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
+    /// Maximum number of tokens for the list of tools; tools that fit the goal best come first.
+    #[arg(help_heading = PLANNING, long, value_name = "N", default_value_t = 6000)]
+    pub(crate) tool_tokens: usize,
+    #[command(flatten)]
+    pub(crate) moment: MomentArguments,
+}
+
+/// In what a model writes a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NotationWord {
+    /// JSON.
+    Json,
+    /// Lines.
+    Lines,
+}
+
+impl From<NotationWord> for PlanDialect {
+    fn from(word: NotationWord) -> Self {
+        match word {
+            NotationWord::Json => Self::Json,
+            NotationWord::Lines => Self::Lines,
+        }
+    }
+}
+
+/// The heading of what bounds a conversation.
+const BOUNDS: &str = "Bounds";
+
+/// The heading of the Acts' protocol.
+const ACTS: &str = "With --protocol acts";
+
+/// `chat`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ChatArguments {
+    /// The first words; further ones are read from standard input, a line each.
+    #[arg(value_name = "MESSAGE")]
+    pub(crate) message: Option<String>,
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    #[command(flatten)]
+    pub(crate) planning: PlanningArguments,
+    #[command(flatten)]
+    pub(crate) stream: StreamArguments,
+    #[command(flatten)]
+    pub(crate) consent: ConsentArguments,
+    #[command(flatten)]
+    pub(crate) bounds: ChatBounds,
+    /// The protocol: `tools` to call, or solutions in the way of the `acts`.
+    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Protocol::Tools)]
+    pub(crate) protocol: Protocol,
+    #[command(flatten)]
+    pub(crate) acts: ActsArguments,
+    /// Go on with a conversation: its id, or the beginning of it.
+    #[arg(help_heading = OPTIONS, long, value_name = "ID")]
+    pub(crate) resume: Option<String>,
+    /// List the conversations that are kept, the newest first.
+    #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["message", "resume", "no_store"])]
+    pub(crate) list: bool,
+    /// Output: the answers, one JSON object for each answer, or one JSON event a line.
+    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = RunFormat::Text)]
+    pub(crate) format: RunFormat,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+    /// Keep neither the conversation nor its runs.
+    #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["store", "resume"])]
+    pub(crate) no_store: bool,
+}
+
+/// The options of solutions.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ActsArguments {
+    /// A JSON Schema of the output.
+    #[arg(help_heading = ACTS, long, value_name = "FILE")]
+    pub(crate) output_schema: Option<PathBuf>,
+    /// The input that calls can read as `†input`: a JSON object.
+    #[arg(help_heading = ACTS, long, value_name = "JSON")]
+    pub(crate) input: Option<String>,
+    /// A folder of plans that the model may call like tools: `DIR/NAME.json`.
+    #[arg(help_heading = ACTS, long, value_name = "DIR")]
+    pub(crate) library: Option<PathBuf>,
+}
+
+impl ActsArguments {
+    /// The first of these flags that is given.
+    pub(crate) fn named(&self) -> Option<&'static str> {
+        let flags = [
+            ("--output-schema", self.output_schema.is_some()),
+            ("--input", self.input.is_some()),
+            ("--library", self.library.is_some()),
+        ];
+        let mut given = flags.into_iter().filter(|(_, is_given)| *is_given);
+        given.next().map(|(flag, _)| flag)
+    }
+}
+
+/// The limits of a conversation.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ChatBounds {
+    /// Maximum number of requests to the model for one answer: it is asked again after each round of calls.
+    #[arg(help_heading = BOUNDS, long = "max-rounds", value_name = "N", default_value = "10", value_parser = positive::<NonZeroU32>, allow_negative_numbers = true)]
+    pub(crate) rounds: NonZeroU32,
+    /// The most calls of tools in all, those inside of plans included; without limit if not given.
+    #[arg(help_heading = BOUNDS, long = "max-calls", value_name = "N")]
+    pub(crate) calls: Option<u64>,
+    /// The most tokens that the model reads and writes in all; without limit if not given.
+    #[arg(help_heading = BOUNDS, long = "max-tokens", value_name = "N")]
+    pub(crate) tokens: Option<u64>,
+    /// The most that the model's answers may cost in all, in US dollars, as far as prices are known.
+    #[arg(help_heading = BOUNDS, long = "max-cost", value_name = "USD")]
+    pub(crate) cost: Option<f64>,
+    /// The most that the model is shown of one result.
+    #[arg(help_heading = BOUNDS, long = "max-result", value_name = "BYTES", default_value = "16KiB", value_parser = size)]
+    pub(crate) result: u64,
+}
+
+/// The protocol between the model and the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Protocol {
+    /// The model calls tools, and tools that write and run plans.
+    Tools,
+    /// The model answers with solutions: calls that share a state, and an output.
+    Acts,
+}
+
+/// The heading of what is about the model.
+const MODEL: &str = "Model";
+
+/// The model that is asked.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ModelArguments {
+    /// The model, such as `openai:gpt-4o` or `ollama:llama3.2`. `replay:FILE` answers from a script.
+    #[arg(help_heading = MODEL, long, value_name = "PROVIDER:NAME")]
+    pub(crate) model: Option<String>,
+    /// The address of the provider, if it is not the usual one.
+    #[arg(help_heading = MODEL, long, value_name = "URL")]
+    pub(crate) model_base_url: Option<String>,
+    /// Write what the model answers to this file, as a script for `replay:FILE`.
+    #[arg(help_heading = MODEL, long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+}
+
+/// The handling of a run that fails.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct AdaptArguments {
+    /// Number of times that a model may write the next steps after a step has failed: completed steps stay completed.
+    #[arg(help_heading = MODEL, long, value_name = "N", default_value_t = 0)]
+    pub(crate) replan: u32,
+    /// Let a model correct the arguments of a step that its tool has refused, once for each step.
+    #[arg(help_heading = MODEL, long)]
+    pub(crate) repair: bool,
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+}

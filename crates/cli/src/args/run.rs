@@ -1,0 +1,204 @@
+//! Options of the commands that run plans: approval, resumption, streamed plans.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{
+    AdaptArguments, Format, GuardArguments, OPTIONS, RUNNING, RunFormat, StoreArguments,
+    ToolArguments, dialect_names,
+};
+use crate::error::CommandError;
+
+/// The way in which calls that need consent are decided.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ConsentArguments {
+    /// Decisions given ahead: `{TOOL: {"decision": "approve" or "reject", "args": {…}}}`.
+    #[arg(help_heading = RUNNING, long, value_name = "FILE")]
+    pub(crate) approvals: Option<PathBuf>,
+    /// Policy for calls that need consent and have no decision yet: `ask` on the terminal, and without one let them wait; make them `all`;
+    /// make `none`; `wait` until another process decides; approve the whole `plan` once, on the terminal, or as `plan:DIGEST`.
+    #[arg(help_heading = RUNNING, long, value_parser = approve, default_value = "ask", value_name = "WHAT")]
+    pub(crate) approve: Approve,
+}
+
+/// `approve`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ApproveArguments {
+    #[command(flatten)]
+    pub(crate) question: QuestionArguments,
+    /// Make the call with these arguments in place of its own: a JSON object.
+    #[arg(help_heading = OPTIONS, long, value_name = "JSON")]
+    pub(crate) args: Option<String>,
+    /// Approve the call that this digest stands for, without a question on the terminal: its first 12 digits or more.
+    #[arg(help_heading = OPTIONS, long, value_name = "DIGEST", value_parser = digest)]
+    pub(crate) digest: Option<String>,
+    /// Print the call with all of its arguments and its digest, and decide nothing.
+    #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["args", "digest"])]
+    pub(crate) show: bool,
+    /// Output format of `--show`.
+    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text, requires = "show")]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
+/// `reject`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RejectArguments {
+    #[command(flatten)]
+    pub(crate) question: QuestionArguments,
+    /// The reason: the step fails with it.
+    #[arg(help_heading = OPTIONS, long, value_name = "TEXT")]
+    pub(crate) because: Option<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
+/// `passphrase`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PassphraseArguments {
+    /// Take the passphrase away.
+    #[arg(help_heading = OPTIONS, long)]
+    pub(crate) remove: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
+/// A call that waits for a decision.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct QuestionArguments {
+    /// The run: its id, or the beginning of it.
+    #[arg(value_name = "RUN", help_heading = OPTIONS)]
+    pub(crate) run: String,
+    /// The step that wants to call, with its item or round where it has one: `STEP[0]`.
+    #[arg(value_name = "STEP", help_heading = OPTIONS)]
+    pub(crate) step: String,
+}
+
+/// The policy for calls that need consent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Approve {
+    /// Ask on the terminal; without one, let them wait.
+    Ask,
+    /// Make them.
+    All,
+    /// Reject them.
+    None,
+    /// Let them wait, and the process with them, until another process decides.
+    Wait,
+    /// Make them once the whole plan is approved: on the terminal, or by the beginning of its digest.
+    Plan(Option<String>),
+}
+
+/// Reads the digest of a call.
+fn digest(text: &str) -> Result<String, String> {
+    if text.len() < SHORTEST_DIGEST {
+        return Err(format!(
+            "a digest has at least its first {SHORTEST_DIGEST} digits"
+        ));
+    }
+    Ok(text.to_owned())
+}
+
+/// The fewest digits that stand for a digest.
+const SHORTEST_DIGEST: usize = 12;
+
+/// Reads what `--approve` takes.
+fn approve(text: &str) -> Result<Approve, String> {
+    Ok(match text {
+        "ask" => Approve::Ask,
+        "all" => Approve::All,
+        "none" => Approve::None,
+        "wait" => Approve::Wait,
+        "plan" => Approve::Plan(None),
+        other => match other.strip_prefix("plan:") {
+            Some(digest) if digest.len() >= SHORTEST_DIGEST => {
+                Approve::Plan(Some(digest.to_owned()))
+            }
+            Some(_) => return Err("a digest has at least its first 12 digits".to_owned()),
+            None => return Err("it is one of ask, all, none, wait, plan, plan:DIGEST".to_owned()),
+        },
+    })
+}
+
+/// `resume`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ResumeArguments {
+    /// The run: its id, or the beginning of it.
+    #[arg(value_name = "RUN", help_heading = OPTIONS)]
+    pub(crate) run: String,
+    /// Call the tool of this step again, though it may have been called before.
+    #[arg(help_heading = OPTIONS, long, value_name = "STEP")]
+    pub(crate) retry: Vec<String>,
+    /// Do without this step.
+    #[arg(help_heading = OPTIONS, long, value_name = "STEP")]
+    pub(crate) skip: Vec<String>,
+    /// Go on as if this step had given VALUE, which is JSON where it parses, else text.
+    #[arg(help_heading = OPTIONS, long, value_name = "STEP=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// A plan in place of the one so far: finished steps keep their results unless it changes them, or what they were computed from.
+    #[arg(help_heading = OPTIONS, long, value_name = "FILE")]
+    pub(crate) plan: Option<PathBuf>,
+    /// Keep the result of this finished step, though that plan changes what it was computed from.
+    #[arg(help_heading = OPTIONS, long, value_name = "STEP", requires = "plan")]
+    pub(crate) keep: Vec<String>,
+    /// The dialect of that plan, if its shape does not tell.
+    #[arg(help_heading = OPTIONS, long, value_name = "DIALECT", value_parser = dialect_names(), requires = "plan")]
+    pub(crate) dialect: Option<String>,
+    /// A folder of plans that steps of that plan may run by name: `DIR/NAME.json`.
+    #[arg(help_heading = OPTIONS, long, value_name = "DIR", requires = "plan")]
+    pub(crate) library: Option<PathBuf>,
+    /// Kill the servers that an earlier process of the run has left running.
+    #[arg(help_heading = OPTIONS, long)]
+    pub(crate) kill_servers: bool,
+    /// An input, such as a secret one, which is never kept; VALUE is JSON where it parses, else text.
+    #[arg(help_heading = OPTIONS, long = "var", value_name = "NAME=VALUE")]
+    pub(crate) vars: Vec<String>,
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    #[command(flatten)]
+    pub(crate) adapt: AdaptArguments,
+    #[command(flatten)]
+    pub(crate) guards: GuardArguments,
+    #[command(flatten)]
+    pub(crate) consent: ConsentArguments,
+    /// Output: a person's view, one JSON report, or one JSON event a line.
+    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = RunFormat::Text)]
+    pub(crate) format: RunFormat,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
+impl ResumeArguments {
+    /// Returns whether nothing is said that the run would not do by itself.
+    pub(crate) fn changes_nothing(&self) -> bool {
+        self.plan.is_none() && self.retry.is_empty() && self.skip.is_empty() && self.set.is_empty()
+    }
+}
+
+/// True if steps run while their plan is still being written.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct StreamArguments {
+    /// Start steps that merely read as soon as the plan is sound up to them, while the model still writes the rest; all others wait for
+    /// the whole plan. So it is without `--approve plan`.
+    #[arg(help_heading = RUNNING, long, conflicts_with = "no_stream")]
+    pub(crate) stream: bool,
+    /// Call nothing before the whole plan is written.
+    #[arg(help_heading = RUNNING, long)]
+    pub(crate) no_stream: bool,
+}
+
+impl StreamArguments {
+    /// Returns whether they do, with such a consent.
+    pub(crate) fn is_wanted(&self, consent: &ConsentArguments) -> Result<bool, CommandError> {
+        let is_looked_at = matches!(consent.approve, Approve::Plan(_));
+        if self.stream && is_looked_at {
+            return Err(CommandError::new(
+                "`--stream` runs steps of a plan that is not whole yet, and `--approve plan` asks about the whole of it first",
+            )
+            .hint("leave one of them out"));
+        }
+        Ok(!self.no_stream && !is_looked_at)
+    }
+}

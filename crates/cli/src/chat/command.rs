@@ -1,0 +1,150 @@
+//! `planwright chat`: opens a conversation and takes one input after the other.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::Path;
+
+use planwright::config::Config;
+
+use super::chat_file::Chat;
+use super::context::ChatContext;
+use crate::args::{Approve, ChatArguments, Protocol};
+use crate::error::{CommandError, Exit};
+use crate::planning::model;
+use crate::setup::settings::{self, Settings};
+use crate::system::signals::Signals;
+use crate::system::telemetry;
+use crate::view::printer::{Printer, terminal};
+
+/// `planwright chat [MESSAGE]`
+pub(crate) async fn command(
+    arguments: &ChatArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    if arguments.list {
+        return super::chat_file::list(arguments.format, printer);
+    }
+    if let (Protocol::Tools, Some(flag)) = (arguments.protocol, arguments.acts.named()) {
+        return Err(CommandError::new(format!(
+            "`{flag}` is for conversations in the way of the acts"
+        ))
+        .hint("say --protocol acts"));
+    }
+    let is_streamed = arguments.stream.is_wanted(&arguments.consent)?;
+    if arguments.stream.stream && arguments.protocol == Protocol::Acts {
+        return Err(CommandError::new(
+            "`--protocol acts` runs solutions, and writes no plans to stream",
+        )
+        .hint("leave out `--stream`"));
+    }
+    let Settings { config, .. } = settings::load(Path::new("."))?;
+    if arguments.consent.approve == Approve::Plan(None) && terminal().is_err() {
+        return Err(
+            CommandError::new("there is no terminal to approve plans on")
+                .hint("say --approve all, or --approve none"),
+        );
+    }
+    let model = model::open(&arguments.model, &config)?;
+    let mut chat = match &arguments.resume {
+        Some(id) => super::chat_file::find(id)?,
+        None => Chat::new(model.name(), arguments.protocol),
+    };
+    if arguments.resume.is_some() && chat.protocol() != arguments.protocol {
+        return Err(
+            CommandError::new("the conversation was held in the other way")
+                .hint("say the same --protocol as when it began"),
+        );
+    }
+    let mut signals = Signals::new()?;
+    let context = tokio::select! {
+        context = ChatContext::open(arguments, &config, model, chat.calls, printer) => ChatContext { is_streamed, ..context? },
+        () = signals.next() => return Ok(Exit::Interrupted),
+    };
+    let exit = talk(&context, &mut chat, &config, &mut signals).await;
+    telemetry::close(context.telemetry.clone()).await;
+    context.toolbox.close().await;
+    if context.keeps() && chat.is_begun() {
+        printer.quote(&format!(
+            "go on with `planwright chat --resume {}`",
+            chat.short()
+        ));
+    }
+    exit
+}
+
+/// Takes turns until there is nothing more to be said.
+async fn talk(
+    context: &ChatContext<'_>,
+    chat: &mut Chat,
+    config: &Config,
+    signals: &mut Signals,
+) -> Result<Exit, CommandError> {
+    let mut input = ChatInput::new(context.arguments.message.clone());
+    let mut exit = Exit::Success;
+    loop {
+        let words = match input.next(signals).await {
+            InputEvent::Words(words) => words,
+            InputEvent::End => return Ok(exit),
+            InputEvent::Interrupted => return Ok(Exit::Interrupted),
+        };
+        exit = match context.arguments.protocol {
+            Protocol::Tools => super::turn::take(context, chat, words, signals).await?,
+            Protocol::Acts => super::acts::take(context, chat, config, words, signals).await?,
+        };
+        if exit == Exit::Interrupted && !std::io::stdin().is_terminal() {
+            return Ok(exit);
+        }
+    }
+}
+
+/// The source of the input.
+struct ChatInput {
+    first: Option<String>,
+}
+
+/// An input.
+enum InputEvent {
+    Words(String),
+    /// Nothing more will come.
+    End,
+    Interrupted,
+}
+
+impl ChatInput {
+    fn new(first: Option<String>) -> Self {
+        Self { first }
+    }
+
+    /// The next words that are not blank.
+    async fn next(&mut self, signals: &mut Signals) -> InputEvent {
+        if let Some(first) = self.first.take().filter(|words| !words.trim().is_empty()) {
+            return InputEvent::Words(first);
+        }
+        loop {
+            let line = tokio::task::spawn_blocking(line);
+            let line = tokio::select! {
+                line = line => line.ok().flatten(),
+                () = signals.next() => return InputEvent::Interrupted,
+            };
+            match line {
+                None => return InputEvent::End,
+                Some(line) if line.trim().is_empty() => {}
+                Some(line) => return InputEvent::Words(line.trim().to_owned()),
+            }
+        }
+    }
+}
+
+/// The next line of standard input; nothing at its end.
+fn line() -> Option<String> {
+    let input = std::io::stdin();
+    if input.is_terminal() && Printer::is_watched() {
+        let mut talk = std::io::stderr();
+        // A prompt that cannot be shown is no reason not to listen.
+        let _ = write!(talk, "> ").and_then(|()| talk.flush());
+    }
+    let mut line = String::new();
+    match input.lock().read_line(&mut line) {
+        Ok(0) | Err(_) => None,
+        Ok(_) => Some(line),
+    }
+}

@@ -1,0 +1,326 @@
+//! The commands beside `run`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::CommandFactory;
+use indexmap::IndexSet;
+use planwright::core::check::Policy;
+use planwright::core::{Catalog, Diagnostic, ServerNames, Tool, Value};
+use planwright::drawing::Drawing;
+use planwright::engine::Durations;
+use planwright::terminal_text;
+use serde::Serialize;
+
+use super::estimate;
+use crate::args::{
+    Arguments, CheckArguments, Format, Picture, RunFormat, ShowArguments, ToolsArguments,
+};
+use crate::error::{CommandError, Exit};
+use crate::run::plan_file;
+use crate::runs::{run_storage, show, store};
+use crate::setup::settings::{self, Settings};
+use crate::tools::changed_tools;
+use crate::tools::toolbox::Toolbox;
+use crate::view::printer::Printer;
+use crate::view::{diagnostics, output};
+
+#[derive(Serialize)]
+struct Checked<'a> {
+    ok: bool,
+    diagnostics: Vec<&'a Diagnostic>,
+}
+
+/// `planwright check PLAN`
+pub(crate) async fn check(
+    arguments: &CheckArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let Settings { config, .. } = settings::load(Path::new("."))?;
+    let config = arguments.flow.apply(config);
+    let loaded = plan_file::read(&arguments.plan)?;
+    let needed = loaded.tool_names();
+    let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
+    // Whether a plan is sound does not depend on what asks.
+    toolbox.govern(&config, None, printer)?;
+    let (mut sound, mut loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));
+    toolbox.close().await;
+    if arguments.strict && !loaded.diagnostics.is_empty() {
+        loaded.diagnostics.raise();
+        sound = None;
+    }
+    match arguments.format {
+        Format::Text => {
+            diagnostics::show(&loaded.diagnostics, &loaded.texts, printer);
+            if let Some(plan) = &sound {
+                let steps = plan.steps().len();
+                let what = if steps == 1 { "step" } else { "steps" };
+                printer.talk(&format!("the plan is sound: {steps} {what}"));
+            } else {
+                for note in toolbox.notes_on(&loaded.diagnostics) {
+                    printer.talk(&note);
+                }
+            }
+        }
+        Format::Json => output::json(
+            &Checked {
+                ok: sound.is_some(),
+                diagnostics: loaded.diagnostics.iter().collect(),
+            },
+            RunFormat::Json,
+            printer,
+        )?,
+    }
+    Ok(match sound {
+        Some(_) => Exit::Success,
+        None => Exit::Rejected,
+    })
+}
+
+/// `planwright show PLAN`
+pub(crate) async fn show(
+    arguments: &ShowArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    if !arguments.estimate
+        && plan_file::find_stored(&arguments.plan.text)?.is_none()
+        && let Some((store, run)) = show::find(arguments)?
+    {
+        return show::show(&store, &run, arguments, printer);
+    }
+    let Settings { config, .. } = settings::load(Path::new("."))?;
+    let mut loaded = plan_file::read(&arguments.plan).map_err(or_a_run(arguments))?;
+    if arguments.picture == Picture::Source && !arguments.estimate {
+        let text = loaded.texts.first().map_or("", |(_, text)| text);
+        printer.data(text);
+        return Ok(Exit::Success);
+    }
+    let needed = loaded.tool_names();
+    let mut scripted = Durations::new();
+    let kept = match &arguments.durations {
+        Some(path) => run_storage::load(path)?,
+        None => Durations::new(),
+    };
+    let catalog = if arguments.tools.are_named() {
+        let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
+        toolbox.close().await;
+        let pins = store::open_if_there(&arguments.plan.text.store)?;
+        toolbox.govern(&config, pins.as_ref(), printer)?;
+        scripted = toolbox.durations;
+        toolbox.catalog
+    } else {
+        // A picture needs no tools: whatever the plan names is taken to exist.
+        let mut servers = ServerNames::default();
+        for (server, _) in needed.iter().filter_map(|name| name.split_once('.')) {
+            servers.add(&server.into());
+        }
+        let qualified = |name: &'_ str| {
+            let (server, tool) = name.split_once('.').or_else(|| {
+                let server = servers.owner(name)?;
+                Some((&**server, name.get(server.len() + 2..)?))
+            })?;
+            Some(Tool::new(server, tool))
+        };
+        needed
+            .iter()
+            .map(|name| {
+                qualified(name).unwrap_or_else(|| Tool::new(server_of(name, &kept), name.as_str()))
+            })
+            .collect::<Catalog>()
+    };
+    if !arguments.tools.are_named() {
+        loaded = loaded.with_numbered_arguments();
+    }
+    let written = loaded.plan.clone();
+    let (sound, loaded) = loaded.check(&catalog, &config.restrict(Policy::new()));
+    diagnostics::show(&loaded.diagnostics, &loaded.texts, printer);
+    if arguments.estimate {
+        let Some(plan) = &sound else {
+            return Ok(Exit::Rejected);
+        };
+        for (server, tool, learned) in kept.tools() {
+            scripted.insert(server, tool, learned);
+        }
+        estimate::show(plan, arguments, &scripted, printer)?;
+        return Ok(Exit::Success);
+    }
+    let (drawing, exit) = match (&sound, &written) {
+        (Some(plan), _) => (Drawing::of(plan), Exit::Success),
+        // A picture, as far as it goes, helps to find what is wrong.
+        (None, Some(plan)) => (Drawing::of_unchecked(plan), Exit::Rejected),
+        (None, None) => return Ok(Exit::Rejected),
+    };
+    show::draw(&drawing, arguments.picture, None, printer)?;
+    Ok(exit)
+}
+
+/// Adds to an error about a plan that is not there that it may be a run as well.
+fn or_a_run(arguments: &ShowArguments) -> impl FnOnce(CommandError) -> CommandError {
+    let is_missing = !arguments.plan.text.plan.exists();
+    move |error| {
+        if is_missing {
+            error.hint("`planwright runs` lists stored runs")
+        } else {
+            error
+        }
+    }
+}
+
+/// The server of a tool that a plan names without one, by what was seen of it in runs.
+fn server_of(tool: &str, kept: &Durations) -> Arc<str> {
+    let tools = kept.tools().into_iter();
+    let mut servers = tools.filter(|(_, name, _)| &***name == tool);
+    match (servers.next(), servers.next()) {
+        (Some((server, ..)), None) => Arc::clone(server),
+        _ => Arc::from("unknown"),
+    }
+}
+
+#[derive(Serialize)]
+struct ToolListing<'a> {
+    name: String,
+    server: &'a str,
+    tool: &'a str,
+    description: Option<&'a str>,
+    input_schema: &'a Value,
+    output_schema: &'a Value,
+    read_only: bool,
+    destructive: bool,
+    idempotent: bool,
+    asks_first: bool,
+}
+
+/// `planwright tools`
+pub(crate) async fn tools(
+    arguments: &ToolsArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    if arguments.changed || arguments.accept.is_some() {
+        return changed_tools::command(arguments, printer).await;
+    }
+    let Settings { config, .. } = settings::load(Path::new("."))?;
+    let mut toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
+    toolbox.close().await;
+    let pins = if arguments.no_store || !toolbox.has_pins(&config) {
+        None
+    } else {
+        Some(store::open(&arguments.store, printer)?)
+    };
+    toolbox.govern(&config, pins.as_ref(), printer)?;
+    let filter = arguments.filter.as_deref().map(str::to_lowercase);
+    let matches = |tool: &Tool| {
+        filter.as_ref().is_none_or(|filter| {
+            let description = tool.description.as_deref().unwrap_or_default();
+            tool.qualified_name().to_lowercase().contains(filter)
+                || description.to_lowercase().contains(filter)
+        })
+    };
+    let catalog = &toolbox.catalog;
+    let mut found: Vec<&Tool> = catalog
+        .tools()
+        .map(AsRef::as_ref)
+        .filter(|tool| matches(tool))
+        .collect();
+    match arguments.format {
+        Format::Json => {
+            let listing: Vec<ToolListing<'_>> = found
+                .iter()
+                .map(|tool| ToolListing {
+                    name: catalog.shortest_name(tool),
+                    server: &tool.server,
+                    tool: &tool.name,
+                    description: tool.description.as_deref(),
+                    input_schema: tool.input.as_value(),
+                    output_schema: tool.output.as_value(),
+                    read_only: tool.annotations.read_only,
+                    destructive: tool.annotations.destructive,
+                    idempotent: tool.annotations.idempotent,
+                    asks_first: tool.needs_approval(),
+                })
+                .collect();
+            output::json(&listing, RunFormat::Json, printer)?;
+        }
+        Format::Text => {
+            // A server whose tools are not listed in one go has one heading all the same.
+            let servers: IndexSet<&Arc<str>> = found.iter().map(|tool| &tool.server).collect();
+            found.sort_by_key(|tool| servers.get_index_of(&tool.server));
+            let mut server = None;
+            for tool in &found {
+                if server != Some(&tool.server) {
+                    printer.data_line(&format!("{}:", terminal_text::one_line(&tool.server)));
+                    server = Some(&tool.server);
+                }
+                printer.data_line(&format!("  {}", signature(catalog, tool)));
+                if let Some(line) = tool
+                    .description
+                    .as_deref()
+                    .and_then(|text| text.lines().next())
+                {
+                    printer.data_line(&format!("      {}", listed(line)));
+                }
+                if filter.is_some() {
+                    let schema = serde_json::to_string_pretty(tool.input.as_value());
+                    for line in schema.unwrap_or_default().lines() {
+                        printer.data_line(&format!("      {}", terminal_text::one_line(line)));
+                    }
+                }
+            }
+            if found.is_empty() {
+                printer.talk(if catalog.is_empty() {
+                    "no tools: name servers with `--servers FILE` or try `--workspace .`"
+                } else {
+                    "no tool matches"
+                });
+            }
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// `name(city: string, days?: integer)`, with a mark where a person is asked.
+fn signature(catalog: &Catalog, tool: &Tool) -> String {
+    let schema = tool.input.as_value();
+    let required: Vec<&str> = schema
+        .get("required")
+        .and_then(Value::as_list)
+        .unwrap_or(&[])
+        .iter()
+        .filter_map(Value::as_text)
+        .collect();
+    let parameters: Vec<String> = schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+        .map(|(name, property)| {
+            let kind = property
+                .get("type")
+                .and_then(Value::as_text)
+                .unwrap_or("any");
+            let mark = if required.contains(&&**name) { "" } else { "?" };
+            format!("{name}{mark}: {kind}")
+        })
+        .collect();
+    let asks = if tool.needs_approval() {
+        "  (asks first)"
+    } else {
+        ""
+    };
+    let call = format!("{}({})", catalog.shortest_name(tool), parameters.join(", "));
+    format!("{}{asks}", listed(&call))
+}
+
+/// Returns the words of a server on one line of limited length.
+fn listed(text: &str) -> String {
+    const MAX_COLUMNS: usize = 1000;
+    let line = terminal_text::one_line(text);
+    terminal_text::shortened(&line, MAX_COLUMNS, "…").into_owned()
+}
+
+/// `planwright completions SHELL`
+pub(crate) fn completions(shell: clap_complete::Shell, printer: Printer) -> Exit {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "planwright", &mut script);
+    printer.data(&String::from_utf8_lossy(&script));
+    Exit::Success
+}

@@ -1,0 +1,113 @@
+//! `planwright convert`: a plan in another dialect, or what that dialect cannot say.
+
+use planwright::core::check::{CheckContext, check, name_arguments};
+use planwright::core::{Catalog, Code, Diagnostics, Plan};
+use planwright::dialects::{self, ReadOptions};
+use planwright::format::ConversionV1;
+use planwright::loaded_plan::tool_names;
+
+use crate::args::{ConvertArguments, Format, RunFormat};
+use crate::error::{CommandError, Exit};
+use crate::run::plan_file::{self, ParsedPlanText};
+use crate::system::text_file::{may_write, write};
+use crate::tools::toolbox::Toolbox;
+use crate::view::printer::Printer;
+use crate::view::{diagnostics, output};
+
+/// The help for what the dialect that was asked for cannot say.
+const WAY_OUT: &str = "take it out of the plan, or keep it with `--to native`";
+
+/// `planwright convert PLAN --to DIALECT`
+pub(crate) async fn convert(
+    arguments: &ConvertArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let target = dialects::dialect(&arguments.to)
+        .ok_or_else(|| CommandError::new(format!("no dialect is called `{}`", arguments.to)))?;
+    let file = arguments.output.as_deref().filter(|file| **file != *"-");
+    if let Some(file) = file {
+        may_write(file, arguments.force)?;
+    }
+    let ParsedPlanText { name, result } = plan_file::parse_without_tools(&arguments.text)?;
+    let mut diagnostics = result.diagnostics;
+    let mut text = None;
+    if let Some(mut plan) = result.plan.filter(|_| !diagnostics.has_errors()) {
+        let catalog = catalog(arguments, &plan, printer).await?;
+        if let Some(catalog) = &catalog {
+            diagnostics.extend(name_arguments(&mut plan, catalog));
+        }
+        let (printed, mut found) = target.print(&plan);
+        if let (Some(catalog), Some(printed)) = (&catalog, &printed) {
+            found.extend(unsharable(&plan, printed, target.name(), catalog));
+        }
+        for diagnostic in &mut found {
+            if diagnostic.is_error() && diagnostic.help.is_none() {
+                diagnostic.help = Some(WAY_OUT.to_owned());
+            }
+        }
+        diagnostics.extend(found);
+        text = printed.filter(|_| !diagnostics.has_errors());
+    }
+    diagnostics.sort();
+    if arguments.format == Format::Text {
+        let texts = [(name, result.source.to_string())];
+        diagnostics::show(&diagnostics, &texts, printer);
+    }
+    if let (Some(text), Some(file)) = (&text, file) {
+        write(text, file, arguments.force)?;
+        printer.quote(&format!("written to `{}`", file.display()));
+    }
+    match arguments.format {
+        Format::Text => match &text {
+            Some(text) if file.is_none() => printer.data(text),
+            Some(_) => {}
+            None => printer.talk("the plan was not converted; nothing was written"),
+        },
+        Format::Json => {
+            let conversion = ConversionV1::new(
+                result.dialect,
+                target.name(),
+                text.as_deref(),
+                diagnostics.iter().cloned(),
+            );
+            output::json(&conversion, RunFormat::Json, printer)?;
+        }
+    }
+    Ok(match text {
+        Some(_) => Exit::Success,
+        None => Exit::Rejected,
+    })
+}
+
+/// The tools, where some were named: a conversion works without them, but then less is known.
+async fn catalog(
+    arguments: &ConvertArguments,
+    plan: &Plan,
+    printer: Printer,
+) -> Result<Option<Catalog>, CommandError> {
+    if !arguments.tools.are_named() {
+        return Ok(None);
+    }
+    let needed = tool_names([plan]);
+    let toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
+    toolbox.close().await;
+    Ok(Some(toolbox.catalog))
+}
+
+/// The references of `plan` that stand where those of `printed` must not: a dialect may let only marked
+/// parameters take them.
+fn unsharable(plan: &Plan, printed: &str, dialect: &str, catalog: &Catalog) -> Diagnostics {
+    let options = ReadOptions::new("converted").in_dialect(dialect);
+    let Some(converted) = dialects::parse(printed.as_bytes(), &options).plan else {
+        return Diagnostics::new();
+    };
+    let as_converted = Plan {
+        sharing: converted.sharing,
+        ..plan.clone()
+    };
+    let (_, found) = check(as_converted, &CheckContext::new(catalog));
+    found
+        .into_iter()
+        .filter(|diagnostic| diagnostic.code == Code::NotSharable)
+        .collect()
+}

@@ -1,0 +1,275 @@
+//! `planwright flow`: where the arguments of a plan come from, and how the policy classifies tools.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use planwright::config::Config;
+use planwright::core::check::Policy;
+use planwright::core::flow::{
+    Confidentiality, FlowOrigin, FlowParameter, FlowReport, FlowVerdict, Integrity, OnViolation,
+    OutputField, ParameterRule, output_fields, parameter_rules, uncovered_rules,
+};
+use planwright::core::{Diagnostic, Diagnostics, Severity};
+use planwright::format::{FlowToolV1, FlowToolsV1, FlowV1};
+use planwright::loaded_plan::LoadedPlan;
+use planwright::terminal_text::one_line;
+
+use crate::args::{FlowArguments, Format, RunFormat};
+use crate::error::{CommandError, Exit};
+use crate::run::plan_file;
+use crate::setup::settings::{self, Settings};
+use crate::tools::toolbox::Toolbox;
+use crate::view::printer::Printer;
+use crate::view::{diagnostics, output};
+
+/// Maximum number of sources that a line names.
+const MAX_ORIGINS: usize = 5;
+
+/// `planwright flow PLAN`, `planwright flow --tools`
+pub(crate) async fn flow(
+    arguments: &FlowArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let Settings { config, .. } = settings::load(Path::new("."))?;
+    let config = config.with_flow();
+    match arguments.plan() {
+        Some(plan) if !arguments.of_tools => {
+            let config = if arguments.exposed {
+                config.with_exposed_planner()
+            } else {
+                config
+            };
+            of_plan(plan_file::read(&plan)?, arguments, &config, printer).await
+        }
+        Some(_) | None => of_tools(arguments, &config, printer).await,
+    }
+}
+
+async fn of_plan(
+    loaded: LoadedPlan,
+    arguments: &FlowArguments,
+    config: &Config,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let needed = loaded.tool_names();
+    let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
+    toolbox.govern(config, None, printer)?;
+    let mut policy = config.restrict(Policy::new());
+    // A denied plan is shown as well, with all of its ways.
+    if let Some(flow) = &mut policy.flow {
+        flow.violation = OnViolation::Ask;
+    }
+    let (sound, mut loaded) = loaded.check(&toolbox.catalog, &policy);
+    toolbox.close().await;
+    let report = sound.as_ref().and_then(|plan| plan.flow()).map(|report| {
+        let mut report = report.clone();
+        report.on_violation = config.flow().violation;
+        report
+    });
+    let report = report.as_ref();
+    if config.flow().violation == OnViolation::Deny {
+        for diagnostic in &mut loaded.diagnostics {
+            if diagnostic.code.is_flow_violation() {
+                diagnostic.severity = Severity::Error;
+            }
+        }
+    }
+    let verdict = report.map_or(FlowVerdict::Denied, FlowReport::verdict);
+    match arguments.format {
+        Format::Text => {
+            diagnostics::show(&loaded.diagnostics, &loaded.texts, printer);
+            match report {
+                Some(report) => printer.data(&plan_text(report)),
+                None => {
+                    for note in toolbox.notes_on(&loaded.diagnostics) {
+                        printer.talk(&note);
+                    }
+                }
+            }
+        }
+        Format::Json => {
+            let diagnostics = loaded.diagnostics.iter().cloned().collect();
+            output::json(&FlowV1::new(report, diagnostics), RunFormat::Json, printer)?;
+        }
+    }
+    Ok(match verdict {
+        _ if sound.is_none() => Exit::Rejected,
+        FlowVerdict::Clean | FlowVerdict::Warns => Exit::Success,
+        FlowVerdict::Asks => Exit::Waiting,
+        FlowVerdict::Denied => Exit::Rejected,
+    })
+}
+
+/// Formats a line for each guarded or leaving parameter, with the way of a violation, then the verdict.
+fn plan_text(report: &FlowReport) -> String {
+    let mut text = String::new();
+    for parameter in &report.parameters {
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "{}", parameter_line(parameter));
+        for hop in &parameter.way {
+            let _ = writeln!(text, "      {}", one_line(&hop.text));
+        }
+    }
+    if report.parameters.is_empty() {
+        text.push_str("no parameter is guarded, and none leaves\n");
+    }
+    let _ = writeln!(text, "{}", verdict_text(report));
+    text
+}
+
+fn parameter_line(parameter: &FlowParameter) -> String {
+    let mark = match parameter.code {
+        Some(code) => code.as_str(),
+        None => "ok    ",
+    };
+    let name = if parameter.parameter.is_empty() {
+        "(all)"
+    } else {
+        &parameter.parameter
+    };
+    let mut line = format!(
+        "{mark}  {}  {}({})",
+        one_line(&parameter.step),
+        one_line(&parameter.tool),
+        one_line(name)
+    );
+    let rules = [
+        ("guarded by", &parameter.guard),
+        ("leaves by", &parameter.leaves),
+    ];
+    for (what, rule) in rules {
+        if let Some(rule) = rule {
+            let _ = write!(line, ", {what} `{}`", one_line(rule));
+        }
+    }
+    if !parameter.origins.is_empty() {
+        let _ = write!(line, ", from {}", origins(&parameter.origins));
+    }
+    line
+}
+
+fn origins(origins: &[FlowOrigin]) -> String {
+    let shown = origins.iter().take(MAX_ORIGINS);
+    let mut names: Vec<String> = shown
+        .map(|origin| one_line(&origin.shown()).into_owned())
+        .collect();
+    if origins.len() > MAX_ORIGINS {
+        names.push(format!("{} more", origins.len() - MAX_ORIGINS));
+    }
+    names.join(", ")
+}
+
+fn verdict_text(report: &FlowReport) -> String {
+    let violations = report.violations().count();
+    let (noun, verb) = if violations == 1 {
+        ("violation", "waits")
+    } else {
+        ("violations", "wait")
+    };
+    match report.verdict() {
+        FlowVerdict::Clean => "clean: no violation".to_owned(),
+        FlowVerdict::Warns => format!("{violations} {noun}, which the policy lets pass"),
+        FlowVerdict::Asks => {
+            let steps = report.asking_steps();
+            let names: Vec<String> = steps
+                .iter()
+                .map(|step| format!("`{}`", one_line(step)))
+                .collect();
+            format!(
+                "{violations} {noun}: {} {verb} for approval",
+                names.join(", ")
+            )
+        }
+        FlowVerdict::Denied => format!("{violations} {noun}: the policy denies the plan"),
+    }
+}
+
+async fn of_tools(
+    arguments: &FlowArguments,
+    config: &Config,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let mut toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
+    toolbox.govern(config, None, printer)?;
+    toolbox.close().await;
+    let policy = config.flow();
+    let tools: Vec<FlowToolV1> = toolbox
+        .catalog
+        .tools()
+        .map(|tool| FlowToolV1 {
+            tool: tool.qualified_name(),
+            outputs: output_fields(policy, tool),
+            parameters: parameter_rules(policy, tool),
+        })
+        .collect();
+    let found: Vec<Diagnostic> = uncovered_rules(policy, &toolbox.catalog);
+    match arguments.format {
+        Format::Text => {
+            let diagnostics: Diagnostics = found.into_iter().collect();
+            diagnostics::show(&diagnostics, &[], printer);
+            for note in toolbox.notes() {
+                printer.talk(&note);
+            }
+            printer.data(&tools_text(&tools));
+        }
+        Format::Json => output::json(&FlowToolsV1::new(tools, found), RunFormat::Json, printer)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn tools_text(tools: &[FlowToolV1]) -> String {
+    let mut text = String::new();
+    for tool in tools {
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "{}", one_line(&tool.tool));
+        for field in &tool.outputs {
+            let _ = writeln!(text, "  gives {}", output_line(field));
+        }
+        for parameter in &tool.parameters {
+            let _ = writeln!(text, "  takes {}", rule_line(parameter));
+        }
+    }
+    text
+}
+
+fn output_line(field: &OutputField) -> String {
+    let name = if field.field.is_empty() {
+        "everything".to_owned()
+    } else {
+        format!("`{}`", one_line(&field.field))
+    };
+    let integrity = match field.integrity {
+        Integrity::Trusted => "trusted",
+        Integrity::Untrusted => "untrusted",
+    };
+    let mut line = format!("{name}: {integrity}");
+    if let Some(rule) = &field.integrity_rule {
+        let _ = write!(line, " by `{}`", one_line(rule));
+    }
+    if field.confidentiality == Confidentiality::Private {
+        line.push_str(", private");
+        if let Some(rule) = &field.confidentiality_rule {
+            let _ = write!(line, " by `{}`", one_line(rule));
+        }
+    }
+    line
+}
+
+fn rule_line(parameter: &ParameterRule) -> String {
+    let name = if parameter.parameter.is_empty() {
+        "any parameters".to_owned()
+    } else {
+        format!("`{}`", one_line(&parameter.parameter))
+    };
+    let mut parts = Vec::new();
+    if let Some(rule) = &parameter.guard {
+        parts.push(format!("guarded by `{}`", one_line(rule)));
+    }
+    if let Some(rule) = &parameter.leaves {
+        parts.push(format!("leaves by `{}`", one_line(rule)));
+    }
+    if parameter.decides {
+        parts.push("counts what decides the call".to_owned());
+    }
+    format!("{name}: {}", parts.join(", "))
+}

@@ -1,0 +1,6 @@
+//! Commands that inspect plans and tools without a run.
+
+pub(crate) mod commands;
+pub(crate) mod convert;
+pub(crate) mod estimate;
+pub(crate) mod flow;

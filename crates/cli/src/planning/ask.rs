@@ -1,0 +1,264 @@
+//! `planwright ask QUESTION`: a model writes a plan, the plan runs, what can be computed is computed, a model says what it comes to.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use planwright::config::Config;
+use planwright::core::check::{CheckedPlan, Policy};
+use planwright::core::plan::Mode;
+use planwright::engine::SecretValues;
+use planwright::engine::options::RunOptions;
+use planwright::format::AnswerV1;
+use planwright::loaded_plan::LoadedPlan;
+use planwright::planner::create::CreatedPlan;
+use planwright::planner::document;
+use planwright::planner::model::{Model, Usage};
+use planwright::service::random_id;
+use planwright::telemetry::Telemetry;
+use planwright_store::Store;
+
+use super::create::{self, Wanted};
+use super::dates::{Known, PlanningDay};
+use super::{model, progress};
+use crate::args::{AdaptArguments, AskArguments, RunFormat};
+use crate::error::{CommandError, Exit};
+use crate::run::early_run::created;
+use crate::run::session::{RunSession, approved};
+use crate::runs::store;
+use crate::setup::settings::{self, Settings};
+use crate::system::signals::Signals;
+use crate::system::{environment, telemetry};
+use crate::tools::limits;
+use crate::tools::toolbox::Toolbox;
+use crate::view::output::{self, FinishedRun};
+use crate::view::printer::Printer;
+
+/// The name of the plan in messages.
+pub(super) const SOURCE: &str = "answer";
+
+/// `planwright ask QUESTION`
+pub(crate) async fn command(
+    arguments: &AskArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let is_streamed = arguments.stream.is_wanted(&arguments.consent)?;
+    let Settings { config, .. } = settings::load(Path::new("."))?;
+    let known = Known::read(&arguments.planning)?;
+    let model = model::open(&arguments.model, &config)?;
+    let mut signals = Signals::new()?;
+    let mut toolbox = tokio::select! {
+        toolbox = Toolbox::open(&arguments.tools, None, printer) => toolbox?,
+        () = signals.next() => return Ok(Exit::Interrupted),
+    };
+    let pins = if arguments.no_store || !toolbox.has_pins(&config) {
+        None
+    } else {
+        Some(store::open(&arguments.store, printer)?)
+    };
+    toolbox.govern(&config, pins.as_ref(), printer)?;
+    for note in toolbox.notes() {
+        printer.talk(&note);
+    }
+    let durations = create::durations(&arguments.store, arguments.no_store, &toolbox)?;
+    known.mention_unclear_times(&arguments.question, printer);
+    let day = known.day(&arguments.question);
+    let wanted = Wanted::new(&arguments.question, &toolbox, &known, durations, &config);
+    let asking = AskSession {
+        arguments,
+        config: &config,
+        toolbox: &toolbox,
+        model: &model,
+        day,
+        printer,
+    };
+    let came = if is_streamed {
+        asking.stream(&wanted, &mut signals).await
+    } else {
+        asking.write(&wanted, &mut signals).await
+    };
+    toolbox.close().await;
+    match came? {
+        AskOutcome::CompletedRun(ran) => asking.answer(*ran, signals).await,
+        AskOutcome::Nothing(exit) => Ok(exit),
+    }
+}
+
+/// A question.
+pub(super) struct AskSession<'a> {
+    pub(super) arguments: &'a AskArguments,
+    pub(super) config: &'a Config,
+    pub(super) toolbox: &'a Toolbox,
+    pub(super) model: &'a Arc<dyn Model>,
+    pub(super) day: PlanningDay,
+    pub(super) printer: Printer,
+}
+
+/// The outcome of the plan.
+pub(super) enum AskOutcome {
+    /// The plan ran.
+    CompletedRun(Box<CompletedRun>),
+    /// No answer: everything is reported already.
+    Nothing(Exit),
+}
+
+/// A plan that ran.
+pub(super) struct CompletedRun {
+    /// The answer so far.
+    pub(super) answer: AnswerV1,
+    pub(super) ended: FinishedRun,
+    pub(super) loaded: LoadedPlan,
+    /// The tokens and the cost of the plan.
+    pub(super) usage: Usage,
+}
+
+impl AskSession<'_> {
+    /// Has the plan written, then runs it.
+    pub(super) async fn write(
+        &self,
+        wanted: &Wanted<'_>,
+        signals: &mut Signals,
+    ) -> Result<AskOutcome, CommandError> {
+        let arguments = self.arguments;
+        let created = tokio::select! {
+            created = wanted.ask(self.model.as_ref(), &arguments.planning) => created,
+            () = signals.next() => return Ok(AskOutcome::Nothing(Exit::Interrupted)),
+        };
+        progress::tell(&created, self.model.name(), self.printer);
+        let exit = create::exit(&created);
+        let usage = created.usage;
+        let answer = AnswerV1::new(
+            &arguments.question,
+            document::created(&created, self.model.name()),
+        );
+        let Some(written) = created.plan.filter(|plan| self.is_to_run(plan)) else {
+            progress::usage(usage, self.printer);
+            self.print_document(&answer)?;
+            return Ok(AskOutcome::Nothing(exit));
+        };
+        let loaded = Self::loaded(&written.text);
+        // It was sound against the same tools a moment ago.
+        let policy = self.config.restrict(Policy::new());
+        let (plan, loaded) = loaded.check(&self.toolbox.catalog, &policy);
+        let Some(plan) = plan else {
+            output::diagnostics(&loaded, RunFormat::Text, self.printer);
+            return Ok(AskOutcome::Nothing(Exit::Rejected));
+        };
+        let store = self.store()?;
+        let options = self.options(store.as_ref(), environment::get(&plan, self.config)?)?;
+        let Some(approved) = approved(
+            &arguments.consent,
+            &plan,
+            &options,
+            store.as_ref(),
+            self.printer,
+        )?
+        else {
+            return Ok(AskOutcome::Nothing(Exit::Rejected));
+        };
+        let id = random_id();
+        let session = self.session(
+            &id,
+            (&plan, &loaded),
+            store.as_ref(),
+            telemetry::open(self.config)?,
+        )?;
+        let leg = session.first_leg(&arguments.tools, options, approved)?;
+        let ended = session.run(leg, signals).await?;
+        Ok(match ended {
+            Some(ended) => AskOutcome::CompletedRun(Box::new(CompletedRun {
+                answer,
+                ended,
+                loaded,
+                usage,
+            })),
+            None => AskOutcome::Nothing(Exit::Interrupted),
+        })
+    }
+
+    /// Returns whether the plan says that it is to be run.
+    pub(super) fn is_to_run(&self, plan: &CreatedPlan) -> bool {
+        let is_to_run = plan.checked.plan().mode == Mode::Run;
+        if !is_to_run {
+            self.printer
+                .talk("the plan says that it is only to be shown, so it is not run");
+        }
+        is_to_run
+    }
+
+    pub(super) fn store(&self) -> Result<Option<Store>, CommandError> {
+        if self.arguments.no_store {
+            return Ok(None);
+        }
+        store::open(&self.arguments.store, self.printer).map(Some)
+    }
+
+    pub(super) fn options(
+        &self,
+        store: Option<&Store>,
+        secret_values: SecretValues,
+    ) -> Result<RunOptions, CommandError> {
+        let overrides = limits::overrides(&self.arguments.guards, RunOptions::default());
+        let mut options = RunOptions {
+            secrets: self.toolbox.secrets(),
+            secret_values,
+            seal_key: store::seal_key(store)?,
+            ..overrides.options(self.config)
+        };
+        if let Some(store) = store {
+            options.durations = store.durations().map_err(store::explain)?;
+        }
+        Ok(options)
+    }
+
+    /// The session of the run, with the model that may revise its plan.
+    pub(super) fn session<'c>(
+        &'c self,
+        id: &'c Arc<str>,
+        (plan, loaded): (&'c CheckedPlan, &'c LoadedPlan),
+        store: Option<&'c Store>,
+        telemetry: Telemetry,
+    ) -> Result<RunSession<'c>, CommandError> {
+        let adapting = AdaptArguments {
+            replan: self.arguments.replan,
+            repair: self.arguments.repair,
+            model: self.arguments.model.clone(),
+        };
+        let moment = &self.arguments.planning.moment;
+        let adapting = adapting.with(self.model, self.config, moment)?;
+        Ok(RunSession {
+            service: self.toolbox.service(self.config, &telemetry),
+            id,
+            plan,
+            loaded,
+            toolbox: self.toolbox,
+            store,
+            durations: None,
+            consent: &self.arguments.consent,
+            format: self.arguments.format,
+            max_output: self.max_output(),
+            printer: self.printer,
+            telemetry,
+            adapting,
+            revisions: Vec::new(),
+        })
+    }
+
+    /// The most bytes that are shown of one value.
+    pub(super) fn max_output(&self) -> Option<u64> {
+        limits::max_output(&self.arguments.guards, self.config)
+    }
+
+    /// A created plan as it is read and kept.
+    pub(super) fn loaded(text: &str) -> LoadedPlan {
+        created(SOURCE, text)
+    }
+
+    pub(super) fn print_document(&self, answer: &AnswerV1) -> Result<(), CommandError> {
+        match self.arguments.format {
+            RunFormat::Text => Ok(()),
+            format @ (RunFormat::Json | RunFormat::Events) => {
+                output::json(answer, format, self.printer)
+            }
+        }
+    }
+}

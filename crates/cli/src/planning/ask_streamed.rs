@@ -1,0 +1,235 @@
+//! The plan runs while it is written.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use planwright::engine::{Canceller, MemoryJournal, RunEvent};
+use planwright::format::AnswerV1;
+use planwright::planner::create::PlanAttempt;
+use planwright::planner::document;
+use planwright::planner::stream::{StreamEvent, StreamOutcome};
+use planwright::service::{EventObserver, ObservedRun, random_id};
+use planwright::telemetry::Telemetry;
+
+use super::ask::{AskOutcome, AskSession, CompletedRun, SOURCE};
+use super::create::{self, RunAhead, Wanted};
+use super::progress;
+use crate::approval::approver::{ApprovalSubject, approver};
+use crate::error::{CommandError, Exit};
+use crate::run::early_run::{EarlyRunStore, in_vain};
+use crate::run::session::{INTERRUPTED, Watch};
+use crate::runs::run_storage;
+use crate::system::signals::Signals;
+use crate::system::{environment, telemetry};
+use crate::view::live::Live;
+
+impl AskSession<'_> {
+    /// Has the plan written, and runs it meanwhile.
+    pub(crate) async fn stream(
+        &self,
+        wanted: &Wanted<'_>,
+        signals: &mut Signals,
+    ) -> Result<AskOutcome, CommandError> {
+        let id = random_id();
+        let store = self.store()?;
+        let options = self.options(store.as_ref(), environment::all(self.config))?;
+        let telemetry = telemetry::open(self.config)?;
+        let keeper = EarlyRunStore {
+            id: &id,
+            source: SOURCE,
+            store: store.as_ref(),
+            sources: run_storage::sources(&self.arguments.tools)?,
+            options: &options,
+            config: self.config,
+            memory: MemoryJournal::new(),
+            standing: Mutex::default(),
+        };
+        let live = Live::written_by(self.model.name(), self.arguments.format, self.printer);
+        let streamed = self
+            .follow(wanted, &keeper, &live, &telemetry, signals)
+            .await
+            .inspect_err(|_| live.finish())?;
+        let Some(streamed) = streamed else {
+            telemetry::close(telemetry).await;
+            return Ok(AskOutcome::Nothing(Exit::Interrupted));
+        };
+        let early = document::streamed(&streamed, self.max_output());
+        let StreamOutcome {
+            created,
+            summary,
+            journal_error,
+            ..
+        } = streamed;
+        if let Some(error) = journal_error {
+            live.finish();
+            telemetry::close(telemetry).await;
+            return Err(keeper.fault(&error));
+        }
+        let answer = AnswerV1::new(
+            &self.arguments.question,
+            document::created(&created, self.model.name()),
+        )
+        .with_streamed(early);
+        let (Some(summary), Some(plan)) = (summary, &created.plan) else {
+            live.finish();
+            telemetry::close(telemetry).await;
+            progress::tell(&created, self.model.name(), self.printer);
+            progress::usage(created.usage, self.printer);
+            if let Some(plan) = &created.plan {
+                self.is_to_run(plan);
+            }
+            keeper.left(false, self.printer);
+            self.print_document(&answer)?;
+            return Ok(AskOutcome::Nothing(create::exit(&created)));
+        };
+        progress::end(&created, self.model.name(), self.printer);
+        let loaded = Self::loaded(&plan.text);
+        if let Some(store) = &store {
+            run_storage::learn(store, &options.durations, &summary, self.printer);
+        }
+        let mut session = self.session(&id, (&plan.checked, &loaded), store.as_ref(), telemetry)?;
+        if let Some(adapting) = &mut session.adapting {
+            adapting.memory = keeper.memory.clone();
+        }
+        let journal = keeper.journal();
+        let ended = session
+            .adapt(Some(summary), live, (options.clone(), journal), signals)
+            .await?;
+        Ok(match ended {
+            Some(ended) => AskOutcome::CompletedRun(Box::new(CompletedRun {
+                answer,
+                ended,
+                loaded,
+                usage: created.usage,
+            })),
+            None => AskOutcome::Nothing(Exit::Interrupted),
+        })
+    }
+
+    /// Listens to the model and the run until both have ended; nothing where they were left.
+    async fn follow(
+        &self,
+        wanted: &Wanted<'_>,
+        keeper: &EarlyRunStore<'_>,
+        live: &Arc<Live>,
+        telemetry: &Telemetry,
+        signals: &mut Signals,
+    ) -> Result<Option<StreamOutcome>, CommandError> {
+        let subject = ApprovalSubject {
+            toolbox: self.toolbox,
+            kept: keeper.store.map(|store| (store.clone(), keeper.id)),
+            is_approved: false,
+            live,
+        };
+        let service = self.toolbox.service(self.config, telemetry);
+        let engine = service
+            .engine()
+            .with_options(keeper.options.clone())
+            .with_approver(approver(&self.arguments.consent, subject, self.printer)?);
+        let stand = Mutex::new(Stand::default());
+        let observed = ObservedRun::new(keeper.id.into(), telemetry::parent());
+        let observe = || service.observe(&observed);
+        let mut hearing = AskStreamListener {
+            watch: Watch {
+                live: Arc::clone(live),
+                format: self.arguments.format,
+                max_output: self.max_output(),
+                printer: self.printer,
+            },
+            observers: observe(),
+            observe: &observe,
+            attempts: Vec::new(),
+            stand: &stand,
+        };
+        let mut listener = |event: StreamEvent<'_>| hearing.hear(event);
+        let streaming = wanted.run(
+            self.model.as_ref(),
+            &self.arguments.planning,
+            RunAhead {
+                engine: &engine,
+                run: keeper.id,
+                keeper,
+                listener: &mut listener,
+            },
+        );
+        tokio::pin!(streaming);
+        let mut is_ending = false;
+        loop {
+            tokio::select! {
+                streamed = &mut streaming => return Ok(Some(streamed)),
+                () = signals.next() => {
+                    let stand = lock(&stand);
+                    let running = stand.canceller.as_ref().filter(|_| stand.is_planned && !is_ending);
+                    let Some(canceller) = running else {
+                        live.finish();
+                        keeper.left(stand.has_called, self.printer);
+                        return Ok(None);
+                    };
+                    is_ending = true;
+                    live.suspend(|| self.printer.talk(INTERRUPTED));
+                    canceller.cancel();
+                }
+            }
+        }
+    }
+}
+
+/// The progress of plan and run.
+#[derive(Default)]
+struct Stand {
+    /// The handle that cancels the run.
+    canceller: Option<Canceller>,
+    /// True if the plan is there.
+    is_planned: bool,
+    has_called: bool,
+}
+
+fn lock(stand: &Mutex<Stand>) -> MutexGuard<'_, Stand> {
+    stand.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Shows what the model and the run tell.
+struct AskStreamListener<'a> {
+    watch: Watch,
+    observers: Vec<EventObserver>,
+    /// Makes the observers of another run.
+    observe: &'a (dyn Fn() -> Vec<EventObserver> + Sync),
+    /// The model's answers so far.
+    attempts: Vec<PlanAttempt>,
+    stand: &'a Mutex<Stand>,
+}
+
+impl AskStreamListener<'_> {
+    fn hear(&mut self, event: StreamEvent<'_>) {
+        let (live, printer) = (&self.watch.live, self.watch.printer);
+        match event {
+            StreamEvent::PlanAttempt(attempt) => self.attempts.push(attempt.clone()),
+            StreamEvent::RunStarted(canceller) => {
+                lock(self.stand).canceller = Some(canceller.clone());
+            }
+            StreamEvent::PlanGrew(plan) => live.grow(&plan.checked),
+            StreamEvent::Planned(plan) => {
+                live.grow(&plan.checked);
+                live.is_written();
+                live.suspend(|| progress::attempts(&self.attempts, printer));
+                lock(self.stand).is_planned = true;
+            }
+            StreamEvent::Run(event) => {
+                if let RunEvent::AttemptStarted { .. } = event.event {
+                    lock(self.stand).has_called = true;
+                }
+                for observer in &mut self.observers {
+                    observer(event);
+                }
+                self.watch.event(event);
+            }
+            StreamEvent::Abandoned(summary) => {
+                live.begin_again();
+                if let Some(line) = in_vain(summary) {
+                    live.suspend(|| printer.quote(&line));
+                }
+                self.observers = (self.observe)();
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! `planwright create`, and the creation of plans for other commands.
+
+use std::fmt::Write as _;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use planwright::config::Config;
+use planwright::core::check::{CheckContext, CheckedPlan, Library, Policy};
+use planwright::core::expression::EvaluationLimits;
+use planwright::core::{Catalog, Object, Value};
+use planwright::dialects::native::Native;
+use planwright::dialects::{ReadOptions, parse_as};
+use planwright::engine::run::estimate;
+use planwright::engine::schedule::ConcurrencyLimits;
+use planwright::engine::{Durations, Engine};
+use planwright::format::CreatedV1;
+use planwright::planner::create::{CreateSettings, PlanOrigin, PlanRequest, PlanResponse, create};
+use planwright::planner::document;
+use planwright::planner::model::Model;
+use planwright::planner::prompt::{PlanDialect, PlanTask};
+use planwright::planner::stream::{
+    EarlyRunStorage, StreamEvent, StreamOutcome, StreamRequest, stream,
+};
+use sha2::{Digest, Sha256};
+
+use super::dates::{Known, PlanningDay};
+use super::model;
+use crate::args::{CreateArguments, Format, PlanningArguments, RunFormat, StoreArguments};
+use crate::error::{CommandError, Exit, reason};
+use crate::runs::{store, stored_plans};
+use crate::setup::settings::{self, Settings};
+use crate::system::{environment, text_file};
+use crate::tools::toolbox::Toolbox;
+use crate::view::output;
+use crate::view::printer::Printer;
+
+/// `planwright create GOAL`
+pub(crate) async fn command(
+    arguments: &CreateArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    if let Some(file) = &arguments.output {
+        text_file::may_write(file, arguments.force)?;
+    }
+    let Settings { config, .. } = settings::load(Path::new("."))?;
+    let known = Known::read(&arguments.planning)?;
+    let mut toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
+    toolbox.close().await;
+    let pins = if arguments.no_store || !toolbox.has_pins(&config) {
+        None
+    } else {
+        Some(store::open(&arguments.store, printer)?)
+    };
+    toolbox.govern(&config, pins.as_ref(), printer)?;
+    for note in toolbox.notes() {
+        printer.talk(&note);
+    }
+    let durations = durations(&arguments.store, arguments.no_store, &toolbox)?;
+    known.mention_unclear_times(&arguments.goal, printer);
+    let wanted = Wanted::new(&arguments.goal, &toolbox, &known, durations, &config);
+    if arguments.show_prompt {
+        let task = wanted.task().text(
+            arguments.planning.tool_tokens,
+            CreateSettings::default().memory_tokens,
+            wanted.notation,
+        );
+        printer.data(&format!("{}\n\n{task}", wanted.notation.writing()));
+        return Ok(Exit::Success);
+    }
+    let model = model::open(&arguments.model, &config)?;
+    let earlier = if arguments.cache {
+        cached(&wanted, model.name())?
+    } else {
+        None
+    };
+    let (text, report, exit) = match earlier {
+        Some(text) => {
+            printer.talk("the plan is the one of the last time");
+            let report = CreatedV1::cached(Value::from_json(&text).ok(), model.name());
+            (Some(text), report, Exit::Success)
+        }
+        None => {
+            let created = wanted.ask(model.as_ref(), &arguments.planning).await;
+            super::progress::tell(&created, model.name(), printer);
+            super::progress::usage(created.usage, printer);
+            let report = document::created(&created, model.name());
+            let exit = exit(&created);
+            let text = created.plan.map(|plan| plan.text);
+            if let (Some(text), true) = (&text, arguments.cache) {
+                keep(&wanted.key(model.name()), text)?;
+            }
+            (text, report, exit)
+        }
+    };
+    if let Some(text) = &text {
+        deliver(text, arguments, printer)?;
+    }
+    match (arguments.format, &text) {
+        (Format::Json, _) => output::json(&report, RunFormat::Json, printer)?,
+        (Format::Text, Some(text)) if arguments.output.is_none() => printer.data(text),
+        (Format::Text, _) => {}
+    }
+    Ok(exit)
+}
+
+/// Puts the plan where it was wished to be.
+fn deliver(text: &str, arguments: &CreateArguments, printer: Printer) -> Result<(), CommandError> {
+    if let Some(file) = &arguments.output {
+        text_file::write(text, file, arguments.force)?;
+        printer.quote(&format!("written to `{}`", file.display()));
+    }
+    if let Some(name) = &arguments.save {
+        let store = store::open(&arguments.store, printer)?;
+        let plan = parse_as(&Native, text.as_bytes(), &ReadOptions::new(name)).plan;
+        let plan = plan.unwrap_or_default();
+        stored_plans::keep(
+            &store,
+            name.clone(),
+            text.to_owned(),
+            (Some("native"), &plan),
+            printer,
+        )?;
+    }
+    Ok(())
+}
+
+/// Returns the durations of calls, from earlier runs and simulated tools.
+pub(crate) fn durations(
+    arguments: &StoreArguments,
+    no_store: bool,
+    toolbox: &Toolbox,
+) -> Result<Durations, CommandError> {
+    let mut known = toolbox.durations.clone();
+    if !no_store && let Some(store) = store::open_if_there(arguments)? {
+        let learned = store.durations().map_err(store::explain)?;
+        for (server, tool, learned) in learned.tools() {
+            known.insert(server, tool, learned);
+        }
+    }
+    Ok(known)
+}
+
+/// Returns the exit status for the outcome of a plan request.
+pub(crate) fn exit(created: &PlanResponse) -> Exit {
+    match (&created.plan, &created.failure) {
+        (Some(_), _) => Exit::Success,
+        (None, Some(_)) => Exit::Failed,
+        (None, None) => Exit::Rejected,
+    }
+}
+
+/// The plan of an earlier time, where it is still sound.
+fn cached(wanted: &Wanted<'_>, model: &str) -> Result<Option<String>, CommandError> {
+    let Some(text) = get(&wanted.key(model))? else {
+        return Ok(None);
+    };
+    let result = parse_as(&Native, text.as_bytes(), &ReadOptions::new("cached"));
+    let sound = result
+        .plan
+        .filter(|_| !result.diagnostics.has_errors())
+        .and_then(|plan| planwright::core::check(plan, &wanted.context()).0);
+    Ok(sound.map(|_| text))
+}
+
+/// In what the model writes: as the arguments say, else as the configuration does.
+fn notation(known: &Known, config: &Config) -> PlanDialect {
+    let configured = || PlanDialect::named(config.model().notation?.as_str());
+    known.notation.or_else(configured).unwrap_or_default()
+}
+
+/// The parts that run a plan while it is written.
+pub(crate) struct RunAhead<'a> {
+    pub(crate) engine: &'a Engine,
+    /// The run's id.
+    pub(crate) run: &'a str,
+    pub(crate) keeper: &'a dyn EarlyRunStorage,
+    pub(crate) listener: &'a mut (dyn FnMut(StreamEvent<'_>) + Send),
+}
+
+/// A plan that is wanted, and all that it is written from.
+pub(crate) struct Wanted<'a> {
+    goal: &'a str,
+    day: PlanningDay,
+    timestamp: String,
+    catalog: &'a Catalog,
+    durations: Durations,
+    known: &'a Known,
+    notation: PlanDialect,
+    library: Library,
+    policy: Policy,
+    given: Object,
+}
+
+impl<'a> Wanted<'a> {
+    /// A plan for `goal` with the tools of `toolbox`.
+    pub(crate) fn new(
+        goal: &'a str,
+        toolbox: &'a Toolbox,
+        known: &'a Known,
+        durations: Durations,
+        config: &Config,
+    ) -> Self {
+        Self {
+            goal,
+            day: known.day(goal),
+            timestamp: known.now.timestamp(),
+            catalog: &toolbox.catalog,
+            durations,
+            known,
+            notation: notation(known, config),
+            library: Library::new(),
+            policy: config.restrict(Policy::new()),
+            given: Object::default(),
+        }
+    }
+
+    /// Asks for it.
+    pub(crate) async fn ask(
+        &self,
+        model: &dyn Model,
+        arguments: &PlanningArguments,
+    ) -> PlanResponse {
+        let waiting = super::progress::Waiting::new(&format!("{} writes a plan", model.name()));
+        let estimate = |plan: &CheckedPlan| Some(self.estimate(plan));
+        let settings = self.settings(arguments);
+        let created = create(&self.creation(model, &settings, &estimate)).await;
+        waiting.end();
+        created
+    }
+
+    /// Asks for it, and runs it while it is written.
+    pub(crate) async fn run(
+        &self,
+        model: &dyn Model,
+        arguments: &PlanningArguments,
+        ahead: RunAhead<'_>,
+    ) -> StreamOutcome {
+        let estimate = |plan: &CheckedPlan| Some(self.estimate(plan));
+        let settings = self.settings(arguments);
+        let streaming = StreamRequest {
+            creation: self.creation(model, &settings, &estimate),
+            engine: ahead.engine,
+            run: ahead.run.into(),
+            keeper: Some(ahead.keeper),
+            listener: ahead.listener,
+        };
+        stream(streaming).await
+    }
+
+    fn settings(&self, arguments: &PlanningArguments) -> CreateSettings {
+        let mut settings = CreateSettings::default();
+        settings.notation = self.notation;
+        settings.tries = arguments.tries;
+        settings.tool_tokens = arguments.tool_tokens;
+        settings
+    }
+
+    fn creation<'c>(
+        &'c self,
+        model: &'c dyn Model,
+        settings: &'c CreateSettings,
+        estimate: &'c (dyn Fn(&CheckedPlan) -> Option<Duration> + Sync),
+    ) -> PlanRequest<'c> {
+        PlanRequest {
+            model,
+            task: self.task(),
+            check: self.context(),
+            origin: PlanOrigin {
+                timestamp: &self.timestamp,
+                estimate,
+            },
+            settings,
+        }
+    }
+
+    fn task(&self) -> PlanTask<'_> {
+        PlanTask {
+            goal: self.goal,
+            moment: self.day.moment(),
+            catalog: self.catalog,
+            memory: self.known.memory.as_ref(),
+            state: self.known.state.as_ref(),
+        }
+    }
+
+    fn context(&self) -> CheckContext<'_> {
+        CheckContext::new(self.catalog)
+            .with_library(&self.library)
+            .with_policy(&self.policy)
+            .with_inputs(&self.given)
+    }
+
+    /// Returns the expected duration of a run.
+    fn estimate(&self, plan: &CheckedPlan) -> Duration {
+        let limits = ConcurrencyLimits::default();
+        estimate(plan, &self.durations, &limits, &EvaluationLimits::default()).expected
+    }
+
+    /// Returns the key by which a plan is found again: a digest of the whole prompt.
+    fn key(&self, model: &str) -> String {
+        let budget = usize::MAX;
+        key(&[
+            self.notation.writing(),
+            model,
+            &self.task().text(budget, budget, self.notation),
+            &self.schemas(),
+        ])
+    }
+
+    /// The tools as they are, which their signatures tell in part.
+    fn schemas(&self) -> String {
+        let tools = self.catalog.tools().map(|tool| {
+            let (input, output) = (tool.input.as_value(), tool.output.as_value());
+            format!("{} {input} {output}", tool.qualified_name())
+        });
+        tools.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Returns a digest of several texts.
+fn key(parts: &[&str]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part.len().to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    let mut text = String::new();
+    for byte in hasher.finalize() {
+        // Writing to a text cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// The plan that was written from the same.
+fn get(key: &str) -> Result<Option<String>, CommandError> {
+    let file = file(key)?;
+    match std::fs::read_to_string(&file) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(CommandError::unreadable(&file, &error)),
+    }
+}
+
+/// Keeps a plan for the next time.
+fn keep(key: &str, text: &str) -> Result<(), CommandError> {
+    let file = file(key)?;
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            CommandError::new(format!(
+                "cannot make the folder `{}`: {}",
+                folder.display(),
+                reason(&error)
+            ))
+        })?;
+    }
+    // Written as a temporary file first, which its owner alone may read.
+    text_file::write(text, &file, true)
+}
+
+fn file(key: &str) -> Result<PathBuf, CommandError> {
+    let folder = environment::data_folder().ok_or_else(|| {
+        CommandError::new("there is no folder of data").hint("set `HOME` or `XDG_DATA_HOME`")
+    })?;
+    Ok(folder.join("created").join(format!("{key}.json")))
+}

@@ -1,0 +1,161 @@
+//! The facts beside a question: its moment, its phrases of time, the memory and the state to fill; and `planwright dates PHRASE`.
+
+use std::path::Path;
+
+use planwright::core::Value;
+use planwright::planner::dates::{Now, TimeError, Zone, find, resolve};
+use planwright::planner::prompt::{Memory, PlanDialect, TimeContext, TimePhrase};
+use serde::Serialize;
+
+use crate::args::{DatesArguments, Format, MomentArguments, PlanningArguments, RunFormat};
+use crate::error::{CommandError, Exit};
+use crate::runs::run_storage;
+use crate::system::{environment, text_file};
+use crate::view::output;
+use crate::view::printer::Printer;
+
+/// The days, as programs read them.
+#[derive(Serialize)]
+struct Dates {
+    from: String,
+    to: String,
+}
+
+pub(crate) fn dates(arguments: &DatesArguments, printer: Printer) -> Result<Exit, CommandError> {
+    let now = now(&arguments.moment)?;
+    let range = resolve(&arguments.phrase.join(" "), &now)
+        .map_err(|error| CommandError::new(error.to_string()).hint(error.help()))?;
+    match arguments.format {
+        Format::Text => {
+            let days = match range.days() {
+                1 => "1 day".to_owned(),
+                days => format!("{days} days"),
+            };
+            printer.data_line(&format!("{range} ({days})"));
+        }
+        Format::Json => {
+            let dates = Dates {
+                from: range.from.to_string(),
+                to: range.to.to_string(),
+            };
+            output::json(&dates, RunFormat::Json, printer)?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// The moment that phrases of time start from.
+pub(crate) fn now(arguments: &MomentArguments) -> Result<Now, CommandError> {
+    let zone = zone(arguments)?;
+    let now = match &arguments.now {
+        Some(text) => Now::parse(text, &zone),
+        None => Now::at(run_storage::since_1970(), &zone),
+    };
+    now.map_err(refused)
+}
+
+/// The zone whose days are meant.
+pub(crate) fn zone(arguments: &MomentArguments) -> Result<Zone, CommandError> {
+    match &arguments.tz {
+        Some(name) => Zone::named(name).map_err(refused),
+        None => environment::zone(),
+    }
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "errors are handed over where they are mapped"
+)]
+fn refused(error: TimeError) -> CommandError {
+    CommandError::new(error.to_string())
+}
+
+/// The facts beside the goal.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(super) now: Now,
+    pub(super) memory: Option<Memory>,
+    pub(super) state: Option<Value>,
+    pub(super) notation: Option<PlanDialect>,
+}
+
+impl Known {
+    /// The JSON Schema of the state that is to be filled.
+    pub(crate) fn state(&self) -> Option<&Value> {
+        self.state.as_ref()
+    }
+
+    /// Reads the files that the arguments name.
+    pub(crate) fn read(arguments: &PlanningArguments) -> Result<Self, CommandError> {
+        let memory = match &arguments.context {
+            Some(path) => Some(Memory::read(&json(path)?).map_err(|error| {
+                CommandError::new(format!("`{}` cannot be used: {error}", path.display())).hint(
+                    "write it as {\"semantic\": [{\"text\", \"score\"}], \"episodic\": [{\"query\"}], \"entities\": [\"kind:name\"]}",
+                )
+            })?),
+            None => None,
+        };
+        let state = arguments.state.as_deref().map(json).transpose()?;
+        if let (Some(state), Some(path)) = (&state, &arguments.state)
+            && state.get("properties").and_then(Value::as_object).is_none()
+        {
+            return Err(CommandError::new(format!(
+                "`{}` describes no state",
+                path.display()
+            ))
+            .hint("write it as a JSON Schema: {\"type\": \"object\", \"properties\": {NAME: {…}}}"));
+        }
+        Ok(Self {
+            now: now(&arguments.moment)?,
+            memory,
+            state,
+            notation: arguments.notation.map(PlanDialect::from),
+        })
+    }
+}
+
+impl Known {
+    /// The day, and what the phrases of time in `text` mean.
+    pub(crate) fn day(&self, text: &str) -> PlanningDay {
+        PlanningDay::of(text, &self.now, &self.now)
+    }
+
+    /// Reports the phrases of time whose meaning is left to the model.
+    pub(crate) fn mention_unclear_times(&self, goal: &str, printer: Printer) {
+        for mention in find(goal, &self.now) {
+            if let Err(error) = mention.meaning {
+                printer.quote(&format!("warning: {error}; {}", error.help()));
+            }
+        }
+    }
+}
+
+/// The date and the phrases of time of a question, for a model.
+#[derive(Clone, Debug)]
+pub(crate) struct PlanningDay {
+    today: String,
+    times: Vec<TimePhrase>,
+}
+
+impl PlanningDay {
+    /// The day of `now`, and what the phrases of time in `text` mean, which was said at the moment `asked`.
+    pub(crate) fn of(text: &str, asked: &Now, now: &Now) -> Self {
+        Self {
+            today: now.to_string(),
+            times: TimePhrase::all(text, asked),
+        }
+    }
+
+    pub(crate) fn moment(&self) -> TimeContext<'_> {
+        TimeContext {
+            today: &self.today,
+            times: &self.times,
+        }
+    }
+}
+
+fn json(path: &Path) -> Result<Value, CommandError> {
+    let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
+    Value::from_json(&text)
+        .map_err(|error| CommandError::new(format!("`{}` is not JSON: {error}", path.display())))
+}

@@ -1,0 +1,9 @@
+//! Commands that ask a model: for a plan, for an answer.
+
+pub(crate) mod answer;
+pub(crate) mod ask;
+pub(crate) mod ask_streamed;
+pub(crate) mod create;
+pub(crate) mod dates;
+pub(crate) mod model;
+pub(crate) mod progress;

@@ -1,0 +1,152 @@
+//! Models of a command: those of a provider, of a script, and recorded ones.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use planwright::config::{Config, ModelSettings};
+use planwright::planner::model::providers::{self, Key, Prices, ProviderSettings};
+use planwright::planner::model::{Model, ModelError, RecordingModel, ScriptSink, ScriptedModel};
+
+use crate::args::ModelArguments;
+use crate::error::{CommandError, reason};
+use crate::runs::run_storage;
+use crate::system::{environment, text_file};
+
+/// The variable that names the model, where no argument does.
+const VARIABLE: &str = "PLANWRIGHT_MODEL";
+
+/// Returns the name of the model: from the arguments, the environment or the configuration, in this order.
+pub(crate) fn name(arguments: &ModelArguments, config: &Config) -> Option<String> {
+    let variable = || environment::variable(VARIABLE).filter(|name| !name.is_empty());
+    let said = arguments.model.clone().or_else(variable);
+    said.or_else(|| config.model().name.as_deref().map(str::to_owned))
+}
+
+/// The model of that name.
+pub(crate) fn open(
+    arguments: &ModelArguments,
+    config: &Config,
+) -> Result<Arc<dyn Model>, CommandError> {
+    let settings = config.model();
+    let name = name(arguments, config).ok_or_else(nobody)?;
+    let model: Arc<dyn Model> = match name.strip_prefix("replay:") {
+        Some(path) => Arc::new(script(&name, Path::new(path))?),
+        None => {
+            let settings = provider(&name, arguments, settings)?;
+            Arc::new(providers::open(settings).map_err(refused)?)
+        }
+    };
+    match &arguments.record {
+        Some(path) => Ok(Arc::new(RecordingModel::new(
+            model,
+            ScriptFile::begin(path)?,
+        ))),
+        None => Ok(model),
+    }
+}
+
+fn nobody() -> CommandError {
+    CommandError::new("no model is named")
+        .hint(format!(
+            "name one with `--model PROVIDER:NAME`, in the variable {VARIABLE}, or as `name` below `[model]` in your own \
+             planwright.toml"
+        ))
+        .hint("such as `ollama:llama3.2` for one on this machine, or `openai:gpt-4o` with its key in OPENAI_API_KEY")
+}
+
+fn script(name: &str, path: &Path) -> Result<ScriptedModel, CommandError> {
+    let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
+    ScriptedModel::read(name, &text).map_err(|error| {
+        CommandError::new(format!(
+            "`{}` is no script of answers: {error}",
+            path.display()
+        ))
+        .hint(
+            "write it as a JSON list: a text for each answer, or {\"text\", \"calls\", \"usage\"}",
+        )
+    })
+}
+
+/// Returns the settings of a provider. The configured address, key and prices belong to the configured model alone.
+fn provider(
+    name: &str,
+    arguments: &ModelArguments,
+    settings: &ModelSettings,
+) -> Result<ProviderSettings, CommandError> {
+    let mut wanted = ProviderSettings::new(name);
+    let known = settings.name.as_deref().unwrap_or(name);
+    let is_known_provider = of_provider(known) == of_provider(name);
+    let base_url = settings.base_url.as_deref().filter(|_| is_known_provider);
+    let base_url = arguments.model_base_url.as_deref().or(base_url);
+    wanted.base_url = base_url.map(str::to_owned);
+    let place = settings.key.as_ref().filter(|_| is_known_provider);
+    let key = match place {
+        Some(place) => Some(environment::read(place).map_err(|fault| {
+            CommandError::new(format!("there is no key for `{name}`: {fault}"))
+                .hint("look at `[model]` in your own planwright.toml")
+        })?),
+        None => providers::key_variable(of_provider(name)).and_then(environment::variable),
+    };
+    wanted.key = key.filter(|key| !key.is_empty()).as_deref().map(Key::new);
+    wanted.temperature = settings.temperature;
+    wanted.max_tokens = settings.max_tokens;
+    wanted.timeout = settings.timeout.unwrap_or(wanted.timeout);
+    wanted.attempts = settings.attempts.unwrap_or(wanted.attempts);
+    wanted.now = Some(run_storage::since_1970);
+    wanted.seed = u64::from(std::process::id());
+    let prices = settings.prices.filter(|_| known == name);
+    wanted.prices = prices.map(|prices| Prices {
+        input: prices.input,
+        output: prices.output,
+        cached: prices.cached,
+    });
+    Ok(wanted)
+}
+
+fn of_provider(name: &str) -> &str {
+    name.split_once(':').map_or(name, |(provider, _)| provider)
+}
+
+fn refused(error: ModelError) -> CommandError {
+    let refused = CommandError::new(error.message);
+    match error.help {
+        Some(help) => refused.hint(help),
+        None => refused,
+    }
+}
+
+/// A script in a file, which only its owner can read. Each new one takes the place of the one before in one go.
+#[derive(Debug)]
+struct ScriptFile {
+    path: PathBuf,
+}
+
+impl ScriptFile {
+    /// Creates a file, so that a file that cannot be written is known before a model is asked.
+    fn begin(path: &Path) -> Result<Self, CommandError> {
+        let shown = path.display();
+        if path.symlink_metadata().is_ok() {
+            return Err(CommandError::new(format!("`{shown}` is there already"))
+                .hint("record into another file, or delete it"));
+        }
+        let file = Self {
+            path: path.to_owned(),
+        };
+        file.keep("[]\n").map_err(|error| {
+            CommandError::new(format!("cannot write `{shown}`: {}", reason(&error)))
+        })?;
+        Ok(file)
+    }
+}
+
+impl ScriptSink for ScriptFile {
+    fn keep(&self, script: &str) -> io::Result<()> {
+        let folder = self.path.parent();
+        let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
+        let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+        file.write_all(script.as_bytes())?;
+        file.persist(&self.path).map_err(|error| error.error)?;
+        Ok(())
+    }
+}

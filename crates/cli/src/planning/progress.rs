@@ -1,0 +1,131 @@
+//! Messages to the person while a model writes a plan, and about the result.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use planwright::planner::create::{PlanAttempt, PlanRepair, PlanResponse};
+use planwright::planner::model::{ModelError, Usage};
+use planwright::terminal_text;
+
+use crate::view::printer::Printer;
+
+/// A line that says who is waited for.
+pub(crate) struct Waiting {
+    bar: ProgressBar,
+}
+
+impl Waiting {
+    /// Says `what` is waited for.
+    pub(crate) fn new(what: &str) -> Self {
+        // Nothing is drawn where standard error is no terminal.
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        bar.set_style(ProgressStyle::default_spinner());
+        bar.set_message(terminal_text::one_line(what).into_owned());
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Self { bar }
+    }
+
+    /// Takes the line away while `talk` has the terminal.
+    pub(crate) fn suspend<T>(&self, talk: impl FnOnce() -> T) -> T {
+        self.bar.suspend(talk)
+    }
+
+    /// Removes the line, since the model has answered.
+    pub(crate) fn end(self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Tells how it went: what was mended, what was wrong, why there is no plan.
+pub(crate) fn tell(created: &PlanResponse, model: &str, printer: Printer) {
+    attempts(&created.attempts, printer);
+    end(created, model, printer);
+}
+
+/// Tells what was mended in the answers so far, and what was wrong.
+pub(crate) fn attempts(attempts: &[PlanAttempt], printer: Printer) {
+    let last = attempts.len();
+    for (index, attempt) in attempts.iter().enumerate() {
+        let is_last = index + 1 == last;
+        let number = index + 1;
+        if attempt.diagnostics.has_errors() {
+            printer.talk(&format!("answer {number} of {last} was no sound plan:"));
+            diagnostics(attempt, printer);
+            if !attempt.holds_plan {
+                said(attempt.words(), printer);
+            }
+        } else if is_last {
+            diagnostics(attempt, printer);
+        }
+        for repair in &attempt.repairs {
+            printer.quote(&mended(repair));
+        }
+    }
+}
+
+/// Tells why there is no plan.
+pub(crate) fn end(created: &PlanResponse, model: &str, printer: Printer) {
+    if let Some(error) = &created.failure {
+        let last = created.attempts.last();
+        let is_told = last.is_some_and(|last| !last.holds_plan && last.words() == &*error.said);
+        failure("error", error, !is_told, printer);
+    } else if let Some(declined) = &created.declined {
+        printer.quote(&format!("{model} {declined}"));
+    } else if created.plan.is_none() {
+        printer.talk(
+            "no answer was a sound plan; ask in other words, or allow more of them with --tries",
+        );
+    }
+}
+
+/// Tells why a model did not answer, with its own words if they are not on the screen already.
+pub(crate) fn failure(what: &str, error: &ModelError, with_words: bool, printer: Printer) {
+    printer.quote(&format!("{what}: {error}"));
+    if with_words {
+        said(&error.said, printer);
+    }
+    if let Some(help) = &error.help {
+        printer.quote(&format!("  hint: {help}"));
+    }
+}
+
+fn said(words: &str, printer: Printer) {
+    if !words.is_empty() {
+        printer.quote(&format!("  it said: {words}"));
+    }
+}
+
+/// Prints the tokens and the cost of answers, if they are known.
+pub(crate) fn usage(usage: Usage, printer: Printer) {
+    if let Some(cost) = cost(usage) {
+        printer.talk(&cost);
+    }
+}
+
+fn diagnostics(attempt: &PlanAttempt, printer: Printer) {
+    for diagnostic in &attempt.diagnostics {
+        printer.quote(&format!("  {diagnostic}"));
+    }
+}
+
+fn mended(repair: &PlanRepair) -> String {
+    format!(
+        "  mended at {}: `{}` is `{}`",
+        repair.pointer, repair.before, repair.after
+    )
+}
+
+/// Returns the tokens and the cost of answers, if they are known.
+fn cost(usage: Usage) -> Option<String> {
+    if usage.input_tokens + usage.output_tokens == 0 {
+        return None;
+    }
+    let tokens = format!(
+        "{} tokens read, {} written",
+        usage.input_tokens, usage.output_tokens
+    );
+    Some(match usage.cost {
+        Some(cost) => format!("{tokens}, ${cost:.4}"),
+        None => tokens,
+    })
+}

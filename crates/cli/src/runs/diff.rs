@@ -1,0 +1,219 @@
+//! `planwright diff RUN RUN`: what differs between two runs.
+
+use indexmap::IndexMap;
+use planwright::core::Value;
+use planwright::core::check::CheckedPlan;
+use planwright::engine::run::{
+    History, MASK, StepHistory, StepSummary, redacted_inputs, without_secrets,
+};
+use planwright::format::{
+    DIFF_SCHEMA, DiffV1, ErrorV1, PlanDiffV1, RunListingV1, StepDiffV1, StepSideV1, changes,
+};
+use planwright::stored::StoredRun;
+use planwright_store::Store;
+
+use super::list::described;
+use super::store;
+use crate::args::{DiffArguments, Format, RunFormat};
+use crate::error::{CommandError, Exit};
+use crate::view::output;
+use crate::view::printer::Printer;
+
+/// `planwright diff RUN RUN`
+pub(crate) fn diff(arguments: &DiffArguments, printer: Printer) -> Result<Exit, CommandError> {
+    let store = store::open(&arguments.store, printer)?;
+    let before = Side::read(&store, &arguments.before)?;
+    let after = Side::read(&store, &arguments.after)?;
+    let diff = compare(before, after);
+    match arguments.format {
+        Format::Json => output::json(&diff, RunFormat::Json, printer)?,
+        Format::Text => printer.data(&super::diff_text::text(&diff, Printer::data_width())),
+    }
+    Ok(if diff.same {
+        Exit::Success
+    } else {
+        Exit::Failed
+    })
+}
+
+/// A run on one side of the comparison.
+struct Side {
+    run: RunListingV1,
+    plan: CheckedPlan,
+    inputs: Value,
+    steps: IndexMap<String, Came>,
+}
+
+/// The outcome of a step.
+struct Came {
+    side: StepSideV1,
+    args: Option<Value>,
+    output: Option<Value>,
+}
+
+impl Side {
+    fn read(store: &Store, selector: &str) -> Result<Self, CommandError> {
+        let info = store.run(selector).map_err(store::explain)?;
+        let kept = StoredRun::read(store, &info.id)?;
+        let plan = kept.latest_plan()?;
+        let mut steps = IndexMap::new();
+        match kept.replayed(&info.id) {
+            Ok(replayed) => collect(&replayed.summary.steps, &mut steps),
+            Err(_) => by_history(&History::new(&kept.entries), &mut steps),
+        }
+        Ok(Self {
+            run: described(&info),
+            inputs: inputs(&plan),
+            plan,
+            steps,
+        })
+    }
+}
+
+/// Returns the inputs of a plan, with defaults for those that were not given.
+fn inputs(plan: &CheckedPlan) -> Value {
+    let mut inputs = redacted_inputs(plan, &[]);
+    let defaults = plan.plan().inputs.iter().filter_map(|input| {
+        let default = input.default.clone()?;
+        Some((input.name.clone(), default))
+    });
+    for (name, default) in without_secrets(plan.plan(), &defaults.collect()) {
+        if default.as_text() != Some(MASK) {
+            inputs.entry(name).or_insert(default);
+        }
+    }
+    Value::from(inputs)
+}
+
+fn collect(steps: &[StepSummary], found: &mut IndexMap<String, Came>) {
+    for step in steps {
+        let took = match (step.started, step.ended) {
+            (Some(started), Some(ended)) => Some(ended.saturating_sub(started)),
+            _ => None,
+        };
+        let came = Came {
+            side: StepSideV1 {
+                status: step.status.as_str(),
+                attempts: step.attempts,
+                duration_ms: took.map(|took| took.as_secs_f64() * 1000.0),
+                error: step.error.as_ref().map(ErrorV1::from),
+            },
+            args: step.args.clone(),
+            output: step.output.clone(),
+        };
+        found.insert(step.at.to_string(), came);
+        collect(&step.parts, found);
+    }
+}
+
+/// Adds the outcomes of steps by their stored history alone.
+fn by_history(history: &History, found: &mut IndexMap<String, Came>) {
+    for (at, past) in history.steps() {
+        found.insert(at.to_string(), of_past(past));
+    }
+    found.sort_unstable_keys();
+}
+
+fn of_past(past: &StepHistory) -> Came {
+    let call = past.calls.last();
+    let end = past.settled.as_ref();
+    let started = end.and_then(|end| end.started);
+    let took = end.and_then(|end| Some(end.ended.saturating_sub(started?)));
+    let error = end.and_then(|end| end.error.as_ref());
+    Came {
+        side: StepSideV1 {
+            status: end.map_or("not_run", |end| end.status.as_str()),
+            attempts: past.attempts(),
+            duration_ms: took.map(|took| took.as_secs_f64() * 1000.0),
+            error: error.map(ErrorV1::from),
+        },
+        args: call.map(|call| call.args.clone()),
+        output: call
+            .and_then(|call| call.answer.as_ref())
+            .and_then(|answer| answer.as_ref().ok())
+            .map(|output| output.value.clone()),
+    }
+}
+
+fn compare(mut before: Side, after: Side) -> DiffV1 {
+    let plan = plans(&before.plan, &after.plan);
+    let inputs = changes(Some(&before.inputs), Some(&after.inputs));
+    let mut steps: Vec<StepDiffV1> = Vec::new();
+    for (address, came) in after.steps {
+        let old = before.steps.shift_remove(&address);
+        steps.push(step(address, old, Some(came)));
+    }
+    for (address, old) in before.steps {
+        steps.push(step(address, Some(old), None));
+    }
+    let same = plan.same
+        && inputs.is_empty()
+        && before.run.status == after.run.status
+        && steps.iter().all(|step| step.same);
+    DiffV1 {
+        schema: DIFF_SCHEMA,
+        same,
+        duration_ratio: ratio(Some(before.run.duration_ms), Some(after.run.duration_ms)),
+        before: before.run,
+        after: after.run,
+        plan,
+        inputs,
+        steps,
+    }
+}
+
+fn plans(before: &CheckedPlan, after: &CheckedPlan) -> PlanDiffV1 {
+    let ids = |plan: &CheckedPlan| -> Vec<String> {
+        let steps = plan.plan().steps.iter();
+        steps.map(|step| step.id.to_string()).collect()
+    };
+    let digest = |plan: &CheckedPlan, id: &str| {
+        let at = usize::try_from(plan.step_index(id)?).ok()?;
+        plan.step_digest(at)
+    };
+    let lacks = |plan: &CheckedPlan, id: &str| plan.step_index(id).is_none();
+    let (old, new) = (ids(before), ids(after));
+    PlanDiffV1 {
+        same: before.digest() == after.digest(),
+        added: new.iter().filter(|id| lacks(before, id)).cloned().collect(),
+        removed: old.iter().filter(|id| lacks(after, id)).cloned().collect(),
+        changed: new
+            .iter()
+            .filter(|id| !lacks(before, id) && digest(before, id) != digest(after, id))
+            .cloned()
+            .collect(),
+    }
+}
+
+fn step(address: String, before: Option<Came>, after: Option<Came>) -> StepDiffV1 {
+    let part = |came: &Option<Came>, part: fn(&Came) -> Option<&Value>| {
+        came.as_ref().and_then(part).cloned()
+    };
+    let args = |came: &Option<Came>| part(came, |came| came.args.as_ref());
+    let output = |came: &Option<Came>| part(came, |came| came.output.as_ref());
+    let args = changes(args(&before).as_ref(), args(&after).as_ref());
+    let output = changes(output(&before).as_ref(), output(&after).as_ref());
+    let (before, after) = (before.map(|came| came.side), after.map(|came| came.side));
+    let without_time = |side: &Option<StepSideV1>| {
+        side.clone().map(|side| StepSideV1 {
+            duration_ms: None,
+            ..side
+        })
+    };
+    let took = |side: &Option<StepSideV1>| side.as_ref().and_then(|side| side.duration_ms);
+    StepDiffV1 {
+        address,
+        same: args.is_empty() && output.is_empty() && without_time(&before) == without_time(&after),
+        duration_ratio: ratio(took(&before), took(&after)),
+        before,
+        after,
+        args,
+        output,
+    }
+}
+
+/// Returns the second time as a multiple of the first, to the hundredth.
+fn ratio(before: Option<f64>, after: Option<f64>) -> Option<f64> {
+    let (before, after) = (before?, after?);
+    (0.0 < before).then(|| (after / before * 100.0).round() / 100.0)
+}

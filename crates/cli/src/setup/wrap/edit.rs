@@ -1,0 +1,234 @@
+//! Servers that leave a client's file for one of ours, and come back. Pure: from texts to texts.
+
+use planwright::core::Value;
+
+use super::object::{Member, ObjectText};
+
+/// The way to the servers in a file of ours.
+pub(crate) const OURS: &[&str] = &["mcpServers"];
+
+/// A file of ours without servers.
+const EMPTY: &str = "{\n  \"mcpServers\": {\n  }\n}\n";
+
+/// The place of the servers in a client's file, and their replacement.
+#[derive(Clone, Debug)]
+pub(crate) struct Section<'a> {
+    /// The way to the object that holds them.
+    pub(crate) path: &'a [&'a str],
+    /// The name of our entry.
+    pub(crate) name: &'a str,
+    /// Our entry.
+    pub(crate) entry: Value,
+    /// The mark that tells our entry from another entry of its name: our file, which is among its arguments.
+    pub(crate) file: &'a str,
+}
+
+/// The reason why an edit is impossible, and the way out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EditFault {
+    pub(crate) message: String,
+    pub(crate) help: String,
+}
+
+/// A client's file with the gateway in front of its servers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wrapped {
+    /// The text of the client's file.
+    pub(crate) client: String,
+    /// The text of ours.
+    pub(crate) ours: String,
+    /// The servers that have moved now.
+    pub(crate) moved: Vec<String>,
+    /// The servers that stay, each with the reason.
+    pub(crate) stay: Vec<(String, String)>,
+}
+
+/// A client's file with its servers back in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unwrapped {
+    /// The text of the client's file.
+    pub(crate) client: String,
+    /// The servers that have come back.
+    pub(crate) returned: Vec<String>,
+    /// The servers that came back under another name, since the client has another server of theirs: the old name and the new.
+    pub(crate) renamed: Vec<(String, String)>,
+}
+
+/// Moves the servers of `text` into our file, which has the text `ours` where it is there already. `stays` says why one cannot move.
+pub(crate) fn wrap(
+    text: &str,
+    ours: Option<&str>,
+    section: &Section<'_>,
+    stays: &dyn Fn(&str, &Value) -> Option<String>,
+) -> Result<Wrapped, EditFault> {
+    let mut client = object(text, section.path)?.ok_or_else(|| no_servers(section.path))?;
+    let mut target = our_servers(ours.unwrap_or(EMPTY))?;
+    let has_entry = has_entry(&client, section)?;
+    let mut kept = Vec::new();
+    let mut moved = Vec::new();
+    let mut stay = Vec::new();
+    let mut place = None;
+    for member in std::mem::take(&mut client.members) {
+        if has_entry && member.name == section.name {
+            kept.push(member);
+            continue;
+        }
+        let known = target.get(&member.name).is_some();
+        let reason = stays(&member.name, &member.value).or_else(|| {
+            known.then(|| "a server of that name is behind the gateway already".to_owned())
+        });
+        if let Some(reason) = reason {
+            stay.push((member.name.clone(), reason));
+            kept.push(member);
+        } else {
+            place.get_or_insert((kept.len(), member.blanks().to_owned()));
+            moved.push(member.name.clone());
+            target.members.push(member);
+        }
+    }
+    if let Some((at, blanks)) = place.filter(|_| !has_entry) {
+        let written = written(&section.entry, &blanks, &client.foot);
+        kept.insert(
+            at,
+            Member::new(&blanks, section.name, section.entry.clone(), &written),
+        );
+    }
+    client.members = kept;
+    Ok(Wrapped {
+        client: client.text(),
+        ours: target.text(),
+        moved,
+        stay,
+    })
+}
+
+/// Moves the servers of our file `ours` back to where our entry stands in `text`.
+pub(crate) fn unwrap(
+    text: &str,
+    ours: &str,
+    section: &Section<'_>,
+) -> Result<Unwrapped, EditFault> {
+    let mut client = object(text, section.path)?.ok_or_else(|| no_servers(section.path))?;
+    let mut wrapped = our_servers(ours)?;
+    // A comment behind the last server goes with it.
+    if let Some(last) = wrapped.members.last_mut() {
+        last.tail += wrapped.foot.trim_end();
+    }
+    let has_entry = has_entry(&client, section)?;
+    let mut at = client.members.len();
+    if has_entry {
+        let entry = client
+            .members
+            .iter()
+            .position(|member| member.name == section.name);
+        at = entry.unwrap_or(at);
+        client.members.retain(|member| member.name != section.name);
+    }
+    let mut returned = Vec::new();
+    let mut renamed = Vec::new();
+    for member in wrapped.members {
+        let mut member = member;
+        if let Some(there) = client.get(&member.name) {
+            if there.value == member.value {
+                continue;
+            }
+            let mut numbers = 2_usize..;
+            let free = numbers.find_map(|number| {
+                let name = format!("{}-{number}", member.name);
+                client.get(&name).is_none().then_some(name)
+            });
+            let name = free.unwrap_or_default();
+            renamed.push((member.name.clone(), name.clone()));
+            member = member.renamed(&name);
+        }
+        returned.push(member.name.clone());
+        client.members.insert(at, member);
+        at += 1;
+    }
+    // An object that was empty has nothing that leads to its end.
+    let first = client.members.first();
+    if let Some(blanks) = first.map(Member::blanks).filter(|_| client.foot.is_empty())
+        && blanks.contains('\n')
+    {
+        client.foot = blanks.strip_suffix("  ").unwrap_or(blanks).to_owned();
+    }
+    Ok(Unwrapped {
+        client: client.text(),
+        returned,
+        renamed,
+    })
+}
+
+/// Returns whether a text has servers that a gateway could be put in front of.
+pub(crate) fn has_servers(text: &str, path: &[&str]) -> Result<bool, EditFault> {
+    let object = object(text, path)?;
+    Ok(object.is_some_and(|object| !object.members.is_empty()))
+}
+
+fn object(text: &str, path: &[&str]) -> Result<Option<ObjectText>, EditFault> {
+    ObjectText::find(text, path).map_err(|error| EditFault {
+        message: format!("it is not JSON: {error}"),
+        help: "mend it, then try again: nothing was changed".to_owned(),
+    })
+}
+
+fn our_servers(text: &str) -> Result<ObjectText, EditFault> {
+    object(text, OURS)?.ok_or_else(|| no_servers(OURS))
+}
+
+fn no_servers(path: &[&str]) -> EditFault {
+    EditFault {
+        message: format!("there is no `{}` in it", path.join(".")),
+        help: "name a file that lists MCP servers, as Claude Code, Claude Desktop, Cursor and VS Code write it".to_owned(),
+    }
+}
+
+/// Returns whether our entry is there.
+fn has_entry(client: &ObjectText, section: &Section<'_>) -> Result<bool, EditFault> {
+    let Some(member) = client.get(section.name) else {
+        return Ok(false);
+    };
+    let args = member
+        .value
+        .get("args")
+        .and_then(Value::as_list)
+        .unwrap_or_default();
+    if args
+        .iter()
+        .any(|argument| argument.as_text() == Some(section.file))
+    {
+        return Ok(true);
+    }
+    Err(EditFault {
+        message: format!("it has another server that is called `{}`", section.name),
+        help: "give that one another name".to_owned(),
+    })
+}
+
+/// An entry as it is written: in lines where the members stand on lines of their own.
+fn written(entry: &Value, blanks: &str, foot: &str) -> String {
+    let Some((_, indentation)) = blanks.rsplit_once('\n').filter(|_| blanks.contains('\n')) else {
+        let fields = entry.as_object().into_iter().flatten();
+        let fields: Vec<String> = fields.map(|(name, value)| field(name, value)).collect();
+        return format!("{{{}}}", fields.join(", "));
+    };
+    let outer = foot.rsplit_once('\n').map(|(_, outer)| outer);
+    let unit = outer.and_then(|outer| indentation.strip_prefix(outer));
+    let unit = unit.filter(|unit| !unit.is_empty()).unwrap_or("  ");
+    let fields = entry.as_object().into_iter().flatten();
+    let fields: Vec<String> = fields
+        .map(|(name, value)| format!("{blanks}{unit}{}", field(name, value)))
+        .collect();
+    format!("{{{}{blanks}}}", fields.join(","))
+}
+
+fn field(name: &str, value: &Value) -> String {
+    let value = match value {
+        Value::List(items) => {
+            let items: Vec<String> = items.iter().map(Value::to_json).collect();
+            format!("[{}]", items.join(", "))
+        }
+        other => other.to_json(),
+    };
+    format!("{}: {value}", Value::text(name).to_json())
+}

@@ -1,0 +1,394 @@
+//! The configuration files of a client, and access to them.
+
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::rules::{RuleFile, RuleForm};
+use crate::args::WrapScope;
+use crate::error::{CommandError, reason};
+use crate::system::environment;
+
+/// The clients that are known by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KnownClient {
+    ClaudeCode,
+    ClaudeDesktop,
+    Cursor,
+    VsCode,
+}
+
+/// A list of servers: a file, and the way to them in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ServerListPlace {
+    /// The file.
+    pub(crate) file: PathBuf,
+    /// The way to the object that holds the servers.
+    pub(crate) path: Vec<String>,
+    /// The client, where it was said which.
+    pub(crate) client: Option<KnownClient>,
+    /// The owner of the servers; `None` if no client was named.
+    pub(crate) scope: Option<WrapScope>,
+    /// The name of our entry. A client takes one of two entries with the same name only, so each scope has its own.
+    pub(crate) entry: &'static str,
+    /// The common part of the names of our files for it.
+    pub(crate) name: String,
+    /// True if entries say `"type": "stdio"`.
+    pub(crate) is_typed: bool,
+}
+
+/// The environment that decides about paths.
+#[derive(Clone, Debug)]
+pub(crate) struct Surroundings {
+    /// The working folder.
+    pub(crate) here: PathBuf,
+    pub(crate) home: Option<PathBuf>,
+    /// The folder in which programs of this system keep their settings.
+    pub(crate) settings: Option<PathBuf>,
+    /// The folder of Claude Code, where it is not the usual one.
+    pub(crate) claude: Option<PathBuf>,
+}
+
+impl KnownClient {
+    /// The client of that name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "claude-code" => Some(Self::ClaudeCode),
+            "claude-desktop" => Some(Self::ClaudeDesktop),
+            "cursor" => Some(Self::Cursor),
+            "vscode" => Some(Self::VsCode),
+            _ => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::ClaudeDesktop => "claude-desktop",
+            Self::Cursor => "cursor",
+            Self::VsCode => "vscode",
+        }
+    }
+
+    /// All places where it may keep servers, the project's first.
+    pub(crate) fn places(self, around: &Surroundings) -> Vec<ServerListPlace> {
+        let home = around.home.as_deref();
+        let settings = around.settings.as_deref();
+        let servers = |file: PathBuf, scope| self.place(file, &["mcpServers"], scope);
+        let mut places = Vec::new();
+        match self {
+            Self::ClaudeCode => {
+                places.push(servers(PathBuf::from(".mcp.json"), WrapScope::Project));
+                let folder = around.claude.as_deref().or(home);
+                if let Some(file) = folder.map(|folder| folder.join(".claude.json")) {
+                    let project = around.here.display().to_string();
+                    let path = ["projects", &project, "mcpServers"];
+                    places.push(self.place(file.clone(), &path, WrapScope::Local));
+                    places.push(servers(file, WrapScope::User));
+                }
+            }
+            Self::ClaudeDesktop => {
+                let file = settings.map(|folder| folder.join("Claude/claude_desktop_config.json"));
+                places.extend(file.map(|file| servers(file, WrapScope::User)));
+            }
+            Self::Cursor => {
+                places.push(servers(
+                    PathBuf::from(".cursor/mcp.json"),
+                    WrapScope::Project,
+                ));
+                places.extend(
+                    home.map(|home| servers(home.join(".cursor/mcp.json"), WrapScope::User)),
+                );
+            }
+            Self::VsCode => {
+                let file = PathBuf::from(".vscode/mcp.json");
+                places.push(self.place(file, &["servers"], WrapScope::Project));
+                let file = settings.map(|folder| folder.join("Code/User/mcp.json"));
+                places.extend(file.map(|file| self.place(file, &["servers"], WrapScope::User)));
+            }
+        }
+        places
+    }
+
+    fn place(self, file: PathBuf, path: &[&str], scope: WrapScope) -> ServerListPlace {
+        ServerListPlace {
+            file,
+            path: path.iter().map(|name| (*name).to_owned()).collect(),
+            client: Some(self),
+            scope: Some(scope),
+            entry: match scope {
+                WrapScope::User => "planwright",
+                WrapScope::Project => "planwright-project",
+                WrapScope::Local => "planwright-local",
+            },
+            name: format!("{}-{}", self.name(), scope.word()),
+            is_typed: self == Self::VsCode,
+        }
+    }
+}
+
+impl ServerListPlace {
+    /// A file that was named. Its servers stand in `mcpServers`, or, as VS Code has it, in `servers`.
+    pub(crate) fn named(file: PathBuf, is_vs_code: bool) -> Self {
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        let is_plain =
+            |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+        let name: String = stem.chars().filter(is_plain).take(40).collect();
+        Self {
+            path: vec![if is_vs_code { "servers" } else { "mcpServers" }.to_owned()],
+            client: None,
+            scope: None,
+            entry: "planwright",
+            name: if name.is_empty() {
+                "file".to_owned()
+            } else {
+                name
+            },
+            is_typed: is_vs_code,
+            file,
+        }
+    }
+}
+
+impl ServerListPlace {
+    /// Returns whether its file is the user's own. One that belongs to a project may have been written by others.
+    pub(crate) fn is_own(&self, around: &Surroundings) -> bool {
+        match self.scope {
+            Some(scope) => scope != WrapScope::Project,
+            None => is_own_file(&self.file, around),
+        }
+    }
+
+    /// The files in which its client keeps rules about tools.
+    pub(crate) fn rule_files(&self, around: &Surroundings) -> Result<Vec<RuleFile>, CommandError> {
+        let home = around.home.as_deref();
+        let mut files: Vec<(PathBuf, RuleForm, bool)> = Vec::new();
+        match self.client {
+            Some(KnownClient::ClaudeCode) => {
+                let usual = home.map(|home| home.join(".claude"));
+                let folder = around.claude.clone().or(usual);
+                let own = folder.map(|folder| folder.join("settings.json"));
+                files.extend(own.map(|file| (file, RuleForm::Claude, true)));
+                for (name, is_own) in [("settings.local.json", true), ("settings.json", false)] {
+                    let file = Path::new(".claude").join(name);
+                    files.push((file, RuleForm::Claude, is_own));
+                }
+            }
+            Some(KnownClient::Cursor) => {
+                let own = home.map(|home| home.join(".cursor/permissions.json"));
+                files.extend(own.map(|file| (file, RuleForm::Cursor, true)));
+                let file = PathBuf::from(".cursor/permissions.json");
+                files.push((file, RuleForm::Cursor, false));
+            }
+            Some(KnownClient::ClaudeDesktop | KnownClient::VsCode) | None => {}
+        }
+        let mut seen: Vec<PathBuf> = Vec::new();
+        let mut found = Vec::new();
+        for (file, form, is_own) in files {
+            // In the home folder, a project's file is the user's.
+            let identity = real(&file);
+            if seen.contains(&identity) {
+                continue;
+            }
+            seen.push(identity);
+            if let Some(text) = read(&file)? {
+                found.push(RuleFile {
+                    name: file.display().to_string(),
+                    text,
+                    form,
+                    is_own,
+                });
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Returns whether a file that was named is the user's own: it lies neither in the working folder, unless that is the home folder, nor in a
+/// repository.
+fn is_own_file(file: &Path, around: &Surroundings) -> bool {
+    let file = real(file);
+    let home = around.home.as_deref().map(real);
+    let here = real(&around.here);
+    let is_home = |folder: &Path| home.as_deref() == Some(folder);
+    let mut folders = file
+        .ancestors()
+        .skip(1)
+        .take_while(|folder| !is_home(folder));
+    !folders.any(|folder| folder == here || folder.join(".git").exists())
+}
+
+impl Surroundings {
+    /// The environment of this process.
+    pub(crate) fn of_process() -> Result<Self, CommandError> {
+        let here = std::path::absolute(Path::new(".")).map_err(|error| {
+            CommandError::new(format!(
+                "cannot tell the working folder: {}",
+                reason(&error)
+            ))
+        })?;
+        let variable = |name: &str| {
+            let value = environment::variable(name).filter(|value| !value.is_empty());
+            value.map(PathBuf::from)
+        };
+        let home = variable("HOME").or_else(|| variable("USERPROFILE"));
+        let settings = if cfg!(windows) {
+            variable("APPDATA")
+        } else if cfg!(target_os = "macos") {
+            home.as_ref()
+                .map(|home| home.join("Library/Application Support"))
+        } else {
+            let usual = || home.as_ref().map(|home| home.join(".config"));
+            variable("XDG_CONFIG_HOME").or_else(usual)
+        };
+        Ok(Self {
+            here,
+            home,
+            settings,
+            claude: variable("CLAUDE_CONFIG_DIR"),
+        })
+    }
+}
+
+/// The files of ours that belong to one list of servers.
+#[derive(Clone, Debug)]
+pub(crate) struct Ours {
+    /// The servers that stand behind the gateway.
+    pub(crate) servers: PathBuf,
+    /// The client's file as it was before anything was moved.
+    pub(crate) backup: PathBuf,
+    /// The rules that were added to the user's settings.
+    pub(crate) rules: PathBuf,
+    /// The user's own settings.
+    pub(crate) settings: PathBuf,
+}
+
+impl Ours {
+    /// Returns the files for `place`.
+    pub(crate) fn of(place: &ServerListPlace) -> Result<Self, CommandError> {
+        let folder = environment::settings_folder().ok_or_else(|| {
+            CommandError::new("there is no folder for settings").hint("set HOME or XDG_CONFIG_HOME")
+        })?;
+        let file = real(&place.file);
+        let identity = format!("{}\n{}", file.display(), place.path.join("\n"));
+        let digest = Sha256::digest(identity.as_bytes());
+        let digest: Vec<String> = digest
+            .iter()
+            .take(4)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let digest = digest.concat();
+        let name = format!("{}-{digest}", place.name);
+        let settings = absolute(&folder).join("planwright.toml");
+        let folder = absolute(&folder).join("wrapped");
+        Ok(Self {
+            settings,
+            rules: folder.join(format!("{name}.rules.json")),
+            servers: folder.join(format!("{name}.json")),
+            backup: folder.join(format!("{name}.backup")),
+        })
+    }
+}
+
+/// The text of a file; nothing where there is none.
+pub(crate) fn read(path: &Path) -> Result<Option<String>, CommandError> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(CommandError::unreadable(path, &error)),
+    }
+}
+
+/// Writes a file that its owner alone may read.
+pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), CommandError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(|error| unwritable(path, &error))?;
+    replace(path, text, None)
+}
+
+/// Puts `text` in place of what a client's file holds, which must still be `before`. Readers find the one or the other; its permissions
+/// stay as they are.
+pub(crate) fn replace_client(path: &Path, before: &str, text: &str) -> Result<(), CommandError> {
+    // Where the file is a link, what it leads to is what changes.
+    let path = real(path);
+    let permissions =
+        fs::metadata(&path).map_err(|error| CommandError::unreadable(&path, &error))?;
+    if read(&path)?.as_deref() != Some(before) {
+        return Err(CommandError::new(format!(
+            "`{}` has just been changed by another program",
+            path.display()
+        ))
+        .hint("try again, best while the client is closed: nothing was changed"));
+    }
+    replace(&path, text, Some(permissions.permissions()))
+}
+
+/// Takes a file away that may not be there.
+pub(crate) fn remove(path: &Path) -> Result<(), CommandError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(unwritable(path, &error)),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the lasting path of this program: where it is found by its name, the place of that name, which stays when the program behind it
+/// is replaced.
+pub(crate) fn this_program() -> Result<String, CommandError> {
+    let program = std::env::current_exe().map_err(|error| {
+        CommandError::new(format!(
+            "cannot tell where this program is: {}",
+            reason(&error)
+        ))
+    })?;
+    let path = environment::variable("PATH").unwrap_or_default();
+    let name = format!("planwright{}", std::env::consts::EXE_SUFFIX);
+    let found = std::env::split_paths(&path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(&name))
+        .find(|candidate| candidate.is_file());
+    let found = found.filter(|found| real(found) == real(&program));
+    Ok(found.unwrap_or(program).display().to_string())
+}
+
+fn replace(
+    path: &Path,
+    text: &str,
+    permissions: Option<fs::Permissions>,
+) -> Result<(), CommandError> {
+    let failed = |error: std::io::Error| unwritable(path, &error);
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    // A temporary file is readable by its owner alone.
+    let mut fresh =
+        tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(failed)?;
+    fresh.write_all(text.as_bytes()).map_err(failed)?;
+    if let Some(permissions) = permissions {
+        fresh
+            .as_file()
+            .set_permissions(permissions)
+            .map_err(failed)?;
+    }
+    fresh.as_file().sync_all().map_err(failed)?;
+    fresh.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> CommandError {
+    CommandError::new(format!(
+        "cannot write `{}`: {}",
+        path.display(),
+        reason(error)
+    ))
+}
+
+/// The path without links, as far as it leads to something.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| absolute(path))
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}

@@ -1,0 +1,142 @@
+//! Values of the environment: folders, variables, secrets, tokens of upstream servers.
+
+use std::path::{Path, PathBuf};
+
+use jiff::tz::TimeZone;
+use planwright::config::{Config, ConfigPlace};
+use planwright::core::check::CheckedPlan;
+use planwright::engine::SecretValues;
+use planwright::engine::run::MIN_SECRET_BYTES;
+use planwright::mcp::Tokens;
+use planwright::planner::dates::Zone;
+
+use crate::error::{CommandError, reason};
+
+/// The environment variable `name`, if it is set to text.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the room that owns the environment"
+)]
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// The folder of the user's data: `$XDG_DATA_HOME/planwright`, else `~/.local/share/planwright`.
+pub(crate) fn data_folder() -> Option<PathBuf> {
+    let base = variable("XDG_DATA_HOME")
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from)
+        .or_else(|| {
+            let home = variable("HOME").filter(|path| !path.is_empty())?;
+            Some(PathBuf::from(home).join(".local/share"))
+        })?;
+    Some(base.join("planwright"))
+}
+
+/// Returns the name of this machine, as far as it is known.
+pub(crate) fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .ok()
+        .or_else(|| variable("HOSTNAME").or_else(|| variable("COMPUTERNAME")));
+    name.unwrap_or_default().trim().to_owned()
+}
+
+/// The folder of the user's settings: `$XDG_CONFIG_HOME/planwright`, else `~/.config/planwright`.
+pub(crate) fn settings_folder() -> Option<PathBuf> {
+    let base = variable("XDG_CONFIG_HOME")
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(variable("HOME")?).join(".config")))?;
+    Some(base.join("planwright"))
+}
+
+/// Returns the local time zone: from `TZ`, else from the system, else UTC.
+pub(crate) fn zone() -> Result<Zone, CommandError> {
+    let said = variable("TZ");
+    match (TimeZone::try_system(), said) {
+        (Ok(zone), _) => Ok(Zone::from(zone)),
+        (Err(_), None) => Ok(Zone::utc()),
+        (Err(_), Some(said)) => Err(CommandError::new(format!(
+            "`TZ` is `{said}`, which is no time zone that is known"
+        ))
+        .hint("name one: `--tz Europe/Berlin`")),
+    }
+}
+
+/// The user's file of tokens. Without a folder for it, they are forgotten at the end.
+pub(crate) fn of_user() -> Tokens {
+    match data_folder() {
+        Some(folder) => Tokens::in_file(folder.join("server-tokens.json")),
+        None => Tokens::in_memory(),
+    }
+}
+
+/// All that the plan reads from outside. What is not there is said at once, before anything is called.
+pub(crate) fn get(plan: &CheckedPlan, config: &Config) -> Result<SecretValues, CommandError> {
+    let mut found = SecretValues::new();
+    let mut faults = Vec::new();
+    for (what, name) in plan.outside() {
+        let text = config
+            .place_of(what, &name)
+            .ok_or_else(|| "nothing says where it is".to_owned())
+            .and_then(|place| read(&place));
+        match text {
+            Ok(text) => found = found.with(what, name, text),
+            Err(fault) => faults.push(format!("`{what}.{name}`: {fault}")),
+        }
+    }
+    if faults.is_empty() {
+        return Ok(found);
+    }
+    let error = CommandError::new("the plan cannot be given what it needs from outside");
+    Err(faults.into_iter().fold(error, CommandError::hint))
+}
+
+/// All that plans may read from outside, as far as it is there: for a plan that is not there yet.
+pub(crate) fn all(config: &Config) -> SecretValues {
+    let mut found = SecretValues::new();
+    for (what, name) in config.given_out() {
+        let text = config.place_of(what, &name).map(|place| read(&place));
+        if let Some(Ok(text)) = text {
+            found = found.with(what, name, text);
+        }
+    }
+    found
+}
+
+/// The text at a place; one clause where it is not there.
+pub(crate) fn read(place: &ConfigPlace) -> Result<String, String> {
+    let (text, place) = match place {
+        ConfigPlace::Variable(name) => {
+            let place = format!("the variable `{name}`");
+            let text = variable(name).ok_or_else(|| format!("{place} is not set to text"))?;
+            (text, place)
+        }
+        ConfigPlace::File(path) => {
+            let path = match settings_folder() {
+                Some(folder) => folder.join(&**path),
+                None => Path::new(&**path).to_owned(),
+            };
+            let place = format!("the file `{}`", path.display());
+            let text = std::fs::read_to_string(&path)
+                .map_err(|error| format!("cannot read {place}: {}", reason(&error)))?;
+            (without_line_break(text), place)
+        }
+    };
+    if text.len() < MIN_SECRET_BYTES {
+        return Err(format!(
+            "{place} holds fewer than {MIN_SECRET_BYTES} bytes, too few to be distinguished from other text and redacted"
+        ));
+    }
+    Ok(text)
+}
+
+fn without_line_break(mut text: String) -> String {
+    if text.ends_with('\n') {
+        text.pop();
+        if text.ends_with('\r') {
+            text.pop();
+        }
+    }
+    text
+}

@@ -1,0 +1,117 @@
+//! The signals that ask the program to end: Ctrl-C, and on Unix also SIGTERM and SIGHUP.
+
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use crate::error::{CommandError, reason};
+
+/// The time limit for a command to end by itself. A command that computes, such as the check of a very large plan, does not react
+/// meanwhile.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A receiver of all signals since its creation, also those that arrive while no one waits.
+pub(crate) struct Signals {
+    #[cfg(unix)]
+    kinds: [tokio::signal::unix::Signal; 3],
+}
+
+#[cfg(unix)]
+impl Signals {
+    pub(crate) fn new() -> Result<Self, CommandError> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let hear = |kind| {
+            signal(kind).map_err(|error| {
+                CommandError::new(format!("cannot listen for signals: {}", reason(&error)))
+                    .internal(error)
+            })
+        };
+        Ok(Self {
+            kinds: [
+                hear(SignalKind::interrupt())?,
+                hear(SignalKind::terminate())?,
+                hear(SignalKind::hangup())?,
+            ],
+        })
+    }
+
+    /// From now on a signal ends the process at once: there is only something to be printed.
+    pub(crate) fn leave_on_next(mut self) {
+        tokio::spawn(async move {
+            self.next().await;
+            leave();
+        });
+    }
+
+    /// Waits for the next signal.
+    pub(crate) async fn next(&mut self) {
+        let [interrupt, terminate, hangup] = &mut self.kinds;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
+}
+
+/// Lets a write beyond the limit of `ulimit -f` fail like one on a full disk. Without a handler, the system ends the process without a word.
+pub(crate) fn survive_file_size_limit() {
+    #[cfg(unix)]
+    {
+        use nix::sys::signal::Signal;
+        use tokio::signal::unix::{SignalKind, signal};
+        // The handler stays in place when the stream is dropped. If it cannot be set up, the system's own way stays.
+        let _ = signal(SignalKind::from_raw(Signal::SIGXFSZ as i32));
+    }
+}
+
+impl Signals {
+    /// Tells of the first signal. With the second one, or a while after the first, the process ends at once: no run is under way.
+    pub(crate) fn insist(mut self) -> oneshot::Receiver<()> {
+        let (tell, told) = oneshot::channel();
+        tokio::spawn(async move {
+            self.next().await;
+            // A receiver that is gone is about to end the process.
+            let _ = tell.send(());
+            tokio::select! {
+                () = self.next() => {}
+                () = tokio::time::sleep(GRACE) => {}
+            }
+            leave();
+        });
+        told
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    clippy::exit,
+    reason = "a person asks for it, and no run is under way"
+)]
+fn leave() -> ! {
+    std::process::exit(i32::from(crate::error::Exit::Interrupted.code()))
+}
+
+#[cfg(not(unix))]
+impl Signals {
+    pub(crate) fn new() -> Result<Self, CommandError> {
+        Ok(Self {})
+    }
+
+    /// From now on a signal ends the process at once: there is only something to be printed.
+    pub(crate) fn leave_on_next(mut self) {
+        tokio::spawn(async move {
+            self.next().await;
+            leave();
+        });
+    }
+
+    /// Waits for the next signal.
+    pub(crate) async fn next(&mut self) {
+        if let Err(error) = tokio::signal::ctrl_c().await {
+            // Without a signal to wait for, there is only the end of the run.
+            let _ = reason(&error);
+            std::future::pending::<()>().await;
+        }
+    }
+}

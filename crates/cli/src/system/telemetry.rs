@@ -1,0 +1,84 @@
+//! Logs and telemetry of this process.
+
+use std::str::FromStr;
+
+use planwright::config::Config;
+use planwright::core::Value;
+use planwright::telemetry::Telemetry;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::layer;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use super::environment;
+use crate::error::CommandError;
+
+/// The variables that name a collector.
+const ENDPOINTS: [&str; 3] = [
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+];
+
+/// Telemetry to the collector that the configuration or the environment names; none where neither does.
+pub(crate) fn open(config: &Config) -> Result<Telemetry, CommandError> {
+    let settings = config.telemetry();
+    let is_set = |name: &&str| environment::variable(name).is_some_and(|value| !value.is_empty());
+    let is_off = environment::variable("OTEL_SDK_DISABLED")
+        .is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    if is_off || settings.endpoint.is_none() && !ENDPOINTS.iter().any(is_set) {
+        return Ok(Telemetry::off());
+    }
+    Telemetry::new(settings).map_err(|error| {
+        CommandError::new(error.to_string())
+            .hint("look at `[telemetry]` in your planwright.toml, and at variables that begin with `OTEL_`")
+    })
+}
+
+/// The trace that the caller of the program began, as runs carry it: an object with `traceparent` and `tracestate`, or `null`.
+pub(crate) fn parent() -> Value {
+    let header = |name: &'static str, variable: &str| {
+        let value = environment::variable(variable)?;
+        Some((name, Value::from(value)))
+    };
+    match header("traceparent", "TRACEPARENT") {
+        Some(parent) => {
+            let state = header("tracestate", "TRACESTATE");
+            Value::object([parent].into_iter().chain(state))
+        }
+        None => Value::Null,
+    }
+}
+
+/// Sends what is left, which may take seconds.
+pub(crate) async fn close(telemetry: Telemetry) {
+    if telemetry.is_on() {
+        // Failures are logged.
+        let _ = tokio::task::spawn_blocking(move || telemetry.close()).await;
+    }
+}
+
+/// The variable that says what is logged, where the flag does not.
+const VARIABLE: &str = "PLANWRIGHT_LOG";
+
+/// Logs what `wanted` says, else what the environment says, else what is `usual`; nothing where none of them says anything.
+pub(crate) fn start(wanted: Option<&str>, usual: Option<&str>) -> Result<(), CommandError> {
+    let variable = environment::variable(VARIABLE).filter(|text| !text.is_empty());
+    let Some(text) = wanted.or(variable.as_deref()).or(usual) else {
+        return Ok(());
+    };
+    let targets = Targets::from_str(text).map_err(|_| {
+        CommandError::new(format!("`{text}` does not say what to log"))
+            .hint("write a level (error, warn, info, debug, trace), or parts with levels: `warn,planwright=debug`")
+    })?;
+    let lines = layer()
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .with_target(true);
+    // A program that embeds this as a library may have set a logger already.
+    let _ = tracing_subscriber::registry()
+        .with(lines)
+        .with(targets)
+        .try_init();
+    Ok(())
+}

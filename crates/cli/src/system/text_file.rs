@@ -1,0 +1,104 @@
+//! Text files of bounded size, without the byte order mark of some editors.
+
+use std::fs::File;
+use std::io::{self, Error, ErrorKind, Read, Write};
+use std::path::Path;
+
+use crate::error::{CommandError, reason};
+
+/// The most bytes that are read of a file beside the plan: it may be a device that never ends.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// The whole of a text file.
+pub(crate) fn read(path: &Path) -> io::Result<String> {
+    text(File::open(path)?, MAX_BYTES)
+}
+
+/// All that comes, no more than `most` bytes, as text.
+pub(crate) fn text(from: impl Read, most: u64) -> io::Result<String> {
+    let bytes = at_most(from, most)?;
+    if most < bytes.len() as u64 {
+        let reason = format!("it has more than {most} bytes");
+        return Err(Error::new(ErrorKind::FileTooLarge, reason));
+    }
+    let mut text =
+        String::from_utf8(bytes).map_err(|error| Error::new(ErrorKind::InvalidData, error))?;
+    if text.starts_with('\u{feff}') {
+        text.remove(0);
+    }
+    Ok(text)
+}
+
+/// All that comes, up to one byte more than `most`: enough to refuse it.
+pub(crate) fn at_most(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+pub(crate) fn may_write(file: &Path, force: bool) -> Result<(), CommandError> {
+    if file.is_dir() {
+        return Err(CommandError::new(format!(
+            "`{}` is a folder",
+            file.display()
+        )));
+    }
+    if !force && file.symlink_metadata().is_ok() {
+        return Err(there_already(file));
+    }
+    Ok(())
+}
+
+fn there_already(file: &Path) -> CommandError {
+    CommandError::new(format!("`{}` is there already", file.display()))
+        .hint("name another file, or replace it with --force")
+}
+
+/// Writes `text` to `file` atomically: readers find the old content or the new.
+pub(crate) fn write(text: &str, file: &Path, force: bool) -> Result<(), CommandError> {
+    let failed = |error: std::io::Error| {
+        let message = format!("cannot write `{}`: {}", file.display(), reason(&error));
+        CommandError::new(message)
+    };
+    let folder = file
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let mut fresh = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    fresh.write_all(text.as_bytes()).map_err(failed)?;
+    let persisted = if force {
+        fresh.persist(file)
+    } else {
+        fresh.persist_noclobber(file)
+    };
+    match persisted {
+        Ok(_) => Ok(()),
+        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => {
+            Err(there_already(file))
+        }
+        Err(error) => Err(failed(error.error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::text;
+
+    #[test]
+    fn texts_are_bounded_and_bare() {
+        let check = |bytes: &[u8], expected: Result<&str, &str>| {
+            let read = text(bytes, 8).map_err(|error| error.to_string());
+            assert_eq!(read.as_deref().map_err(String::as_str), expected);
+        };
+        check(b"", Ok(""));
+        check(b"12345678", Ok("12345678"));
+        check(b"123456789", Err("it has more than 8 bytes"));
+        check("\u{feff}{}".as_bytes(), Ok("{}"));
+        check(
+            b"\xff\xfe",
+            Err("invalid utf-8 sequence of 1 bytes from index 0"),
+        );
+        let endless = text(std::io::repeat(0), 8).map_err(|error| error.to_string());
+        assert_eq!(endless, Err("it has more than 8 bytes".to_owned()));
+    }
+}

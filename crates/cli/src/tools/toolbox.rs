@@ -1,0 +1,433 @@
+//! The tools of a command: simulated ones, servers, the built-in workspace.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use planwright::config::Config;
+use planwright::core::check::Policy;
+use planwright::core::{Catalog, Code, Diagnostics, Tool, Value};
+use planwright::engine::backend::Simulated;
+use planwright::engine::{Backends, Durations};
+use planwright::mcp::{ConnectOptions, Connections, ServersConfig, Supervisor};
+use planwright::pins::{NoticeKind, PinPolicy, Pinning, Verdicts};
+use planwright::service::Tools;
+use planwright::stored::RecordProcesses;
+use planwright::telemetry::Telemetry;
+use planwright::workspace::Workspace;
+use planwright::{Planwright, names};
+use planwright_store::Store;
+
+use super::trust;
+use crate::args::ToolArguments;
+use crate::error::{CommandError, reason};
+use crate::runs::{run_storage, store};
+use crate::system::{environment, text_file};
+use crate::view::printer::Printer;
+
+/// The tools of one command.
+#[derive(Debug)]
+pub(crate) struct Toolbox {
+    pub(crate) catalog: Catalog,
+    pub(crate) backends: Backends,
+    /// The durations of simulated tools.
+    pub(crate) durations: Durations,
+    connections: Option<Connections>,
+    has_source: bool,
+    /// True if servers were left out because the plan does not need them.
+    has_idle_servers: bool,
+    secrets: Vec<Arc<str>>,
+    file: FileOrigin,
+}
+
+/// The owner of the `mcp.json` of the servers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FileOrigin {
+    /// True if it lies in the user's folder of settings.
+    pub(crate) is_own: bool,
+    /// True if the user trusts it as it is, and so has seen how its servers are reached.
+    pub(crate) is_trusted: bool,
+}
+
+/// An `mcp.json`.
+pub(crate) struct ServersFile {
+    pub(crate) path: PathBuf,
+    pub(crate) text: String,
+    pub(crate) origin: FileOrigin,
+}
+
+/// Returns the options for starting servers: supervised and recorded, so that none outlives this process unnoticed.
+pub(crate) fn connect_options() -> ConnectOptions {
+    let search_path = environment::variable("PATH").map(OsString::from);
+    ConnectOptions {
+        tokens: environment::of_user(),
+        supervisor: Supervisor::this_program().map(|program| program.search_path(search_path)),
+        processes: Some(Arc::new(RecordProcesses)),
+        ..ConnectOptions::default()
+    }
+}
+
+impl Toolbox {
+    /// Gets the tools that `needed` names; all of them where it names none. Servers that offer nothing of it are not started.
+    pub(crate) async fn open(
+        arguments: &ToolArguments,
+        needed: Option<&BTreeSet<String>>,
+        printer: Printer,
+    ) -> Result<Self, CommandError> {
+        let (mut toolbox, servers) = Self::without_servers(arguments, printer)?;
+        if let Some(servers) = servers {
+            toolbox.add_servers(&servers, needed, printer).await;
+        }
+        Ok(toolbox)
+    }
+
+    /// Gets the tools that are here without any server, and says which servers there are beside them.
+    pub(crate) fn without_servers(
+        arguments: &ToolArguments,
+        printer: Printer,
+    ) -> Result<(Self, Option<ServersConfig>), CommandError> {
+        let mut toolbox = Self::empty();
+        toolbox.has_source = arguments.workspace.is_some();
+        if let Some(root) = &arguments.workspace {
+            toolbox.add_workspace(root)?;
+        }
+        if let Some(path) = &arguments.simulate {
+            toolbox.has_source = true;
+            toolbox.add_simulated(path)?;
+            return Ok((toolbox, None));
+        }
+        let Some(found) = servers_file(arguments, printer)? else {
+            return Ok((toolbox, None));
+        };
+        toolbox.has_source = true;
+        toolbox.file = found.origin;
+        let file = found.path.display().to_string();
+        let (mut config, warnings) =
+            ServersConfig::parse(&found.text, &file, &environment::variable).map_err(|error| {
+                let help = error.help.clone();
+                CommandError::new(error.to_string()).hint(help)
+            })?;
+        for warning in warnings {
+            printer.quote(&format!("warning: {warning}"));
+        }
+        // A server of the name of the built-in one would take the place of its tools.
+        let own = toolbox.catalog.servers();
+        config.servers.retain(|server| {
+            let is_own = own.contains(&server.name);
+            if is_own {
+                printer.quote(&format!(
+                    "warning: {file}: the server `{}` is not started, since the built-in tools have its name; give it another one",
+                    server.name
+                ));
+            }
+            !is_own
+        });
+        toolbox.secrets = config
+            .servers
+            .iter()
+            .flat_map(|server| server.secrets.iter().cloned())
+            .collect();
+        Ok((toolbox, Some(config)))
+    }
+
+    /// Applies the configuration to the tools. Those of servers are compared with what is pinned of them in `store`; without one,
+    /// nothing is pinned.
+    pub(crate) fn govern(
+        &mut self,
+        config: &Config,
+        store: Option<&Store>,
+        printer: Printer,
+    ) -> Result<(), CommandError> {
+        self.govern_asking(config, store, |_| false, printer)
+    }
+
+    /// As [`govern`](Self::govern), with the tools for which `asks` says so asking if they leave open whether they destroy something,
+    /// and no file says what holds of such tools.
+    pub(crate) fn govern_asking(
+        &mut self,
+        config: &Config,
+        store: Option<&Store>,
+        asks: impl Fn(&Tool) -> bool,
+        printer: Printer,
+    ) -> Result<(), CommandError> {
+        let verdicts = match store {
+            None => Verdicts::default(),
+            Some(store) => self.pin(config, store)?,
+        };
+        mention(&verdicts, printer);
+        self.mention_names(printer);
+        self.catalog = verdicts.catalog(&self.catalog, |catalog| {
+            config.catalog_asking(catalog, asks)
+        });
+        Ok(())
+    }
+
+    /// The service that runs go through, over these tools as the configuration has them.
+    pub(crate) fn service(&self, config: &Config, telemetry: &Telemetry) -> Planwright {
+        let service = Planwright::over(Tools {
+            catalog: Arc::new(self.catalog.clone()),
+            backend: Arc::new(self.backends.clone()),
+            policy: config.restrict(Policy::new()),
+        });
+        if telemetry.is_on() {
+            service.observed_by(Arc::new(telemetry.clone()))
+        } else {
+            service
+        }
+    }
+
+    /// Says what people should know of the names of tools.
+    pub(crate) fn mention_names(&self, printer: Printer) {
+        let warnings = [names::collisions, names::lookalikes];
+        for warning in warnings.iter().flat_map(|warnings| warnings(&self.catalog)) {
+            printer.quote(&format!("warning: {warning}"));
+        }
+    }
+
+    /// Compares the tools of servers with what is pinned of them. They must be as their servers list them.
+    pub(crate) fn pin(&self, config: &Config, store: &Store) -> Result<Verdicts, CommandError> {
+        let pinning = Pinning {
+            store,
+            policy: config.pin(self.file.is_own),
+            accepts_servers: self.file.is_trusted,
+            now: run_storage::now(),
+        };
+        let tools = self.catalog.tools().map(AsRef::as_ref);
+        pinning.compare(tools).map_err(store::explain)
+    }
+
+    /// Returns whether it has tools that are to be pinned.
+    pub(crate) fn has_pins(&self, config: &Config) -> bool {
+        let mut tools = self.catalog.tools();
+        config.pin(self.file.is_own) != PinPolicy::Off && tools.any(|tool| !tool.origin.is_empty())
+    }
+
+    /// The owner of the `mcp.json` of the servers.
+    pub(crate) fn file(&self) -> FileOrigin {
+        self.file
+    }
+
+    /// No tools.
+    pub(crate) fn empty() -> Self {
+        Self {
+            catalog: Catalog::new(),
+            backends: Backends::new(),
+            durations: Durations::new(),
+            connections: None,
+            has_source: false,
+            has_idle_servers: false,
+            secrets: Vec::new(),
+            file: FileOrigin::default(),
+        }
+    }
+
+    /// Stops the servers.
+    pub(crate) async fn close(&self) {
+        if let Some(connections) = &self.connections {
+            connections.shutdown().await;
+        }
+    }
+
+    /// Returns notes for a person about diagnostics of missing tools.
+    pub(crate) fn notes_on(&self, diagnostics: &Diagnostics) -> Vec<String> {
+        if diagnostics.iter().any(|one| one.code == Code::UnknownTool) {
+            self.notes()
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Returns notes for a person whose plan names missing tools.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        if !self.has_source {
+            return vec![
+                "note: there are no tools: name servers with `--servers FILE`, script them with `--simulate FILE`, or \
+                 use the built-in ones with `--workspace DIR`"
+                    .to_owned(),
+            ];
+        }
+        self.missing_servers()
+            .iter()
+            .map(|server| {
+                format!("note: the tools of `{server}` are missing, since it did not start")
+            })
+            .collect()
+    }
+
+    /// Returns whether the catalog has the tools of every server that is configured.
+    pub(crate) fn is_complete(&self) -> bool {
+        !self.has_idle_servers && self.missing_servers().is_empty()
+    }
+
+    /// Texts of the configuration that must not be shown, such as keys and tokens.
+    pub(crate) fn secrets(&self) -> Vec<Arc<str>> {
+        self.secrets.clone()
+    }
+
+    /// Returns the names of configured servers that are missing.
+    fn missing_servers(&self) -> Vec<String> {
+        self.connections
+            .iter()
+            .flat_map(Connections::failures)
+            .map(|failure| failure.server.to_string())
+            .collect()
+    }
+
+    pub(crate) fn add_workspace(&mut self, root: &Path) -> Result<(), CommandError> {
+        let workspace = Workspace::open(root).map_err(|error| {
+            CommandError::new(format!(
+                "cannot use the folder `{}`: {}",
+                root.display(),
+                reason(&error)
+            ))
+        })?;
+        for tool in workspace.tools() {
+            self.catalog.add(tool);
+        }
+        self.backends.add(Workspace::NAME, Arc::new(workspace));
+        Ok(())
+    }
+
+    fn add_simulated(&mut self, path: &Path) -> Result<(), CommandError> {
+        let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
+        let file = path.display();
+        let script = Value::from_json(&text)
+            .map_err(|error| CommandError::new(format!("`{file}` is not JSON: {error}")))?;
+        let simulated = Simulated::from_script(&script).map_err(|faults| {
+            let mut error = CommandError::new(format!("`{file}` is no script of simulated tools"));
+            for fault in faults {
+                error = error.hint(fault.to_string());
+            }
+            error.hint("write it as {\"tools\": {NAME: {\"returns\": VALUE}}}")
+        })?;
+        for tool in simulated.tools() {
+            self.catalog.add(tool.clone());
+        }
+        self.durations = simulated.durations();
+        let servers = simulated.servers();
+        let simulated = Arc::new(simulated);
+        for server in servers {
+            self.backends.add(server, Arc::clone(&simulated) as _);
+        }
+        Ok(())
+    }
+
+    async fn add_servers(
+        &mut self,
+        config: &ServersConfig,
+        needed: Option<&BTreeSet<String>>,
+        printer: Printer,
+    ) {
+        let options = ConnectOptions {
+            only: needed.and_then(|names| servers_of(names, config)),
+            ..connect_options()
+        };
+        self.has_idle_servers = options.only.as_ref().is_some_and(|needed| {
+            let mut servers = config.servers.iter();
+            servers.any(|server| !needed.contains(&*server.name))
+        });
+        let connections = Connections::connect(config, options).await;
+        for warning in connections.warnings() {
+            printer.quote(&format!("warning: {warning}"));
+        }
+        for failure in connections.failures() {
+            printer.quote(&format!("warning: {failure}"));
+            printer.quote(&format!("  {}", failure.help));
+            for line in failure
+                .stderr
+                .lines()
+                .rev()
+                .take(10)
+                .collect::<Vec<_>>()
+                .iter()
+                .rev()
+            {
+                printer.quote(&format!("  | {line}"));
+            }
+        }
+        for server in config.names() {
+            self.catalog.reserve(server);
+        }
+        for tool in connections.tools() {
+            self.catalog.add(tool.clone());
+        }
+        self.backends.join(connections.backends());
+        self.connections = Some(connections);
+    }
+}
+
+/// The servers that these tools belong to, where every name says so.
+fn servers_of(names: &BTreeSet<String>, config: &ServersConfig) -> Option<BTreeSet<String>> {
+    names
+        .iter()
+        .map(|name| {
+            let (server, _) = name.split_once('.')?;
+            let known = config.servers.iter().any(|known| &*known.name == server)
+                || config
+                    .unusable
+                    .iter()
+                    .any(|problem| problem.server.as_deref() == Some(server));
+            known.then(|| server.to_owned())
+        })
+        .collect()
+}
+
+/// Says what people should know of tools that changed.
+fn mention(verdicts: &Verdicts, printer: Printer) {
+    for notice in verdicts.notices() {
+        match notice.kind {
+            NoticeKind::New if notice.is_first => printer.quote(&format!("note: {notice}")),
+            NoticeKind::New => {}
+            NoticeKind::Changed | NoticeKind::Server => printer.quote(&format!(
+                "warning: {notice} (`planwright tools --changed` shows the difference)"
+            )),
+            NoticeKind::TooMany => printer.quote(&format!("warning: {notice}")),
+        }
+    }
+}
+
+/// The `mcp.json` to use: the one that was named, else one that is found and trusted.
+pub(crate) fn servers_file(
+    arguments: &ToolArguments,
+    printer: Printer,
+) -> Result<Option<ServersFile>, CommandError> {
+    if let Some(path) = &arguments.servers {
+        let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
+        let origin = FileOrigin {
+            is_own: is_own(path),
+            is_trusted: trust::is_trusted(path, &text),
+        };
+        let path = path.clone();
+        return Ok(Some(ServersFile { path, text, origin }));
+    }
+    let here = arguments.folder.clone().unwrap_or_default();
+    let mut places = vec![here.join("mcp.json"), here.join(".mcp.json")];
+    places.extend(environment::settings_folder().map(|folder| folder.join("mcp.json")));
+    for path in places {
+        match text_file::read(&path) {
+            Ok(text) => {
+                // A user who asked for the built-in tools alone is not asked about servers.
+                let optional = arguments.workspace.is_some();
+                let is_trusted = trust::allows(&path, &text, optional, printer)?;
+                let origin = FileOrigin {
+                    is_own: is_own(&path),
+                    is_trusted,
+                };
+                return Ok(is_trusted.then_some(ServersFile { path, text, origin }));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(CommandError::unreadable(&path, &error)),
+        }
+    }
+    Ok(None)
+}
+
+/// Returns whether a file lies in the user's folder of settings, where no project can put one.
+fn is_own(path: &Path) -> bool {
+    let settings = environment::settings_folder().and_then(|folder| folder.canonicalize().ok());
+    match (settings, path.canonicalize()) {
+        (Some(settings), Ok(path)) => path.starts_with(settings),
+        _ => false,
+    }
+}

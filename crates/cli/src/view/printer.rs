@@ -1,0 +1,244 @@
+//! The printer: all output of the program, and the form of its JSON.
+
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anstream::{AutoStream, ColorChoice};
+use planwright::{drawing, terminal_text};
+use serde::Serialize;
+
+use crate::args::Colour;
+use crate::error::reason;
+
+/// True if output was lost that a reader may wait for.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// Prints for a command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Printer {
+    choice: ColorChoice,
+}
+
+impl Printer {
+    pub(crate) fn new(colour: Colour) -> Self {
+        Self {
+            choice: match colour {
+                Colour::Auto => ColorChoice::Auto,
+                Colour::Always => ColorChoice::Always,
+                Colour::Never => ColorChoice::Never,
+            },
+        }
+    }
+
+    /// Prints what the command is for, for a person. One who closes a pager or pipes into `head` has read enough.
+    pub(crate) fn data(self, text: &str) {
+        let written = self.write(text);
+        let is_closed = |error: &std::io::Error| error.kind() == ErrorKind::BrokenPipe;
+        if !written.as_ref().is_err_and(is_closed) {
+            self.note_lost(written);
+        }
+    }
+
+    /// Prints a line for a program, which has not got what the command is for if it does not read all of it.
+    pub(crate) fn document(self, text: &str) {
+        self.note_lost(self.write(&format!("{text}\n")));
+    }
+
+    fn write(self, text: &str) -> std::io::Result<()> {
+        let text = if Self::shows_data() {
+            terminal_text::data(text)
+        } else {
+            text.into()
+        };
+        let mut stream = AutoStream::new(std::io::stdout().lock(), self.choice);
+        write!(stream, "{text}").and_then(|()| stream.flush())
+    }
+
+    /// Prints a value as one line of JSON. Where no person looks, it is written as it is made.
+    pub(crate) fn json_line(self, value: &impl Serialize) {
+        if Self::shows_data() {
+            let mut line = Vec::new();
+            // Writing to memory does not fail.
+            let _ = write_line(value, &mut line);
+            self.note_lost(self.write(&String::from_utf8_lossy(&line)));
+            return;
+        }
+        self.note_lost(write_line(value, std::io::stdout().lock()));
+    }
+
+    /// Says once that something could not be printed.
+    fn note_lost(self, written: std::io::Result<()>) {
+        if let Err(error) = written
+            && !LOST.swap(true, Ordering::Relaxed)
+        {
+            let reason = reason(&error);
+            self.talk(&format!("error: cannot write the output: {reason}"));
+        }
+    }
+
+    /// Returns whether something that the command is for could not be printed, a full disk for example.
+    pub(crate) fn has_lost_data() -> bool {
+        LOST.load(Ordering::Relaxed)
+    }
+
+    /// Prints a line of what the command is for.
+    pub(crate) fn data_line(self, text: &str) {
+        self.data(&format!("{text}\n"));
+    }
+
+    /// Prints a status line. Without a reader nothing is lost.
+    pub(crate) fn talk(self, text: &str) {
+        let mut stream = AutoStream::new(std::io::stderr().lock(), self.choice);
+        let _ = writeln!(stream, "{text}").and_then(|()| stream.flush());
+    }
+
+    /// Prints a line that holds text from elsewhere, which must not steer the terminal: what is asked there must be what
+    /// it looks like.
+    pub(crate) fn quote(self, text: &str) {
+        self.talk(&terminal_text::lines(text));
+    }
+
+    /// Returns whether a person watches what goes on.
+    pub(crate) fn is_watched() -> bool {
+        std::io::stderr().is_terminal()
+    }
+
+    /// Returns whether a person looks at the data itself.
+    pub(crate) fn shows_data() -> bool {
+        std::io::stdout().is_terminal()
+    }
+
+    /// Returns whether data and talk go to terminals, where a line between them helps.
+    pub(crate) fn shows_both() -> bool {
+        std::io::stdout().is_terminal() && std::io::stderr().is_terminal()
+    }
+
+    /// Returns whether what goes on may be coloured.
+    pub(crate) fn colours_talk(self) -> bool {
+        match self.choice {
+            ColorChoice::Always | ColorChoice::AlwaysAnsi => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => AutoStream::choice(&std::io::stderr()) != ColorChoice::Never,
+        }
+    }
+
+    /// Returns the style of a picture on standard output.
+    pub(crate) fn style(self) -> drawing::Style {
+        drawing::Style {
+            symbols: drawing::Symbols::Unicode,
+            width: std::io::stdout().is_terminal().then(Self::data_width),
+            colour: self.colours_data(),
+        }
+    }
+
+    /// Returns the style of a picture on standard error.
+    pub(crate) fn talk_style(self) -> drawing::Style {
+        drawing::Style {
+            symbols: drawing::Symbols::Unicode,
+            width: Self::is_watched().then(Self::talk_width),
+            colour: self.colours_talk(),
+        }
+    }
+
+    /// Returns the width of the terminal that shows status lines.
+    pub(crate) fn talk_width() -> usize {
+        width(terminal_size::terminal_size_of(std::io::stderr()))
+    }
+
+    /// The columns of the terminal on which what the command is for is printed.
+    pub(crate) fn data_width() -> usize {
+        width(terminal_size::terminal_size_of(std::io::stdout()))
+    }
+
+    /// Returns whether what the command is for may be coloured.
+    pub(crate) fn colours_data(self) -> bool {
+        match self.choice {
+            ColorChoice::Always | ColorChoice::AlwaysAnsi => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => AutoStream::choice(&std::io::stdout()) != ColorChoice::Never,
+        }
+    }
+}
+
+/// The columns of a terminal; where there is none, as many as people read with ease.
+fn width(size: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {
+    const USUAL: usize = 100;
+    match size {
+        Some((terminal_size::Width(columns), _)) if columns > 0 => usize::from(columns),
+        _ => USUAL,
+    }
+}
+
+/// The largest size of indented JSON in bytes. In deeply nested JSON most bytes would be spaces.
+const INDENTED_BYTES: usize = 1024 * 1024;
+
+/// Writes `value` in one line.
+pub(crate) fn write_line(value: &impl Serialize, to: impl Write) -> io::Result<()> {
+    let mut to = BufWriter::new(to);
+    serde_json::to_writer(&mut to, value)?;
+    to.write_all(b"\n")?;
+    to.flush()
+}
+
+/// `value`, indented; `None` if that is too long to be read.
+pub(crate) fn indented(value: &impl Serialize) -> Result<Option<String>, serde_json::Error> {
+    let mut text = Limited(Vec::new());
+    match serde_json::to_writer_pretty(&mut text, value) {
+        Ok(()) => Ok(Some(String::from_utf8_lossy(&text.0).into_owned())),
+        Err(error) if error.is_io() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes so many bytes and no more.
+struct Limited(Vec<u8>);
+
+impl Write for Limited {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.len() > INDENTED_BYTES - self.0.len() {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The terminal itself, also where standard input is the plan.
+pub(crate) fn terminal() -> std::io::Result<std::fs::File> {
+    std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/tty")
+}
+
+#[cfg(test)]
+mod tests {
+    use planwright::core::Value;
+
+    use super::*;
+
+    #[test]
+    fn what_is_long_is_not_indented() {
+        let text = |bytes: usize| indented(&Value::text("a".repeat(bytes))).unwrap();
+        assert_eq!(text(INDENTED_BYTES - 2).unwrap().len(), INDENTED_BYTES);
+        assert_eq!(text(INDENTED_BYTES - 1), None);
+        // It is short as such.
+        let nested = |levels: usize| {
+            let first = Value::list(vec![Value::from(1); 1000]);
+            (0..levels).fold(first, |inner, _| Value::list([inner]))
+        };
+        assert!(indented(&nested(10)).unwrap().is_some());
+        assert_eq!(indented(&nested(600)).unwrap(), None);
+    }
+
+    #[test]
+    fn a_line_is_one() {
+        let mut written = Vec::new();
+        write_line(&Value::list([Value::from("a\nb")]), &mut written).unwrap();
+        assert_eq!(written, b"[\"a\\nb\"]\n");
+    }
+}

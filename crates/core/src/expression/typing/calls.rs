@@ -1,0 +1,198 @@
+//! Types of calls of functions, of loops and of computed positions.
+
+use super::{Local, Typing, list_fields};
+use crate::Value;
+use crate::expression::function::{BuiltinFunction, Kinds, Parameter, SORTABLE, item_type, union};
+use crate::expression::tree::{Accessor, Loop, Tree};
+use crate::schema::{Additional, Type};
+
+/// Maximum number of fields of an object that are inspected for a computed key.
+const MAX_FIELDS: usize = 256;
+
+impl<'a> Typing<'a, '_> {
+    /// Infers a call with arguments of these types. `trees` has an argument as it is written, unless it is the value of
+    /// an accessor.
+    pub(super) fn call(
+        &mut self,
+        function: &'static BuiltinFunction,
+        types: &[Type],
+        trees: &[Option<&Tree>],
+    ) -> Type {
+        let last = function.parameters.last();
+        for (position, (shape, tree)) in types.iter().zip(trees).enumerate() {
+            let Some(&parameter) = function.parameters.get(position).or(last) else {
+                continue;
+            };
+            if takes(parameter, shape, *tree) {
+                continue;
+            }
+            let given: Vec<String> = types.iter().map(Type::to_string).collect();
+            let message = format!(
+                "`{}` does not work on {}",
+                function.name,
+                given.join(" and ")
+            );
+            let help = call_help(function, position, parameter, shape);
+            self.report_operation(message, help);
+            break;
+        }
+        (function.result)(types)
+    }
+
+    /// Infers a loop over a value of type `over`, which is that of `base` after `accessors`.
+    pub(super) fn run_loop(
+        &mut self,
+        kind: Loop,
+        over: Type,
+        trees: &'a [Tree],
+        base: &'a Tree,
+        accessors: &'a [Accessor],
+    ) -> Type {
+        let kinds = Kinds::of(&over);
+        let name = loop_name(kind);
+        let takes_objects = kind != Loop::SortBy;
+        let in_list = kinds.meets(Kinds::LIST);
+        let in_object = takes_objects && kinds.meets(Kinds::OBJECT);
+        if !in_list && !in_object {
+            let message = format!("`{name}` needs a list, not {over}");
+            self.report_operation(message, list_fields(&over));
+        }
+        let items = in_list.then(|| item_type(&over));
+        let keys = in_object.then_some(Type::Text);
+        let item = union(items.into_iter().chain(keys));
+        self.locals.push(Local {
+            shape: item.clone(),
+            base,
+            accessors,
+            object: (kinds == Kinds::OBJECT).then_some(over),
+        });
+        let result = self.loop_body(kind, item, trees);
+        self.locals.pop();
+        result
+    }
+
+    fn loop_body(&mut self, kind: Loop, item: Type, trees: &'a [Tree]) -> Type {
+        let name = format!("the condition of `{}`", loop_name(kind));
+        match (kind, trees) {
+            (Loop::All | Loop::Exists | Loop::ExistsOne, [condition]) => {
+                self.condition(condition, &name);
+                Type::Boolean
+            }
+            (Loop::Filter, [condition]) => {
+                self.condition(condition, &name);
+                Type::list_of(item)
+            }
+            (Loop::Map, [value]) => Type::list_of(self.type_of(value)),
+            (Loop::Map, [condition, value]) => {
+                self.condition(condition, &name);
+                let before = self.around;
+                // No item may fulfil the condition.
+                self.around.is_conditional = true;
+                let value = self.type_of(value);
+                self.around = before;
+                Type::list_of(value)
+            }
+            (Loop::SortBy, [key]) => {
+                let key = self.type_of(key);
+                if !Kinds::of(&key).meets(SORTABLE) {
+                    let message = format!("`sortBy` cannot compare {key} with {key}");
+                    self.report_operation(message, None);
+                }
+                Type::list_of(item)
+            }
+            _ => Type::Any,
+        }
+    }
+
+    /// Infers the part of a value of type `whole` that `index` selects.
+    pub(super) fn item(&mut self, whole: &Type, index: &'a Tree) -> Type {
+        let selector = self.type_of(index);
+        let (given, kinds) = (Kinds::of(&selector), Kinds::of(whole));
+        if !given.meets(Kinds::TEXT.or(Kinds::NUMBER)) {
+            let message = format!("{selector} cannot stand between brackets");
+            self.report_operation(message, None);
+            return Type::Any;
+        }
+        let in_list = kinds.meets(Kinds::LIST);
+        let in_object = kinds.meets(Kinds::OBJECT) && given.meets(Kinds::TEXT);
+        if !in_list && !in_object && !self.around.is_guarded {
+            let message = format!("{selector} selects nothing in {whole}");
+            self.report_operation(message, list_fields(whole));
+        }
+        let items = in_list.then(|| item_type(whole));
+        let fields = in_object.then(|| field_type(whole));
+        union(items.into_iter().chain(fields))
+    }
+}
+
+/// Returns true if some value of type `shape` is one that `parameter` takes. `tree` is the argument as it is written.
+fn takes(parameter: Parameter, shape: &Type, tree: Option<&Tree>) -> bool {
+    let kinds = Kinds::of(shape);
+    if !kinds.meets(parameter.kinds) {
+        return false;
+    }
+    if kinds != Kinds::LIST || parameter.items == Kinds::ANY {
+        return true;
+    }
+    let takes_item = |item: &Type| Kinds::of(item).meets(parameter.items);
+    match (tree, shape) {
+        // The list has exactly these items.
+        (Some(Tree::List(_)), Type::List(list)) => list.prefix.iter().all(takes_item),
+        (_, Type::Literal(Value::List(items))) => items
+            .iter()
+            .all(|item| takes_item(&Type::Literal(item.clone()))),
+        _ => takes_item(&item_type(shape)),
+    }
+}
+
+fn call_help(
+    function: &BuiltinFunction,
+    position: usize,
+    parameter: Parameter,
+    shape: &Type,
+) -> Option<String> {
+    let kinds = Kinds::of(shape);
+    let help = if parameter.items == Kinds::TEXT && kinds == Kinds::LIST {
+        "`.map(x, string(x))` before it makes texts of the items"
+    } else if function.name == "contains" && position == 0 && kinds == Kinds::LIST {
+        "`item in list` tests if a list has an item"
+    } else if parameter.kinds == Kinds::TEXT && !kinds.meets(Kinds::TEXT) {
+        "`string(…)` makes text of a value"
+    } else if parameter.kinds == Kinds::NUMBER && kinds == Kinds::TEXT {
+        "`int(…)` and `double(…)` make numbers of texts"
+    } else {
+        return list_fields(shape).filter(|_| parameter.kinds.meets(Kinds::LIST));
+    };
+    Some(help.to_owned())
+}
+
+fn loop_name(kind: Loop) -> &'static str {
+    match kind {
+        Loop::All => "all",
+        Loop::Exists => "exists",
+        Loop::ExistsOne => "exists_one",
+        Loop::Filter => "filter",
+        Loop::Map => "map",
+        Loop::SortBy => "sortBy",
+    }
+}
+
+/// Returns the type of the fields of objects of `shape`.
+fn field_type(shape: &Type) -> Type {
+    union(shape.members().iter().map(|member| match member {
+        Type::Object(object) if object.properties.len() <= MAX_FIELDS => {
+            let described = object.properties.values().map(|property| &property.shape);
+            let others = match &object.additional {
+                Additional::Closed => Type::Never,
+                Additional::Unspecified => Type::Any,
+                Additional::Open(shape) => shape.clone(),
+            };
+            Type::union(described.cloned().chain([others]))
+        }
+        Type::Literal(Value::Object(fields)) if fields.len() <= MAX_FIELDS => {
+            Type::union(fields.values().cloned().map(Type::Literal))
+        }
+        Type::Object(_) | Type::Literal(Value::Object(_)) | Type::Any => Type::Any,
+        _ => Type::Never,
+    }))
+}

@@ -1,0 +1,227 @@
+//! Labels through expressions, by field.
+
+use super::graph::NodeId;
+use super::labels::{LabelStore, LabelsId};
+use crate::Value;
+use crate::expression::operator::BinaryOperator;
+use crate::expression::tree::{Accessor, Loop, Tree};
+use crate::plan::Segment;
+
+/// The labels of the values that an expression is evaluated with.
+pub(super) trait BoundLabels<'a> {
+    /// Returns the store.
+    fn store(&mut self) -> &mut LabelStore<'a>;
+
+    /// Returns the labels of the part at `path` of the binding `index`.
+    fn bound(&mut self, index: usize, path: &[Segment]) -> LabelsId;
+}
+
+/// Returns the labels of the value of `tree`.
+pub(super) fn expression_labels<'a>(bound: &mut dyn BoundLabels<'a>, tree: &Tree) -> LabelsId {
+    let mut walk = ExpressionWalk {
+        bound,
+        locals: Vec::new(),
+    };
+    walk.labels(tree)
+}
+
+struct ExpressionWalk<'w, 'a> {
+    bound: &'w mut dyn BoundLabels<'a>,
+    /// The variables of the enclosing loops, the innermost last.
+    locals: Vec<LabelsId>,
+}
+
+impl ExpressionWalk<'_, '_> {
+    fn labels(&mut self, tree: &Tree) -> LabelsId {
+        match tree {
+            Tree::Literal(_) => self.bound.store().planner(),
+            Tree::Bound(index) => self.bound.bound(*index, &[]),
+            Tree::LoopVariable(position) => {
+                let at = self.locals.len().checked_sub(position + 1);
+                let local = at.and_then(|at| self.locals.get(at)).copied();
+                local.unwrap_or_else(|| self.bound.store().planner())
+            }
+            // Binding replaces reads.
+            Tree::Read(_) => self.bound.store().planner(),
+            Tree::List(items) => {
+                let items = self.all(items);
+                let item = self.bound.store().any_of(items);
+                self.bound.store().list(item)
+            }
+            Tree::Object(fields) => self.object(fields),
+            Tree::Not(part) | Tree::Negate(part) | Tree::Has(part) => {
+                let part = self.labels(part);
+                self.bound.store().number_from(&[part])
+            }
+            Tree::Chain(first, rest) => self.chain(first, rest),
+            Tree::And(parts) | Tree::Or(parts) => {
+                let parts = self.all(parts);
+                self.bound.store().number_from(&parts)
+            }
+            Tree::Choice(cases, otherwise) => {
+                let mut values = Vec::new();
+                let mut conditions = Vec::new();
+                for (condition, value) in cases {
+                    conditions.push(self.joined(condition));
+                    values.push(self.labels(value));
+                }
+                values.push(self.labels(otherwise));
+                let store = self.bound.store();
+                let chosen = store.any_of(values);
+                let condition = store.graph.join(conditions);
+                store.with(chosen, condition)
+            }
+            Tree::FirstOf(alternatives) => {
+                let values = alternatives
+                    .iter()
+                    .map(|alternative| self.labels(&alternative.tree))
+                    .collect();
+                self.bound.store().any_of(values)
+            }
+            Tree::Access(base, accessors) => self.access(base, accessors),
+            Tree::Call(function, arguments) => {
+                let values = self.all(arguments);
+                self.call(function.name, &values)
+            }
+        }
+    }
+
+    fn all(&mut self, trees: &[Tree]) -> Vec<LabelsId> {
+        trees.iter().map(|tree| self.labels(tree)).collect()
+    }
+
+    fn joined(&mut self, tree: &Tree) -> NodeId {
+        let labels = self.labels(tree);
+        self.bound.store().join(labels)
+    }
+
+    fn object(&mut self, fields: &[(Tree, Tree)]) -> LabelsId {
+        let mut named = Vec::with_capacity(fields.len());
+        let mut is_known = true;
+        let mut everything = Vec::new();
+        for (key, value) in fields {
+            let labels = self.labels(value);
+            everything.push(labels);
+            match key {
+                Tree::Literal(Value::Text(key)) => named.push((key.clone(), labels)),
+                _ => {
+                    is_known = false;
+                    everything.push(self.labels(key));
+                }
+            }
+        }
+        // A computed key may be any, so the fields cannot be told apart.
+        if is_known {
+            self.bound.store().object(named)
+        } else {
+            self.bound.store().join_of(&everything)
+        }
+    }
+
+    fn chain(&mut self, first: &Tree, rest: &[(BinaryOperator, Tree)]) -> LabelsId {
+        let mut values = vec![self.labels(first)];
+        let mut concatenates = true;
+        for (operator, tree) in rest {
+            concatenates &= *operator == BinaryOperator::Add;
+            values.push(self.labels(tree));
+        }
+        // `+` also concatenates lists, whose items keep their fields.
+        if concatenates {
+            self.bound.store().any_of(values)
+        } else {
+            self.bound.store().number_from(&values)
+        }
+    }
+
+    fn access(&mut self, base: &Tree, accessors: &[Accessor]) -> LabelsId {
+        let mut accessors = accessors;
+        // The path after a root belongs to it: slots are known by their first key only.
+        let mut value = match (base, accessors) {
+            (Tree::Bound(index), [Accessor::Part(path, _), rest @ ..]) => {
+                accessors = rest;
+                self.bound.bound(*index, path)
+            }
+            _ => self.labels(base),
+        };
+        for accessor in accessors {
+            value = match accessor {
+                Accessor::Part(path, _) => self.bound.store().at(value, path),
+                Accessor::Item(index) => self.item(value, index),
+                Accessor::Call(function, arguments) => {
+                    let mut values = vec![value];
+                    values.extend(self.all(arguments));
+                    self.call(function.name, &values)
+                }
+                Accessor::Matches(_) => self.bound.store().number_from(&[value]),
+                Accessor::Loop(kind, trees) => self.run_loop(*kind, value, trees),
+            };
+        }
+        value
+    }
+
+    fn item(&mut self, value: LabelsId, index: &Tree) -> LabelsId {
+        match index {
+            Tree::Literal(Value::Text(key)) => self.bound.store().field(value, key),
+            Tree::Literal(_) => self.bound.store().item(value),
+            _ => {
+                let selector = self.joined(index);
+                let store = self.bound.store();
+                let item = store.item(value);
+                store.with(item, selector)
+            }
+        }
+    }
+
+    fn call(&mut self, function: &str, values: &[LabelsId]) -> LabelsId {
+        let store = self.bound.store();
+        match (function, values) {
+            ("dyn", [value]) => *value,
+            ("reverse" | "distinct" | "sort", [list]) => store.keep_structure(*list),
+            ("slice", [list, rest @ ..]) => {
+                let bounds = store.join_of(rest);
+                let bounds = store.join(bounds);
+                let list = store.keep_structure(*list);
+                store.with(list, bounds)
+            }
+            ("flatten", [list]) => {
+                // Items that are no lists stay as they are.
+                let item = store.item(*list);
+                let inner = store.item(item);
+                let item = store.any_of(vec![item, inner]);
+                store.list(item)
+            }
+            (
+                "size" | "int" | "uint" | "double" | "bool" | "contains" | "startsWith"
+                | "endsWith" | "matches" | "indexOf" | "lastIndexOf",
+                _,
+            ) => store.number_from(values),
+            (name, _) if name.starts_with("math.") || name.starts_with("lists.") => {
+                store.number_from(values)
+            }
+            // All others make a new text of everything that they read.
+            _ => store.computed_from(values),
+        }
+    }
+
+    fn run_loop(&mut self, kind: Loop, over: LabelsId, trees: &[Tree]) -> LabelsId {
+        let item = self.bound.store().item(over);
+        self.locals.push(item);
+        let bodies = self.all(trees);
+        self.locals.pop();
+        let store = self.bound.store();
+        match (kind, bodies.as_slice()) {
+            (Loop::Filter | Loop::SortBy, [body]) => {
+                let read = store.join(*body);
+                let list = store.list(item);
+                store.with(list, read)
+            }
+            (Loop::Map, [value]) => store.list(*value),
+            (Loop::Map, [condition, value]) => {
+                let read = store.join(*condition);
+                let list = store.list(*value);
+                store.with(list, read)
+            }
+            _ => store.number_from(&bodies),
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! Labels by field: the labels of a value, as far as its structure is known.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::graph::{Flags, LabelGraph, NodeId, Origin, Passage};
+use super::outputs::{LabelTree, OutputRules, label_tree, may_be_untrusted_text, may_have_fields};
+use crate::plan::Segment;
+use crate::{Hashing, Tool};
+
+/// The labels of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct LabelsId(u32);
+
+/// The structure of labelled values.
+#[derive(Clone, Debug)]
+enum Labels {
+    /// The value and everything in it has one label.
+    Whole(NodeId),
+    /// A value without fields, such as a text, or a list of such values.
+    Scalar(NodeId),
+    /// A number or a boolean, or a list of such values.
+    Number(NodeId),
+    /// The part of a tool's output at a path, labelled by the policy.
+    Output(usize, Arc<[Arc<str>]>),
+    /// An object with these fields.
+    Object(Arc<HashMap<Arc<str>, LabelsId, Hashing>>),
+    /// A list of such items.
+    List(LabelsId),
+    /// One of these values.
+    AnyOf(Arc<[LabelsId]>),
+    /// The value, and what else had influence on it.
+    With(LabelsId, NodeId),
+    /// The value after it passed a place.
+    Passed(LabelsId, Arc<Passage>),
+}
+
+/// A call whose output is labelled.
+struct LabelledOutput<'a> {
+    step: Arc<str>,
+    name: Arc<str>,
+    tool: &'a Tool,
+    rules: Arc<OutputRules<'a>>,
+}
+
+/// All labelled values of an analysis.
+pub(super) struct LabelStore<'a> {
+    pub(super) graph: LabelGraph,
+    values: Vec<Labels>,
+    /// The joined label of each value, as far as it was asked for.
+    joined: Vec<Option<NodeId>>,
+    fields: HashMap<(LabelsId, Arc<str>), LabelsId, Hashing>,
+    items: HashMap<LabelsId, LabelsId, Hashing>,
+    outputs: Vec<LabelledOutput<'a>>,
+    output_nodes: HashMap<(usize, Arc<[Arc<str>]>), NodeId, Hashing>,
+    planner: LabelsId,
+    nothing: LabelsId,
+}
+
+impl<'a> LabelStore<'a> {
+    /// Creates the store; literals and inputs of the plan have the label `planner`.
+    pub(super) fn new(planner: Flags) -> Self {
+        let mut graph = LabelGraph::default();
+        let planner = graph.origin(Origin::Planner, planner);
+        let nothing = graph.join(Vec::new());
+        let mut store = Self {
+            graph,
+            values: Vec::new(),
+            joined: Vec::new(),
+            fields: HashMap::default(),
+            items: HashMap::default(),
+            outputs: Vec::new(),
+            output_nodes: HashMap::default(),
+            planner: LabelsId(0),
+            nothing: LabelsId(0),
+        };
+        store.planner = store.whole(planner);
+        store.nothing = store.whole(nothing);
+        store
+    }
+
+    /// Returns the labels of literals and inputs.
+    pub(super) fn planner(&self) -> LabelsId {
+        self.planner
+    }
+
+    /// Returns the labels of what the engine computes itself, such as the position in a loop.
+    pub(super) fn nothing(&self) -> LabelsId {
+        self.nothing
+    }
+
+    pub(super) fn whole(&mut self, node: NodeId) -> LabelsId {
+        self.push(Labels::Whole(node))
+    }
+
+    /// Returns the labels of the output of `tool`, which `step` calls.
+    pub(super) fn output(
+        &mut self,
+        step: Arc<str>,
+        tool: &'a Tool,
+        rules: Arc<OutputRules<'a>>,
+    ) -> LabelsId {
+        self.outputs.push(LabelledOutput {
+            step,
+            name: tool.qualified_name().into(),
+            tool,
+            rules,
+        });
+        self.push(Labels::Output(self.outputs.len() - 1, Arc::from([])))
+    }
+
+    pub(super) fn object(
+        &mut self,
+        fields: impl IntoIterator<Item = (Arc<str>, LabelsId)>,
+    ) -> LabelsId {
+        let fields = fields.into_iter().collect();
+        self.push(Labels::Object(Arc::new(fields)))
+    }
+
+    pub(super) fn list(&mut self, item: LabelsId) -> LabelsId {
+        self.push(Labels::List(item))
+    }
+
+    pub(super) fn any_of(&mut self, values: Vec<LabelsId>) -> LabelsId {
+        let mut distinct: Vec<LabelsId> = Vec::with_capacity(values.len());
+        for value in values {
+            if distinct.len() > 16 || !distinct.contains(&value) {
+                distinct.push(value);
+            }
+        }
+        match distinct.as_slice() {
+            [] => self.nothing,
+            [only] => *only,
+            _ => self.push(Labels::AnyOf(distinct.into())),
+        }
+    }
+
+    /// Returns `value`, on which `other` had influence as well.
+    pub(super) fn with(&mut self, value: LabelsId, other: NodeId) -> LabelsId {
+        self.push(Labels::With(value, other))
+    }
+
+    pub(super) fn passed(&mut self, value: LabelsId, passage: Passage) -> LabelsId {
+        self.push(Labels::Passed(value, Arc::new(passage)))
+    }
+
+    /// Returns one label for a value that may contain all of `values`.
+    pub(super) fn join_of(&mut self, values: &[LabelsId]) -> LabelsId {
+        let nodes = values.iter().map(|value| self.join(*value)).collect();
+        let node = self.graph.join(nodes);
+        self.whole(node)
+    }
+
+    /// Returns the label of a text, number or boolean that is computed from `values`, or of a list of such.
+    pub(super) fn computed_from(&mut self, values: &[LabelsId]) -> LabelsId {
+        let nodes = values.iter().map(|value| self.join(*value)).collect();
+        let node = self.graph.join(nodes);
+        self.push(Labels::Scalar(node))
+    }
+
+    /// Returns the labels of all parts of a value that may be texts, apart from outputs of tools; `None` if such an
+    /// output may be an untrusted text.
+    pub(super) fn texts(&self, id: LabelsId) -> Option<Vec<NodeId>> {
+        let mut texts = Vec::new();
+        let mut seen: HashSet<LabelsId, Hashing> = HashSet::default();
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            match self.get(id) {
+                Labels::Output(output, path) => {
+                    let call = self.outputs.get(output)?;
+                    if may_be_untrusted_text(&call.rules, call.tool, &path) {
+                        return None;
+                    }
+                }
+                Labels::Object(fields) => open.extend(fields.values()),
+                Labels::AnyOf(values) => open.extend(values.iter()),
+                Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
+                    open.push(value);
+                }
+                Labels::Whole(node) | Labels::Scalar(node) => texts.push(node),
+                Labels::Number(_) => {}
+            }
+        }
+        Some(texts)
+    }
+
+    /// Returns the label of a number or boolean that is computed from `values`, or of a list of such.
+    pub(super) fn number_from(&mut self, values: &[LabelsId]) -> LabelsId {
+        let nodes = values.iter().map(|value| self.join(*value)).collect();
+        let node = self.graph.join(nodes);
+        self.push(Labels::Number(node))
+    }
+
+    /// Returns false if the value certainly has no fields, and contains nothing that has.
+    pub(super) fn may_have_fields(&self, id: LabelsId) -> bool {
+        match self.get(id) {
+            Labels::Scalar(_) | Labels::Number(_) => false,
+            Labels::Whole(_) => id != self.planner && id != self.nothing,
+            Labels::Object(_) => true,
+            Labels::Output(output, path) => self
+                .outputs
+                .get(output)
+                .is_none_or(|call| may_have_fields(call.tool, &path)),
+            Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
+                self.may_have_fields(value)
+            }
+            Labels::AnyOf(values) => values.iter().any(|value| self.may_have_fields(*value)),
+        }
+    }
+
+    /// Returns the labels of a list, or of a text, with the same items in another order or number.
+    pub(super) fn keep_structure(&mut self, list: LabelsId) -> LabelsId {
+        let item = self.item(list);
+        self.list(item)
+    }
+
+    fn push(&mut self, labels: Labels) -> LabelsId {
+        let id = LabelsId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
+        self.values.push(labels);
+        self.joined.push(None);
+        id
+    }
+
+    fn get(&self, id: LabelsId) -> Labels {
+        let known = self.values.get(id.0 as usize);
+        known.cloned().unwrap_or_else(|| Labels::List(self.nothing))
+    }
+
+    /// Returns the join over a value and everything in it.
+    pub(super) fn join(&mut self, id: LabelsId) -> NodeId {
+        if let Some(known) = self.joined.get(id.0 as usize).copied().flatten() {
+            return known;
+        }
+        let node = match self.get(id) {
+            Labels::Whole(node) | Labels::Scalar(node) | Labels::Number(node) => node,
+            Labels::Output(output, path) => self.output_node(output, path),
+            Labels::Object(fields) => {
+                let nodes = fields.values().map(|field| self.join(*field)).collect();
+                self.graph.join(nodes)
+            }
+            Labels::List(item) => self.join(item),
+            Labels::AnyOf(values) => {
+                let nodes = values.iter().map(|value| self.join(*value)).collect();
+                self.graph.join(nodes)
+            }
+            Labels::With(value, other) => {
+                let value = self.join(value);
+                self.graph.join(vec![value, other])
+            }
+            Labels::Passed(value, passage) => {
+                let value = self.join(value);
+                self.graph.passage(value, (*passage).clone())
+            }
+        };
+        if let Some(known) = self.joined.get_mut(id.0 as usize) {
+            *known = Some(node);
+        }
+        node
+    }
+
+    fn output_node(&mut self, output: usize, path: Arc<[Arc<str>]>) -> NodeId {
+        let key = (output, path);
+        if let Some(known) = self.output_nodes.get(&key) {
+            return *known;
+        }
+        let (output, path) = &key;
+        let tree = self.outputs.get(*output).map(|call| {
+            let tree = label_tree(&call.rules, call.tool, path);
+            (tree, Arc::clone(&call.step), Arc::clone(&call.name))
+        });
+        let node = match tree {
+            Some((tree, step, name)) => self.add_tree(tree, &step, &name),
+            None => self.graph.open(),
+        };
+        self.output_nodes.insert(key, node);
+        node
+    }
+
+    fn add_tree(&mut self, tree: LabelTree, step: &Arc<str>, tool: &Arc<str>) -> NodeId {
+        let nodes = tree
+            .into_iter()
+            .map(|(field, flags)| {
+                let origin = Origin::Output {
+                    step: Arc::clone(step),
+                    tool: Arc::clone(tool),
+                    field: field.join(".").into(),
+                };
+                self.graph.origin(origin, flags)
+            })
+            .collect();
+        self.graph.join(nodes)
+    }
+
+    /// Returns the part of a value at `path`.
+    pub(super) fn at(&mut self, id: LabelsId, path: &[Segment]) -> LabelsId {
+        path.iter().fold(id, |at, segment| match segment {
+            // A key of digits may count items.
+            Segment::Key(key) => self.field(at, key),
+            Segment::Index(_) | Segment::Each => self.item(at),
+        })
+    }
+
+    /// Returns the field `key` of a value, or the item at that position.
+    pub(super) fn field(&mut self, id: LabelsId, key: &Arc<str>) -> LabelsId {
+        let cache_key = (id, Arc::clone(key));
+        if let Some(known) = self.fields.get(&cache_key) {
+            return *known;
+        }
+        let is_position = is_position(key);
+        let field = match self.get(id) {
+            Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) => id,
+            // Positions in lists are left out of paths.
+            Labels::Output(..) if is_position => id,
+            Labels::Output(output, path) => {
+                let longer = path.iter().chain([key]).cloned().collect();
+                self.push(Labels::Output(output, longer))
+            }
+            Labels::Object(fields) => fields.get(key).copied().unwrap_or(self.nothing),
+            Labels::List(item) if is_position => item,
+            Labels::List(_) => {
+                let node = self.join(id);
+                self.whole(node)
+            }
+            Labels::AnyOf(values) => {
+                let parts = values.iter().map(|value| self.field(*value, key)).collect();
+                self.any_of(parts)
+            }
+            Labels::With(value, other) => {
+                let part = self.field(value, key);
+                self.with(part, other)
+            }
+            Labels::Passed(value, passage) => {
+                let part = self.field(value, key);
+                self.push(Labels::Passed(part, passage))
+            }
+        };
+        self.fields.insert(cache_key, field);
+        field
+    }
+
+    /// Returns the items of a list.
+    pub(super) fn item(&mut self, id: LabelsId) -> LabelsId {
+        if let Some(known) = self.items.get(&id) {
+            return *known;
+        }
+        let item = match self.get(id) {
+            Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) | Labels::Output(..) => id,
+            Labels::List(item) => item,
+            // Loops over objects go through the keys, which may be data; computed keys select any field.
+            Labels::Object(_) => {
+                let node = self.join(id);
+                self.whole(node)
+            }
+            Labels::AnyOf(values) => {
+                let items = values.iter().map(|value| self.item(*value)).collect();
+                self.any_of(items)
+            }
+            Labels::With(value, other) => {
+                let item = self.item(value);
+                self.with(item, other)
+            }
+            Labels::Passed(value, passage) => {
+                let item = self.item(value);
+                self.push(Labels::Passed(item, passage))
+            }
+        };
+        self.items.insert(id, item);
+        item
+    }
+}
+
+/// Returns true if `key` is a number, which selects an item of a list.
+fn is_position(key: &str) -> bool {
+    let digits = key.strip_prefix('-').unwrap_or(key);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}

@@ -1,0 +1,33 @@
+//! Flow analysis: proves, field by field and before the first call, where the arguments of every call come from.
+//!
+//! [`analyze`] walks a checked plan once. It labels each value as trusted or untrusted and as public or private, follows
+//! the labels through references, expressions, loops, slots and inner plans, and reports each guarded or leaving
+//! parameter with the origins of its value. The policy says which tool outputs are untrusted or private, and which
+//! parameters are guarded or leave.
+//!
+//! The analysis never underestimates: a value that it cannot follow gets the labels of everything it may contain.
+
+mod analysis;
+mod coverage;
+mod expression;
+mod graph;
+mod labels;
+mod outputs;
+mod parameters;
+mod pattern;
+mod policy;
+mod report;
+mod report_builder;
+
+pub use analysis::{FlowContext, analyze};
+pub use coverage::uncovered_rules;
+pub use outputs::{OutputField, may_expose, output_fields};
+pub use parameters::{ParameterRule, parameter_rules};
+pub use pattern::{FlowPattern, FlowPatternError};
+pub use policy::{FlowPolicy, FlowRule, Guard, OnViolation, PlannerLabel};
+pub use report::{
+    Confidentiality, FlowHop, FlowOrigin, FlowParameter, FlowReport, FlowVerdict, Integrity,
+};
+
+#[cfg(test)]
+mod tests;

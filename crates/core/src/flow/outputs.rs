@@ -1,0 +1,309 @@
+//! Labels of tool outputs, by field, as the policy states them.
+
+use std::sync::Arc;
+
+use super::graph::Flags;
+use serde::Serialize;
+
+use super::policy::{FlowPolicy, FlowRule};
+use super::report::{Confidentiality, Integrity};
+use crate::Tool;
+use crate::schema::{Additional, PathLookup, Type};
+
+/// Maximum number of fields of an output that are labelled apart. Larger outputs get the join over all rules.
+const MAX_FIELDS: usize = 1_000;
+
+/// Maximum nesting of fields that are labelled apart.
+const MAX_DEPTH: usize = 12;
+
+/// The rules that apply to the outputs of one tool.
+#[derive(Debug)]
+pub(super) struct OutputRules<'a> {
+    untrusted: Vec<&'a FlowRule>,
+    trusted: Vec<&'a FlowRule>,
+    private: Vec<&'a FlowRule>,
+    /// True if the server states that the tool reaches beyond a closed domain.
+    open_world: bool,
+}
+
+/// The labels of the fields of a value; one entry for the value itself if all of it has the same label.
+pub(super) type LabelTree = Vec<(Vec<Arc<str>>, Flags)>;
+
+impl<'a> OutputRules<'a> {
+    pub(super) fn of(policy: &'a FlowPolicy, tool: &Tool) -> Self {
+        let covering = |rules: &'a [FlowRule]| {
+            let rules = rules.iter();
+            rules
+                .filter(|rule| rule.pattern.covers_tool(tool))
+                .collect()
+        };
+        Self {
+            untrusted: covering(&policy.untrusted),
+            trusted: covering(&policy.trusted),
+            private: covering(&policy.private),
+            // Stated by the server; the default of MCP is no statement.
+            open_world: tool.hints.open_world == Some(true),
+        }
+    }
+
+    /// Returns the label of the field at `path`, apart from what is inside it.
+    fn flags(&self, path: &[Arc<str>]) -> Flags {
+        let covers = |rules: &[&FlowRule]| rules.iter().any(|rule| rule.pattern.covers_field(path));
+        Flags {
+            untrusted: (self.open_world || covers(&self.untrusted)) && !covers(&self.trusted),
+            private: covers(&self.private),
+        }
+    }
+
+    /// Returns the text of the rule that makes the field at `path` untrusted, or trusted.
+    fn integrity_rule(&self, path: &[Arc<str>], untrusted: bool) -> Option<Arc<str>> {
+        if !untrusted {
+            return first_rule(&self.trusted, path);
+        }
+        let rule = first_rule(&self.untrusted, path);
+        rule.or_else(|| self.open_world.then(|| Arc::from("openWorldHint")))
+    }
+
+    /// Returns true if a rule may distinguish fields inside the value at `path`.
+    fn distinguishes(&self, path: &[Arc<str>]) -> bool {
+        let mut rules = self
+            .untrusted
+            .iter()
+            .chain(&self.trusted)
+            .chain(&self.private);
+        rules.any(|rule| rule.pattern.has_field() && rule.pattern.may_cover_inside(path))
+    }
+
+    /// Returns the label of fields inside `path` whose names are unknown: any field rule may apply, and no field is
+    /// certainly trusted.
+    fn unknown_fields(&self, path: &[Arc<str>]) -> Flags {
+        let here = self.flags(path);
+        let may_cover =
+            |rules: &[&FlowRule]| rules.iter().any(|rule| rule.pattern.may_cover_inside(path));
+        let is_trusted = self
+            .trusted
+            .iter()
+            .any(|rule| rule.pattern.covers_field(path));
+        Flags {
+            untrusted: here.untrusted || (!is_trusted && may_cover(&self.untrusted)),
+            private: here.private || may_cover(&self.private),
+        }
+    }
+}
+
+/// Returns the labels of the part of `tool`'s output at `path`.
+pub(super) fn label_tree(rules: &OutputRules<'_>, tool: &Tool, path: &[Arc<str>]) -> LabelTree {
+    if !rules.distinguishes(path) {
+        return vec![(path.to_vec(), rules.flags(path))];
+    }
+    let shape = part_at(tool.output.structure(), path);
+    let mut tree = LabelTree::new();
+    let mut walk = FieldWalk {
+        rules,
+        tree: &mut tree,
+    };
+    walk.visit(&shape, &mut path.to_vec(), 0);
+    if tree.len() > MAX_FIELDS {
+        return vec![(path.to_vec(), rules.unknown_fields(path))];
+    }
+    merged(tree, path)
+}
+
+/// Replaces fields with equal labels by the value around them.
+fn merged(tree: LabelTree, path: &[Arc<str>]) -> LabelTree {
+    match tree.split_first() {
+        Some(((_, first), rest)) if rest.iter().all(|(_, flags)| flags == first) => {
+            vec![(path.to_vec(), *first)]
+        }
+        Some(_) => tree,
+        None => vec![(path.to_vec(), Flags::default())],
+    }
+}
+
+struct FieldWalk<'a> {
+    rules: &'a OutputRules<'a>,
+    tree: &'a mut LabelTree,
+}
+
+impl FieldWalk<'_> {
+    fn visit(&mut self, shape: &Type, path: &mut Vec<Arc<str>>, depth: usize) {
+        // Too many fields are replaced as a whole.
+        if self.tree.len() > MAX_FIELDS {
+            return;
+        }
+        if depth > MAX_DEPTH {
+            self.unknown(path);
+            return;
+        }
+        if !self.rules.distinguishes(path) {
+            self.add(path);
+            return;
+        }
+        for member in shape.members() {
+            match member {
+                Type::Object(object) => {
+                    for (name, property) in &object.properties {
+                        path.push(Arc::clone(name));
+                        self.visit(&property.shape, path, depth + 1);
+                        path.pop();
+                    }
+                    if object.additional != Additional::Closed {
+                        self.unknown(path);
+                    }
+                }
+                Type::List(list) => self.visit(&list.any_item(), path, depth + 1),
+                Type::Any => self.unknown(path),
+                // A constant of the schema has no fields that a rule names apart from its own.
+                Type::Literal(_) => self.unknown(path),
+                Type::Null | Type::Boolean | Type::Integer | Type::Number | Type::Text => {
+                    self.add(path);
+                }
+                Type::Never | Type::Union(_) => {}
+            }
+        }
+    }
+
+    fn add(&mut self, path: &[Arc<str>]) {
+        self.tree.push((path.to_vec(), self.rules.flags(path)));
+    }
+
+    fn unknown(&mut self, path: &[Arc<str>]) {
+        self.tree
+            .push((path.to_vec(), self.rules.unknown_fields(path)));
+    }
+}
+
+/// Returns false if the part of `tool`'s output at `path` certainly has no fields, and contains nothing that has.
+pub(super) fn may_have_fields(tool: &Tool, path: &[Arc<str>]) -> bool {
+    fn check(shape: &Type) -> bool {
+        shape.members().iter().any(|member| match member {
+            Type::Any | Type::Object(_) | Type::Literal(_) => true,
+            Type::List(list) => check(&list.any_item()),
+            Type::Never
+            | Type::Null
+            | Type::Boolean
+            | Type::Integer
+            | Type::Number
+            | Type::Text
+            | Type::Union(_) => false,
+        })
+    }
+    check(&part_at(tool.output.structure(), path))
+}
+
+/// Returns true if the part of `tool`'s output at `path` may be an untrusted text, or contain one. Constants of the schema
+/// do not count: no stranger chooses them.
+pub(super) fn may_be_untrusted_text(
+    rules: &OutputRules<'_>,
+    tool: &Tool,
+    path: &[Arc<str>],
+) -> bool {
+    fn visit(
+        rules: &OutputRules<'_>,
+        shape: &Type,
+        path: &mut Vec<Arc<str>>,
+        depth: usize,
+    ) -> bool {
+        if depth > MAX_DEPTH {
+            return rules.unknown_fields(path).untrusted;
+        }
+        shape.members().iter().any(|member| match member {
+            Type::Any => rules.unknown_fields(path).untrusted,
+            Type::Text => rules.flags(path).untrusted,
+            Type::List(list) => visit(rules, &list.any_item(), path, depth + 1),
+            Type::Object(object) => {
+                let in_listed = object.properties.iter().any(|(name, property)| {
+                    path.push(Arc::clone(name));
+                    let found = visit(rules, &property.shape, path, depth + 1);
+                    path.pop();
+                    found
+                });
+                let is_open = object.additional != Additional::Closed;
+                in_listed || is_open && rules.unknown_fields(path).untrusted
+            }
+            Type::Never
+            | Type::Null
+            | Type::Boolean
+            | Type::Integer
+            | Type::Number
+            | Type::Literal(_)
+            | Type::Union(_) => false,
+        })
+    }
+    let shape = part_at(tool.output.structure(), path);
+    visit(rules, &shape, &mut path.to_vec(), 0)
+}
+
+/// Returns true if an answer of `tool` may contain an untrusted text. Its reader is exposed then.
+pub fn may_expose(policy: &FlowPolicy, tool: &Tool) -> bool {
+    may_be_untrusted_text(&OutputRules::of(policy, tool), tool, &[])
+}
+
+/// Returns the type of the field at `path`, through lists.
+fn part_at(shape: &Type, path: &[Arc<str>]) -> Type {
+    let mut shape = shape.clone();
+    for key in path {
+        let mut below = Vec::new();
+        for member in shape.members() {
+            let mut member = member.clone();
+            // Positions in lists are left out of paths.
+            while let Type::List(list) = &member {
+                member = list.any_item();
+            }
+            for member in member.members() {
+                match member.at(&[crate::plan::Segment::Key(Arc::clone(key))]) {
+                    PathLookup::Found(found) => below.push(found),
+                    PathLookup::Impossible { .. } => {}
+                    PathLookup::Unknown | PathLookup::Unlisted { .. } => return Type::Any,
+                }
+            }
+        }
+        shape = Type::union(below);
+        if shape == Type::Never {
+            return Type::Any;
+        }
+    }
+    shape
+}
+
+/// A field of a tool's output, with the rules that label it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OutputField {
+    /// The path of the field, with dots; empty for the whole output.
+    pub field: String,
+    /// The integrity of the field.
+    pub integrity: Integrity,
+    /// The rule that calls it untrusted, or trusted; `None` if no rule covers it.
+    pub integrity_rule: Option<Arc<str>>,
+    /// The confidentiality of the field.
+    pub confidentiality: Confidentiality,
+    /// The rule that calls it private.
+    pub confidentiality_rule: Option<Arc<str>>,
+}
+
+/// Returns the labels of the output of `tool`: one entry if all of it has the same label, else one for each field that
+/// the output schema lists. The entry of a field that is not a leaf stands for the fields in it that are not listed.
+pub fn output_fields(policy: &FlowPolicy, tool: &Tool) -> Vec<OutputField> {
+    let rules = OutputRules::of(policy, tool);
+    let tree = label_tree(&rules, tool, &[]);
+    tree.into_iter()
+        .map(|(path, flags)| OutputField {
+            field: path.join("."),
+            integrity: Integrity::of(flags.untrusted),
+            integrity_rule: rules.integrity_rule(&path, flags.untrusted),
+            confidentiality: Confidentiality::of(flags.private),
+            confidentiality_rule: flags
+                .private
+                .then(|| first_rule(&rules.private, &path))
+                .flatten(),
+        })
+        .collect()
+}
+
+/// Returns the text of the first rule that applies to the field at `path`, or to a field in it.
+fn first_rule(rules: &[&FlowRule], path: &[Arc<str>]) -> Option<Arc<str>> {
+    let covers =
+        |rule: &&&FlowRule| rule.pattern.covers_field(path) || rule.pattern.may_cover_inside(path);
+    let rule = rules.iter().find(covers)?;
+    Some(rule.pattern.as_str().into())
+}

@@ -1,0 +1,409 @@
+//! The guarded and leaving parameters of a call.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde::Serialize;
+
+use super::labels::{LabelStore, LabelsId};
+use super::policy::{BUILTIN_PARAMETERS, FlowPolicy, FlowRule, Guard, builtin_verb};
+use crate::plan::{Node, NodeKind};
+use crate::schema::{Additional, Type};
+use crate::{Hashing, Place, Tool, Value};
+
+/// Maximum nesting of arguments that are told apart.
+const MAX_DEPTH: usize = 16;
+
+/// Maximum number of fields of a schema that are looked at for one call.
+const MAX_FIELDS: usize = 2_000;
+
+/// The rules that apply to the parameters of one tool.
+#[derive(Debug)]
+pub(super) struct ArgumentRules<'a> {
+    guards: Vec<ParameterMatch<'a>>,
+    leaves: Vec<ParameterMatch<'a>>,
+    decides: Vec<ParameterMatch<'a>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum ParameterMatch<'a> {
+    Rule(&'a FlowRule),
+    /// All parameters of tools that start with a built-in verb.
+    Verb(&'static str),
+    /// A built-in name, at any depth.
+    Name(&'static str),
+}
+
+impl ParameterMatch<'_> {
+    /// Returns true if the rule applies to the parameter at `path`, provided that it applies to none around it.
+    fn covers(self, path: &[Arc<str>]) -> bool {
+        match self {
+            Self::Rule(rule) => rule.pattern.covers_field(path),
+            Self::Verb(_) => true,
+            Self::Name(name) => path.iter().any(|key| **key == *name),
+        }
+    }
+
+    fn may_cover_inside(self, path: &[Arc<str>]) -> bool {
+        match self {
+            Self::Rule(rule) => rule.pattern.may_cover_inside(path),
+            Self::Verb(_) | Self::Name(_) => true,
+        }
+    }
+
+    fn text(self) -> Arc<str> {
+        match self {
+            Self::Rule(rule) => rule.pattern.as_str().into(),
+            Self::Verb(verb) => format!("builtin: {verb}_*").into(),
+            Self::Name(name) => format!("builtin: {name}").into(),
+        }
+    }
+}
+
+impl<'a> ArgumentRules<'a> {
+    pub(super) fn of(policy: &'a FlowPolicy, tool: &Tool) -> Self {
+        let mut guards = Vec::new();
+        for guard in &policy.guard {
+            match guard {
+                Guard::Rule(rule) if rule.pattern.covers_tool(tool) => {
+                    guards.push(ParameterMatch::Rule(rule));
+                }
+                Guard::Rule(_) => {}
+                Guard::Builtin => {
+                    guards.extend(builtin_verb(tool).map(ParameterMatch::Verb));
+                    guards.extend(BUILTIN_PARAMETERS.iter().copied().map(ParameterMatch::Name));
+                }
+            }
+        }
+        let covering = |rules: &'a [FlowRule]| {
+            let rules = rules.iter().filter(|rule| rule.pattern.covers_tool(tool));
+            rules.map(ParameterMatch::Rule).collect()
+        };
+        Self {
+            guards,
+            leaves: covering(&policy.leaves),
+            decides: covering(&policy.decides),
+        }
+    }
+}
+
+/// A part of the arguments of a call.
+#[derive(Clone, Copy)]
+pub(super) enum ArgumentPart<'p> {
+    /// A part that the plan spells out.
+    Node(&'p Node),
+    /// A literal.
+    Value(&'p Value, Place),
+    /// A value that is known only when the plan runs, with the type that the tool takes.
+    Computed(&'p Type, Place),
+}
+
+/// A guarded or leaving parameter of a call.
+pub(super) struct Argument {
+    /// The path of the parameter, with dots.
+    pub(super) parameter: Arc<str>,
+    /// The rule that guards it.
+    pub(super) guard: Option<Arc<str>>,
+    /// The rule by which it leaves.
+    pub(super) leaves: Option<Arc<str>>,
+    /// True if it counts what decided the call.
+    pub(super) decides: bool,
+    pub(super) place: Place,
+    pub(super) labels: LabelsId,
+}
+
+/// Returns the guarded and leaving parameters of a call of `tool`, whose arguments `part` have `labels`.
+pub(super) fn arguments(
+    store: &mut LabelStore<'_>,
+    rules: &ArgumentRules<'_>,
+    tool: &Tool,
+    part: ArgumentPart<'_>,
+    labels: LabelsId,
+) -> Vec<Argument> {
+    let mut walk = ArgumentWalk {
+        store,
+        rules,
+        found: IndexMap::default(),
+        fields_left: MAX_FIELDS,
+    };
+    let shape = tool.input.structure();
+    let state = State {
+        guarded: rules.guards.is_empty(),
+        leaving: rules.leaves.is_empty(),
+    };
+    walk.visit(part, shape, labels, &mut Vec::new(), state);
+    walk.found
+        .into_iter()
+        .map(|(path, found)| {
+            let labels = store.any_of(found.labels);
+            Argument {
+                decides: found.guard.is_some()
+                    && rules.decides.iter().any(|rule| rule.covers(&path)),
+                parameter: path.join(".").into(),
+                guard: found.guard,
+                leaves: found.leaves,
+                place: found.place,
+                labels,
+            }
+        })
+        .collect()
+}
+
+struct Found {
+    guard: Option<Arc<str>>,
+    leaves: Option<Arc<str>>,
+    place: Place,
+    labels: Vec<LabelsId>,
+}
+
+struct ArgumentWalk<'w, 'a> {
+    store: &'w mut LabelStore<'a>,
+    rules: &'w ArgumentRules<'w>,
+    found: IndexMap<Vec<Arc<str>>, Found, Hashing>,
+    fields_left: usize,
+}
+
+/// The kinds of rules that need no further search, since there are none or one applies to a parameter around.
+#[derive(Clone, Copy)]
+struct State {
+    guarded: bool,
+    leaving: bool,
+}
+
+impl ArgumentWalk<'_, '_> {
+    fn visit(
+        &mut self,
+        part: ArgumentPart<'_>,
+        shape: &Type,
+        labels: LabelsId,
+        path: &mut Vec<Arc<str>>,
+        mut state: State,
+    ) {
+        // The arguments as a whole are no parameter.
+        if !path.is_empty() {
+            let rule = |rules: &[ParameterMatch<'_>], done: bool, path: &[Arc<str>]| {
+                let mut rules = rules.iter().filter(|_| !done);
+                rules.find(|rule| rule.covers(path)).map(|rule| rule.text())
+            };
+            let guard = rule(&self.rules.guards, state.guarded, path);
+            let leaves = rule(&self.rules.leaves, state.leaving, path);
+            state.guarded |= guard.is_some();
+            state.leaving |= leaves.is_some();
+            self.add(path, guard, leaves, part, labels);
+        }
+        if (state.guarded && state.leaving) || path.len() > MAX_DEPTH {
+            return;
+        }
+        match part {
+            ArgumentPart::Node(node) => self.node(node, shape, labels, path, state),
+            ArgumentPart::Value(value, place) => {
+                self.value(value, place, shape, labels, path, state);
+            }
+            ArgumentPart::Computed(shape, place) => {
+                self.computed(shape, place, labels, path, state);
+            }
+        }
+    }
+
+    fn node(
+        &mut self,
+        node: &Node,
+        shape: &Type,
+        labels: LabelsId,
+        path: &mut Vec<Arc<str>>,
+        state: State,
+    ) {
+        match &node.kind {
+            NodeKind::Literal(value) => {
+                self.value(value, node.place, shape, labels, path, state);
+            }
+            NodeKind::Object(fields) => {
+                for field in fields {
+                    let labels = self.store.field(labels, &field.key);
+                    let shape = shape.property(&field.key).unwrap_or(Type::Any);
+                    path.push(Arc::clone(&field.key));
+                    self.visit(
+                        ArgumentPart::Node(&field.value),
+                        &shape,
+                        labels,
+                        path,
+                        state,
+                    );
+                    path.pop();
+                }
+            }
+            NodeKind::List(items) => {
+                let labels = self.store.item(labels);
+                for (index, item) in items.iter().enumerate() {
+                    let shape = shape.item(index);
+                    self.node(item, &shape, labels, path, state);
+                }
+            }
+            NodeKind::Reference(_) => self.computed(shape, node.place, labels, path, state),
+            NodeKind::Text(_) => {}
+        }
+    }
+
+    fn value(
+        &mut self,
+        value: &Value,
+        place: Place,
+        shape: &Type,
+        labels: LabelsId,
+        path: &mut Vec<Arc<str>>,
+        state: State,
+    ) {
+        match value {
+            Value::Object(fields) => {
+                for (key, field) in fields.iter() {
+                    path.push(key.clone());
+                    self.visit(
+                        ArgumentPart::Value(field, place),
+                        shape,
+                        labels,
+                        path,
+                        state,
+                    );
+                    path.pop();
+                }
+            }
+            Value::List(items) => {
+                for item in items.iter() {
+                    self.value(item, place, shape, labels, path, state);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => {}
+        }
+    }
+
+    /// Looks at the parameters that the schema lists, since the plan does not spell them out.
+    fn computed(
+        &mut self,
+        shape: &Type,
+        place: Place,
+        labels: LabelsId,
+        path: &mut Vec<Arc<str>>,
+        state: State,
+    ) {
+        for member in shape.members() {
+            match member {
+                Type::Object(object) => {
+                    for (name, property) in &object.properties {
+                        let Some(left) = self.fields_left.checked_sub(1) else {
+                            return self.unknown(place, labels, path, state);
+                        };
+                        self.fields_left = left;
+                        let labels = self.store.field(labels, name);
+                        path.push(Arc::clone(name));
+                        let part = ArgumentPart::Computed(&property.shape, place);
+                        self.visit(part, &Type::Any, labels, path, state);
+                        path.pop();
+                    }
+                    let is_open = match &object.additional {
+                        Additional::Closed => false,
+                        // Servers seldom close their schemas; they read the parameters that they list.
+                        Additional::Unspecified => object.properties.is_empty(),
+                        Additional::Open(_) => true,
+                    };
+                    if is_open {
+                        self.unknown(place, labels, path, state);
+                    }
+                }
+                Type::List(list) => {
+                    let labels = self.store.item(labels);
+                    self.computed(&list.any_item(), place, labels, path, state);
+                }
+                Type::Any => self.unknown(place, labels, path, state),
+                Type::Never
+                | Type::Null
+                | Type::Boolean
+                | Type::Integer
+                | Type::Number
+                | Type::Text
+                | Type::Literal(_)
+                | Type::Union(_) => {}
+            }
+        }
+    }
+
+    /// Adds a parameter whose fields are unknown, if a rule may apply to one of them.
+    fn unknown(&mut self, place: Place, labels: LabelsId, path: &[Arc<str>], state: State) {
+        if !self.store.may_have_fields(labels) {
+            return;
+        }
+        let rule = |rules: &[ParameterMatch<'_>], done: bool| {
+            let mut rules = rules.iter().filter(|_| !done);
+            rules
+                .find(|rule| rule.may_cover_inside(path))
+                .map(|rule| rule.text())
+        };
+        let guard = rule(&self.rules.guards, state.guarded);
+        let leaves = rule(&self.rules.leaves, state.leaving);
+        let nothing = Type::Never;
+        self.add(
+            path,
+            guard,
+            leaves,
+            ArgumentPart::Computed(&nothing, place),
+            labels,
+        );
+    }
+
+    fn add(
+        &mut self,
+        path: &[Arc<str>],
+        guard: Option<Arc<str>>,
+        leaves: Option<Arc<str>>,
+        part: ArgumentPart<'_>,
+        labels: LabelsId,
+    ) {
+        if guard.is_none() && leaves.is_none() {
+            return;
+        }
+        let place = match part {
+            ArgumentPart::Node(node) => node.place,
+            ArgumentPart::Value(_, place) | ArgumentPart::Computed(_, place) => place,
+        };
+        let found = self.found.entry(path.to_vec()).or_insert_with(|| Found {
+            guard: None,
+            leaves: None,
+            place,
+            labels: Vec::new(),
+        });
+        found.guard = found.guard.take().or(guard);
+        found.leaves = found.leaves.take().or(leaves);
+        found.labels.push(labels);
+    }
+}
+
+/// A guarded or leaving parameter of a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ParameterRule {
+    /// The path of the parameter, with dots; empty if the tool does not list its parameters.
+    pub parameter: Arc<str>,
+    /// The rule that guards it.
+    pub guard: Option<Arc<str>>,
+    /// The rule by which values leave through it.
+    pub leaves: Option<Arc<str>>,
+    /// True if what decided the call counts.
+    pub decides: bool,
+}
+
+/// Returns the guarded and leaving parameters of `tool`, as its input schema lists them.
+pub fn parameter_rules(policy: &FlowPolicy, tool: &Tool) -> Vec<ParameterRule> {
+    let rules = ArgumentRules::of(policy, tool);
+    let mut store = LabelStore::new(super::graph::Flags::default());
+    // The arguments may be anything.
+    let anything = store.graph.open();
+    let labels = store.whole(anything);
+    let part = ArgumentPart::Computed(tool.input.structure(), Place::NOWHERE);
+    arguments(&mut store, &rules, tool, part, labels)
+        .into_iter()
+        .map(|argument| ParameterRule {
+            parameter: argument.parameter,
+            guard: argument.guard,
+            leaves: argument.leaves,
+            decides: argument.decides,
+        })
+        .collect()
+}

@@ -1,0 +1,183 @@
+//! Keywords of choices, and durations as text.
+
+use std::time::Duration;
+
+use planwright_core::plan::{Method, Mode, OnFailure, Ordering, Sharing, SlotKind};
+
+use crate::document::ReadLimits;
+
+/// The words for the values of a field, the default first.
+pub(super) type Choices<T> = &'static [(&'static str, T)];
+
+pub(super) const ORDERINGS: Choices<Ordering> = &[
+    ("dataflow", Ordering::Dataflow),
+    ("listed", Ordering::Listed),
+];
+
+pub(super) const ON_FAILURES: Choices<OnFailure> = &[
+    ("keep_going", OnFailure::KeepGoing),
+    ("stop", OnFailure::Stop),
+];
+
+pub(super) const SHARINGS: Choices<Sharing> =
+    &[("open", Sharing::Open), ("marked", Sharing::MarkedOnly)];
+
+pub(super) const MODES: Choices<Mode> = &[("run", Mode::Run), ("show", Mode::Show)];
+
+pub(super) const METHODS: Choices<Method> = &[
+    ("set", Method::Set),
+    ("merge", Method::Merge),
+    ("assign", Method::Assign),
+    ("push", Method::Push),
+    ("concat", Method::Concat),
+];
+
+pub(super) const KINDS: Choices<SlotKind> = &[
+    ("inputs", SlotKind::Inputs),
+    ("vars", SlotKind::Vars),
+    ("state", SlotKind::State),
+    ("data", SlotKind::Data),
+];
+
+/// Words with a meaning in references: a step with such an id is reached by `steps["…"]` only.
+pub(super) const REFERENCE_ROOTS: &[&str] = &[
+    "inputs", "vars", "slots", "steps", "results", "item", "index", "last", "env", "secrets",
+    "true", "false", "null", "in",
+];
+
+/// The value with the name `word`.
+pub(super) fn value_of<T: Copy>(choices: Choices<T>, word: &str) -> Option<T> {
+    choices
+        .iter()
+        .find(|(known, _)| *known == word)
+        .map(|(_, value)| *value)
+}
+
+/// The word for `value`, or `None` if it is the default.
+pub(super) fn word_for<T: Copy + PartialEq>(choices: Choices<T>, value: T) -> Option<&'static str> {
+    choices
+        .iter()
+        .skip(1)
+        .find(|(_, known)| *known == value)
+        .map(|(word, _)| *word)
+}
+
+/// All words of a field.
+pub(super) fn all<T>(choices: Choices<T>) -> impl Iterator<Item = &'static str> {
+    choices.iter().map(|(word, _)| *word)
+}
+
+/// The units in nanoseconds, from the shortest.
+const UNITS: &[(&str, u64)] = &[
+    ("ns", 1),
+    ("us", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
+/// The maximum of a duration with a fraction: about 292 years, the nanoseconds that 63 bits can count.
+const MAX_FRACTIONAL_NANOSECONDS: f64 = 9.2e18;
+
+/// The duration in `text`: a number, and a unit with or without a space before it.
+pub(super) fn read(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let split = text.find(|letter: char| !(letter.is_ascii_digit() || letter == '.'))?;
+    let (number, unit) = text.split_at(split);
+    let (_, nanoseconds) = UNITS.iter().find(|(name, _)| *name == unit.trim())?;
+    // Whole numbers are exact up to 64 bits, whereas a double would round them.
+    if let Ok(number) = number.parse::<u64>() {
+        let total = number.checked_mul(*nanoseconds)?;
+        return Some(Duration::from_nanos(total));
+    }
+    from_milliseconds(number.parse::<f64>().ok()? * (to_double(*nanoseconds) / 1e6))
+}
+
+/// A number of milliseconds as a duration, if it is within bounds.
+pub(super) fn from_milliseconds(milliseconds: f64) -> Option<Duration> {
+    let nanoseconds = (milliseconds * 1e6).round();
+    if !(0.0..MAX_FRACTIONAL_NANOSECONDS).contains(&nanoseconds) {
+        return None;
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is whole and within 63 bits"
+    )]
+    let nanoseconds = nanoseconds as u64;
+    Some(Duration::from_nanos(nanoseconds))
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "the units are far below what a double counts exactly"
+)]
+fn to_double(nanoseconds: u64) -> f64 {
+    nanoseconds as f64
+}
+
+/// Writes `duration` as a whole number of the largest unit that divides it; `None` if no parser accepts it.
+pub(super) fn write(duration: Duration) -> Option<String> {
+    if duration > ReadLimits::MAX_DURATION {
+        return None;
+    }
+    let nanoseconds = duration.as_nanos();
+    if nanoseconds == 0 {
+        return Some("0ms".into());
+    }
+    // From the largest unit down, so that 120 s is written as `2m`.
+    let mut units = UNITS
+        .iter()
+        .rev()
+        .map(|(name, unit)| (name, u128::from(*unit)));
+    let (name, unit) = units.find(|(_, unit)| nanoseconds.is_multiple_of(*unit))?;
+    Some(format!("{}{name}", nanoseconds / unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_and_written() {
+        let check = |text: &str, expected: Option<Duration>, written: &str| {
+            let found = read(text);
+            assert_eq!(found, expected, "{text}");
+            assert_eq!(found.and_then(write).unwrap_or_default(), written, "{text}");
+        };
+        check("250ms", Some(Duration::from_millis(250)), "250ms");
+        check("30s", Some(Duration::from_secs(30)), "30s");
+        check("120 s", Some(Duration::from_mins(2)), "2m");
+        check("1.5s", Some(Duration::from_millis(1500)), "1500ms");
+        check("1h", Some(Duration::from_hours(1)), "1h");
+        check("0s", Some(Duration::ZERO), "0ms");
+        check("7us", Some(Duration::from_micros(7)), "7us");
+        check(
+            "18446744073709551615ns",
+            Some(ReadLimits::MAX_DURATION),
+            "18446744073709551615ns",
+        );
+        for wrong in [
+            "",
+            "s",
+            "-1s",
+            "3",
+            "3 days",
+            "1e3s",
+            "1..5s",
+            "99999999999999999999h",
+            "9999999999h",
+            "18446744073709551616ns",
+            "18446744073710ms",
+            "9200000000000.1ms",
+        ] {
+            check(wrong, None, "");
+        }
+        assert_eq!(from_milliseconds(9.3e12), None);
+        let longer = ReadLimits::MAX_DURATION + Duration::from_nanos(1);
+        assert_eq!(write(longer), None);
+        assert_eq!(from_milliseconds(f64::NAN), None);
+        assert_eq!(from_milliseconds(-1.0), None);
+    }
+}

@@ -1,0 +1,477 @@
+//! LoadedPlan and putting together.
+
+mod model;
+mod serving;
+
+use planwright_core::{Annotations, Catalog, Hints, Tool};
+use proptest::prelude::*;
+
+use super::{Config, ConfigSource, Origin, rate, size, time};
+use crate::pins::PinPolicy;
+
+fn read(origin: Origin, text: &str) -> Result<ConfigSource, Vec<String>> {
+    let name = match origin {
+        Origin::User => "mine.toml",
+        Origin::Project => "planwright.toml",
+    };
+    ConfigSource::read(origin, name, text).map_err(|faults| {
+        let told = faults
+            .iter()
+            .map(|fault| format!("{fault} ({})", fault.help));
+        told.collect()
+    })
+}
+
+#[track_caller]
+fn faults(origin: Origin, text: &str, expected: &[&str]) {
+    let found = read(origin, text).err().unwrap_or_default();
+    assert_eq!(found, expected, "{text}");
+}
+
+/// What holds of both files, without what is not set.
+fn settled(user: &str, project: &str) -> Vec<String> {
+    let user = read(Origin::User, user).unwrap();
+    let project = read(Origin::Project, project).unwrap();
+    let settings = Config::of([&user, &project]).settings();
+    settings
+        .iter()
+        .filter(|setting| &*setting.set_in != "default")
+        .map(|setting| format!("{} = {} ({})", setting.key, setting.value, setting.set_in))
+        .collect()
+}
+
+#[test]
+fn everything_that_may_be_set() {
+    let mine = r#"
+[tools]
+allow = ["fs.*", "git.*"]
+deny = ["*.delete_*"]
+ask = ["send_mail"]
+no_ask = ["fs.remove"]
+read_only = ["fs.stat"]
+idempotent = ["fs.write_file"]
+
+[budgets]
+calls = 500
+wall_time = "10m"
+output_bytes = "50MB"
+failures_in_a_row = 5
+
+[budgets.tools]
+"mail.*" = 3
+
+[budgets.servers]
+github = 100
+
+[rates]
+github = "100/m"
+
+[runaway]
+same_call = 20
+same_rounds = 5
+
+[output]
+max_bytes = "64KiB"
+"#;
+    assert_eq!(
+        settled(mine, ""),
+        [
+            r#"tools.allow = "fs.*" (mine.toml:3)"#,
+            r#"tools.allow = "git.*" (mine.toml:3)"#,
+            r#"tools.deny = "*.delete_*" (mine.toml:4)"#,
+            r#"tools.ask = "send_mail" (mine.toml:5)"#,
+            r#"tools.no_ask = "fs.remove" (mine.toml:6)"#,
+            r#"tools.read_only = "fs.stat" (mine.toml:7)"#,
+            r#"tools.idempotent = "fs.write_file" (mine.toml:8)"#,
+            "budgets.calls = 500 (mine.toml:11)",
+            r#"budgets.wall_time = "10m" (mine.toml:12)"#,
+            "budgets.output_bytes = 50000000 (mine.toml:13)",
+            "budgets.failures_in_a_row = 5 (mine.toml:14)",
+            r#"budgets.tools."mail.*" = 3 (mine.toml:17)"#,
+            "budgets.servers.github = 100 (mine.toml:20)",
+            r#"rates.github = "100/m" (mine.toml:23)"#,
+            "runaway.same_call = 20 (mine.toml:26)",
+            "runaway.same_rounds = 5 (mine.toml:27)",
+            "output.max_bytes = 65536 (mine.toml:30)",
+        ]
+    );
+}
+
+#[test]
+fn a_project_makes_things_stricter_and_never_looser() {
+    let mine = r#"
+[tools]
+allow = ["a", "b"]
+deny = ["c"]
+no_ask = ["w"]
+[budgets]
+calls = 10
+wall_time = "1h"
+[rates]
+s = "10/s"
+r = "100/m"
+[output]
+max_bytes = 10
+"#;
+    let theirs = r#"
+tools.allow = []
+tools.deny = ["d"]
+budgets.calls = 20
+budgets.wall_time = "90s"
+rates.s = "11/s"
+rates.r = "1/s"
+output.max_bytes = 1000
+"#;
+    assert_eq!(
+        settled(mine, theirs),
+        [
+            r#"tools.allow = "a" (mine.toml:3)"#,
+            r#"tools.allow = "b" (mine.toml:3)"#,
+            "tools.allow = [] (planwright.toml:2)",
+            r#"tools.deny = "c" (mine.toml:4)"#,
+            r#"tools.deny = "d" (planwright.toml:3)"#,
+            r#"tools.no_ask = "w" (mine.toml:5)"#,
+            "budgets.calls = 10 (mine.toml:7)",
+            r#"budgets.wall_time = "90s" (planwright.toml:5)"#,
+            r#"rates.r = "1/s" (planwright.toml:7)"#,
+            r#"rates.s = "10/s" (mine.toml:10)"#,
+            "output.max_bytes = 1000 (planwright.toml:8)",
+        ]
+    );
+}
+
+#[test]
+fn all_faults_are_told_at_once() {
+    faults(
+        Origin::User,
+        r#"
+[tools]
+alow = ["x"]
+deny = "x"
+ask = ["ok", "not ok", 3, "a..b"]
+[budget]
+calls = 3
+[budgets]
+calls = -1
+wall_time = "soon"
+output_bytes = "5 fish"
+failures_in_a_row = 0
+[budgets.tools]
+"a b" = 3
+[rates]
+s = "10"
+t = "10/fortnight"
+[runaway]
+same_rounds = 1
+"#,
+        &[
+            "mine.toml:3: `alow` is not known here (did you mean `allow`?)",
+            "mine.toml:4: found text \"x\", expected a list (the reference of planwright.toml lists what may stand here)",
+            "mine.toml:5: `not ok` can be no tool (write it as `server.tool`, `server.*`, `*.delete_*` or `tool`)",
+            "mine.toml:6: `budget` is not known here (did you mean `budgets`?)",
+            "mine.toml:9: found integer `-1`, expected a whole number from 0 (the reference of planwright.toml lists what may stand here)",
+            "mine.toml:10: `soon` is no time such as `250ms`, `30s` or `2m` (the reference of planwright.toml lists what may stand here)",
+            "mine.toml:11: `fish` is no unit of size; use B, kB, MB, GB, KiB, MiB or GiB (the reference of planwright.toml lists what may stand here)",
+            "mine.toml:12: found integer `0`, expected a whole number from 1 (the reference of planwright.toml lists what may stand here)",
+            "mine.toml:14: `a b` can be no tool (write it as `server.tool`, `server.*`, `*.delete_*` or `tool`)",
+            "mine.toml:16: `10` is no rate such as `10/s` or `100/m` (the reference of planwright.toml lists what may stand here)",
+            "mine.toml:17: `10/fortnight` is no rate such as `10/s` or `100/m` (the reference of planwright.toml lists what may stand here)",
+            "mine.toml:19: one round alone cannot give the same as another (write 2 or more)",
+        ],
+    );
+    faults(Origin::User, "", &[]);
+    faults(
+        Origin::User,
+        "a = \nb = 1\nb = 2",
+        &[
+            "mine.toml:1: this is not TOML: string values must be quoted, expected literal string (write `[table]` on a line of its own, and `key = value` below it, text in quotes)",
+            "mine.toml:3: this is not TOML: duplicate key (write `[table]` on a line of its own, and `key = value` below it, text in quotes)",
+        ],
+    );
+    faults(
+        Origin::Project,
+        "[tools]\nno_ask = [\"x\"]\nread_only = [\"y\"]\nidempotent = [\"z\", \"w\"]",
+        &[
+            "planwright.toml:2: a project cannot say that a tool need not ask (the user decides this: put `no_ask` into your own planwright.toml)",
+            "planwright.toml:3: a project cannot say that a tool changes nothing (the user decides this: put `read_only` into your own planwright.toml)",
+            "planwright.toml:4: a project cannot say that a tool may be called again (the user decides this: put `idempotent` into your own planwright.toml)",
+        ],
+    );
+}
+
+#[test]
+fn a_project_makes_pins_stricter_and_no_looser() {
+    let pins = |user: &str, project: &str| {
+        let user = read(Origin::User, user).unwrap();
+        let project = read(Origin::Project, project).unwrap();
+        let config = Config::of([&user, &project]);
+        [config.pin(true), config.pin(false)].map(PinPolicy::as_str)
+    };
+    let (ask, warn, off) = (
+        "tools.pin = 'ask'",
+        "tools.pin = 'warn'",
+        "tools.pin = 'off'",
+    );
+    for (user, project, own, other) in [
+        ("", "", "warn", "ask"),
+        (ask, "", "ask", "ask"),
+        (warn, "", "warn", "warn"),
+        (off, "", "off", "off"),
+        ("", ask, "ask", "ask"),
+        ("", warn, "warn", "ask"),
+        (off, warn, "warn", "warn"),
+        (warn, ask, "ask", "ask"),
+        (ask, warn, "ask", "ask"),
+    ] {
+        assert_eq!(pins(user, project), [own, other], "{user:?} {project:?}");
+    }
+    faults(
+        Origin::Project,
+        off,
+        &[
+            "planwright.toml:1: a project cannot switch off that tools are pinned (a project can only make it stricter: put `pin` into your own planwright.toml)",
+        ],
+    );
+    faults(
+        Origin::User,
+        "[tools]\npin = 'always'",
+        &["mine.toml:2: `always` is no way to pin tools (write `ask`, `warn` or `off`)"],
+    );
+}
+
+/// What a tool becomes: `a` asks, `r` read-only, `i` idempotent, `d` destructive, `t` trusted.
+fn becomes(user: &str, project: &str, tool: Tool) -> String {
+    let user = read(Origin::User, user).unwrap();
+    let project = read(Origin::Project, project).unwrap();
+    let config = Config::of([&user, &project]);
+    let catalog = config.catalog(&Catalog::from_iter([tool]));
+    let tool = catalog.tools().next().unwrap();
+    let facts = [
+        (tool.needs_approval(), 'a'),
+        (tool.annotations.read_only, 'r'),
+        (tool.annotations.idempotent, 'i'),
+        (tool.annotations.destructive, 'd'),
+        (tool.annotations.trusted, 't'),
+    ];
+    facts
+        .iter()
+        .filter_map(|(holds, letter)| holds.then_some(letter))
+        .collect()
+}
+
+#[test]
+fn tools_are_what_the_configuration_says() {
+    let plain = || Tool::new("s", "t");
+    let asking = || Tool {
+        approval: true,
+        ..plain()
+    };
+    let boasting = || Tool {
+        annotations: Annotations {
+            idempotent: true,
+            ..Annotations::default()
+        },
+        ..plain()
+    };
+    assert_eq!(becomes("", "", plain()), "d");
+    assert_eq!(becomes("tools.ask = ['s.*']", "", plain()), "ad");
+    assert_eq!(becomes("", "tools.ask = ['s.*']", plain()), "ad");
+    assert_eq!(becomes("tools.no_ask = ['t']", "", asking()), "d");
+    assert_eq!(
+        becomes("tools.no_ask = ['t']", "tools.ask = ['t']", asking()),
+        "ad"
+    );
+    assert_eq!(becomes("tools.read_only = ['t']", "", plain()), "rt");
+    assert_eq!(becomes("tools.idempotent = ['t']", "", plain()), "idt");
+    assert_eq!(becomes("tools.read_only = ['t']", "", asking()), "rt");
+    assert_eq!(
+        becomes("tools.read_only = ['t']", "tools.ask = ['t']", asking()),
+        "art"
+    );
+    // What its server boasts of is not believed for that.
+    assert_eq!(becomes("tools.read_only = ['t']", "", boasting()), "rt");
+    assert_eq!(becomes("tools.idempotent = ['t']", "", asking()), "aidt");
+}
+
+#[test]
+fn tools_that_leave_open_what_they_destroy_ask_where_it_is_said() {
+    let stated = |read_only, destructive| Tool {
+        hints: Hints {
+            read_only,
+            destructive,
+            ..Hints::default()
+        },
+        ..Tool::new("s", "t")
+    };
+    let asks = |user: &str, project: &str, tool: &Tool| {
+        let user = read(Origin::User, user).unwrap();
+        let project = read(Origin::Project, project).unwrap();
+        let config = Config::of([&user, &project]);
+        let catalog = Catalog::from_iter([tool.clone()]);
+        [
+            config.catalog(&catalog),
+            config.catalog_asking(&catalog, |_| true),
+        ]
+        .map(|catalog| {
+            let tool = catalog.get("s", "t").unwrap();
+            assert_eq!(tool.approval, tool.approval_reason.is_some());
+            tool.approval
+        })
+    };
+    let (ask, run) = ("tools.unannotated = 'ask'", "tools.unannotated = 'run'");
+    for silent in [stated(None, None), stated(Some(false), None)] {
+        for (user, project, expected) in [
+            ("", "", [false, true]),
+            (run, "", [false, false]),
+            (ask, "", [true, true]),
+            ("", ask, [true, true]),
+            (run, ask, [true, true]),
+            ("tools.no_ask = ['s.*']", "", [false, false]),
+            ("tools.read_only = ['t']", ask, [false, false]),
+        ] {
+            assert_eq!(
+                asks(user, project, &silent),
+                expected,
+                "{user:?} {project:?}"
+            );
+        }
+    }
+    for plain in [
+        stated(Some(true), None),
+        stated(None, Some(false)),
+        stated(Some(true), Some(true)),
+    ] {
+        assert_eq!(asks(ask, "", &plain), [false, false]);
+    }
+    faults(
+        Origin::Project,
+        run,
+        &[
+            "planwright.toml:1: a project cannot say that tools without annotations need not ask (a project can only make it stricter: put `unannotated` into your own planwright.toml)",
+        ],
+    );
+    faults(
+        Origin::User,
+        "[tools]\nunannotated = 'warn'",
+        &["mine.toml:2: `warn` is not what can become of such tools (write `ask` or `run`)"],
+    );
+}
+
+#[test]
+fn words() {
+    assert_eq!(time("1.5h").unwrap().as_secs(), 5400);
+    assert_eq!(time("250ms").unwrap().as_millis(), 250);
+    assert!(time("1 day").is_err() && time("").is_err() && time("-1s").is_err());
+    let sizes = [
+        ("7", 7),
+        ("1.5 kB", 1500),
+        ("64KiB", 65536),
+        ("2gb", 2_000_000_000),
+    ];
+    for (text, bytes) in sizes {
+        assert_eq!(size(text).unwrap(), bytes);
+    }
+    assert!(size("1e3").is_err() && size("9999999GB").is_err());
+    let rates = [
+        ("10/s", 10, 1),
+        ("5 / 30s", 5, 30),
+        ("100/m", 100, 60),
+        ("1/h", 1, 3600),
+    ];
+    for (text, calls, per) in rates {
+        let rate = rate(text).unwrap();
+        assert_eq!((rate.calls.get(), rate.per.as_secs()), (calls, per));
+    }
+    assert!(rate("0/s").is_err() && rate("5/0s").is_err() && rate("5/").is_err());
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in ".{0,80}", at in 0_usize..200, piece in "[\\[\\]=\"'.,0-9a-z# \n]{0,12}") {
+        let _ = read(Origin::Project, &text);
+        let mut all = "[tools]\nallow = ['a.*', \"b\"]\n[budgets]\ncalls = 3\nwall_time = '1m'\ntools.'x.*' = 3\n[rates]\ns = '1/s'\n".to_owned();
+        all.insert_str(at.min(all.len()), &piece);
+        if let Err(faults) = read(Origin::User, &all) {
+            prop_assert!(!faults.is_empty());
+        }
+    }
+}
+
+#[test]
+fn what_plans_may_be_given_from_outside() {
+    let user = "[env]\nREGION = [\"shop.*\", \"mail.send\"]\n[secrets.KEY]\nfile = \"key\"\ntools = [\"shop.pay\"]\n";
+    let project = "[env]\nREGION = [\"shop.list\"]\nPATH = [\"*\"]\n[secrets.KEY]\ntools = []\n[secrets.OTHER]\ntools = [\"*\"]\n";
+    let held = settled(user, project);
+    let held: Vec<&str> = held.iter().map(String::as_str).collect();
+    assert_eq!(
+        held,
+        [
+            "env.REGION = \"shop.*\" (mine.toml:2)",
+            "env.REGION = \"mail.send\" (mine.toml:2)",
+            "env.REGION = \"shop.list\" (planwright.toml:2)",
+            "secrets.KEY.file = \"key\" (mine.toml:4)",
+            "secrets.KEY.tools = \"shop.pay\" (mine.toml:5)",
+            "secrets.KEY.tools = [] (planwright.toml:5)",
+        ]
+    );
+}
+
+#[test]
+fn secrets_that_cannot_be_so() {
+    faults(
+        Origin::User,
+        "[secrets.A]\nenv = \"A\"\n[secrets.B]\ntools = [\"x\"]\n[secrets.C]\nenv = \"C\"\nfile = \"c\"\ntools = [\"x\"]\n",
+        &[
+            "mine.toml:1: nothing says which tools may be given the secret `A` (write `tools = [\"server.tool\"]`)",
+            "mine.toml:3: nothing says where the secret `B` is (write `env = \"VARIABLE\"` or `file = \"PATH\"`)",
+            "mine.toml:7: the secret `C` is in two places (write `env` or `file`)",
+        ],
+    );
+    faults(
+        Origin::Project,
+        "[secrets.A]\nenv = \"AWS_SECRET\"\ntools = [\"x\"]\n",
+        &[
+            "planwright.toml:2: a project cannot say where the secret `A` is (the user decides this: put `env` or `file` into your own planwright.toml)",
+        ],
+    );
+}
+
+#[test]
+fn stages_stand_in_the_order_of_the_file() {
+    let project = "[stages.start]\ntools = [\"shop.list*\"]\nnext = [\"pay\"]\n[stages.pay]\ntools = []\nneeds = [\"cart\"]\nnext = [\"start\", \"end\"]\n[stages.end]\ntools = [\"*\"]\n";
+    assert_eq!(
+        settled("", project),
+        [
+            "stages.start.tools = \"shop.list*\" (planwright.toml:1)",
+            "stages.start.next = \"pay\" (planwright.toml:1)",
+            "stages.pay.tools = [] (planwright.toml:4)",
+            "stages.pay.next = \"start\" (planwright.toml:4)",
+            "stages.pay.next = \"end\" (planwright.toml:4)",
+            "stages.pay.needs = \"cart\" (planwright.toml:4)",
+            "stages.end.tools = \"*\" (planwright.toml:8)",
+        ]
+    );
+    // Those of a project do not count beside the user's own.
+    let mine = "[stages.only]\ntools = [\"a\"]\n";
+    assert_eq!(
+        settled(mine, project),
+        ["stages.only.tools = \"a\" (mine.toml:1)"]
+    );
+}
+
+#[test]
+fn stages_that_cannot_be_so() {
+    faults(
+        Origin::User,
+        "[stages.start]\nnext = [\"py\", \"nowhere\"]\n[stages.pay]\ntools = []\n[stages.\"a b\"]\ntools = []\n",
+        &[
+            "mine.toml:1: nothing says which tools the stage `start` has (write `tools = [\"server.tool\"]`, or `tools = []` where it \
+             has none)",
+            "mine.toml:2: there is no stage `py` (did you mean `pay`?)",
+            "mine.toml:2: there is no stage `nowhere` (there are: `start`, `pay`, `a b`)",
+            "mine.toml:3: no way leads to the stage `pay` (write `next = [\"pay\"]` in a stage before it, or take it out)",
+            "mine.toml:5: `a b` is no name of a stage (write a name without spaces, since models have to give it back)",
+            "mine.toml:5: no way leads to the stage `a b` (write `next = [\"a b\"]` in a stage before it, or take it out)",
+        ],
+    );
+}

@@ -1,0 +1,337 @@
+//! Decisions about the calls of a stored run: those that any process stored, those that are pending, and consent to a plan as a whole.
+
+use std::fmt;
+use std::fmt::Write as _;
+use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
+
+use futures::future::{BoxFuture, pending};
+use planwright_core::check::CheckedPlan;
+use planwright_core::{Object, Value};
+use planwright_engine::approval::{ApprovalRequest, Approver, CallSubject};
+use planwright_engine::event::Address;
+use planwright_engine::journal::Entry;
+use planwright_engine::run::{History, redacted_inputs};
+use planwright_engine::{Decision, RunOptions};
+use planwright_store::{NewDecision, Store, StoreError};
+use sha2::{Digest, Sha256};
+use tokio::sync::watch;
+
+use super::{StoredRun, StoredRunError, tools_of};
+
+/// Decides by what the store holds about the calls of one run: the decision about just this call that the run has not used. Calls without
+/// one are left to [another approver](Self::or), or put off.
+///
+/// Decisions that the journal of the run has taken in are [forgotten](Store::delete_used_decisions) when it is opened, so each counts once.
+pub struct StoreApprover {
+    store: Store,
+    run: Arc<str>,
+    fallback: Option<Arc<dyn Approver>>,
+    watch: Watch,
+    on_error: Option<Report>,
+    /// Changes with each stored decision, once a call waits for one.
+    changes: OnceLock<watch::Receiver<Change>>,
+}
+
+/// The time for which the store is watched for a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Watch {
+    Never,
+    WhileAsking,
+    UntilDecided,
+}
+
+/// A report of an error of the store.
+type Report = Box<dyn Fn(&StoreError) + Send + Sync>;
+
+/// Something was stored, or nothing can be known of it any more.
+type Change = Result<(), StoreError>;
+
+impl StoreApprover {
+    /// Decides about the calls of the run `run`, whose whole id this is. Calls without a decision are put off.
+    pub fn new(store: Store, run: impl Into<Arc<str>>) -> Self {
+        Self {
+            store,
+            run: run.into(),
+            fallback: None,
+            watch: Watch::Never,
+            on_error: None,
+            changes: OnceLock::new(),
+        }
+    }
+
+    /// Leaves calls without a decision to `approver`.
+    #[must_use]
+    pub fn or(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.fallback = Some(approver);
+        self
+    }
+
+    /// Watches the store while the other approver is asked: whichever decides first counts.
+    #[must_use]
+    pub fn watching(mut self) -> Self {
+        self.watch = Watch::WhileAsking;
+        self
+    }
+
+    /// Watches the store while the other approver is asked, and if that puts a call off, until there is a decision.
+    #[must_use]
+    pub fn waiting(mut self) -> Self {
+        self.watch = Watch::UntilDecided;
+        self
+    }
+
+    /// Reports errors of the store. The other approver is asked then.
+    #[must_use]
+    pub fn on_error(mut self, report: impl Fn(&StoreError) + Send + Sync + 'static) -> Self {
+        self.on_error = Some(Box::new(report));
+        self
+    }
+
+    /// The latest decision about just this call.
+    fn stored(&self, request: &ApprovalRequest) -> Option<Decision> {
+        let decisions = match self.store.decisions(&self.run) {
+            Ok(decisions) => decisions,
+            Err(error) => {
+                self.report(&error);
+                return None;
+            }
+        };
+        let digest = request.digest();
+        let mut decisions = decisions.into_iter().rev();
+        let latest = decisions.find(|decision| decision.digest == digest);
+        latest.map(|decision| decision.decision)
+    }
+
+    /// Asks the other approver.
+    async fn ask(&self, request: ApprovalRequest) -> Decision {
+        match &self.fallback {
+            Some(fallback) => fallback.decide(request).await,
+            None => Decision::Later,
+        }
+    }
+
+    /// Waits for a decision about this call; `None` if the store cannot be watched.
+    async fn stored_later(&self, request: &ApprovalRequest) -> Option<Decision> {
+        let changes = self.changes.get_or_init(|| listen(&self.store, &self.run));
+        let mut changes = changes.clone();
+        loop {
+            changes.changed().await.ok()?;
+            let change = changes.borrow_and_update().clone();
+            if let Err(error) = change {
+                self.report(&error);
+                return None;
+            }
+            // Read anew: what was stored may have been used in the meantime.
+            if let Some(decision) = self.stored(request) {
+                return Some(decision);
+            }
+        }
+    }
+
+    fn report(&self, error: &StoreError) {
+        if let Some(report) = &self.on_error {
+            report(error);
+        }
+    }
+}
+
+impl Approver for StoreApprover {
+    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
+        Box::pin(async move {
+            if let Some(decision) = self.stored(&request) {
+                return decision;
+            }
+            if self.watch == Watch::Never {
+                return self.ask(request).await;
+            }
+            let asked = async {
+                match self.ask(request.clone()).await {
+                    Decision::Later if self.watch == Watch::UntilDecided => pending().await,
+                    decision @ (Decision::Approve { .. }
+                    | Decision::Reject { .. }
+                    | Decision::Later) => decision,
+                }
+            };
+            let stored = async {
+                match self.stored_later(&request).await {
+                    Some(decision) => decision,
+                    // Only the other approver can decide now.
+                    None if self.watch == Watch::WhileAsking => pending().await,
+                    None => Decision::Later,
+                }
+            };
+            tokio::select! {
+                decision = asked => decision,
+                decision = stored => decision,
+            }
+        })
+    }
+}
+
+impl fmt::Debug for StoreApprover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreApprover")
+            .field("store", &self.store)
+            .field("run", &self.run)
+            .field("watch", &self.watch)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Reports changes from now on, with those that are there first. One task watches for all calls that wait.
+fn listen(store: &Store, run: &Arc<str>) -> watch::Receiver<Change> {
+    let (sender, receiver) = watch::channel(Ok(()));
+    let (store, run) = (store.clone(), Arc::clone(run));
+    tokio::spawn(async move {
+        let mut decisions = match store.watch_decisions(&run) {
+            Ok(decisions) => decisions,
+            Err(error) => {
+                drop(sender.send_replace(Err(error)));
+                return;
+            }
+        };
+        loop {
+            tokio::select! {
+                () = sender.closed() => return,
+                news = decisions.next() => {
+                    let is_over = news.is_err();
+                    drop(sender.send_replace(news.map(drop)));
+                    if is_over {
+                        return;
+                    }
+                }
+            }
+        }
+    });
+    receiver
+}
+
+/// A call of a stored run that waits for a decision.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct OpenQuestion {
+    /// The run's whole id.
+    pub run: String,
+    /// The step, item or round that wants to call.
+    pub at: Arc<Address>,
+    /// The exact call.
+    pub subject: CallSubject,
+}
+
+impl OpenQuestion {
+    /// The digest of the call: what a decision has to name.
+    pub fn digest(&self) -> String {
+        self.subject.digest(&self.run, &self.at)
+    }
+
+    /// Stores a decision about the call, for whichever process has the run or resumes it. `by` says who decided.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::decide`].
+    pub fn decide(
+        &self,
+        store: &Store,
+        decision: Decision,
+        by: Option<String>,
+        now: SystemTime,
+    ) -> Result<(), StoreError> {
+        let new = NewDecision {
+            at: Arc::clone(&self.at),
+            digest: self.digest(),
+            decision,
+            by,
+            decided: now,
+        };
+        store.decide(&self.run, &new)
+    }
+}
+
+/// The calls of a run that wait for a decision, by address; none of an imported run that was not resumed since. Those that were decided about and not resumed since are among them.
+///
+/// # Errors
+///
+/// If there is no such run, or it cannot be read.
+pub fn open_questions(store: &Store, selector: &str) -> Result<Vec<OpenQuestion>, StoredRunError> {
+    let info = store.run(selector)?;
+    let run = info.id;
+    let history = match StoredRun::read(store, &run) {
+        Ok(kept) => kept.history()?,
+        // A program that drives the store by itself stores headers of its own.
+        Err(StoredRunError::Unreadable(_)) => {
+            let entries = store
+                .entries(&run)
+                .and_then(Iterator::collect::<Result<Vec<Entry>, _>>)?;
+            let (imported, own) = entries.split_at(info.imported.unwrap_or(0).min(entries.len()));
+            let mut history = History::new(imported);
+            if info.imported.is_some() {
+                history.revoke_consent();
+            }
+            for entry in own {
+                history.add(entry);
+            }
+            history
+        }
+        Err(error) => return Err(error),
+    };
+    let mut questions: Vec<OpenQuestion> = history
+        .steps()
+        .filter_map(|(at, past)| {
+            Some(OpenQuestion {
+                run: run.clone(),
+                at: Arc::clone(at),
+                subject: past.open_question()?.clone(),
+            })
+        })
+        .collect();
+    questions.sort_by_key(|question| question.at.to_string());
+    Ok(questions)
+}
+
+/// The digest that consent to a whole plan is bound to: SHA-256 in hexadecimal digits over what the plan means, what it is given,
+/// and each tool that it calls with its definition, the identity of its server, and what is assumed of its effects. If secrets are
+/// among what it is given, a keyed digest of them follows behind a dot, for runs with a key to seal it with.
+///
+/// Consent ends when any of it changes: a tool that has become destructive, a server that is another program.
+pub fn plan_consent(plan: &CheckedPlan, options: &RunOptions) -> String {
+    let shown = redacted_inputs(plan, &options.masked_texts());
+    let tools = tools_of(plan).into_iter().map(|tool| {
+        let assumed = &tool.annotations;
+        let flags = [
+            assumed.read_only,
+            assumed.destructive,
+            assumed.idempotent,
+            assumed.open_world,
+            assumed.trusted,
+            tool.approval,
+        ];
+        Value::list([
+            Value::from(tool.definition_digest()),
+            Value::list(flags.map(Value::from)),
+        ])
+    });
+    let parts = [
+        Value::from("planwright.plan-consent/1"),
+        Value::from(plan.digest()),
+        Value::from(shown.clone()),
+        Value::list(tools),
+    ];
+    // Without a flow policy, the digest is that of earlier versions.
+    let flow = plan.flow().map(|flow| Value::from(&*flow.policy));
+    let all = Value::list(parts.into_iter().chain(flow));
+    let digest = Sha256::digest(all.to_json());
+    let hex = digest.iter().fold(String::new(), |mut hex, byte| {
+        // Writing to a text cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    });
+    let given: Object = plan.inputs().clone();
+    let is_sealed = shown
+        .iter()
+        .any(|(name, value)| given.get(name) != Some(value));
+    match &options.seal_key {
+        Some(key) if is_sealed => format!("{hex}.{}", key.seal(&Value::from(given))),
+        _ => hex,
+    }
+}
