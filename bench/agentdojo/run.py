@@ -133,9 +133,7 @@ def judge(task, output, state, method):
     """The package's own verdict on the output and the environments."""
     arguments = (output, state.before, state.environment)
     by_calls = getattr(task, f"{method}_from_traces")(*arguments, state.calls)
-    # A task of Slack that is judged by its calls prints what it misses.
-    with contextlib.redirect_stdout(sys.stderr):
-        return bool(getattr(task, method)(*arguments) if by_calls is None else by_calls)
+    return bool(getattr(task, method)(*arguments) if by_calls is None else by_calls)
 
 
 def measure_task(bench, suite_name, task):
@@ -337,7 +335,8 @@ def main():
         for name, task in tasks
         for injection in sorted(suites[name].injection_tasks, key=number)
     ]
-    with tempfile.TemporaryDirectory() as folder:
+    # The package's judges print.
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(sys.stderr):
         bench = Bench(os.path.abspath(program), folder)
         figures = summary(
             parallel(measure_task, bench, tasks),
