@@ -191,6 +191,25 @@ pub(super) fn may_have_fields(tool: &Tool, path: &[Arc<str>]) -> bool {
     check(&part_at(tool.output.structure(), path))
 }
 
+/// Returns false if the part of `tool`'s output at `path` certainly is no list, so that a number is a key there.
+pub(super) fn may_be_list(tool: &Tool, path: &[Arc<str>]) -> bool {
+    let shape = part_at(tool.output.structure(), path);
+    let mut members = shape.members().iter();
+    !members.all(|member| matches!(member, Type::Object(_)))
+}
+
+/// Returns the fields that the schema lists for the part of `tool`'s output at `path`.
+pub(super) fn listed_fields(tool: &Tool, path: &[Arc<str>]) -> Vec<Arc<str>> {
+    let shape = part_at(tool.output.structure(), path);
+    let objects = shape.members().iter().filter_map(|member| match member {
+        Type::Object(object) => Some(object),
+        _ => None,
+    });
+    objects
+        .flat_map(|object| object.properties.keys().cloned())
+        .collect()
+}
+
 /// Returns true if the part of `tool`'s output at `path` may be an untrusted text, or contain one. Constants of the schema
 /// do not count: no stranger chooses them.
 pub(super) fn may_be_untrusted_text(
