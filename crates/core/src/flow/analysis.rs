@@ -275,11 +275,12 @@ impl<'a> Analysis<'a> {
             let output = self.store.join(output);
             self.store.graph.extend(open, output);
         }
-        // The condition of a loop reads the round that has just ended, so it can decide only further rounds.
-        if let (Some(repeat), Some(control), true) = (&step.repeat, control, self.follows_control) {
+        // The condition of a loop reads the round that has just ended. It decides further rounds, and which is the last.
+        if let (Some(repeat), true) = (&step.repeat, self.follows_control) {
             let until = self.node(scope, Some(index), &repeat.until);
             let until = self.store.join(until);
-            self.store.graph.extend(control, until);
+            let presence = self.presence(scope, index);
+            self.store.graph.extend(presence, until);
         }
     }
 

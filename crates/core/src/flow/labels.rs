@@ -11,6 +11,9 @@ use super::outputs::{
 use crate::plan::Segment;
 use crate::{Hashing, Tool};
 
+/// Maximum nesting of labels; deeper values get one label. A plan may pass a value through thousands of steps.
+const MAX_NESTING: u16 = 500;
+
 /// The labels of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LabelsId(u32);
@@ -50,6 +53,8 @@ struct LabelledOutput<'a> {
 pub(super) struct LabelStore<'a> {
     pub(super) graph: LabelGraph,
     values: Vec<Labels>,
+    /// The nesting of each value.
+    nesting: Vec<u16>,
     /// The joined label of each value, as far as it was asked for.
     joined: Vec<Option<NodeId>>,
     fields: HashMap<(LabelsId, Arc<str>), LabelsId, Hashing>,
@@ -70,6 +75,7 @@ impl<'a> LabelStore<'a> {
         let mut store = Self {
             graph,
             values: Vec::new(),
+            nesting: Vec::new(),
             joined: Vec::new(),
             fields: HashMap::default(),
             items: HashMap::default(),
@@ -323,8 +329,28 @@ impl<'a> LabelStore<'a> {
 
     fn push(&mut self, labels: Labels) -> LabelsId {
         let id = LabelsId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
+        let of = |inner: &LabelsId| self.nesting.get(inner.0 as usize).copied().unwrap_or(0);
+        let inside = match &labels {
+            Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) | Labels::Output(..) => None,
+            Labels::Object(fields) => fields.values().map(of).max(),
+            Labels::AnyOf(values) => values.iter().map(of).max(),
+            Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
+                Some(of(value))
+            }
+        };
+        let nesting = inside.map_or(0, |inside| inside + 1);
         self.values.push(labels);
         self.joined.push(None);
+        self.nesting.push(nesting);
+        if nesting > MAX_NESTING {
+            let node = self.join(id);
+            if let Some(labels) = self.values.get_mut(id.0 as usize) {
+                *labels = Labels::Whole(node);
+            }
+            if let Some(nesting) = self.nesting.get_mut(id.0 as usize) {
+                *nesting = 0;
+            }
+        }
         id
     }
 

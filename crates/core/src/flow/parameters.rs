@@ -216,8 +216,8 @@ impl ArgumentWalk<'_, '_> {
             ArgumentPart::Computed(shape, place) => {
                 self.computed(shape, place, labels, path, state);
             }
-            ArgumentPart::Unlisted(place) => {
-                self.known_fields(None, place, labels, path, state);
+            ArgumentPart::Unlisted(_) => {
+                self.known_fields(None, part, labels, path, state);
             }
         }
     }
@@ -317,7 +317,8 @@ impl ArgumentWalk<'_, '_> {
                         path.pop();
                     }
                     if object.additional == Additional::Unspecified {
-                        self.known_fields(Some(object), place, labels, path, state);
+                        let part = ArgumentPart::Unlisted(place);
+                        self.known_fields(Some(object), part, labels, path, state);
                     }
                     let is_open = match &object.additional {
                         Additional::Closed => false,
@@ -333,11 +334,7 @@ impl ArgumentWalk<'_, '_> {
                     let labels = self.store.item(labels);
                     self.computed(&list.any_item(), place, labels, path, state);
                 }
-                Type::Any => match self.store.items_of_list(labels) {
-                    Some(items) => self.computed(&Type::Any, place, items, path, state),
-                    None if self.known_fields(None, place, labels, path, state) => {}
-                    None => self.unknown(place, labels, path, state),
-                },
+                Type::Any => self.anything(place, labels, path, state),
                 Type::Never
                 | Type::Null
                 | Type::Boolean
@@ -350,22 +347,35 @@ impl ArgumentWalk<'_, '_> {
         }
     }
 
+    /// Looks at the fields of a value that may be anything, as far as the plan shows them.
+    fn anything(
+        &mut self,
+        place: Place,
+        labels: LabelsId,
+        path: &mut Vec<Arc<str>>,
+        state: State,
+    ) {
+        let mut labels = labels;
+        while let Some(items) = self.store.items_of_list(labels) {
+            labels = items;
+        }
+        let part = ArgumentPart::Computed(&Type::Any, place);
+        if !self.known_fields(None, part, labels, path, state) {
+            self.unknown(place, labels, path, state);
+        }
+    }
+
     /// Looks at the fields of the value that the plan or the schema of an output names, apart from those of `listed`: a
     /// tool may read parameters that it does not list. Returns true if there are no others.
     fn known_fields(
         &mut self,
         listed: Option<&ObjectType>,
-        place: Place,
+        part: ArgumentPart<'_>,
         labels: LabelsId,
         path: &mut Vec<Arc<str>>,
         state: State,
     ) -> bool {
         let (names, is_complete) = self.store.known_fields(labels);
-        // The schema says nothing about the fields of a value of any type.
-        let part = match listed {
-            Some(_) => ArgumentPart::Unlisted(place),
-            None => ArgumentPart::Computed(&Type::Any, place),
-        };
         for name in names {
             if listed.is_some_and(|listed| listed.properties.contains_key(&name)) {
                 continue;
