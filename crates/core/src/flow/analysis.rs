@@ -14,8 +14,8 @@ use super::report::{Confidentiality, FlowReport, Integrity};
 use super::report_builder::{ReportBuilder, StepParameter};
 use crate::check::Releases;
 use crate::plan::{
-    Action, Alternative, ExternalValue, Form, InputKind, Method, Node, NodeKind, OnError, Output,
-    RECALLED_STEP, Read, Reference, Segment, SlotKind, SlotPath, Source, Targets, TextPart,
+    Action, Alternative, ExternalValue, ForEach, Form, InputKind, Method, Node, NodeKind, OnError,
+    Output, RECALLED_STEP, Read, Reference, Segment, SlotKind, SlotPath, Source, Targets, TextPart,
 };
 use crate::{CheckedPlan, CheckedStep, Expression, Hashing, Place, Sources, Step, Tool};
 
@@ -125,8 +125,12 @@ struct KnownLabels {
     outputs: HashMap<u32, LabelsId, Hashing>,
     /// The outputs of one round.
     rounds: HashMap<u32, LabelsId, Hashing>,
+    /// The lists of loops.
+    lists: HashMap<u32, LabelsId, Hashing>,
     /// The items of loops.
     items: HashMap<u32, LabelsId, Hashing>,
+    /// What decides whether a step has an output.
+    presence: HashMap<u32, NodeId, Hashing>,
     /// The labels that stand for outputs which were read before they were known.
     open: HashMap<u32, NodeId, Hashing>,
     slots: HashMap<(SlotKind, Vec<Segment>), LabelsId, Hashing>,
@@ -254,10 +258,12 @@ impl<'a> Analysis<'a> {
         let control = self.control(scope, index, step, around);
         let round = self.round(scope, index, step, checked, control);
         scope.known.borrow_mut().rounds.insert(index, round);
-        let mut output = if step.for_each.is_some() {
-            self.store.list(round)
-        } else {
-            round
+        let mut output = match &step.for_each {
+            Some(for_each) => {
+                let over = self.list_of(scope, index, for_each);
+                self.store.list_like(over, round)
+            }
+            None => round,
         };
         if let OnError::Output(instead) = &step.on_error {
             let instead = self.node(scope, Some(index), instead);
@@ -269,11 +275,12 @@ impl<'a> Analysis<'a> {
             let output = self.store.join(output);
             self.store.graph.extend(open, output);
         }
-        // The condition of a loop reads the round that has just ended, so it can decide only further rounds.
-        if let (Some(repeat), Some(control), true) = (&step.repeat, control, self.follows_control) {
+        // The condition of a loop reads the round that has just ended. It decides further rounds, and which is the last.
+        if let (Some(repeat), true) = (&step.repeat, self.follows_control) {
             let until = self.node(scope, Some(index), &repeat.until);
             let until = self.store.join(until);
-            self.store.graph.extend(control, until);
+            let presence = self.presence(scope, index);
+            self.store.graph.extend(presence, until);
         }
     }
 
@@ -292,13 +299,71 @@ impl<'a> Analysis<'a> {
         if let Some(around) = around {
             self.store.graph.extend(control, around);
         }
-        let over = step.for_each.as_ref().map(|for_each| &for_each.over);
-        for node in step.when.iter().chain(over) {
-            let labels = self.node(scope, Some(index), node);
-            let label = self.store.join(labels);
+        if let Some(for_each) = &step.for_each {
+            let over = self.list_of(scope, index, for_each);
+            let label = self.store.join(over);
             self.store.graph.extend(control, label);
         }
+        let presence = self.presence(scope, index);
+        if let Some(when) = &step.when {
+            let labels = self.node(scope, Some(index), when);
+            let label = self.store.join(labels);
+            self.store.graph.extend(presence, label);
+        }
+        step.each_node(&mut |node, _| self.add_presence_of_reads(scope, node, presence));
+        self.store.graph.extend(control, presence);
         Some(control)
+    }
+
+    /// Returns the label of what decides whether a step has an output: its condition, and what decides whether the steps
+    /// that it reads have one. It is complete once all steps are labelled.
+    fn presence(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> NodeId {
+        let mut known = scope.known.borrow_mut();
+        *known
+            .presence
+            .entry(index)
+            .or_insert_with(|| self.store.graph.open())
+    }
+
+    /// Adds to `presence` what decides whether the values exist that `node` reads.
+    fn add_presence_of_reads(&mut self, scope: &PlanScope<'a, '_>, node: &Node, presence: NodeId) {
+        node.each_reference(&mut |reference| {
+            for read in reference.reads() {
+                self.add_presence_of_read(scope, read, presence);
+            }
+        });
+    }
+
+    fn add_presence_of_read(&mut self, scope: &PlanScope<'a, '_>, read: &Read, presence: NodeId) {
+        for producer in scope.plan.producers(read) {
+            let of_producer = self.presence(scope, producer);
+            self.store.graph.extend(presence, of_producer);
+            if receives_error(scope, producer, read) {
+                let error = self.error_of(scope, producer);
+                let error = self.store.join(error);
+                self.store.graph.extend(presence, error);
+            }
+        }
+        // An inner plan may read a slot of the plan around it.
+        if let (Source::Slot(kind), Some((around, shared))) = (&read.source, scope.around)
+            && shared.contains(kind)
+        {
+            self.add_presence_of_read(around, read, presence);
+        }
+    }
+
+    /// Adds to `presence` what decides whether the parts of a plan's output exist.
+    fn add_presence_of_output(&mut self, scope: &PlanScope<'a, '_>, presence: NodeId) {
+        let plan = scope.plan.plan();
+        match &plan.output {
+            Output::Value(node) => self.add_presence_of_reads(scope, node, presence),
+            Output::All | Output::Steps(_) => {
+                for (index, _) in (0_u32..).zip(&plan.steps) {
+                    let of_step = self.presence(scope, index);
+                    self.store.graph.extend(presence, of_step);
+                }
+            }
+        }
     }
 
     /// Returns the labels of the output of one round, after adding the parameters of the call.
@@ -313,6 +378,10 @@ impl<'a> Analysis<'a> {
         match (&step.action, &checked.tool, &checked.plan) {
             (Action::Tool(name), Some(tool), _) => {
                 let path = scope.step_path(step);
+                let output = self.output_rules(tool);
+                let output = self.store.output(Arc::clone(&path), tool, output);
+                // The arguments may read the last round.
+                scope.known.borrow_mut().rounds.insert(index, output);
                 let labels = self.node(scope, Some(index), &step.args);
                 if tool.is_extraction() {
                     return self.extraction(scope, index, tool, labels);
@@ -346,10 +415,12 @@ impl<'a> Analysis<'a> {
                         },
                     });
                 }
-                let rules = self.output_rules(tool);
-                self.store.output(path, tool, rules)
+                output
             }
             (Action::Value(_), ..) if is_recalled(step) => self.recalled(),
+            (Action::Value(value), ..) if step.repeat.is_some() => {
+                self.repeated_value(scope, index, value)
+            }
             (Action::Value(value), ..) => self.node(scope, Some(index), value),
             (Action::Plan(call), _, Some(inner)) => {
                 let inputs = self.node(scope, Some(index), &step.args);
@@ -363,7 +434,12 @@ impl<'a> Analysis<'a> {
                 let mut inner_scope = PlanScope::new(inner, prefix.into(), text, inputs, false);
                 inner_scope.around = Some((scope, &call.scopes));
                 inner_scope.positions = scope.position_of(index);
-                self.plan(&inner_scope, control)
+                let output = self.plan(&inner_scope, control);
+                if self.follows_control {
+                    let presence = self.presence(scope, index);
+                    self.add_presence_of_output(&inner_scope, presence);
+                }
+                output
             }
             // Only checked plans get here, whose tools and plans are known.
             (Action::Tool(_) | Action::Plan(_), ..) => self.unknown(scope, step),
@@ -413,6 +489,49 @@ impl<'a> Analysis<'a> {
             }
         }
         self.store.typed(tool.output.structure(), label)
+    }
+
+    /// Returns the labels of a value that may read its last round, by the fields that the plan spells out.
+    fn repeated_value(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        index: u32,
+        value: &'a Node,
+    ) -> LabelsId {
+        let mut fields = Vec::new();
+        let last = self.open_fields(value, &mut Vec::new(), &mut fields);
+        scope.known.borrow_mut().rounds.insert(index, last);
+        let labels = self.node(scope, Some(index), value);
+        for (path, node) in fields {
+            let field = self.store.at(labels, &path);
+            let label = self.store.join(field);
+            self.store.graph.extend(node, label);
+        }
+        labels
+    }
+
+    /// Returns labels by the fields of `node` that are completed later, and adds them to `fields`.
+    fn open_fields(
+        &mut self,
+        node: &Node,
+        path: &mut Vec<Segment>,
+        fields: &mut Vec<(Vec<Segment>, NodeId)>,
+    ) -> LabelsId {
+        let NodeKind::Object(parts) = &node.kind else {
+            let open = self.store.graph.open();
+            fields.push((path.clone(), open));
+            return self.store.whole(open);
+        };
+        let mut named = Vec::with_capacity(parts.len());
+        for part in parts {
+            path.push(Segment::Key(Arc::clone(&part.key)));
+            named.push((
+                Arc::clone(&part.key),
+                self.open_fields(&part.value, path, fields),
+            ));
+            path.pop();
+        }
+        self.store.object(named)
     }
 
     /// Returns the label of results of earlier runs. Their plans are not known here, so they count as untrusted, and as
@@ -540,22 +659,11 @@ impl<'a> Analysis<'a> {
                     .collect();
                 self.store.any_of(values)
             }
-            Form::All(reads) => {
-                let values: Vec<_> = reads
-                    .iter()
-                    .map(|read| self.read(scope, step, read, &[]))
-                    .collect();
-                match values.as_slice() {
-                    [] => self.store.nothing(),
-                    [only] => *only,
-                    // All must exist for the last one to count.
-                    [others @ .., last] => {
-                        let others = self.store.join_of(others);
-                        let others = self.store.join(others);
-                        self.store.with(*last, others)
-                    }
-                }
-            }
+            // That the others exist is no part of the value.
+            Form::All(reads) => match reads.last() {
+                Some(read) => self.read(scope, step, read, &[]),
+                None => self.store.nothing(),
+            },
         }
     }
 
@@ -600,7 +708,7 @@ impl<'a> Analysis<'a> {
             Source::Item => self.item(scope, step),
             Source::Index => self.store.nothing(),
             Source::Last => match step {
-                Some(index) => self.open_output(scope, index),
+                Some(index) => self.own_round(scope, index),
                 None => self.store.nothing(),
             },
             Source::ExternalValue(ExternalValue::Secrets, name) => {
@@ -618,6 +726,21 @@ impl<'a> Analysis<'a> {
         self.store.at(part, further)
     }
 
+    /// Returns the labels of the list of a loop.
+    fn list_of(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        index: u32,
+        for_each: &'a ForEach,
+    ) -> LabelsId {
+        if let Some(known) = scope.known.borrow().lists.get(&index) {
+            return *known;
+        }
+        let over = self.node(scope, Some(index), &for_each.over);
+        scope.known.borrow_mut().lists.insert(index, over);
+        over
+    }
+
     /// Returns the labels of the items of the step's `for_each`.
     fn item(&mut self, scope: &PlanScope<'a, '_>, step: Option<u32>) -> LabelsId {
         let Some((index, (found, _))) = step.and_then(|index| Some((index, scope.step(index)?)))
@@ -633,7 +756,7 @@ impl<'a> Analysis<'a> {
         // The list cannot refer to its own items.
         let nothing = self.store.nothing();
         scope.known.borrow_mut().items.insert(index, nothing);
-        let over = self.node(scope, step, &for_each.over);
+        let over = self.list_of(scope, index, for_each);
         let item = self.store.item(over);
         scope.known.borrow_mut().items.insert(index, item);
         item
@@ -727,7 +850,12 @@ impl<'a> Analysis<'a> {
         let writers = if all.is_empty() { writers } else { &all };
         for writer in writers {
             values.push(self.output_of(scope, *writer));
-            values.push(self.error_of(scope, *writer));
+            let writes = scope
+                .step(*writer)
+                .and_then(|(step, _)| step.writes.as_ref());
+            if writes.is_some_and(|writes| matches!(writes.targets, Targets::OneOf(_))) {
+                values.push(self.error_of(scope, *writer));
+            }
         }
         let labels = self.store.join_of(&values);
         scope.known.borrow_mut().whole_slots.insert(key, labels);
@@ -834,6 +962,20 @@ impl<'a> Analysis<'a> {
         });
         values.push(wrapped);
     }
+}
+
+/// Returns true if `read` may read the error of `writer`, which exists only if the call failed.
+fn receives_error(scope: &PlanScope<'_, '_>, writer: u32, read: &Read) -> bool {
+    let step = scope.step(writer);
+    let writes = step.and_then(|(step, _)| step.writes.as_ref());
+    let Some(Targets::OneOf(targets)) = writes.map(|writes| &writes.targets) else {
+        return false;
+    };
+    targets.last().is_some_and(|target| {
+        let mut common = target.keys.iter().zip(&read.path);
+        read.source == Source::Slot(target.kind)
+            && common.all(|(key, segment)| !matches!(segment, Segment::Key(other) if other != key))
+    })
 }
 
 /// Returns true if the step stands for the results of earlier runs.

@@ -188,7 +188,7 @@ impl ExpressionWalk<'_, '_> {
                 let item = store.item(*list);
                 let inner = store.item(item);
                 let item = store.any_of(vec![item, inner]);
-                store.list(item)
+                store.list_like(*list, item)
             }
             (
                 "size" | "int" | "uint" | "double" | "bool" | "contains" | "startsWith"
@@ -212,16 +212,23 @@ impl ExpressionWalk<'_, '_> {
         match (kind, bodies.as_slice()) {
             (Loop::Filter | Loop::SortBy, [body]) => {
                 let read = store.join(*body);
-                let list = store.list(item);
+                let list = store.list_like(over, item);
                 store.with(list, read)
             }
-            (Loop::Map, [value]) => store.list(*value),
+            (Loop::Map, [value]) => store.list_like(over, *value),
             (Loop::Map, [condition, value]) => {
                 let read = store.join(*condition);
-                let list = store.list(*value);
+                let list = store.list_like(over, *value);
                 store.with(list, read)
             }
-            _ => store.number_from(&bodies),
+            _ => {
+                // A quantifier also depends on which items there are.
+                let result = store.number_from(&bodies);
+                match store.length(over) {
+                    Some(length) => store.with(result, length),
+                    None => result,
+                }
+            }
         }
     }
 }

@@ -1,16 +1,19 @@
 //! Labels by field: the labels of a value, as far as its structure is known.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId, Passage};
 use super::outputs::{
-    LabelTree, OutputRules, label_tree, listed_fields, may_be_untrusted_text, may_have_fields,
-    part_at,
+    LabelTree, OutputRules, fields_of, label_tree, listed_fields, may_be_list,
+    may_be_untrusted_text, may_have_fields, part_at,
 };
 use crate::plan::Segment;
 use crate::schema::{Additional, Type};
 use crate::{Hashing, Tool};
+
+/// Maximum nesting of labels; deeper values get one label. A plan may pass a value through thousands of steps.
+const MAX_NESTING: u16 = 500;
 
 /// The labels of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,10 +56,13 @@ struct LabelledOutput<'a> {
 pub(super) struct LabelStore<'a> {
     pub(super) graph: LabelGraph,
     values: Vec<Labels>,
+    /// The nesting of each value.
+    nesting: Vec<u16>,
     /// The joined label of each value, as far as it was asked for.
     joined: Vec<Option<NodeId>>,
     fields: HashMap<(LabelsId, Arc<str>), LabelsId, Hashing>,
     items: HashMap<LabelsId, LabelsId, Hashing>,
+    lengths: HashMap<LabelsId, Option<NodeId>, Hashing>,
     outputs: Vec<LabelledOutput<'a>>,
     output_nodes: HashMap<(usize, Arc<[Arc<str>]>), NodeId, Hashing>,
     planner: LabelsId,
@@ -72,9 +78,11 @@ impl<'a> LabelStore<'a> {
         let mut store = Self {
             graph,
             values: Vec::new(),
+            nesting: Vec::new(),
             joined: Vec::new(),
             fields: HashMap::default(),
             items: HashMap::default(),
+            lengths: HashMap::default(),
             outputs: Vec::new(),
             output_nodes: HashMap::default(),
             planner: LabelsId(0),
@@ -208,72 +216,167 @@ impl<'a> LabelStore<'a> {
         self.push(Labels::Number(node))
     }
 
-    /// Returns true if the value is known to be a list.
-    pub(super) fn is_list(&self, id: LabelsId) -> bool {
-        match self.get(id) {
-            Labels::List(_) => true,
-            Labels::With(value, _) | Labels::Passed(value, _) => self.is_list(value),
-            Labels::AnyOf(values) => values.iter().all(|value| self.is_list(*value)),
-            Labels::Object(_)
-            | Labels::Output(..)
-            | Labels::Whole(_)
-            | Labels::Scalar(_)
-            | Labels::Number(_) => false,
-        }
-    }
-
-    /// Returns the names of the fields that the value is known to have.
-    pub(super) fn known_fields(&self, id: LabelsId) -> Vec<Arc<str>> {
-        let mut names = Vec::new();
+    /// Returns false if the value certainly has no fields, and contains nothing that has.
+    pub(super) fn may_have_fields(&self, id: LabelsId) -> bool {
+        // Values may repeat each other many times.
+        let mut seen: HashSet<LabelsId, Hashing> = HashSet::default();
         let mut open = vec![id];
         while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            let found = match self.get(id) {
+                Labels::Scalar(_) | Labels::Number(_) => false,
+                Labels::Whole(_) => id != self.planner && id != self.nothing,
+                Labels::Object(_) => true,
+                Labels::Output(output, path) => self.outputs.get(output).is_none_or(|call| {
+                    may_have_fields(&part_at(call.tool.output.structure(), &path))
+                }),
+                Labels::Typed(shape, _) => may_have_fields(&shape),
+                Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
+                    open.push(value);
+                    false
+                }
+                Labels::AnyOf(values) => {
+                    open.extend(values.iter());
+                    false
+                }
+            };
+            if found {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Returns the fields of the value that the plan or a schema names, in order, and true if it has no others.
+    pub(super) fn known_fields(&self, id: LabelsId) -> (BTreeSet<Arc<str>>, bool) {
+        let mut names = BTreeSet::new();
+        let mut is_complete = true;
+        let mut seen: HashSet<LabelsId, Hashing> = HashSet::default();
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
             match self.get(id) {
                 Labels::Object(fields) => names.extend(fields.keys().cloned()),
                 Labels::Output(output, path) => {
                     let call = self.outputs.get(output);
-                    names.extend(
-                        call.into_iter()
-                            .flat_map(|call| listed_fields(call.tool, &path)),
-                    );
+                    names.extend(call.iter().flat_map(|call| listed_fields(call.tool, &path)));
+                    is_complete &= call.is_some_and(|call| {
+                        !may_have_fields(&part_at(call.tool.output.structure(), &path))
+                    });
                 }
-                Labels::AnyOf(values) => open.extend(values.iter()),
+                // Guards apply to what is extracted by the names that its schema lists.
+                Labels::Typed(shape, _) => {
+                    names.extend(fields_of(&shape));
+                    is_complete &= !may_have_fields(&shape);
+                }
                 Labels::With(value, _) | Labels::Passed(value, _) => open.push(value),
-                Labels::List(_) | Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) => {}
+                Labels::AnyOf(values) => open.extend(values.iter()),
+                Labels::Scalar(_) | Labels::Number(_) => {}
+                Labels::Whole(_) => is_complete &= id == self.planner || id == self.nothing,
+                Labels::List(_) => is_complete = false,
             }
         }
-        names.sort();
-        names.dedup();
-        names
+        (names, is_complete)
     }
 
-    /// Returns false if the value certainly has no fields, and contains nothing that has.
-    pub(super) fn may_have_fields(&self, id: LabelsId) -> bool {
-        match self.get(id) {
-            Labels::Scalar(_) | Labels::Number(_) => false,
-            Labels::Whole(_) => id != self.planner && id != self.nothing,
-            Labels::Object(_) => true,
-            Labels::Typed(shape, _) => may_have_fields(&shape),
-            Labels::Output(output, path) => self
-                .outputs
-                .get(output)
-                .is_none_or(|call| may_have_fields(&part_at(call.tool.output.structure(), &path))),
-            Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
-                self.may_have_fields(value)
+    /// Returns the items of a value that is certainly a list of the plan.
+    pub(super) fn items_of_list(&mut self, id: LabelsId) -> Option<LabelsId> {
+        let mut at = id;
+        loop {
+            match self.get(at) {
+                Labels::List(_) => return Some(self.item(id)),
+                Labels::With(value, _) | Labels::Passed(value, _) => at = value,
+                Labels::AnyOf(_)
+                | Labels::Whole(_)
+                | Labels::Scalar(_)
+                | Labels::Number(_)
+                | Labels::Output(..)
+                | Labels::Typed(..)
+                | Labels::Object(_) => return None,
             }
-            Labels::AnyOf(values) => values.iter().any(|value| self.may_have_fields(*value)),
+        }
+    }
+
+    /// Returns the label of what decided how many items a list has, such as the predicate of a filter. The number of
+    /// items that a tool returned does not count.
+    pub(super) fn length(&mut self, id: LabelsId) -> Option<NodeId> {
+        if let Some(known) = self.lengths.get(&id) {
+            return *known;
+        }
+        let length = match self.get(id) {
+            Labels::Whole(node)
+            | Labels::Scalar(node)
+            | Labels::Number(node)
+            | Labels::Typed(_, node) => Some(node),
+            Labels::Output(..) | Labels::Object(_) | Labels::List(_) => None,
+            Labels::AnyOf(values) => {
+                let lengths: Vec<_> = values
+                    .iter()
+                    .filter_map(|value| self.length(*value))
+                    .collect();
+                (!lengths.is_empty()).then(|| self.graph.join(lengths))
+            }
+            Labels::With(value, other) => {
+                let mut all = vec![other];
+                all.extend(self.length(value));
+                Some(self.graph.join(all))
+            }
+            Labels::Passed(value, passage) => {
+                let length = self.length(value);
+                length.map(|length| self.graph.passage(length, (*passage).clone()))
+            }
+        };
+        self.lengths.insert(id, length);
+        length
+    }
+
+    /// Returns a list of `item` that has as many items as `like`, or fewer.
+    pub(super) fn list_like(&mut self, like: LabelsId, item: LabelsId) -> LabelsId {
+        let list = self.list(item);
+        match self.length(like) {
+            Some(length) => self.with(list, length),
+            None => list,
         }
     }
 
     /// Returns the labels of a list, or of a text, with the same items in another order or number.
     pub(super) fn keep_structure(&mut self, list: LabelsId) -> LabelsId {
         let item = self.item(list);
-        self.list(item)
+        self.list_like(list, item)
     }
 
     fn push(&mut self, labels: Labels) -> LabelsId {
         let id = LabelsId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
+        let of = |inner: &LabelsId| self.nesting.get(inner.0 as usize).copied().unwrap_or(0);
+        let inside = match &labels {
+            Labels::Whole(_)
+            | Labels::Scalar(_)
+            | Labels::Number(_)
+            | Labels::Typed(..)
+            | Labels::Output(..) => None,
+            Labels::Object(fields) => fields.values().map(of).max(),
+            Labels::AnyOf(values) => values.iter().map(of).max(),
+            Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
+                Some(of(value))
+            }
+        };
+        let nesting = inside.map_or(0, |inside| inside + 1);
         self.values.push(labels);
         self.joined.push(None);
+        self.nesting.push(nesting);
+        if nesting > MAX_NESTING {
+            let node = self.join(id);
+            if let Some(labels) = self.values.get_mut(id.0 as usize) {
+                *labels = Labels::Whole(node);
+            }
+            if let Some(nesting) = self.nesting.get_mut(id.0 as usize) {
+                *nesting = 0;
+            }
+        }
         id
     }
 
@@ -374,7 +477,7 @@ impl<'a> LabelStore<'a> {
                 self.typed(&part, node)
             }
             // Positions in lists are left out of paths.
-            Labels::Output(..) if is_position => id,
+            Labels::Output(output, path) if is_position && self.may_be_list(output, &path) => id,
             Labels::Output(output, path) => {
                 let longer = path.iter().chain([key]).cloned().collect();
                 self.push(Labels::Output(output, longer))
@@ -400,6 +503,11 @@ impl<'a> LabelStore<'a> {
         };
         self.fields.insert(cache_key, field);
         field
+    }
+
+    fn may_be_list(&self, output: usize, path: &[Arc<str>]) -> bool {
+        let call = self.outputs.get(output);
+        call.is_none_or(|call| may_be_list(call.tool, path))
     }
 
     /// Returns the items of a list.

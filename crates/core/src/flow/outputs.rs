@@ -188,6 +188,29 @@ pub(super) fn may_have_fields(shape: &Type) -> bool {
     })
 }
 
+/// Returns false if the part of `tool`'s output at `path` certainly is no list, so that a number is a key there.
+pub(super) fn may_be_list(tool: &Tool, path: &[Arc<str>]) -> bool {
+    let shape = part_at(tool.output.structure(), path);
+    let mut members = shape.members().iter();
+    !members.all(|member| matches!(member, Type::Object(_)))
+}
+
+/// Returns the fields that the schema lists for the part of `tool`'s output at `path`.
+pub(super) fn listed_fields(tool: &Tool, path: &[Arc<str>]) -> Vec<Arc<str>> {
+    fields_of(&part_at(tool.output.structure(), path))
+}
+
+/// Returns the fields that a type lists.
+pub(super) fn fields_of(shape: &Type) -> Vec<Arc<str>> {
+    let objects = shape.members().iter().filter_map(|member| match member {
+        Type::Object(object) => Some(object),
+        _ => None,
+    });
+    objects
+        .flat_map(|object| object.properties.keys().cloned())
+        .collect()
+}
+
 /// Returns true if the part of `tool`'s output at `path` may be an untrusted text, or contain one. Constants of the schema
 /// do not count: no stranger chooses them.
 pub(super) fn may_be_untrusted_text(
@@ -229,22 +252,6 @@ pub(super) fn may_be_untrusted_text(
     }
     let shape = part_at(tool.output.structure(), path);
     visit(rules, &shape, &mut path.to_vec(), 0)
-}
-
-/// Returns the names of the fields that the schema lists for the part of `tool`'s output at `path`, or for its items.
-pub(super) fn listed_fields(tool: &Tool, path: &[Arc<str>]) -> Vec<Arc<str>> {
-    let mut names = Vec::new();
-    let mut open = vec![part_at(tool.output.structure(), path)];
-    while let Some(shape) = open.pop() {
-        for member in shape.members() {
-            match member {
-                Type::Object(object) => names.extend(object.properties.keys().cloned()),
-                Type::List(list) => open.push(list.any_item()),
-                _ => {}
-            }
-        }
-    }
-    names
 }
 
 /// Returns true if an answer of `tool` may contain an untrusted text. Its reader is exposed then.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::labels::{LabelStore, LabelsId};
 use super::policy::{BUILTIN_PARAMETERS, FlowPolicy, FlowRule, Guard, builtin_verb};
 use crate::plan::{Node, NodeKind};
-use crate::schema::{Additional, Type};
+use crate::schema::{Additional, ObjectType, Type};
 use crate::{Hashing, Place, Tool, Value};
 
 /// Maximum nesting of arguments that are looked at one by one.
@@ -96,6 +96,17 @@ pub(super) enum ArgumentPart<'p> {
     Value(&'p Value, Place),
     /// A value that is known only when the plan runs, with the type that the tool takes.
     Computed(&'p Type, Place),
+    /// A value that the schema of the tool does not list.
+    Unlisted(Place),
+}
+
+impl ArgumentPart<'_> {
+    fn place(self) -> Place {
+        match self {
+            Self::Node(node) => node.place,
+            Self::Value(_, place) | Self::Computed(_, place) | Self::Unlisted(place) => place,
+        }
+    }
 }
 
 /// A guarded or leaving parameter of a call.
@@ -191,8 +202,11 @@ impl ArgumentWalk<'_, '_> {
             state.leaving |= leaves.is_some();
             self.add(path, guard, leaves, part, labels);
         }
-        if (state.guarded && state.leaving) || path.len() > MAX_DEPTH {
+        if state.guarded && state.leaving {
             return;
+        }
+        if path.len() > MAX_DEPTH {
+            return self.unknown(part.place(), labels, path, state);
         }
         match part {
             ArgumentPart::Node(node) => self.node(node, shape, labels, path, state),
@@ -201,6 +215,9 @@ impl ArgumentWalk<'_, '_> {
             }
             ArgumentPart::Computed(shape, place) => {
                 self.computed(shape, place, labels, path, state);
+            }
+            ArgumentPart::Unlisted(_) => {
+                self.known_fields(None, part, labels, path, state);
             }
         }
     }
@@ -299,6 +316,10 @@ impl ArgumentWalk<'_, '_> {
                         self.visit(part, &Type::Any, labels, path, state);
                         path.pop();
                     }
+                    if object.additional == Additional::Unspecified {
+                        let part = ArgumentPart::Unlisted(place);
+                        self.known_fields(Some(object), part, labels, path, state);
+                    }
                     let is_open = match &object.additional {
                         Additional::Closed => false,
                         // Servers seldom close their schemas; they read the parameters that they list.
@@ -313,10 +334,7 @@ impl ArgumentWalk<'_, '_> {
                     let labels = self.store.item(labels);
                     self.computed(&list.any_item(), place, labels, path, state);
                 }
-                // The arguments as a whole may have any fields. A single parameter whose type is not stated is taken to have
-                // those that the value is known to have.
-                Type::Any if path.is_empty() => self.unknown(place, labels, path, state),
-                Type::Any => self.known(place, labels, path, state),
+                Type::Any => self.anything(place, labels, path, state),
                 Type::Never
                 | Type::Null
                 | Type::Boolean
@@ -329,23 +347,46 @@ impl ArgumentWalk<'_, '_> {
         }
     }
 
-    /// Looks at the fields that a value is known to have.
-    fn known(&mut self, place: Place, labels: LabelsId, path: &mut Vec<Arc<str>>, state: State) {
-        if self.store.is_list(labels) {
-            let item = self.store.item(labels);
-            return self.known(place, item, path, state);
+    /// Looks at the fields of a value that may be anything, as far as the plan shows them.
+    fn anything(&mut self, place: Place, labels: LabelsId, path: &mut Vec<Arc<str>>, state: State) {
+        let mut labels = labels;
+        while let Some(items) = self.store.items_of_list(labels) {
+            labels = items;
         }
-        for name in self.store.known_fields(labels) {
+        let part = ArgumentPart::Computed(&Type::Any, place);
+        let is_complete = self.known_fields(None, part, labels, path, state);
+        // The arguments as a whole may have any fields. A single parameter without a type is taken to have those that are
+        // known of its value: tools without schemas would have nothing but guarded parameters otherwise.
+        if !is_complete && path.is_empty() {
+            self.unknown(place, labels, path, state);
+        }
+    }
+
+    /// Looks at the fields of the value that the plan or the schema of an output names, apart from those of `listed`: a
+    /// tool may read parameters that it does not list. Returns true if there are no others.
+    fn known_fields(
+        &mut self,
+        listed: Option<&ObjectType>,
+        part: ArgumentPart<'_>,
+        labels: LabelsId,
+        path: &mut Vec<Arc<str>>,
+        state: State,
+    ) -> bool {
+        let (names, is_complete) = self.store.known_fields(labels);
+        for name in names {
+            if listed.is_some_and(|listed| listed.properties.contains_key(&name)) {
+                continue;
+            }
             let Some(left) = self.fields_left.checked_sub(1) else {
-                return self.unknown(place, labels, path, state);
+                return false;
             };
             self.fields_left = left;
-            let labels = self.store.field(labels, &name);
+            let field = self.store.field(labels, &name);
             path.push(name);
-            let part = ArgumentPart::Computed(&Type::Any, place);
-            self.visit(part, &Type::Any, labels, path, state);
+            self.visit(part, &Type::Any, field, path, state);
             path.pop();
         }
+        is_complete
     }
 
     /// Adds a parameter whose fields are unknown, if a rule may apply to one of them.
@@ -382,10 +423,7 @@ impl ArgumentWalk<'_, '_> {
         if guard.is_none() && leaves.is_none() {
             return;
         }
-        let place = match part {
-            ArgumentPart::Node(node) => node.place,
-            ArgumentPart::Value(_, place) | ArgumentPart::Computed(_, place) => place,
-        };
+        let place = part.place();
         let found = self.found.entry(path.to_vec()).or_insert_with(|| Found {
             guard: None,
             leaves: None,

@@ -4,9 +4,9 @@
 use std::fs;
 
 use planwright_core::flow::{
-    FlowParameter, FlowPattern, FlowPolicy, FlowRule, Guard, PlannerLabel,
+    FlowParameter, FlowPattern, FlowPolicy, FlowReport, FlowRule, FlowVerdict, Guard, PlannerLabel,
 };
-use planwright_core::{Catalog, CheckContext, Policy, Schema, Tool, Value, check};
+use planwright_core::{Catalog, CheckContext, Plan, Policy, Schema, Tool, Value, check};
 use planwright_dialects::{ReadOptions, parse};
 
 use crate::golden::cases;
@@ -53,26 +53,133 @@ fn every_parameter_has_the_labels_of_its_sources() {
 }
 
 fn parameters(plan: &str, dialect: &str, catalog: &Catalog, flow: FlowPolicy) -> Vec<String> {
+    match report(plan, dialect, catalog, flow) {
+        Ok(report) => report.parameters.iter().map(line).collect(),
+        Err(diagnostics) => diagnostics,
+    }
+}
+
+/// Reads, checks and analyzes a plan; fails with the diagnostics if it is not sound.
+pub(crate) fn report(
+    plan: &str,
+    dialect: &str,
+    catalog: &Catalog,
+    flow: FlowPolicy,
+) -> Result<FlowReport, Vec<String>> {
     let read = parse(
         plan.as_bytes(),
         &ReadOptions::new("test").in_dialect(dialect),
     );
-    let Some(plan) = read.plan.filter(|_| !read.diagnostics.has_errors()) else {
-        return read.diagnostics.iter().map(ToString::to_string).collect();
-    };
+    match read.plan.filter(|_| !read.diagnostics.has_errors()) {
+        Some(plan) => analyzed(plan, catalog, flow),
+        None => Err(read.diagnostics.iter().map(ToString::to_string).collect()),
+    }
+}
+
+pub(crate) fn analyzed(
+    plan: Plan,
+    catalog: &Catalog,
+    flow: FlowPolicy,
+) -> Result<FlowReport, Vec<String>> {
     let policy = Policy::new().allow_all_releases().with_flow(flow);
     let context = CheckContext::new(catalog).with_policy(&policy);
     let (checked, diagnostics) = check(plan, &context);
     match checked {
-        Some(checked) => checked
-            .flow()
-            .unwrap()
-            .parameters
-            .iter()
-            .map(line)
-            .collect(),
-        None => diagnostics.iter().map(ToString::to_string).collect(),
+        Some(checked) => Ok(checked.flow().unwrap().clone()),
+        None => Err(diagnostics.iter().map(ToString::to_string).collect()),
     }
+}
+
+/// A plan that is an attack with one field of an output, and a benign twin with another.
+pub(crate) struct Attack {
+    pub(crate) about: String,
+    code: String,
+    pub(crate) dialect: String,
+    /// The field, or the tool, that the violating value comes from.
+    origin: String,
+    pub(crate) attack: String,
+    pub(crate) twin: String,
+}
+
+/// Returns the attacks, their tools and their policy. Steps of native plans follow two that read mails.
+pub(crate) fn attacks() -> (Vec<Attack>, Catalog, FlowPolicy) {
+    let file = cases("flow_attacks").remove(0);
+    let all = Value::from_json(&fs::read_to_string(&file).unwrap()).unwrap();
+    let text = |case: &Value, key: &str, default: &str| match case.get(key) {
+        Some(Value::Text(text)) => text.to_string(),
+        _ => default.to_owned(),
+    };
+    let readers = Value::from_json(
+        r#"[{"id": "r", "tool": "inbox.read", "args": {"message_id": "1"}}, {"id": "l", "tool": "inbox.list", "args": {}}]"#,
+    )
+    .unwrap();
+    let list = all.get("cases").unwrap().as_list().unwrap().iter();
+    let attacks = list
+        .map(|case| {
+            let plan = match case.get("steps") {
+                Some(steps) => {
+                    let steps = steps.as_list().unwrap().iter();
+                    let steps = readers.as_list().unwrap().iter().chain(steps).cloned();
+                    Value::object([("steps", Value::list(steps))]).to_json()
+                }
+                None => text(case, "plan", ""),
+            };
+            let evil = text(case, "attack", "from");
+            Attack {
+                about: text(case, "about", ""),
+                code: text(case, "code", "PW1001"),
+                dialect: text(case, "dialect", "native"),
+                attack: plan.replace("PART", &evil),
+                twin: plan.replace("PART", &text(case, "twin", "message_id")),
+                origin: text(case, "origin", &evil),
+            }
+        })
+        .collect();
+    (
+        attacks,
+        catalog(all.get("tools").unwrap()),
+        flow_policy(all.get("flow").unwrap()),
+    )
+}
+
+impl Attack {
+    /// Returns true if the report has a violation of the kind that the attack must have, with the field as source.
+    fn is_found(&self, report: &FlowReport) -> bool {
+        let field = self.origin.rsplit('.').next().unwrap();
+        report.violations().any(|parameter| {
+            parameter.code.unwrap().as_str() == self.code
+                && parameter.origins.iter().any(|origin| {
+                    let last = origin.field.rsplit('.').next().unwrap();
+                    last == field || last == "error" || *origin.tool == *self.origin
+                })
+        })
+    }
+}
+
+#[test]
+fn every_attack_is_found_and_its_twin_is_clean() {
+    let (attacks, catalog, policy) = attacks();
+    let mut faults = Vec::new();
+    for attack in &attacks {
+        let Attack { about, dialect, .. } = attack;
+        match report(&attack.attack, dialect, &catalog, policy.clone()) {
+            Ok(report) if attack.is_found(&report) => {}
+            Ok(report) => {
+                let found: Vec<String> = report.parameters.iter().map(line).collect();
+                faults.push(format!("missed: {about}: {found:?}"));
+            }
+            Err(found) => faults.push(format!("not sound: {about}: {found:?}")),
+        }
+        match report(&attack.twin, dialect, &catalog, policy.clone()) {
+            Ok(report) if report.verdict() == FlowVerdict::Clean => {}
+            Ok(report) => {
+                let found: Vec<String> = report.violations().map(line).collect();
+                faults.push(format!("false alarm: {about}: {found:?}"));
+            }
+            Err(found) => faults.push(format!("not sound: {about}: {found:?}")),
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 fn line(found: &FlowParameter) -> String {

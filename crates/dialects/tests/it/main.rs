@@ -7,6 +7,7 @@ mod convert;
 mod detect;
 mod diagnostics;
 mod flow;
+mod flow_properties;
 mod foreign_references;
 mod fuzz;
 mod golden;

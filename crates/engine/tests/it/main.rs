@@ -5,6 +5,7 @@ mod consent;
 mod drive;
 mod driver;
 mod durations;
+mod flow;
 mod guards;
 mod large;
 mod loops;
