@@ -94,7 +94,7 @@ mod tests {
             true,
             &["crates/cli/src/b: 16 entries, more than 15"],
         );
-        check("crates/other/src", 16, true, &[]);
+        check("fuzz/targets/src", 16, false, &[]);
         check("crates/cli/tests/golden", 99, false, &[]);
     }
 }

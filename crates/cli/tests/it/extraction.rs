@@ -246,7 +246,7 @@ fn a_missing_model_is_named() {
         folder.path(),
         &["check", "plan.json", "--simulate", "tools.json"],
     );
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(3));
     let talk = stderr(&output);
     for expected in [
         "there is no model that could extract data in `bill`",

@@ -1,10 +1,14 @@
 //! The analysis of a plan: labels every step in the order of the data, inner plans included.
 
+mod expression_scope;
+mod extraction;
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::expression::{BoundLabels, expression_labels};
+use self::expression_scope::ExpressionScope;
+use super::expression::expression_labels;
 use super::graph::{Flags, LabelOrigin, NodeId, Passage};
 use super::labels::{LabelStore, LabelsId};
 use super::outputs::OutputRules;
@@ -58,9 +62,8 @@ pub fn analyze(plan: &CheckedPlan, context: FlowContext<'_>) -> FlowReport {
         texts.is_none_or(|texts| texts.into_iter().any(|text| graph.flags(text).untrusted));
     let flags = analysis.store.graph.flags(output);
     // Steps were visited in the order of the data.
-    analysis
-        .parameters
-        .sort_by(|a, b| a.position.cmp(&b.position));
+    let parameters = &mut analysis.parameters;
+    parameters.sort_by(|a, b| a.position.cmp(&b.position));
     let builder = ReportBuilder {
         context,
         graph: &analysis.store.graph,
@@ -446,6 +449,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
+<<<<<<< HEAD
     /// Returns the labels of what is extracted: those of everything that the model reads. Guards do not apply, since no
     /// call acts on these arguments; the names of fields in `from` and `schema` are data.
     fn extraction(
@@ -534,6 +538,8 @@ impl<'a> Analysis<'a> {
         self.store.object(named)
     }
 
+=======
+>>>>>>> w/j
     /// Returns the label of results of earlier runs. Their plans are not known here, so they count as untrusted, and as
     /// private if anything may be.
     fn recalled(&mut self) -> LabelsId {
@@ -981,33 +987,4 @@ fn receives_error(scope: &PlanScope<'_, '_>, writer: u32, read: &Read) -> bool {
 /// Returns true if the step stands for the results of earlier runs.
 fn is_recalled(step: &Step) -> bool {
     step.id.as_str() == RECALLED_STEP && step.place == crate::Place::NOWHERE
-}
-
-/// The place of an expression.
-struct ExpressionScope<'s, 'a, 'p, 'q> {
-    analysis: &'s mut Analysis<'a>,
-    scope: &'s PlanScope<'a, 'p>,
-    step: Option<u32>,
-    bindings: &'q [Form],
-}
-
-impl<'a> BoundLabels<'a> for ExpressionScope<'_, 'a, '_, 'a> {
-    fn store(&mut self) -> &mut LabelStore<'a> {
-        &mut self.analysis.store
-    }
-
-    fn bound(&mut self, index: usize, path: &[Segment]) -> LabelsId {
-        let form = self.bindings.get(index);
-        // The path after a root leads into slots by their names.
-        if let Some(Form::First(alternatives)) = form
-            && let [Alternative::Read(read)] = alternatives.as_slice()
-        {
-            return self.analysis.read(self.scope, self.step, read, path);
-        }
-        let Some(form) = form else {
-            return self.analysis.store.planner();
-        };
-        let whole = self.analysis.form(self.scope, self.step, form);
-        self.analysis.store.at(whole, path)
-    }
 }

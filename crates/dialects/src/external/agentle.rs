@@ -332,10 +332,13 @@ fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut losses = LossReport::new("agentle", plan);
     losses.report_foreign_references(plan, REFERENCE_FORM);
     report_unsupported(plan, SUPPORTED, &mut losses);
+    let writer = AgentleWriter {
+        ids: plan.steps.iter().map(|step| step.id.as_str()).collect(),
+    };
     let mut steps = Vec::with_capacity(plan.steps.len());
     for (position, step) in plan.steps.iter().enumerate() {
         report_order(plan, position, &mut losses);
-        steps.push(write_step(step, &mut losses));
+        steps.push(write_step(step, &writer, &mut losses));
     }
     let mut root = ObjectBuilder::default();
     root.field("steps", steps);
@@ -350,11 +353,11 @@ fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     losses.finish(&root.build())
 }
 
-fn write_step(step: &Step, losses: &mut LossReport<'_>) -> Value {
+fn write_step(step: &Step, writer: &AgentleWriter<'_>, losses: &mut LossReport<'_>) -> Value {
     let mut object = ObjectBuilder::default();
     object.field("id", Arc::clone(step.id.text()));
     object.optional("tool", step.tool().map(|tool| Arc::clone(&tool.text)));
-    let arguments = write_node(&step.args, &AgentleWriter, losses);
+    let arguments = write_node(&step.args, writer, losses);
     // The arguments are a JSON text of their own, whose size readers limit separately.
     losses.report_oversize(step.args.place, &arguments);
     object.field("arguments", arguments.to_json());
@@ -362,9 +365,12 @@ fn write_step(step: &Step, losses: &mut LossReport<'_>) -> Value {
 }
 
 /// A writer of references that match the pattern of the original system.
-struct AgentleWriter;
+struct AgentleWriter<'p> {
+    /// The ids of the plan's steps.
+    ids: Ids<'p>,
+}
 
-impl WriteReferences for AgentleWriter {
+impl WriteReferences for AgentleWriter<'_> {
     fn write_whole(&self, reference: &Reference, losses: &mut LossReport<'_>) -> Value {
         let refuse = |what: &str, losses: &mut LossReport<'_>| {
             losses.error(reference.place, what);
@@ -399,6 +405,17 @@ impl WriteReferences for AgentleWriter {
                 Segment::Index(_) => return refuse("an item counted from the end", losses),
                 Segment::Each => return refuse("a path that maps over a list", losses),
             }
+        }
+        // A reader takes the longest id that fits: `a.b` means the step of that name, if there is one.
+        let (id, _) = split_id(written.trim_start_matches(MARK), &self.ids);
+        if id != step.as_str() {
+            let what = format!(
+                "a field of step {} beside the step {}",
+                quote(step.as_str()),
+                quote(id)
+            );
+            losses.error_with_help(reference.place, &what, "rename one of the steps");
+            return Value::Null;
         }
         written.into()
     }

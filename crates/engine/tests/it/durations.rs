@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use planwright_core::expression::EvaluationLimits;
 use planwright_core::plan::{
-    Alternative, ForEach, Form, Name, Node, NodeKind, Read, Reference, Source,
+    Alternative, ForEach, Form, Name, Node, NodeKind, Read, Reference, Segment, Source,
 };
 use planwright_core::{Place, Plan, Step, StepId, Value};
 use planwright_engine::backend::{Backends, Function, Functions, ToolError, ToolOutput};
@@ -171,7 +171,13 @@ fn an_estimate_goes_by_graph_limits_and_lists() {
     let mut asks = step("a", "u", &[]);
     asks.approval = planwright_core::plan::Approval::Ask;
     let mut conditional = asks.clone();
-    conditional.when = Some(output_of("b"));
+    // The type of an item is not known, so it may be a condition.
+    let item = Read::part(Source::Step("b".into()), vec![Segment::Index(0)]);
+    conditional.when = Some(Node::reference(Reference::read(
+        item,
+        "${b[0]}",
+        Place::NOWHERE,
+    )));
     check_estimate(vec![conditional, step("b", "t", &[])], 4, 6, &["b", "a"], 2);
     asks.when = Some(Node::literal(Value::Bool(true), Place::NOWHERE));
     check_estimate(vec![asks.clone()], 4, 5, &["a"], 1);

@@ -19,6 +19,7 @@ The fields of the [native](../dialects/native.md) dialect. Editors and models ca
 const OBJECTS: &[(&str, &str)] = &[
     ("A plan", ""),
     ("A step", "/$defs/step"),
+    ("`extract`", "/$defs/extract"),
     ("`repeat`", "/$defs/repeat"),
     ("`writes`", "/$defs/writes"),
     ("`retry`", "/$defs/retry"),

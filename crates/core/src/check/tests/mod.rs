@@ -4,7 +4,6 @@ mod arguments;
 mod cycles;
 mod dependencies;
 mod expressions;
-mod extraction;
 mod fixture;
 mod inputs;
 mod large;
