@@ -50,6 +50,7 @@ fn check_flow(
     let context_of_flow = FlowContext {
         policy,
         releases: &context.policy.releases,
+        with_edges: false,
     };
     let report = flow::analyze(&plan, context_of_flow);
     for diagnostic in &report.diagnostics {
