@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use planwright_core::check::DependencyKind;
+use planwright_core::check::{DependencyKind, Releases};
 use planwright_core::flow::{
-    Confidentiality, FlowContext, FlowParameter, FlowReport, Integrity, analyze,
+    Confidentiality, FlowContext, FlowParameter, FlowPolicy, FlowReport, Integrity, analyze,
 };
 use planwright_core::plan::{Action, PlanTarget};
 use planwright_core::{CheckedPlan, Code};
@@ -70,10 +70,11 @@ impl Violation {
 impl Drawing {
     /// Marks the edges that carry untrusted or private values, and the parameters that violate the policy. `plan` is the
     /// plan that is drawn.
-    pub fn mark_flow(&mut self, plan: &CheckedPlan, context: FlowContext<'_>) {
+    pub fn mark_flow(&mut self, plan: &CheckedPlan, policy: &FlowPolicy, releases: &Releases) {
         let context = FlowContext {
+            policy,
+            releases,
             with_edges: true,
-            ..context
         };
         let report = analyze(plan, context);
         let edges = report.edges.iter().map(|edge| {
