@@ -208,8 +208,10 @@ impl Weaver<'_> {
                     down: at == column || !ended.contains(&at),
                     left: first < at,
                     right: at < last,
-                    marked: lane.is_some_and(|lane| lane.last_marked >= Some(row))
-                        || at == column && is_reached,
+                    marked: match lane {
+                        Some(lane) => lane.last_marked >= Some(row),
+                        None => is_reached,
+                    },
                 })
             } else if let Some(lane) = lane {
                 // The way into the row counts: the lane may end there.
