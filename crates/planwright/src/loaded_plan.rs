@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use planwright_core::check::{CheckContext, CheckedPlan, Library, Limits, Policy, check};
+use planwright_core::check::{
+    CheckContext, CheckedPlan, Library, Limits, Policy, check, check_without_inputs,
+};
 use planwright_core::plan::{
     Action, Field, Name, Node, NodeKind, Ordering, Output, PlanTarget, RECALLED_STEP, Sharing, Step,
 };
@@ -225,7 +227,24 @@ impl LoadedPlan {
     }
 
     /// Checks the plan against the tools under a policy. The diagnostics of the result are those of the text, then those of the check.
-    pub fn check(mut self, catalog: &Catalog, policy: &Policy) -> (Option<CheckedPlan>, Self) {
+    pub fn check(self, catalog: &Catalog, policy: &Policy) -> (Option<CheckedPlan>, Self) {
+        self.check_by(catalog, policy, check)
+    }
+
+    /// As [`check`](Self::check), for a plan whose inputs are given when it runs: none is missing.
+    #[must_use]
+    pub fn check_without_inputs(self, catalog: &Catalog, policy: &Policy) -> Self {
+        let check = |plan, context: &CheckContext<'_>| (None, check_without_inputs(plan, context));
+        let (_, loaded) = self.check_by(catalog, policy, check);
+        loaded
+    }
+
+    fn check_by(
+        mut self,
+        catalog: &Catalog,
+        policy: &Policy,
+        check: impl FnOnce(Plan, &CheckContext<'_>) -> (Option<CheckedPlan>, Diagnostics),
+    ) -> (Option<CheckedPlan>, Self) {
         let is_unreadable = self.diagnostics.has_errors();
         let Some(plan) = self.plan.take() else {
             return (None, self);

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{Arg, Args, ValueEnum};
 use planwright::config::Config;
 
 use super::{
@@ -14,9 +14,13 @@ use super::{
 
 /// `check`
 #[derive(Args, Clone, Debug)]
+#[command(mut_arg("plan", optional_with_saved))]
 pub(crate) struct CheckArguments {
     #[command(flatten)]
     pub(crate) plan: PlanArguments,
+    /// Check all stored plans, the newest version of each, in place of one. Their inputs are given when they run.
+    #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["plan", "dialect", "vars", "vars_file"])]
+    pub(crate) saved: bool,
     #[command(flatten)]
     pub(crate) tools: ToolArguments,
     /// Treat warnings as errors.
@@ -27,6 +31,13 @@ pub(crate) struct CheckArguments {
     /// Output format.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+}
+
+/// Lets `--saved` stand in place of the plan.
+fn optional_with_saved(plan: Arg) -> Arg {
+    plan.required(false)
+        .required_unless_present("saved")
+        .default_value_if("saved", "true", "-")
 }
 
 /// The heading of the options about reading a plan.
@@ -44,9 +55,14 @@ pub(crate) struct FlowSwitches {
 }
 
 impl FlowSwitches {
+    /// Returns true if one of them is set.
+    pub(crate) fn is_on(self) -> bool {
+        self.flow || self.exposed
+    }
+
     /// Returns the configuration with these switches.
     pub(crate) fn apply(self, config: Config) -> Config {
-        let config = if self.flow || self.exposed {
+        let config = if self.is_on() {
             config.with_flow()
         } else {
             config
@@ -125,6 +141,12 @@ pub(crate) struct ShowArguments {
     /// Of a run that went on with other plans: the plan that it had at first (1), then (2), and so on.
     #[arg(help_heading = OPTIONS, long, value_name = "N", value_parser = positive::<NonZeroUsize>, allow_negative_numbers = true, conflicts_with = "estimate")]
     pub(crate) revision: Option<NonZeroUsize>,
+    /// Mark untrusted and private values on their ways, as `[flow]` in planwright.toml or else the defaults label them. This needs the tools.
+    #[arg(help_heading = OPTIONS, long, conflicts_with = "estimate")]
+    pub(crate) flow: bool,
+    /// As `--flow`, for a plan whose author has read untrusted text: its literals and inputs are untrusted.
+    #[arg(help_heading = OPTIONS, long, conflicts_with = "estimate")]
+    pub(crate) exposed: bool,
     /// In place of a picture: the expected time, the critical path, and what a conversation step by step would take.
     #[arg(help_heading = ESTIMATE, long, conflicts_with = "picture")]
     pub(crate) estimate: bool,
@@ -140,6 +162,16 @@ pub(crate) struct ShowArguments {
     /// Output format of the estimate.
     #[arg(help_heading = ESTIMATE, long, value_enum, default_value_t = Format::Text, requires = "estimate")]
     pub(crate) format: Format,
+}
+
+impl ShowArguments {
+    /// Returns the switches of the flow analysis.
+    pub(crate) fn flow(&self) -> FlowSwitches {
+        FlowSwitches {
+            flow: self.flow,
+            exposed: self.exposed,
+        }
+    }
 }
 
 /// A kind of picture.

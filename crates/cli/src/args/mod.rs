@@ -128,7 +128,7 @@ pub(crate) enum Command {
     Import(ImportArguments),
     /// Delete old runs. Runs that wait for a person, or whose process died, stay; runs that were ended with Ctrl-C are deleted.
     Prune(PruneArguments),
-    /// Check a plan: diagnostics only, nothing is called.
+    /// Check a plan, or all stored ones: diagnostics only, nothing is called.
     ///
     /// Exit status: 0 sound, 2 usage, 3 rejected.
     Check(CheckArguments),

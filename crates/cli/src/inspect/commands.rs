@@ -12,7 +12,7 @@ use planwright::engine::Durations;
 use planwright::terminal_text;
 use serde::Serialize;
 
-use super::estimate;
+use super::{estimate, flow, saved};
 use crate::args::{
     Arguments, CheckArguments, Format, Picture, RunFormat, ShowArguments, ToolsArguments,
 };
@@ -38,6 +38,9 @@ pub(crate) async fn check(
 ) -> Result<Exit, CommandError> {
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let config = arguments.flow.apply(config);
+    if arguments.saved {
+        return saved::check(arguments, &config, printer).await;
+    }
     let loaded = plan_file::read(&arguments.plan)?;
     let needed = loaded.tool_names();
     let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
@@ -82,6 +85,13 @@ pub(crate) async fn show(
     arguments: &ShowArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
+    let marks_flow = arguments.flow().is_on();
+    if marks_flow && arguments.picture == Picture::Source {
+        return Err(CommandError::new(
+            "`--as source` shows the text of the plan, which has no marks",
+        )
+        .hint("leave out `--flow` and `--exposed`, or choose another picture"));
+    }
     if !arguments.estimate
         && plan_file::find_stored(&arguments.plan.text)?.is_none()
         && let Some((store, run)) = show::find(arguments)?
@@ -89,6 +99,7 @@ pub(crate) async fn show(
         return show::show(&store, &run, arguments, printer);
     }
     let Settings { config, .. } = settings::load(Path::new("."))?;
+    let config = arguments.flow().apply(config);
     let mut loaded = plan_file::read(&arguments.plan).map_err(or_a_run(arguments))?;
     if arguments.picture == Picture::Source && !arguments.estimate {
         let text = loaded.texts.first().map_or("", |(_, text)| text);
@@ -101,13 +112,17 @@ pub(crate) async fn show(
         Some(path) => run_storage::load(path)?,
         None => Durations::new(),
     };
-    let catalog = if arguments.tools.are_named() {
-        let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
-        toolbox.close().await;
+    let has_tools = marks_flow || arguments.tools.are_named();
+    let mut toolbox = None;
+    let catalog = if has_tools {
+        let mut opened = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
+        opened.close().await;
         let pins = store::open_if_there(&arguments.plan.text.store)?;
-        toolbox.govern(&config, pins.as_ref(), printer)?;
-        scripted = toolbox.durations;
-        toolbox.catalog
+        opened.govern(&config, pins.as_ref(), printer)?;
+        scripted = std::mem::take(&mut opened.durations);
+        let catalog = opened.catalog.clone();
+        toolbox = Some(opened);
+        catalog
     } else {
         // A picture needs no tools: whatever the plan names is taken to exist.
         let mut servers = ServerNames::default();
@@ -128,12 +143,21 @@ pub(crate) async fn show(
             })
             .collect::<Catalog>()
     };
-    if !arguments.tools.are_named() {
+    if !has_tools {
         loaded = loaded.with_numbered_arguments();
     }
     let written = loaded.plan.clone();
-    let (sound, loaded) = loaded.check(&catalog, &config.restrict(Policy::new()));
+    let (sound, loaded) = if marks_flow {
+        flow::check(loaded, &catalog, &config)
+    } else {
+        loaded.check(&catalog, &config.restrict(Policy::new()))
+    };
     diagnostics::show(&loaded.diagnostics, &loaded.texts, printer);
+    if let Some(toolbox) = toolbox.filter(|_| marks_flow) {
+        for note in toolbox.notes_on(&loaded.diagnostics) {
+            printer.talk(&note);
+        }
+    }
     if arguments.estimate {
         let Some(plan) = &sound else {
             return Ok(Exit::Rejected);
@@ -144,12 +168,17 @@ pub(crate) async fn show(
         estimate::show(plan, arguments, &scripted, printer)?;
         return Ok(Exit::Success);
     }
-    let (drawing, exit) = match (&sound, &written) {
-        (Some(plan), _) => (Drawing::of(plan), Exit::Success),
+    let (mut drawing, exit) = match (&sound, &written) {
+        (Some(plan), _) if !loaded.diagnostics.has_errors() => (Drawing::of(plan), Exit::Success),
+        // Only the flow policy denies it.
+        (Some(plan), _) => (Drawing::of(plan), Exit::Rejected),
         // A picture, as far as it goes, helps to find what is wrong.
         (None, Some(plan)) => (Drawing::of_unchecked(plan), Exit::Rejected),
         (None, None) => return Ok(Exit::Rejected),
     };
+    if let (true, Some(plan)) = (marks_flow, &sound) {
+        flow::mark(&mut drawing, plan, &config);
+    }
     show::draw(&drawing, arguments.picture, None, printer)?;
     Ok(exit)
 }

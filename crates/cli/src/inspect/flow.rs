@@ -9,7 +9,8 @@ use planwright::core::flow::{
     Confidentiality, FlowOrigin, FlowParameter, FlowReport, FlowVerdict, Integrity, OnViolation,
     OutputField, ParameterRule, output_fields, parameter_rules, uncovered_rules,
 };
-use planwright::core::{Diagnostic, Diagnostics, Severity};
+use planwright::core::{Catalog, CheckedPlan, Diagnostic, Diagnostics, Severity};
+use planwright::drawing::Drawing;
 use planwright::format::{FlowToolV1, FlowToolsV1, FlowV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::terminal_text::one_line;
@@ -54,12 +55,7 @@ async fn of_plan(
     let needed = loaded.tool_names();
     let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
     toolbox.govern(config, None, printer)?;
-    let mut policy = config.restrict(Policy::new());
-    // A denied plan is shown as well, with all of its ways.
-    if let Some(flow) = &mut policy.flow {
-        flow.violation = OnViolation::Ask;
-    }
-    let (sound, mut loaded) = loaded.check(&toolbox.catalog, &policy);
+    let (sound, loaded) = check(loaded, &toolbox.catalog, config);
     toolbox.close().await;
     let report = sound.as_ref().and_then(|plan| plan.flow()).map(|report| {
         let mut report = report.clone();
@@ -67,13 +63,6 @@ async fn of_plan(
         report
     });
     let report = report.as_ref();
-    if config.flow().violation == OnViolation::Deny {
-        for diagnostic in &mut loaded.diagnostics {
-            if diagnostic.code.is_flow_violation() {
-                diagnostic.severity = Severity::Error;
-            }
-        }
-    }
     let verdict = report.map_or(FlowVerdict::Denied, FlowReport::verdict);
     match arguments.format {
         Format::Text => {
@@ -98,6 +87,34 @@ async fn of_plan(
         FlowVerdict::Asks => Exit::Waiting,
         FlowVerdict::Denied => Exit::Rejected,
     })
+}
+
+/// Checks a plan with the flow analysis on. A plan that only the flow policy denies is returned as well, so that its ways can be
+/// shown; its violations are errors.
+pub(super) fn check(
+    loaded: LoadedPlan,
+    catalog: &Catalog,
+    config: &Config,
+) -> (Option<CheckedPlan>, LoadedPlan) {
+    let mut policy = config.restrict(Policy::new());
+    if let Some(flow) = &mut policy.flow {
+        flow.violation = OnViolation::Ask;
+    }
+    let (sound, mut loaded) = loaded.check(catalog, &policy);
+    if config.flow().violation == OnViolation::Deny {
+        for diagnostic in &mut loaded.diagnostics {
+            if diagnostic.code.is_flow_violation() {
+                diagnostic.severity = Severity::Error;
+            }
+        }
+    }
+    (sound, loaded)
+}
+
+/// Marks in a drawing of `plan` where untrusted and private values go.
+pub(crate) fn mark(drawing: &mut Drawing, plan: &CheckedPlan, config: &Config) {
+    let policy = config.restrict(Policy::new());
+    drawing.mark_flow(plan, config.flow(), &policy.releases);
 }
 
 /// Formats a line for each guarded or leaving parameter, with the way of a violation, then the verdict.

@@ -4,3 +4,4 @@ pub(crate) mod commands;
 pub(crate) mod convert;
 pub(crate) mod estimate;
 pub(crate) mod flow;
+mod saved;

@@ -34,19 +34,34 @@ pub(crate) fn parse_without_tools(
 
 /// Reads the plan alone.
 fn parse(arguments: &TextArguments) -> Result<ParsedPlanText, CommandError> {
-    let saved = find_stored(arguments)?;
-    let dialect = saved.as_ref().and_then(|plan| plan.dialect.clone());
-    let (name, text) = match saved {
-        Some(plan) => (called(&plan), plan.text.into_bytes()),
-        None => read_text(&arguments.plan, arguments.max_size)?,
-    };
+    Ok(match find_stored(arguments)? {
+        Some(plan) => parse_stored(arguments, plan),
+        None => {
+            let (name, text) = read_text(&arguments.plan, arguments.max_size)?;
+            parse_text(arguments, name, &text, None)
+        }
+    })
+}
+
+fn parse_stored(arguments: &TextArguments, plan: StoredPlan) -> ParsedPlanText {
+    let dialect = plan.dialect.as_deref();
+    parse_text(arguments, called(&plan), plan.text.as_bytes(), dialect)
+}
+
+/// Parses a text. The dialect of the arguments comes before `dialect`.
+fn parse_text(
+    arguments: &TextArguments,
+    name: String,
+    text: &[u8],
+    dialect: Option<&str>,
+) -> ParsedPlanText {
     let options = ReadOptions {
-        dialect: arguments.dialect.as_deref().or(dialect.as_deref()),
+        dialect: arguments.dialect.as_deref().or(dialect),
         limits: limits(arguments),
         ..ReadOptions::new(&name)
     };
-    let result = planwright::dialects::parse(&text, &options);
-    Ok(ParsedPlanText { name, result })
+    let result = planwright::dialects::parse(text, &options);
+    ParsedPlanText { name, result }
 }
 
 fn limits(arguments: &TextArguments) -> document::ReadLimits {
@@ -59,7 +74,19 @@ fn limits(arguments: &TextArguments) -> document::ReadLimits {
 
 /// Reads everything that the arguments name.
 pub(crate) fn read(arguments: &PlanArguments) -> Result<LoadedPlan, CommandError> {
-    let ParsedPlanText { name, result } = parse(&arguments.text)?;
+    load(arguments, parse(&arguments.text)?)
+}
+
+/// Reads a stored plan, in the way that the arguments say.
+pub(crate) fn read_stored(
+    arguments: &PlanArguments,
+    plan: StoredPlan,
+) -> Result<LoadedPlan, CommandError> {
+    load(arguments, parse_stored(&arguments.text, plan))
+}
+
+fn load(arguments: &PlanArguments, parsed: ParsedPlanText) -> Result<LoadedPlan, CommandError> {
+    let ParsedPlanText { name, result } = parsed;
     let mut loaded = LoadedPlan::new(name, result)
         .with_given(given(arguments)?)
         .with_max_steps(arguments.max_steps);

@@ -15,7 +15,9 @@ use super::{run_storage, store};
 use crate::approval::question::OpenCall;
 use crate::args::{Picture, RunFormat, ShowArguments};
 use crate::error::{CommandError, Exit};
+use crate::inspect::flow;
 use crate::runs::list::{described, span, status_style};
+use crate::setup::settings::{self, Settings};
 use crate::view::live::words::{BOLD, counted, styled, time};
 use crate::view::output;
 use crate::view::printer::Printer;
@@ -50,7 +52,13 @@ pub(crate) fn show(
         printer.data(&kept.plan.text);
         return Ok(Exit::Success);
     }
-    let drawing = drawing(id, &kept, &run)?;
+    let plan = kept.latest_plan()?;
+    let mut drawing = drawing(id, &kept, &run, &plan);
+    if arguments.flow().is_on() {
+        let Settings { config, .. } = settings::load(Path::new("."))?;
+        let config = arguments.flow().apply(kept.with_flow(config));
+        flow::mark(&mut drawing, &plan, &config);
+    }
     if let Picture::Text | Picture::Ascii = arguments.picture {
         printer.data_line(&headline(&run));
         for line in revised(&kept) {
@@ -105,21 +113,15 @@ fn revised(kept: &StoredRun) -> Vec<String> {
     changes.iter().enumerate().map(line).collect()
 }
 
-fn drawing(id: &str, kept: &StoredRun, run: &RunListingV1) -> Result<Drawing, CommandError> {
+fn drawing(id: &str, kept: &StoredRun, run: &RunListingV1, plan: &CheckedPlan) -> Drawing {
     let is_running = run.status == "running";
-    let plan = kept.latest_plan()?;
-    let mut drawing = Drawing::of(&plan);
+    let mut drawing = Drawing::of(plan);
     match kept.replayed(id) {
         Ok(replayed) => drawing.set_states(&replayed.summary.steps, is_running),
         // What the run would decide now is of no interest here: what it did stands in its journal.
-        Err(_) => by_history(
-            &plan,
-            &History::new(&kept.entries),
-            is_running,
-            &mut drawing,
-        ),
+        Err(_) => by_history(plan, &History::new(&kept.entries), is_running, &mut drawing),
     }
-    Ok(drawing)
+    drawing
 }
 
 fn by_history(plan: &CheckedPlan, history: &History, is_running: bool, drawing: &mut Drawing) {

@@ -221,3 +221,119 @@ fn a_plan_with_faults_is_not_saved() {
         "named@1\n"
     );
 }
+
+#[test]
+fn all_stored_plans_are_checked_at_once() {
+    let folder = folder();
+    let path = folder.path();
+    let check = |more: &[&str], status: i32| {
+        let args = [&["check", "--saved", "--simulate", "tools.json"], more].concat();
+        let output = run(path, &args);
+        assert_eq!(output.status.code(), Some(status), "{}", stderr(&output));
+        output
+    };
+    let tools = r#"{"tools": {"inbox.read": {"returns": {}}, "mail.send": {"returns": 1}}}"#;
+    fs::write(path.join("tools.json"), tools).unwrap();
+    let none = check(&[], 0);
+    assert_eq!(stdout(&none), "");
+    assert!(stderr(&none).contains("no plans"), "{}", stderr(&none));
+
+    let reply = r#"{"steps": [{"id": "mail", "tool": "inbox.read"},
+        {"id": "send", "tool": "mail.send", "args": {"to": "${mail.from}"}}]}"#;
+    fs::write(path.join("reply.json"), reply).unwrap();
+    // An older version does not count.
+    fs::write(
+        path.join("old.json"),
+        r#"{"steps": [{"id": "a", "tool": "gone"}]}"#,
+    )
+    .unwrap();
+    data(path, &["save", "old.json", "--name", "greet"]);
+    data(path, &["save", "greet.json"]);
+    data(path, &["save", "reply.json"]);
+    fs::write(
+        path.join("plain.json"),
+        r#"{"steps": [{"id": "a", "tool": "inbox.read"}]}"#,
+    )
+    .unwrap();
+    data(path, &["save", "plain.json"]);
+    // A file of the same name is not meant.
+    fs::write(path.join("reply@1"), "no plan").unwrap();
+    let sound = check(&[], 0);
+    assert_eq!(
+        stdout(&sound),
+        "greet@2  warns\nplain@1  sound\nreply@1  sound\n"
+    );
+
+    let asks = check(&["--flow"], 0);
+    assert_eq!(
+        stdout(&asks),
+        "greet@2  warns\nplain@1  sound\nreply@1  asks\n"
+    );
+    assert!(stderr(&asks).contains("PW1001"), "{}", stderr(&asks));
+    let strict = check(&["--flow", "--strict"], 3);
+    assert_eq!(
+        stdout(&strict),
+        "greet@2  rejected\nplain@1  sound\nreply@1  rejected\n"
+    );
+
+    data(path, &["save", "old.json"]);
+    let rejected = check(&["--flow", "--format", "json"], 3);
+    let found: Value = serde_json::from_str(&stdout(&rejected)).unwrap();
+    let plans: Vec<Value> = found["plans"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|plan| {
+            let codes = plan["diagnostics"].as_array().unwrap().iter();
+            let codes: Vec<&Value> = codes.map(|one| &one["code"]).collect();
+            json!([plan["name"], plan["version"], plan["verdict"], codes])
+        })
+        .collect();
+    assert_eq!(found["ok"], json!(false));
+    assert_eq!(found["diagnostics"], json!([]));
+    assert_eq!(
+        plans,
+        [
+            json!(["greet", 2, "warns", ["PW0801"]]),
+            json!(["old", 1, "rejected", ["PW0201"]]),
+            json!(["plain", 1, "sound", []]),
+            json!(["reply", 1, "asks", ["PW1001"]]),
+        ]
+    );
+
+    // A rule that covers nothing is named once, whatever plans there are.
+    data(path, &["delete", "old"]);
+    fs::write(
+        path.join("planwright.toml"),
+        "[flow]\nprivate = [\"crm.*\"]\n",
+    )
+    .unwrap();
+    let unused = check(&[], 0);
+    assert_eq!(
+        stdout(&unused),
+        "greet@2  warns\nplain@1  sound\nreply@1  asks\n"
+    );
+    assert_eq!(
+        stderr(&unused).matches("PW1004").count(),
+        1,
+        "{}",
+        stderr(&unused)
+    );
+}
+
+#[test]
+fn a_check_is_about_one_plan_or_all() {
+    let folder = folder();
+    let path = folder.path();
+    assert!(refused(path, &["check"]).contains("<PLAN>"));
+    for args in [
+        ["check", "--saved", "greet.json"].as_slice(),
+        &["check", "--saved", "--var", "who=me"],
+        &["check", "--saved", "--dialect", "native"],
+    ] {
+        assert!(
+            refused(path, args).contains("cannot be used with"),
+            "{args:?}"
+        );
+    }
+}

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use indexmap::IndexSet;
 
-use super::resolved_plan::ResolvedPlan;
+use super::resolved_plan::{PlanRole, ResolvedPlan};
 use crate::plan::{Input, InputKind, SlotKind};
 use crate::schema::Type;
 use crate::{Object, Schema, Value};
@@ -121,9 +121,9 @@ impl<'a> InitialTypes<'a> {
         })
     }
 
-    /// Returns true if the plan is a sub-plan without declared inputs, which accepts any arguments.
+    /// Returns true if the plan gets its inputs from arguments or later, and declares none: then it accepts any.
     fn accepts_any_argument(&self, kind: SlotKind) -> bool {
-        !self.resolved.role.is_main()
+        !matches!(self.resolved.role, PlanRole::Main)
             && self.inputs.is_empty()
             && matches!(kind, SlotKind::Inputs | SlotKind::Vars)
     }

@@ -18,7 +18,7 @@ pub use checked_plan::{CheckedPlan, CheckedStep, Dependency, DependencyKind};
 pub use context::{CheckContext, Library};
 pub use dependencies::dependencies;
 pub use passes::positional::name_arguments;
-pub use pipeline::check;
+pub use pipeline::{check, check_without_inputs};
 pub use policy::{AllowList, Limits, Policy, Release, Releases, StageRule, ToolRule};
 pub use tool_mismatch::ToolMismatch;
 

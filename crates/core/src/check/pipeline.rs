@@ -23,12 +23,27 @@ use crate::{Diagnostics, Hashing, Lookup, Object, Plan, StepId, Tool};
 /// Checks `plan` against `context`. Returns every diagnostic at once and, if none of them is an error, the plan that an
 /// engine can run.
 pub fn check(plan: Plan, context: &CheckContext<'_>) -> (Option<CheckedPlan>, Diagnostics) {
+    check_as(PlanRole::Main, plan, context)
+}
+
+/// Checks `plan` without its inputs: they are given when it runs, so none is missing. Returns diagnostics alone, since a plan
+/// without its inputs cannot run.
+pub fn check_without_inputs(plan: Plan, context: &CheckContext<'_>) -> Diagnostics {
+    let (_, diagnostics) = check_as(PlanRole::Template, plan, context);
+    diagnostics
+}
+
+fn check_as(
+    role: PlanRole,
+    plan: Plan,
+    context: &CheckContext<'_>,
+) -> (Option<CheckedPlan>, Diagnostics) {
     let sources = plan.sources.clone();
     let mut session = CheckSession::new(context, check_plan);
     let parent = ParentScope {
         sources: &sources,
         text: None,
-        role: PlanRole::Main,
+        role,
     };
     let (checked, mut found) = check_plan(plan, parent, &mut session);
     let checked = checked.and_then(|plan| match &context.policy.flow {
@@ -51,6 +66,7 @@ fn check_flow(
     let context_of_flow = FlowContext {
         policy,
         releases: &context.policy.releases,
+        with_edges: false,
     };
     let report = flow::analyze(&plan, context_of_flow);
     for diagnostic in &report.diagnostics {
@@ -118,7 +134,7 @@ fn check_plan(
     let tools = tools(&plan, context);
     let sub_plans = sub_plans(&plan, &parent, session, &mut reporter);
     let instances = match role {
-        PlanRole::Main => plan.instances.len().max(1),
+        PlanRole::Main | PlanRole::Template => plan.instances.len().max(1),
         PlanRole::Nested { .. } => 1,
     };
     let size = PlanSize::of(&plan, &sub_plans, instances);

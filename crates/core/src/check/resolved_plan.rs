@@ -19,6 +19,8 @@ use crate::{Code, Hashing, Object, Place, Plan, Sources, Step, StepId, Tool};
 pub(super) enum PlanRole {
     /// The top-level plan.
     Main,
+    /// A top-level plan whose inputs are given later.
+    Template,
     /// A sub-plan, run by a step of another plan.
     Nested {
         /// The number of enclosing plans.
@@ -31,7 +33,7 @@ pub(super) enum PlanRole {
 impl PlanRole {
     pub(super) fn depth(&self) -> usize {
         match self {
-            Self::Main => 0,
+            Self::Main | Self::Template => 0,
             Self::Nested { depth, .. } => *depth,
         }
     }
@@ -39,13 +41,13 @@ impl PlanRole {
     /// Returns true if the slots of `kind` are those of the caller.
     pub(super) fn shares(&self, kind: SlotKind) -> bool {
         match self {
-            Self::Main => false,
+            Self::Main | Self::Template => false,
             Self::Nested { scopes, .. } => scopes.contains(&kind),
         }
     }
 
     pub(super) fn is_main(&self) -> bool {
-        matches!(self, Self::Main)
+        matches!(self, Self::Main | Self::Template)
     }
 }
 

@@ -4,19 +4,19 @@ mod expression_scope;
 mod extraction;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use self::expression_scope::ExpressionScope;
 use super::expression::expression_labels;
-use super::graph::{Flags, LabelOrigin, NodeId, Passage};
+use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId, Passage};
 use super::labels::{LabelStore, LabelsId};
 use super::outputs::OutputRules;
 use super::parameters::{Argument, ArgumentPart, ArgumentRules, arguments};
 use super::policy::{FlowPolicy, PlannerLabel};
-use super::report::{Confidentiality, FlowReport, Integrity};
+use super::report::{Confidentiality, FlowEdge, FlowReport, Integrity};
 use super::report_builder::{ReportBuilder, StepParameter};
-use crate::check::Releases;
+use crate::check::{DependencyKind, Releases};
 use crate::plan::{
     Action, Alternative, ExternalValue, ForEach, Form, InputKind, Method, Node, NodeKind, OnError,
     Output, RECALLED_STEP, Read, Reference, Segment, SlotKind, SlotPath, Source, Targets, TextPart,
@@ -33,6 +33,8 @@ pub struct FlowContext<'a> {
     pub policy: &'a FlowPolicy,
     /// The secrets that tools may receive: a secret does not violate the policy in a tool that its list names.
     pub releases: &'a Releases,
+    /// True if the report lists the [edges](FlowReport::edges). They are for pictures; a check spares the work.
+    pub with_edges: bool,
 }
 
 /// Analyzes the flow of data in `plan`.
@@ -48,7 +50,9 @@ pub fn analyze(plan: &CheckedPlan, context: FlowContext<'_>) -> FlowReport {
         arguments: HashMap::default(),
         texts: Vec::new(),
         parameters: Vec::new(),
-        follows_control: !context.policy.decides.is_empty(),
+        // Conditions and lists of loops have edges, too.
+        follows_control: context.with_edges || !context.policy.decides.is_empty(),
+        reads: Vec::new(),
     };
     let inputs = analysis.store.planner();
     let text = analysis.add_text(&plan.plan().sources);
@@ -79,6 +83,7 @@ pub fn analyze(plan: &CheckedPlan, context: FlowContext<'_>) -> FlowReport {
     }
     FlowReport {
         by_step,
+        edges: edges(&analysis.reads, graph),
         exposes,
         parameters,
         diagnostics,
@@ -101,8 +106,40 @@ struct Analysis<'a> {
     arguments: HashMap<*const Tool, Arc<ArgumentRules<'a>>, Hashing>,
     texts: Vec<Sources>,
     parameters: Vec<StepParameter<'a>>,
-    /// True if a rule asks what decides calls.
+    /// True if a rule asks what decides calls, or if edges are listed.
     follows_control: bool,
+    /// The reads of outputs of other steps, if edges are listed.
+    reads: Vec<StepRead>,
+}
+
+/// A read of a step's output by another step.
+struct StepRead {
+    from: Arc<str>,
+    to: Arc<str>,
+    /// The label of the part of the output.
+    part: NodeId,
+    /// The label of the value that was computed from it; `None` until it is known.
+    value: Option<NodeId>,
+}
+
+/// Joins the reads of each pair of steps.
+fn edges(reads: &[StepRead], graph: &LabelGraph) -> Vec<FlowEdge> {
+    let mut pairs: BTreeMap<(&Arc<str>, &Arc<str>), Flags> = BTreeMap::new();
+    for read in reads {
+        let flags = pairs.entry((&read.to, &read.from)).or_default();
+        let part = graph.flags(read.part);
+        // A field of the part that the value does not depend on has no influence on its label.
+        let value = read.value.map_or(part, |value| graph.flags(value));
+        flags.untrusted |= part.untrusted && value.untrusted;
+        flags.private |= part.private && value.private;
+    }
+    let edge = |((to, from), flags): ((&Arc<str>, &Arc<str>), Flags)| FlowEdge {
+        from: Arc::clone(from),
+        to: Arc::clone(to),
+        integrity: Integrity::of(flags.untrusted),
+        confidentiality: Confidentiality::of(flags.private),
+    };
+    pairs.into_iter().map(edge).collect()
 }
 
 /// A plan while it is analyzed.
@@ -138,6 +175,8 @@ struct KnownLabels {
     open: HashMap<u32, NodeId, Hashing>,
     slots: HashMap<(SlotKind, Vec<Segment>), LabelsId, Hashing>,
     whole_slots: HashMap<(SlotKind, Option<Arc<str>>), LabelsId, Hashing>,
+    /// The labels that each step reads from slots, if edges are listed.
+    slot_reads: HashMap<u32, Vec<NodeId>, Hashing>,
 }
 
 impl<'a, 'p> PlanScope<'a, 'p> {
@@ -228,6 +267,9 @@ impl<'a> Analysis<'a> {
     fn plan(&mut self, scope: &PlanScope<'a, '_>, control: Option<NodeId>) -> LabelsId {
         for index in scope.data_order() {
             self.step(scope, index, control);
+        }
+        if self.context.with_edges {
+            self.add_slot_edges(scope);
         }
         let plan = scope.plan.plan();
         match &plan.output {
@@ -449,52 +491,6 @@ impl<'a> Analysis<'a> {
         }
     }
 
-<<<<<<< HEAD
-    /// Returns the labels of what is extracted: those of everything that the model reads. Guards do not apply, since no
-    /// call acts on these arguments; the names of fields in `from` and `schema` are data.
-    fn extraction(
-        &mut self,
-        scope: &PlanScope<'a, '_>,
-        index: u32,
-        tool: &'a Tool,
-        labels: LabelsId,
-    ) -> LabelsId {
-        let label = self.store.join(labels);
-        if let Some((step, _)) = scope.step(index) {
-            let parameters = ["from", "ask"].map(Arc::from);
-            for parameter in parameters {
-                let path = std::slice::from_ref(&parameter);
-                let mut rules = self.context.policy.leaves.iter();
-                let leaves = rules
-                    .find(|rule| rule.pattern.covers_tool(tool) && rule.pattern.covers_field(path));
-                let Some(rule) = leaves else {
-                    continue;
-                };
-                let field = self.store.field(labels, &parameter);
-                if field == self.store.nothing() {
-                    continue;
-                }
-                let label = self.store.join(field);
-                self.parameters.push(StepParameter {
-                    position: scope.position_of(index),
-                    step: scope.step_path(step),
-                    tool,
-                    parameter,
-                    guard: None,
-                    leaves: Some(rule.pattern.as_str().into()),
-                    control: None,
-                    label,
-                    text: scope.text,
-                    place: match step.args.place {
-                        Place::NOWHERE => step.place,
-                        place => place,
-                    },
-                });
-            }
-        }
-        self.store.typed(tool.output.structure(), label)
-    }
-
     /// Returns the labels of a value that may read its last round, by the fields that the plan spells out.
     fn repeated_value(
         &mut self,
@@ -538,8 +534,6 @@ impl<'a> Analysis<'a> {
         self.store.object(named)
     }
 
-=======
->>>>>>> w/j
     /// Returns the label of results of earlier runs. Their plans are not known here, so they count as untrusted, and as
     /// private if anything may be.
     fn recalled(&mut self) -> LabelsId {
@@ -637,7 +631,14 @@ impl<'a> Analysis<'a> {
         step: Option<u32>,
         reference: &'a Reference,
     ) -> LabelsId {
+        let first_read = self.reads.len();
         let labels = self.form(scope, step, &reference.form);
+        if first_read < self.reads.len() {
+            let value = self.store.join(labels);
+            for read in self.reads.iter_mut().skip(first_read) {
+                read.value.get_or_insert(value);
+            }
+        }
         let shown = match step.and_then(|index| scope.step(index)) {
             Some((step, _)) => format!("`{}` in `{}`", reference.shown(), scope.step_path(step)),
             None => format!("`{}` in the output", reference.shown()),
@@ -699,7 +700,12 @@ impl<'a> Analysis<'a> {
         let whole = match &read.source {
             Source::Slot(kind) => {
                 let path: Vec<Segment> = read.path.iter().chain(further).cloned().collect();
-                return self.slot(scope, *kind, &path);
+                let labels = self.slot(scope, *kind, &path);
+                if let (true, Some(step)) = (self.context.with_edges, step) {
+                    let label = self.store.join(labels);
+                    add_slot_read(scope, step, *kind, label);
+                }
+                return labels;
             }
             Source::Step(id) => match scope.plan.step_index(id.as_str()) {
                 // In its own `until`, a step reads the output of one round.
@@ -729,7 +735,55 @@ impl<'a> Analysis<'a> {
             Source::ExternalValue(ExternalValue::Environment, _) => self.store.nothing(),
         };
         let part = self.store.at(whole, &read.path);
-        self.store.at(part, further)
+        let part = self.store.at(part, further);
+        if self.context.with_edges
+            && let Source::Step(id) | Source::Result(id) = &read.source
+            && let (Some(to), Some(from)) = (step, scope.plan.step_index(id.as_str()))
+        {
+            let label = self.store.join(part);
+            self.add_read(scope, from, to, label, None);
+        }
+        part
+    }
+
+    fn add_read(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        from: u32,
+        to: u32,
+        part: NodeId,
+        value: Option<NodeId>,
+    ) {
+        if let (Some((source, _)), Some((reader, _))) = (scope.step(from), scope.step(to))
+            && from != to
+        {
+            self.reads.push(StepRead {
+                from: scope.step_path(source),
+                to: scope.step_path(reader),
+                part,
+                value,
+            });
+        }
+    }
+
+    /// Adds the reads of slots, from each writer that its reader depends on.
+    fn add_slot_edges(&mut self, scope: &PlanScope<'a, '_>) {
+        for step in scope.plan.steps() {
+            let labels = scope.known.borrow_mut().slot_reads.remove(&step.index);
+            let Some(labels) = labels else {
+                continue;
+            };
+            let value = self.store.graph.join(labels);
+            for dependency in &step.dependencies {
+                if dependency.kind == DependencyKind::Slot {
+                    let output = self.output_of(scope, dependency.on);
+                    let error = self.error_of(scope, dependency.on);
+                    let written = self.store.join_of(&[output, error]);
+                    let part = self.store.join(written);
+                    self.add_read(scope, dependency.on, step.index, part, Some(value));
+                }
+            }
+        }
     }
 
     /// Returns the labels of the list of a loop.
@@ -982,6 +1036,17 @@ fn receives_error(scope: &PlanScope<'_, '_>, writer: u32, read: &Read) -> bool {
         read.source == Source::Slot(target.kind)
             && common.all(|(key, segment)| !matches!(segment, Segment::Key(other) if other != key))
     })
+}
+
+/// Adds a read of a slot to the step, and to the steps around its plan that share the slot with it.
+fn add_slot_read(scope: &PlanScope<'_, '_>, step: u32, kind: SlotKind, label: NodeId) {
+    let mut known = scope.known.borrow_mut();
+    known.slot_reads.entry(step).or_default().push(label);
+    if let (Some((around, shared)), Some(outer)) = (scope.around, scope.positions.last())
+        && shared.contains(&kind)
+    {
+        add_slot_read(around, *outer, kind, label);
+    }
 }
 
 /// Returns true if the step stands for the results of earlier runs.

@@ -26,7 +26,8 @@ pub use parameters::{ParameterRule, parameter_rules};
 pub use pattern::{FlowPattern, FlowPatternError};
 pub use policy::{FlowPolicy, FlowRule, Guard, OnViolation, PlannerLabel};
 pub use report::{
-    Confidentiality, FlowHop, FlowOrigin, FlowParameter, FlowReport, FlowVerdict, Integrity,
+    Confidentiality, FlowEdge, FlowHop, FlowOrigin, FlowParameter, FlowReport, FlowVerdict,
+    Integrity,
 };
 
 #[cfg(test)]

@@ -85,6 +85,19 @@ fn code_text<S: serde::Serializer>(code: &Option<Code>, to: S) -> Result<S::Ok, 
     code.map(Code::as_str).serialize(to)
 }
 
+/// The labels of what a step reads from another one, directly or through slots.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowEdge {
+    /// The step that is read, with the path of inner plans before it.
+    pub from: Arc<str>,
+    /// The step that reads: its arguments, its condition or the list of its loop.
+    pub to: Arc<str>,
+    /// The integrity of everything that is read.
+    pub integrity: Integrity,
+    /// The confidentiality of everything that is read.
+    pub confidentiality: Confidentiality,
+}
+
 /// The overall result of a flow analysis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -105,6 +118,8 @@ pub enum FlowVerdict {
 pub struct FlowReport {
     /// The guarded and leaving parameters, in the order of the steps.
     pub parameters: Vec<FlowParameter>,
+    /// The edges between steps, one for each pair; empty unless [`FlowContext`](super::FlowContext) asks for them.
+    pub edges: Vec<FlowEdge>,
     /// The diagnostics of the violations.
     pub diagnostics: Diagnostics,
     /// The consequence of violations.

@@ -3,10 +3,14 @@
 
 use std::fs;
 
+use planwright_core::check::{DependencyKind, Releases};
 use planwright_core::flow::{
-    FlowParameter, FlowPattern, FlowPolicy, FlowReport, FlowRule, FlowVerdict, Guard, PlannerLabel,
+    Confidentiality, FlowContext, FlowParameter, FlowPattern, FlowPolicy, FlowReport, FlowRule,
+    FlowVerdict, Guard, Integrity, PlannerLabel, analyze,
 };
-use planwright_core::{Catalog, CheckContext, Plan, Policy, Schema, Tool, Value, check};
+use planwright_core::{
+    Catalog, CheckContext, CheckedPlan, Code, Plan, Policy, Schema, Tool, Value, check,
+};
 use planwright_dialects::{ReadOptions, parse};
 
 use crate::golden::cases;
@@ -52,6 +56,57 @@ fn every_parameter_has_the_labels_of_its_sources() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// Every dependency on data has an edge, and the way of a violating value begins with a marked one.
+fn assert_edges(plan: &CheckedPlan, flow: &FlowPolicy) {
+    let context = FlowContext {
+        policy: flow,
+        releases: &Releases::Anything,
+        with_edges: true,
+    };
+    let report = analyze(plan, context);
+    let ids: Vec<String> = plan
+        .plan()
+        .steps
+        .iter()
+        .map(|step| step.id.to_string())
+        .collect();
+    let edge = |from: &str, to: &str| {
+        let mut edges = report.edges.iter();
+        edges.find(|edge| *edge.from == *from && *edge.to == *to)
+    };
+    for (step, id) in plan.steps().iter().zip(&ids) {
+        for dependency in &step.dependencies {
+            let from = &ids[dependency.on as usize];
+            let carries = matches!(dependency.kind, DependencyKind::Data | DependencyKind::Slot);
+            if carries && from != id {
+                assert!(
+                    edge(from, id).is_some(),
+                    "{from} to {id}: {:#?}",
+                    report.edges
+                );
+            }
+        }
+    }
+    for parameter in report.violations() {
+        for origin in &parameter.origins {
+            let is_marked = report.edges.iter().any(|edge| {
+                edge.from == origin.step
+                    && match parameter.code {
+                        Some(Code::PrivateArgument) => {
+                            edge.confidentiality == Confidentiality::Private
+                        }
+                        _ => edge.integrity == Integrity::Untrusted,
+                    }
+            });
+            // Literals, secrets and results of earlier runs come from no step; inner plans give their output to the step around.
+            // A step that reads its own last round has no edge.
+            let is_step =
+                origin.step != parameter.step && ids.iter().any(|id| **id == *origin.step);
+            assert!(is_marked || !is_step, "{parameter:#?}: {:#?}", report.edges);
+        }
+    }
+}
+
 fn parameters(plan: &str, dialect: &str, catalog: &Catalog, flow: FlowPolicy) -> Vec<String> {
     match report(plan, dialect, catalog, flow) {
         Ok(report) => report.parameters.iter().map(line).collect(),
@@ -81,9 +136,12 @@ pub(crate) fn analyzed(
     catalog: &Catalog,
     flow: FlowPolicy,
 ) -> Result<FlowReport, Vec<String>> {
-    let policy = Policy::new().allow_all_releases().with_flow(flow);
+    let policy = Policy::new().allow_all_releases().with_flow(flow.clone());
     let context = CheckContext::new(catalog).with_policy(&policy);
     let (checked, diagnostics) = check(plan, &context);
+    if let Some(checked) = &checked {
+        assert_edges(checked, &flow);
+    }
     match checked {
         Some(checked) => Ok(checked.flow().unwrap().clone()),
         None => Err(diagnostics.iter().map(ToString::to_string).collect()),

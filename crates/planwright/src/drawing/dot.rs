@@ -29,12 +29,24 @@ pub(super) fn draw(graph: &Graph) -> String {
             Some(step) if step.when.is_some() => 'c',
             _ => 's',
         };
-        let style = match (is_order(edge.kind), edge.optional) {
-            (true, _) => " [style=dashed]",
-            (false, true) => " [style=dotted]",
-            (false, false) => "",
+        let mut attributes = Vec::new();
+        match (is_order(edge.kind), edge.optional) {
+            (true, _) => attributes.push("style=dashed".to_owned()),
+            (false, true) => attributes.push("style=dotted".to_owned()),
+            (false, false) => {}
+        }
+        if let Some(mark) = edge.mark() {
+            attributes.push(format!(
+                "label={}, color=\"#c62828\", penwidth=2",
+                quoted(mark)
+            ));
+        }
+        let attributes = if attributes.is_empty() {
+            String::new()
+        } else {
+            format!(" [{}]", attributes.join(", "))
         };
-        let _ = writeln!(text, "    s{} -> {to}{}{style};", edge.from, edge.to);
+        let _ = writeln!(text, "    s{} -> {to}{}{attributes};", edge.from, edge.to);
     }
     text.push_str("}\n");
     text

@@ -33,6 +33,8 @@ pub fn json(plan: &CheckedPlan) -> GraphV1 {
 pub struct Drawing {
     pub(super) main: Graph,
     pub(super) parts: Vec<SubPlan>,
+    /// True if the ways of untrusted and private values are marked.
+    pub(super) has_flow: bool,
 }
 
 /// A plan that a step runs. A plan of the library appears once, however many steps run it.
@@ -50,7 +52,11 @@ impl Drawing {
         let mut parts = Vec::new();
         let main = Graph::of(checked, "");
         add_checked(checked, "", &mut HashSet::new(), &mut parts);
-        Self { main, parts }
+        Self {
+            main,
+            parts,
+            has_flow: false,
+        }
     }
 
     /// Draws a plan that is not known to be sound, as far as it goes.
@@ -58,7 +64,11 @@ impl Drawing {
         let mut parts = Vec::new();
         let main = Graph::of_unchecked(plan, "");
         add_unchecked(plan, "", &mut parts);
-        Self { main, parts }
+        Self {
+            main,
+            parts,
+            has_flow: false,
+        }
     }
 
     /// Marks the step `id` of the plan itself with how it stands in a run.

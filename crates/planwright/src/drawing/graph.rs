@@ -12,6 +12,7 @@ use planwright_core::schema::{replace_parts, secret_parts};
 use planwright_core::{CheckedPlan, CheckedStep, Dependency, Plan, Step, Value};
 use planwright_engine::run::MASK;
 
+use super::flow::{EdgeLabels, Violation};
 use super::{Mark, StepState};
 
 /// A plan as a graph.
@@ -67,6 +68,8 @@ pub(super) struct GraphStep {
     pub(super) instance: Option<String>,
     pub(super) mark: Option<Mark>,
     pub(super) state: Option<StepState>,
+    /// The violations of the flow policy, if they are marked.
+    pub(super) violations: Vec<Violation>,
 }
 
 /// The action of a step.
@@ -95,12 +98,19 @@ pub(super) struct Edge {
     pub(super) to: usize,
     pub(super) kind: DependencyKind,
     pub(super) optional: bool,
+    /// The labels of what flows along it, if they are marked.
+    pub(super) labels: Option<EdgeLabels>,
 }
 
 impl Edge {
     /// Returns whether data surely flows along it.
     pub(super) fn is_solid(self) -> bool {
         matches!(self.kind, DependencyKind::Data | DependencyKind::Slot) && !self.optional
+    }
+
+    /// Returns the labels that a picture marks; `None` for trusted and public values.
+    pub(super) fn mark(self) -> Option<&'static str> {
+        self.labels.and_then(EdgeLabels::mark)
     }
 }
 
@@ -220,6 +230,7 @@ impl GraphStep {
             instance: step.instance.as_deref().map(str::to_owned),
             mark: None,
             state: None,
+            violations: Vec::new(),
         }
     }
 }
@@ -246,6 +257,7 @@ fn edges<'a>(dependencies: impl Iterator<Item = &'a [Dependency]>) -> Vec<Edge> 
                 to,
                 kind: dependency.kind,
                 optional: dependency.optional,
+                labels: None,
             })
         })
         .collect()

@@ -2,6 +2,7 @@
 
 use planwright_core::Value;
 use planwright_core::check::DependencyKind;
+use planwright_core::flow::{Confidentiality, Integrity};
 use planwright_core::plan::Ordering;
 use serde::Serialize;
 
@@ -99,6 +100,18 @@ pub struct StepNodeV1 {
     /// A further note about it in that run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The violations of the flow policy, if the flow is marked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<ViolationV1>,
+}
+
+/// A violation of the flow policy.
+#[derive(Clone, Debug, Serialize)]
+pub struct ViolationV1 {
+    /// Its code.
+    pub code: &'static str,
+    /// The path of the parameter, with dots; empty for all arguments together.
+    pub parameter: String,
 }
 
 /// The run that is drawn.
@@ -132,6 +145,12 @@ pub struct EdgeV1 {
     pub kind: &'static str,
     /// True if it is waited for only when what stands before it turned out to be missing.
     pub optional: bool,
+    /// The integrity of what flows along it, if the flow is marked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub integrity: Option<Integrity>,
+    /// The confidentiality of what flows along it, if the flow is marked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidentiality: Option<Confidentiality>,
 }
 
 /// A plan that a step runs.
@@ -212,6 +231,14 @@ impl StepNodeV1 {
             ended_ms: state.and_then(|state| state.ended).map(milliseconds),
             attempts: state.map(|state| state.attempts),
             note: state.and_then(|state| state.note.clone()),
+            violations: step
+                .violations
+                .iter()
+                .map(|violation| ViolationV1 {
+                    code: violation.code.as_str(),
+                    parameter: violation.parameter.clone(),
+                })
+                .collect(),
         }
     }
 }
@@ -235,5 +262,7 @@ fn edge_between(graph: &Graph, edge: Edge) -> Option<EdgeV1> {
             DependencyKind::Listed => "listed",
         },
         optional: edge.optional,
+        integrity: edge.labels.map(|labels| labels.integrity),
+        confidentiality: edge.labels.map(|labels| labels.confidentiality),
     })
 }

@@ -36,6 +36,8 @@ struct Lane {
     last: usize,
     /// The row after which no data flows through it any more.
     last_solid: Option<usize>,
+    /// The row after which no marked value flows through it any more.
+    last_marked: Option<usize>,
 }
 
 /// The facts about a step that are known beforehand.
@@ -45,6 +47,9 @@ struct Waits {
     cycle: Vec<usize>,
     last: Option<usize>,
     last_solid: Option<usize>,
+    last_marked: Option<usize>,
+    /// True if marked values flow into it.
+    is_reached: bool,
 }
 
 /// The rows of `graph`, in order.
@@ -77,6 +82,10 @@ fn waits(graph: &Graph, order: &RowOrder) -> Vec<Waits> {
         from.last = from.last.max(Some(row));
         if edge.is_solid() {
             from.last_solid = from.last_solid.max(Some(row));
+        }
+        if edge.mark().is_some() {
+            from.last_marked = from.last_marked.max(Some(row));
+            waits[edge.to].is_reached = true;
         }
     }
     for wait in &mut waits {
@@ -111,7 +120,7 @@ impl Weaver<'_> {
             .find(|column| ended.contains(column))
             .copied()
             .unwrap_or_else(|| self.free_column());
-        let joint = self.joint(row, &joined, &ended, column);
+        let joint = self.joint(row, &joined, &ended, column, waits.is_reached);
         for gone in &ended {
             self.lanes[*gone] = None;
         }
@@ -127,6 +136,7 @@ impl Weaver<'_> {
                 step,
                 last,
                 last_solid: waits.last_solid,
+                last_marked: waits.last_marked,
             });
         }
         self.column_above = Some(column);
@@ -167,16 +177,19 @@ impl Weaver<'_> {
     }
 
     fn straight(&self, lane: &Lane, row: usize) -> &'static str {
-        self.symbols.lane(lane.last_solid > Some(row))
+        let row = Some(row);
+        self.symbols
+            .lane(lane.last_solid > row, lane.last_marked > row)
     }
 
-    /// The line that joins the lanes in the columns `joined` with the step that comes in `column`.
+    /// The line that joins the lanes in the columns `joined` with the step that comes in `column`; marked values may reach it.
     fn joint(
         &self,
         row: usize,
         joined: &[usize],
         ended: &[usize],
         column: usize,
+        is_reached: bool,
     ) -> Option<String> {
         let first = *joined.first()?.min(&column);
         let last = *joined.last()?.max(&column);
@@ -195,10 +208,16 @@ impl Weaver<'_> {
                     down: at == column || !ended.contains(&at),
                     left: first < at,
                     right: at < last,
+                    marked: match lane {
+                        Some(lane) => lane.last_marked >= Some(row),
+                        None => is_reached,
+                    },
                 })
             } else if let Some(lane) = lane {
                 // The way into the row counts: the lane may end there.
-                self.symbols.lane(lane.last_solid >= Some(row))
+                let row = Some(row);
+                self.symbols
+                    .lane(lane.last_solid >= row, lane.last_marked >= row)
             } else if is_between {
                 self.symbols.horizontal()
             } else {

@@ -39,13 +39,21 @@ pub(super) fn draw(graph: &Graph) -> String {
         }
     }
     let mut dashed = Vec::new();
+    let mut marked = Vec::new();
     for edge in merged(&graph.edges) {
         let arrow = if edge.optional { "-.->" } else { "-->" };
         let to = match graph.steps.get(edge.to) {
             Some(step) if step.when.is_some() => 'c',
             _ => 's',
         };
-        let _ = writeln!(text, "    s{} {arrow} {to}{}", edge.from, edge.to);
+        let label = match edge.mark() {
+            Some(mark) => {
+                marked.push(links.to_string());
+                format!("|{mark}|")
+            }
+            None => String::new(),
+        };
+        let _ = writeln!(text, "    s{} {arrow}{label} {to}{}", edge.from, edge.to);
         if is_order(edge.kind) {
             dashed.push(links.to_string());
         }
@@ -58,11 +66,18 @@ pub(super) fn draw(graph: &Graph) -> String {
             dashed.join(",")
         );
     }
+    if !marked.is_empty() {
+        let _ = writeln!(
+            text,
+            "    linkStyle {} stroke:#c62828,stroke-width:3px",
+            marked.join(",")
+        );
+    }
     classes(graph, &mut text);
     text
 }
 
-/// Merges the edges of each pair of steps: data before order, certain before optional.
+/// Merges the edges of each pair of steps: data before order, certain before optional, the labels of all.
 pub(super) fn merged(edges: &[Edge]) -> Vec<Edge> {
     let mut pairs: BTreeMap<(usize, usize), Edge> = BTreeMap::new();
     let strength = |edge: &Edge| (is_order(edge.kind), edge.optional);
@@ -70,9 +85,14 @@ pub(super) fn merged(edges: &[Edge]) -> Vec<Edge> {
         pairs
             .entry((edge.from, edge.to))
             .and_modify(|known| {
+                let labels = match (known.labels, edge.labels) {
+                    (Some(known), Some(labels)) => Some(known.join(labels)),
+                    (known, labels) => known.or(labels),
+                };
                 if strength(edge) < strength(known) {
                     *known = *edge;
                 }
+                known.labels = labels;
             })
             .or_insert(*edge);
     }

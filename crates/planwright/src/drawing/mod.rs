@@ -11,6 +11,7 @@
 
 mod dot;
 pub(crate) mod drawn_plan;
+mod flow;
 mod graph;
 mod json;
 mod lanes;
@@ -25,7 +26,9 @@ mod tests;
 
 pub use self::drawn_plan::{Drawing, dot, json, mermaid, text};
 pub use self::state::Mark;
-pub use json::{DrawnRunV1, EdgeV1, GRAPH_SCHEMA, GraphV1, InputV1, PartV1, RepeatV1, StepNodeV1};
+pub use json::{
+    DrawnRunV1, EdgeV1, GRAPH_SCHEMA, GraphV1, InputV1, PartV1, RepeatV1, StepNodeV1, ViolationV1,
+};
 pub use state::StepState;
 pub use symbols::Symbols;
 pub use text::Style;

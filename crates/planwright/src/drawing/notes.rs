@@ -78,7 +78,11 @@ fn notes_without_condition(
     short: &dyn Fn(&str) -> String,
     symbols: Symbols,
 ) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = step
+        .violations
+        .iter()
+        .map(|violation| short(&violation.note()))
+        .collect();
     if let Some(over) = &step.for_each {
         let at_a_time = step
             .max_parallel

@@ -19,11 +19,16 @@ pub(super) struct Ways {
     pub(super) down: bool,
     pub(super) left: bool,
     pub(super) right: bool,
+    /// True if marked values flow up or down.
+    pub(super) marked: bool,
 }
 
 impl Symbols {
     /// Lines that meet in a cell.
     pub(super) fn joint(self, ways: Ways) -> &'static str {
+        if ways.marked {
+            return self.marked_joint(ways);
+        }
         let (unicode, ascii) = match (ways.up, ways.down, ways.left, ways.right) {
             (true, true, true, true) => ("┼", "+"),
             (true, true, false, true) => ("├", "|"),
@@ -43,12 +48,34 @@ impl Symbols {
         self.pick(unicode, ascii)
     }
 
-    /// A lane that goes on: with data in it, or for the sake of order alone.
-    pub(super) fn lane(self, solid: bool) -> &'static str {
-        if solid {
-            self.pick("│", "|")
-        } else {
-            self.pick("┊", ":")
+    /// As [`joint`](Self::joint), with marked values in the lines up and down.
+    fn marked_joint(self, ways: Ways) -> &'static str {
+        let (unicode, ascii) = match (ways.up, ways.down, ways.left, ways.right) {
+            (true, true, true, true) => ("╂", "+"),
+            (true, true, false, true) => ("┠", "!"),
+            (true, true, true, false) => ("┨", "!"),
+            (true, true, false, false) => ("┃", "!"),
+            (true, false, true, true) => ("┸", "'"),
+            (true, false, false, true) => ("┖", "'"),
+            (true, false, true, false) => ("┚", "'"),
+            (true, false, false, false) => ("╹", "'"),
+            (false, true, true, true) => ("┰", "."),
+            (false, true, false, true) => ("┎", "."),
+            (false, true, true, false) => ("┒", "."),
+            (false, true, false, false) => ("╻", "."),
+            (false, false, true, _) | (false, false, _, true) => ("─", "-"),
+            (false, false, false, false) => (" ", " "),
+        };
+        self.pick(unicode, ascii)
+    }
+
+    /// A lane that goes on: with data in it, or for the sake of order alone; with marked values in it or not.
+    pub(super) fn lane(self, solid: bool, marked: bool) -> &'static str {
+        match (solid, marked) {
+            (true, false) => self.pick("│", "|"),
+            (false, false) => self.pick("┊", ":"),
+            (true, true) => self.pick("┃", "!"),
+            (false, true) => self.pick("┋", "!"),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The graph as text: a heading, then one row for each step, with lanes for dependencies.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
 use anstyle::AnsiColor;
@@ -9,6 +9,7 @@ use planwright_core::plan::{Mode, OnFailure, Ordering};
 use super::drawn_plan::Drawing;
 use super::graph::{Does, Graph, GraphInput, GraphStep};
 use super::lanes::{RowOrder, StepRow, rows};
+use super::mermaid::merged;
 use super::notes::{deed, notes};
 use super::{Mark, Symbols};
 use crate::terminal_text;
@@ -43,7 +44,29 @@ pub(super) fn draw(drawing: &Drawing, options: &Style) -> String {
         text.push('\n');
         Painter::new(&part.graph, options).paint(Some(&title), &mut text);
     }
+    if drawing.has_flow {
+        let label = styled(options.colour, DIM, "flow:");
+        let _ = writeln!(text, "\n{label} {}", legend(drawing, options.symbols));
+    }
     text
+}
+
+/// The meaning of the marks of the flow.
+fn legend(drawing: &Drawing, symbols: Symbols) -> String {
+    let parts = drawing.parts.iter().map(|part| &part.graph);
+    let graphs = || std::iter::once(&drawing.main).chain(parts.clone());
+    let is_marked = graphs().any(|graph| graph.edges.iter().any(|edge| edge.mark().is_some()));
+    let legend = if is_marked {
+        let lane = symbols.lane(true, true);
+        format!("{lane} carries untrusted or private values")
+    } else {
+        "no untrusted or private value goes from step to step".to_owned()
+    };
+    let steps = graphs().flat_map(|graph| &graph.steps);
+    match steps.map(|step| step.violations.len()).sum() {
+        0 => legend,
+        count => format!("{legend}; {} of the policy", counted(count, "violation")),
+    }
 }
 
 pub(super) const BOLD: anstyle::Style = anstyle::Style::new().bold();
@@ -55,6 +78,8 @@ struct Painter<'a> {
     options: &'a Style,
     order: RowOrder,
     rows: Vec<StepRow>,
+    /// The steps from which marked values flow into each step, by the mark.
+    marked: Vec<BTreeMap<&'static str, Vec<usize>>>,
     lanes: usize,
     ids: usize,
     deeds: usize,
@@ -64,6 +89,12 @@ impl<'a> Painter<'a> {
     fn new(graph: &'a Graph, options: &'a Style) -> Self {
         let order = RowOrder::of(graph);
         let rows = rows(graph, &order, options.symbols);
+        let mut marked = vec![BTreeMap::<_, Vec<usize>>::new(); graph.steps.len()];
+        for edge in merged(&graph.edges) {
+            if let Some(mark) = edge.mark() {
+                marked[edge.to].entry(mark).or_default().push(edge.from);
+            }
+        }
         let widest = |text: &dyn Fn(&GraphStep) -> usize| {
             graph
                 .steps
@@ -81,6 +112,7 @@ impl<'a> Painter<'a> {
             deeds: widest(&|step| terminal_text::width(&deed(step))),
             order,
             rows,
+            marked,
         }
     }
 
@@ -149,6 +181,9 @@ impl<'a> Painter<'a> {
         let mut pieces = notes(step, symbols);
         if !row.named.is_empty() {
             pieces.push(format!("{} {}", symbols.takes(), self.names(&row.named)));
+        }
+        for (mark, from) in &self.marked[row.step] {
+            pieces.push(format!("{mark} from {}", self.names(from)));
         }
         if row.cycle == [row.step] {
             pieces.push("waits for itself".into());

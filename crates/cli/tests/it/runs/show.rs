@@ -123,3 +123,109 @@ fn files_and_saved_plans_come_first() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("planwright runs"));
 }
+
+/// A mail whose sender chooses a recipient.
+const REPLY: &str = r#"{"name": "reply", "steps": [
+    {"id": "list", "tool": "list"},
+    {"id": "send", "tool": "echo", "args": {"to": "${list.orders[0].id}"}}
+]}"#;
+
+#[test]
+fn pictures_mark_the_flow_of_plans_and_runs() {
+    let shop = Shop::new();
+    let run = shop.run(REPLY, &[]);
+    let plan = ["plan.json", "--simulate", "tools.json"];
+    for shown in [plan.as_slice(), &[&run]] {
+        for (kind, marks) in [
+            (
+                "text",
+                [
+                    "untrusted from list",
+                    "to: untrusted (PW1001)",
+                    "flow: ┃ carries",
+                ],
+            ),
+            (
+                "ascii",
+                [
+                    "untrusted from list",
+                    "to: untrusted (PW1001)",
+                    "flow: ! carries",
+                ],
+            ),
+            (
+                "mermaid",
+                [
+                    "s0 -->|untrusted| s1",
+                    "to: untrusted (PW1001)",
+                    "linkStyle 0 stroke",
+                ],
+            ),
+            (
+                "dot",
+                [
+                    "s0 -> s1 [label=\"untrusted\"",
+                    "to: untrusted (PW1001)",
+                    "penwidth",
+                ],
+            ),
+        ] {
+            let args = [&["show", "--flow", "--as", kind], shown].concat();
+            let marked = shop.command(&args);
+            assert_eq!(marked.status.code(), Some(0), "{}", stderr(&marked));
+            let text = stdout(&marked);
+            for mark in marks {
+                assert!(text.contains(mark), "{mark}: {text}");
+            }
+            let args = [&["show", "--as", kind], shown].concat();
+            let text = stdout(&shop.command(&args));
+            assert!(!text.contains("untrusted"), "{text}");
+        }
+        let graph = json(&shop.command(&[&["show", "--flow", "--as", "json"], shown].concat()));
+        let edge = &graph.get("edges").and_then(Value::as_list).unwrap()[0];
+        let text = |name: &str| edge.get(name).and_then(Value::as_text);
+        assert_eq!(text("integrity"), Some("untrusted"));
+        assert_eq!(text("confidentiality"), Some("public"));
+    }
+}
+
+#[test]
+fn marks_follow_the_policy_and_the_author() {
+    let shop = Shop::new();
+    let literal = r#"{"steps": [{"id": "send", "tool": "echo", "args": {"to": "a@b.c"}}]}"#;
+    let run = shop.run(literal, &[]);
+    for shown in [
+        ["plan.json", "--simulate", "tools.json"].as_slice(),
+        &[&run],
+    ] {
+        let clean = stdout(&shop.command(&[&["show", "--flow"], shown].concat()));
+        assert!(
+            clean.contains("no untrusted or private value goes"),
+            "{clean}"
+        );
+        assert!(!clean.contains("PW1001"), "{clean}");
+        let exposed = stdout(&shop.command(&[&["show", "--exposed"], shown].concat()));
+        assert!(exposed.contains("1 violation of the policy"), "{exposed}");
+    }
+    // A plan that the policy denies is drawn with its marks.
+    shop.run(REPLY, &[]);
+    shop.write("planwright.toml", "[flow]\nviolation = \"deny\"\n");
+    let denied = shop.command(&["show", "--flow", "plan.json", "--simulate", "tools.json"]);
+    assert_eq!(denied.status.code(), Some(3));
+    assert!(
+        stdout(&denied).contains("to: untrusted (PW1001)"),
+        "{}",
+        stdout(&denied)
+    );
+    assert!(stderr(&denied).contains("1 error"), "{}", stderr(&denied));
+
+    let refused = shop.command(&["show", "--flow", "--as", "source", "plan.json"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let untold = shop.command(&["show", "--flow", "plan.json"]);
+    assert_eq!(untold.status.code(), Some(3));
+    assert!(
+        stderr(&untold).contains("there are no tools"),
+        "{}",
+        stderr(&untold)
+    );
+}

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::check::reporter::Reporter;
-use crate::check::resolved_plan::ResolvedPlan;
+use crate::check::resolved_plan::{PlanRole, ResolvedPlan};
 use crate::plan::{Action, Input, InputKind, Segment, SlotKind, Source};
 use crate::schema::{SchemaFault, declares_secrets};
 use crate::{Code, Object, Place, Plan, PointerSegment, Schema, Value};
@@ -50,7 +50,7 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
                 let what = format!("what the {} `{}` is given", noun(input), input.name);
                 check_value(input, &schema, value, &what, None, reporter);
             }
-            None if input.default.is_none() && resolved.role.is_main() => {
+            None if input.default.is_none() && matches!(resolved.role, PlanRole::Main) => {
                 let diagnostic = reporter
                     .error(
                         Code::MissingInput,

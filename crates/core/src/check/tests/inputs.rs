@@ -1,7 +1,7 @@
 //! Inputs and external values: their allowed locations, and the tools that may receive them.
 
-use super::fixture::CheckFixture;
-use crate::check::{AllowList, Policy, Release};
+use super::fixture::{CheckFixture, plan};
+use crate::check::{AllowList, Policy, Release, check_without_inputs};
 use crate::plan::ExternalValue;
 
 #[test]
@@ -31,6 +31,36 @@ fn inputs() {
     CheckFixture::with_tools(tools).expect(
         r#"{"inputs": {"n": {"type": "integre", "default": 1}}, "steps": [{"id": "a", "tool": "e", "args": {"v": "${inputs}"}}]}"#,
         &["?PW0505 at /inputs/n: the schema of the input `n` is malformed: `\"integre\"` cannot stand at `/type` (any value is accepted until it is fixed)"],
+    );
+}
+
+#[test]
+fn inputs_that_are_given_later() {
+    let fixture =
+        CheckFixture::with_tools(r#"{"e": {"in": {"properties": {"v": {"type": "string"}}}}}"#);
+    let expect = |text: &str, expected: &[&str]| {
+        let found = check_without_inputs(plan(text), &fixture.context());
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(found, expected, "in {text}");
+    };
+    let steps = r#""steps": [{"id": "a", "tool": "e", "args": {"v": "${inputs.n}"}}]"#;
+    expect(
+        &format!(r#"{{"inputs": {{"n": {{"type": "string"}}}}, {steps}}}"#),
+        &[],
+    );
+    expect(&format!("{{{steps}}}"), &[]);
+    expect(
+        &format!(r#"{{"inputs": {{"n": {{"type": "integer"}}}}, {steps}}}"#),
+        &[
+            "PW0504 at /steps/0/args/v: the argument `v` of the tool `e` takes text, but `${inputs.n}` gives an integer",
+        ],
+    );
+    expect(
+        &format!(r#"{{"inputs": {{"m": {{"default": 1}}}}, {steps}}}"#),
+        &[
+            "PW0801 at /inputs/m: the input `m` is never read (remove it, or refer to it)",
+            "PW0205 at /steps/0/args/v: `${inputs.n}` refers to the input `n`, which is not provided (the only input is `m`)",
+        ],
     );
 }
 

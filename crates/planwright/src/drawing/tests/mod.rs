@@ -1,5 +1,6 @@
 //! Pictures of small plans.
 
+mod flow;
 mod lanes;
 mod pictures;
 mod remarks;
