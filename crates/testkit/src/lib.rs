@@ -18,8 +18,8 @@ pub mod generated;
 /// HTTP on the wire, without a library.
 pub mod http_wire;
 
-/// Paths of external programs: the conformance suite, clients, and systems of other dialects.
-pub mod judges;
+/// Paths of programs that `cargo xtask` installs for tests.
+mod installed;
 
 /// Processes of programs that serve HTTP.
 pub mod listening;
@@ -30,9 +30,6 @@ pub mod model_server;
 /// Fenced blocks of documentation pages.
 pub mod pages;
 
-/// Paths of real MCP servers.
-pub mod real_servers;
-
 /// Reference pages, made of JSON Schemas.
 pub mod reference_page;
 
@@ -41,3 +38,5 @@ pub mod wire_client;
 
 /// Paths of the programs of this crate.
 mod programs;
+
+pub use installed::{judges, real_servers};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::expression::{BoundLabels, expression_labels};
-use super::graph::{Flags, NodeId, Origin, Passage};
+use super::graph::{Flags, LabelOrigin, NodeId, Passage};
 use super::labels::{LabelStore, LabelsId};
 use super::outputs::OutputRules;
 use super::parameters::{Argument, ArgumentPart, ArgumentRules, arguments};
@@ -19,7 +19,7 @@ use crate::plan::{
 };
 use crate::{CheckedPlan, CheckedStep, Expression, Hashing, Sources, Step, Tool};
 
-/// Maximum number of writers of a slot whose outputs are told apart by field.
+/// Maximum number of writers of a slot whose outputs are labelled by field.
 const MAX_WRITERS: usize = 32;
 
 /// The input of an analysis besides the plan.
@@ -370,7 +370,7 @@ impl<'a> Analysis<'a> {
     /// Returns the label of results of earlier runs. Their plans are not known here, so they count as untrusted, and as
     /// private if anything may be.
     fn recalled(&mut self) -> LabelsId {
-        let origin = Origin::Output {
+        let origin = LabelOrigin::Output {
             step: Arc::from(RECALLED_STEP),
             tool: Arc::from(RECALLED_STEP),
             field: Arc::from(""),
@@ -384,7 +384,7 @@ impl<'a> Analysis<'a> {
     }
 
     fn unknown(&mut self, scope: &PlanScope<'a, '_>, step: &Step) -> LabelsId {
-        let origin = Origin::Output {
+        let origin = LabelOrigin::Output {
             step: scope.step_path(step),
             tool: Arc::from(""),
             field: Arc::from(""),
@@ -556,7 +556,7 @@ impl<'a> Analysis<'a> {
                 None => self.store.nothing(),
             },
             Source::ExternalValue(ExternalValue::Secrets, name) => {
-                let origin = Origin::Secret(Arc::clone(name));
+                let origin = LabelOrigin::Secret(Arc::clone(name));
                 let flags = Flags {
                     untrusted: false,
                     private: true,
@@ -622,7 +622,7 @@ impl<'a> Analysis<'a> {
             return self.store.nothing();
         };
         let tool = checked.tool.as_ref().map(|tool| tool.qualified_name());
-        let origin = Origin::Output {
+        let origin = LabelOrigin::Output {
             step: scope.step_path(step),
             tool: tool.unwrap_or_default().into(),
             field: Arc::from("error"),

@@ -110,7 +110,7 @@ impl ExpressionWalk<'_, '_> {
                 }
             }
         }
-        // A computed key may be any, so the fields cannot be told apart.
+        // A computed key may be any, so the fields share one label.
         if is_known {
             self.bound.store().object(named)
         } else {

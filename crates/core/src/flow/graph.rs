@@ -18,7 +18,7 @@ pub(super) struct NodeId(u32);
 
 /// The source of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Origin {
+pub(super) enum LabelOrigin {
     /// A field of the output of the tool that a step calls, or of its error.
     Output {
         step: Arc<str>,
@@ -42,7 +42,7 @@ pub(super) struct Passage {
 
 #[derive(Clone, Debug, Default)]
 struct GraphNode {
-    origin: Option<Origin>,
+    origin: Option<LabelOrigin>,
     passage: Option<Passage>,
     parents: Vec<NodeId>,
     flags: Flags,
@@ -86,7 +86,7 @@ pub(super) struct LabelGraph {
 
 impl LabelGraph {
     /// Adds the source of a value.
-    pub(super) fn origin(&mut self, origin: Origin, flags: Flags) -> NodeId {
+    pub(super) fn origin(&mut self, origin: LabelOrigin, flags: Flags) -> NodeId {
         self.push(GraphNode {
             origin: Some(origin),
             flags,
@@ -203,7 +203,7 @@ impl<'g> GraphSearch<'g> {
         &mut self,
         node: NodeId,
         flag: Flag,
-    ) -> Option<(&'g Origin, Vec<&'g Passage>)> {
+    ) -> Option<(&'g LabelOrigin, Vec<&'g Passage>)> {
         self.round += 1;
         let mut queue = VecDeque::from([node]);
         self.visit(node, None)?;
@@ -237,7 +237,7 @@ impl<'g> GraphSearch<'g> {
         node: NodeId,
         flag: Option<Flag>,
         max: usize,
-    ) -> Vec<&'g Origin> {
+    ) -> Vec<&'g LabelOrigin> {
         self.round += 1;
         let mut open = vec![node];
         let mut origins = Vec::new();

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::graph::{Flags, LabelGraph, NodeId, Origin, Passage};
+use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId, Passage};
 use super::outputs::{LabelTree, OutputRules, label_tree, may_be_untrusted_text, may_have_fields};
 use crate::plan::Segment;
 use crate::{Hashing, Tool};
@@ -61,7 +61,7 @@ impl<'a> LabelStore<'a> {
     /// Creates the store; literals and inputs of the plan have the label `planner`.
     pub(super) fn new(planner: Flags) -> Self {
         let mut graph = LabelGraph::default();
-        let planner = graph.origin(Origin::Planner, planner);
+        let planner = graph.origin(LabelOrigin::Planner, planner);
         let nothing = graph.join(Vec::new());
         let mut store = Self {
             graph,
@@ -283,7 +283,7 @@ impl<'a> LabelStore<'a> {
         let nodes = tree
             .into_iter()
             .map(|(field, flags)| {
-                let origin = Origin::Output {
+                let origin = LabelOrigin::Output {
                     step: Arc::clone(step),
                     tool: Arc::clone(tool),
                     field: field.join(".").into(),

@@ -11,7 +11,7 @@ use crate::plan::{Node, NodeKind};
 use crate::schema::{Additional, Type};
 use crate::{Hashing, Place, Tool, Value};
 
-/// Maximum nesting of arguments that are told apart.
+/// Maximum nesting of arguments that are looked at one by one.
 const MAX_DEPTH: usize = 16;
 
 /// Maximum number of fields of a schema that are looked at for one call.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::analysis::FlowContext;
-use super::graph::{Flag, Flags, GraphSearch, LabelGraph, NodeId, Origin, Passage};
+use super::graph::{Flag, Flags, GraphSearch, LabelGraph, LabelOrigin, NodeId, Passage};
 use super::policy::OnViolation;
 use super::report::{Confidentiality, FlowHop, FlowOrigin, FlowParameter, Integrity};
 use crate::check::Releases;
@@ -138,12 +138,12 @@ impl ReportBuilder<'_> {
         !origins.is_empty()
             && origins.len() < MAX_ORIGINS
             && origins.iter().all(|origin| match origin {
-                Origin::Secret(name) => self
+                LabelOrigin::Secret(name) => self
                     .context
                     .releases
                     .objection(ExternalValue::Secrets, name, parameter.tool)
                     .is_none(),
-                Origin::Output { .. } | Origin::Planner => false,
+                LabelOrigin::Output { .. } | LabelOrigin::Planner => false,
             })
     }
 
@@ -289,20 +289,20 @@ impl ReportBuilder<'_> {
     }
 }
 
-fn flow_origin(origin: &Origin) -> FlowOrigin {
+fn flow_origin(origin: &LabelOrigin) -> FlowOrigin {
     let origin_of = |step: &str, tool: &str, field: &str| FlowOrigin {
         step: step.into(),
         tool: tool.into(),
         field: field.into(),
     };
     match origin {
-        Origin::Output { step, tool, field } => FlowOrigin {
+        LabelOrigin::Output { step, tool, field } => FlowOrigin {
             step: Arc::clone(step),
             tool: Arc::clone(tool),
             field: Arc::clone(field),
         },
-        Origin::Planner => origin_of("", "plan", ""),
-        Origin::Secret(name) => origin_of("", "secrets", name),
+        LabelOrigin::Planner => origin_of("", "plan", ""),
+        LabelOrigin::Secret(name) => origin_of("", "secrets", name),
     }
 }
 
@@ -322,16 +322,18 @@ fn shown_origin(origin: &FlowOrigin) -> String {
     }
 }
 
-fn describe_origin(origin: &Origin) -> String {
+fn describe_origin(origin: &LabelOrigin) -> String {
     match origin {
-        Origin::Output { step, tool, field } if field.is_empty() => {
+        LabelOrigin::Output { step, tool, field } if field.is_empty() => {
             format!("`{tool}` gives it in `{step}`")
         }
-        Origin::Output { step, tool, field } => format!("`{tool}` gives `{field}` in `{step}`"),
-        Origin::Planner => {
+        LabelOrigin::Output { step, tool, field } => {
+            format!("`{tool}` gives `{field}` in `{step}`")
+        }
+        LabelOrigin::Planner => {
             "the author of the plan wrote it after reading untrusted text".to_owned()
         }
-        Origin::Secret(name) => format!("the secret `{name}` gives it"),
+        LabelOrigin::Secret(name) => format!("the secret `{name}` gives it"),
     }
 }
 

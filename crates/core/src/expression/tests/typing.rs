@@ -107,7 +107,7 @@ fn any_world() -> impl Strategy<Value = serde_json::Value> {
     })
 }
 
-/// Generates expressions, of which many have no value. The variable of every loop is `x`.
+/// Generates expressions; many have no value. The variable of every loop is `x`.
 fn any_expression() -> impl Strategy<Value = String> {
     let leaf = prop::sample::select(vec![
         "1",
@@ -263,7 +263,7 @@ fn types_include_the_values_and_errors_fail() {
             shape,
             value.to_json()
         );
-        // These may give an empty list, of which nothing is computed.
+        // These may give an empty list, and nothing is computed from its items.
         let may_be_empty = [
             "filter", "map(x, ", "slice", "split", "range", "flatten", "[*",
         ]

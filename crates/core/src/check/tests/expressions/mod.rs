@@ -1,4 +1,4 @@
-//! The expression pass, and types of expressions in arguments. The cases are in `expressions.txt`.
+//! The expression pass, and types of expressions in arguments. The cases are in `cases.txt`.
 
 use super::fixture::CheckFixture;
 
@@ -49,7 +49,7 @@ fn diagnostics(step: &str) -> Vec<String> {
 
 #[test]
 fn expressions_in_arguments() {
-    let cases = include_str!("expressions.txt");
+    let cases = include_str!("cases.txt");
     let mut found = String::new();
     let lines = cases.lines().filter(|line| !line.starts_with("  "));
     for line in lines {
