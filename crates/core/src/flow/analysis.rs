@@ -14,8 +14,8 @@ use super::report::{Confidentiality, FlowReport, Integrity};
 use super::report_builder::{ReportBuilder, StepParameter};
 use crate::check::Releases;
 use crate::plan::{
-    Action, Alternative, ExternalValue, ForEach, Form, InputKind, Method, Node, NodeKind, OnError, Output,
-    RECALLED_STEP, Read, Reference, Segment, SlotKind, SlotPath, Source, Targets, TextPart,
+    Action, Alternative, ExternalValue, ForEach, Form, InputKind, Method, Node, NodeKind, OnError,
+    Output, RECALLED_STEP, Read, Reference, Segment, SlotKind, SlotPath, Source, Targets, TextPart,
 };
 use crate::{CheckedPlan, CheckedStep, Expression, Hashing, Sources, Step, Tool};
 
@@ -326,12 +326,7 @@ impl<'a> Analysis<'a> {
     }
 
     /// Adds to `presence` what decides whether the values exist that `node` reads.
-    fn add_presence_of_reads(
-        &mut self,
-        scope: &PlanScope<'a, '_>,
-        node: &Node,
-        presence: NodeId,
-    ) {
+    fn add_presence_of_reads(&mut self, scope: &PlanScope<'a, '_>, node: &Node, presence: NodeId) {
         node.each_reference(&mut |reference| {
             for read in reference.reads() {
                 self.add_presence_of_read(scope, read, presence);
@@ -807,7 +802,9 @@ impl<'a> Analysis<'a> {
         let writers = if all.is_empty() { writers } else { &all };
         for writer in writers {
             values.push(self.output_of(scope, *writer));
-            let writes = scope.step(*writer).and_then(|(step, _)| step.writes.as_ref());
+            let writes = scope
+                .step(*writer)
+                .and_then(|(step, _)| step.writes.as_ref());
             if writes.is_some_and(|writes| matches!(writes.targets, Targets::OneOf(_))) {
                 values.push(self.error_of(scope, *writer));
             }
@@ -929,8 +926,7 @@ fn receives_error(scope: &PlanScope<'_, '_>, writer: u32, read: &Read) -> bool {
     targets.last().is_some_and(|target| {
         let mut common = target.keys.iter().zip(&read.path);
         read.source == Source::Slot(target.kind)
-            && common
-                .all(|(key, segment)| !matches!(segment, Segment::Key(other) if other != key))
+            && common.all(|(key, segment)| !matches!(segment, Segment::Key(other) if other != key))
     })
 }
 

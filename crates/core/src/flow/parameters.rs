@@ -348,13 +348,7 @@ impl ArgumentWalk<'_, '_> {
     }
 
     /// Looks at the fields of a value that may be anything, as far as the plan shows them.
-    fn anything(
-        &mut self,
-        place: Place,
-        labels: LabelsId,
-        path: &mut Vec<Arc<str>>,
-        state: State,
-    ) {
+    fn anything(&mut self, place: Place, labels: LabelsId, path: &mut Vec<Arc<str>>, state: State) {
         let mut labels = labels;
         while let Some(items) = self.store.items_of_list(labels) {
             labels = items;

@@ -76,7 +76,11 @@ pub(crate) fn report(
     }
 }
 
-pub(crate) fn analyzed(plan: Plan, catalog: &Catalog, flow: FlowPolicy) -> Result<FlowReport, Vec<String>> {
+pub(crate) fn analyzed(
+    plan: Plan,
+    catalog: &Catalog,
+    flow: FlowPolicy,
+) -> Result<FlowReport, Vec<String>> {
     let policy = Policy::new().allow_all_releases().with_flow(flow);
     let context = CheckContext::new(catalog).with_policy(&policy);
     let (checked, diagnostics) = check(plan, &context);

@@ -111,9 +111,7 @@ fn is_covered(parameter: &(String, String), others: &[(String, String)]) -> bool
     others.iter().any(|(other_step, other)| {
         let rest = path.strip_prefix(other.as_str());
         other_step == step
-            && rest.is_some_and(|rest| {
-                rest.is_empty() || rest.starts_with('.') || other.is_empty()
-            })
+            && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.') || other.is_empty())
     })
 }
 
@@ -195,7 +193,13 @@ fn needed() -> Vec<Needed> {
     };
     let to = || call("mail.send", r#"{"to": "${r.from}"}"#, "");
     let subject = || call("mail.send", r#"{"to": "a", "subject": "${r.body}"}"#, "");
-    let when = || call("mail.send", r#"{"to": "a"}"#, r#", "when": "${r.from == 'x'}""#);
+    let when = || {
+        call(
+            "mail.send",
+            r#"{"to": "a"}"#,
+            r#", "when": "${r.from == 'x'}""#,
+        )
+    };
     add(|policy| policy.untrusted.clear(), "PW1001", to());
     add(|policy| policy.guard.clear(), "PW1001", to());
     add(|policy| policy.trusted.push(rule("*:from")), "PW1001", to());
@@ -205,8 +209,22 @@ fn needed() -> Vec<Needed> {
     add(|policy| policy.guard.clear(), "PW1003", when());
     // Each built-in guard, and the label of the planner.
     for name in [
-        "to", "recipient", "recipients", "cc", "bcc", "email", "user_email", "participants", "url",
-        "uri", "host", "amount", "iban", "account", "password", "permission",
+        "to",
+        "recipient",
+        "recipients",
+        "cc",
+        "bcc",
+        "email",
+        "user_email",
+        "participants",
+        "url",
+        "uri",
+        "host",
+        "amount",
+        "iban",
+        "account",
+        "password",
+        "permission",
     ] {
         for args in [
             format!(r#"{{"{name}": "${{r.from}}"}}"#),
@@ -382,7 +400,11 @@ fn values_of_values_take_no_long_time() {
     let mut doubled = chain.clone();
     for step in 1..9_000 {
         let before = step - 1;
-        write!(chain, r#", {{"id": "v{step}", "value": {{"a": "${{v{before}.a ?? 1}}"}}}}"#).unwrap();
+        write!(
+            chain,
+            r#", {{"id": "v{step}", "value": {{"a": "${{v{before}.a ?? 1}}"}}}}"#
+        )
+        .unwrap();
     }
     for step in 1..60 {
         let before = step - 1;
