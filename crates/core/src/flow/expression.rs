@@ -176,7 +176,13 @@ impl ExpressionWalk<'_, '_> {
         let store = self.bound.store();
         match (function, values) {
             ("dyn", [value]) => *value,
-            ("reverse" | "distinct" | "sort", [list]) => store.keep_structure(*list),
+            ("reverse" | "sort", [list]) => store.keep_structure(*list),
+            ("distinct", [list]) => {
+                // How many items are left depends on all of them.
+                let read = store.join(*list);
+                let list = store.keep_structure(*list);
+                store.with(list, read)
+            }
             ("slice", [list, rest @ ..]) => {
                 let bounds = store.join_of(rest);
                 let bounds = store.join(bounds);
@@ -187,8 +193,13 @@ impl ExpressionWalk<'_, '_> {
                 // Items that are no lists stay as they are.
                 let item = store.item(*list);
                 let inner = store.item(item);
+                let length = store.length(item);
                 let item = store.any_of(vec![item, inner]);
-                store.list_like(*list, item)
+                let list = store.list_like(*list, item);
+                match length {
+                    Some(length) => store.with(list, length),
+                    None => list,
+                }
             }
             (
                 "size" | "int" | "uint" | "double" | "bool" | "contains" | "startsWith"
