@@ -15,7 +15,7 @@ use proptest::prelude::*;
 
 use crate::flow::{Attack, analyzed, attacks, report};
 
-/// Rules for each list of a policy, several of which apply to the tools of the attacks.
+/// Rules for each list of a policy; several apply to the tools of the attacks.
 const UNTRUSTED: &[&str] = &[
     "*",
     "inbox.*",

@@ -1,0 +1,305 @@
+//! The labels of arguments and references.
+
+use std::sync::Arc;
+
+use super::expression_scope::ExpressionScope;
+use super::slots::add_slot_read;
+use super::{Analysis, PlanScope, StepRead};
+use crate::Expression;
+use crate::check::DependencyKind;
+use crate::flow::expression::expression_labels;
+use crate::flow::graph::{Flags, LabelOrigin, NodeId, Passage};
+use crate::flow::labels::LabelsId;
+use crate::plan::{
+    Alternative, ExternalValue, ForEach, Form, Node, NodeKind, Read, Reference, Segment, Source,
+    TextPart,
+};
+
+impl<'a> Analysis<'a> {
+    pub(super) fn node(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        step: Option<u32>,
+        node: &'a Node,
+    ) -> LabelsId {
+        match &node.kind {
+            NodeKind::Literal(_) => self.store.planner(),
+            NodeKind::Reference(reference) => self.reference(scope, step, reference),
+            NodeKind::Text(parts) => {
+                let mut values = vec![self.store.planner()];
+                for part in parts {
+                    if let TextPart::Reference(reference) = part {
+                        values.push(self.reference(scope, step, reference));
+                    }
+                }
+                self.store.computed_from(&values)
+            }
+            NodeKind::List(items) => {
+                let items = items
+                    .iter()
+                    .map(|item| self.node(scope, step, item))
+                    .collect();
+                let item = self.store.any_of(items);
+                self.store.list(item)
+            }
+            NodeKind::Object(fields) => {
+                let fields: Vec<_> = fields
+                    .iter()
+                    .map(|field| (Arc::clone(&field.key), self.node(scope, step, &field.value)))
+                    .collect();
+                self.store.object(fields)
+            }
+        }
+    }
+
+    pub(super) fn reference(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        step: Option<u32>,
+        reference: &'a Reference,
+    ) -> LabelsId {
+        let first_read = self.reads.len();
+        let labels = self.form(scope, step, &reference.form);
+        if first_read < self.reads.len() {
+            let value = self.store.join(labels);
+            for read in self.reads.iter_mut().skip(first_read) {
+                read.value.get_or_insert(value);
+            }
+        }
+        let shown = match step.and_then(|index| scope.step(index)) {
+            Some((step, _)) => format!("`{}` in `{}`", reference.shown(), scope.step_path(step)),
+            None => format!("`{}` in the output", reference.shown()),
+        };
+        let passage = Passage {
+            text: scope.text,
+            place: reference.place,
+            shown: shown.into(),
+        };
+        self.store.passed(labels, passage)
+    }
+
+    pub(super) fn form(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        step: Option<u32>,
+        form: &'a Form,
+    ) -> LabelsId {
+        match form {
+            Form::First(alternatives) => {
+                let values = alternatives
+                    .iter()
+                    .map(|alternative| match alternative {
+                        Alternative::Read(read) => self.read(scope, step, read, &[]),
+                        Alternative::Literal(_) => self.store.planner(),
+                        Alternative::Expression(expression) => {
+                            self.expression(scope, step, expression)
+                        }
+                    })
+                    .collect();
+                self.store.any_of(values)
+            }
+            // That the others exist is no part of the value.
+            Form::All(reads) => match reads.last() {
+                Some(read) => self.read(scope, step, read, &[]),
+                None => self.store.nothing(),
+            },
+        }
+    }
+
+    pub(super) fn expression(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        step: Option<u32>,
+        expression: &'a Expression,
+    ) -> LabelsId {
+        let mut bound = ExpressionScope {
+            analysis: self,
+            scope,
+            step,
+            bindings: expression.bindings(),
+        };
+        expression_labels(&mut bound, expression.tree())
+    }
+
+    /// Returns the labels of the part at `further` of what `read` reads.
+    pub(super) fn read(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        step: Option<u32>,
+        read: &Read,
+        further: &[Segment],
+    ) -> LabelsId {
+        let whole = match &read.source {
+            Source::Slot(kind) => {
+                let path: Vec<Segment> = read.path.iter().chain(further).cloned().collect();
+                let labels = self.slot(scope, *kind, &path);
+                if let (true, Some(step)) = (self.context.with_edges, step) {
+                    let label = self.store.join(labels);
+                    add_slot_read(scope, step, *kind, label);
+                }
+                return labels;
+            }
+            Source::Step(id) => match scope.plan.step_index(id.as_str()) {
+                // In its own `until`, a step reads the output of one round.
+                Some(index) if Some(index) == step => self.own_round(scope, index),
+                Some(index) => self.output_of(scope, index),
+                None => self.store.nothing(),
+            },
+            Source::Result(id) => match scope.plan.step_index(id.as_str()) {
+                Some(index) => self.result_of(scope, index, Some(index) == step),
+                None => self.store.nothing(),
+            },
+            Source::Item => self.item(scope, step),
+            Source::Index => self.store.nothing(),
+            Source::Last => match step {
+                Some(index) => self.own_round(scope, index),
+                None => self.store.nothing(),
+            },
+            Source::ExternalValue(ExternalValue::Secrets, name) => {
+                let origin = LabelOrigin::Secret(Arc::clone(name));
+                let flags = Flags {
+                    untrusted: false,
+                    private: true,
+                };
+                let node = self.store.graph.origin(origin, flags);
+                self.store.whole(node)
+            }
+            Source::ExternalValue(ExternalValue::Environment, _) => self.store.nothing(),
+        };
+        let part = self.store.at(whole, &read.path);
+        let part = self.store.at(part, further);
+        if self.context.with_edges
+            && let Source::Step(id) | Source::Result(id) = &read.source
+            && let (Some(to), Some(from)) = (step, scope.plan.step_index(id.as_str()))
+        {
+            let label = self.store.join(part);
+            self.add_read(scope, from, to, label, None);
+        }
+        part
+    }
+
+    pub(super) fn add_read(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        from: u32,
+        to: u32,
+        part: NodeId,
+        value: Option<NodeId>,
+    ) {
+        if let (Some((source, _)), Some((reader, _))) = (scope.step(from), scope.step(to))
+            && from != to
+        {
+            self.reads.push(StepRead {
+                from: scope.step_path(source),
+                to: scope.step_path(reader),
+                part,
+                value,
+            });
+        }
+    }
+
+    /// Adds the reads of slots, from each writer that its reader depends on.
+    pub(super) fn add_slot_edges(&mut self, scope: &PlanScope<'a, '_>) {
+        for step in scope.plan.steps() {
+            let labels = scope.known.borrow_mut().slot_reads.remove(&step.index);
+            let Some(labels) = labels else {
+                continue;
+            };
+            let value = self.store.graph.join(labels);
+            for dependency in &step.dependencies {
+                if dependency.kind == DependencyKind::Slot {
+                    let output = self.output_of(scope, dependency.on);
+                    let error = self.error_of(scope, dependency.on);
+                    let written = self.store.join_of(&[output, error]);
+                    let part = self.store.join(written);
+                    self.add_read(scope, dependency.on, step.index, part, Some(value));
+                }
+            }
+        }
+    }
+
+    /// Returns the labels of the list of a loop.
+    pub(super) fn list_of(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        index: u32,
+        for_each: &'a ForEach,
+    ) -> LabelsId {
+        if let Some(known) = scope.known.borrow().lists.get(&index) {
+            return *known;
+        }
+        let over = self.node(scope, Some(index), &for_each.over);
+        scope.known.borrow_mut().lists.insert(index, over);
+        over
+    }
+
+    /// Returns the labels of the items of the step's `for_each`.
+    pub(super) fn item(&mut self, scope: &PlanScope<'a, '_>, step: Option<u32>) -> LabelsId {
+        let Some((index, (found, _))) = step.and_then(|index| Some((index, scope.step(index)?)))
+        else {
+            return self.store.nothing();
+        };
+        let Some(for_each) = &found.for_each else {
+            return self.store.nothing();
+        };
+        if let Some(known) = scope.known.borrow().items.get(&index) {
+            return *known;
+        }
+        // The list cannot refer to its own items.
+        let nothing = self.store.nothing();
+        scope.known.borrow_mut().items.insert(index, nothing);
+        let over = self.list_of(scope, index, for_each);
+        let item = self.store.item(over);
+        scope.known.borrow_mut().items.insert(index, item);
+        item
+    }
+
+    pub(super) fn own_round(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
+        let known = scope.known.borrow().rounds.get(&index).copied();
+        match known {
+            Some(round) => round,
+            None => self.open_output(scope, index),
+        }
+    }
+
+    /// Returns the labels of the outcome of a step: success, data, error and tool.
+    pub(super) fn result_of(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        index: u32,
+        is_own: bool,
+    ) -> LabelsId {
+        let data = if is_own {
+            self.own_round(scope, index)
+        } else {
+            self.output_of(scope, index)
+        };
+        let error = self.error_of(scope, index);
+        let nothing = self.store.nothing();
+        self.store.object([
+            (Arc::from("success"), nothing),
+            (Arc::from("data"), data),
+            (Arc::from("error"), error),
+            (Arc::from("tool"), nothing),
+        ])
+    }
+
+    /// Returns the label of the error of a step. Its text may be a stranger's.
+    pub(super) fn error_of(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
+        let Some((step, checked)) = scope.step(index) else {
+            return self.store.nothing();
+        };
+        let tool = checked.tool.as_ref().map(|tool| tool.qualified_name());
+        let origin = LabelOrigin::Output {
+            step: scope.step_path(step),
+            tool: tool.unwrap_or_default().into(),
+            field: Arc::from("error"),
+        };
+        let flags = Flags {
+            untrusted: true,
+            private: false,
+        };
+        let node = self.store.graph.origin(origin, flags);
+        self.store.whole(node)
+    }
+}
