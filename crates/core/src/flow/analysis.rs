@@ -167,6 +167,9 @@ impl<'a, 'p> PlanScope<'a, 'p> {
     }
 
     fn step_path(&self, step: &Step) -> Arc<str> {
+        if self.prefix.is_empty() {
+            return Arc::clone(step.id.text());
+        }
         format!("{}{}", self.prefix, step.id).into()
     }
 
@@ -584,14 +587,12 @@ impl<'a> Analysis<'a> {
         reference: &'a Reference,
     ) -> LabelsId {
         let labels = self.form(scope, step, &reference.form);
-        let shown = match step.and_then(|index| scope.step(index)) {
-            Some((step, _)) => format!("`{}` in `{}`", reference.shown(), scope.step_path(step)),
-            None => format!("`{}` in the output", reference.shown()),
-        };
+        let step = step.and_then(|index| scope.step(index));
         let passage = Passage {
             text: scope.text,
             place: reference.place,
-            shown: shown.into(),
+            reference: Arc::clone(&reference.text),
+            step: step.map(|(step, _)| scope.step_path(step)),
         };
         self.store.passed(labels, passage)
     }
