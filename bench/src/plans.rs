@@ -1,6 +1,7 @@
 //! Plans and catalogs of any size.
 
-use planwright_core::check::{CheckContext, CheckedPlan, check};
+use planwright_core::check::{CheckContext, CheckedPlan, Policy, check};
+use planwright_core::flow::{FlowPattern, FlowPolicy, FlowRule, Guard};
 use planwright_core::{Catalog, Schema, Tool, Value};
 use planwright_dialects::{ReadOptions, parse};
 use serde_json::{Map, json};
@@ -49,6 +50,8 @@ pub enum Density {
     Usual,
     /// Six references: in most of the arguments, including lists and objects.
     High,
+    /// Four expressions: over lists, texts and conditions.
+    Expressions,
 }
 
 /// Returns the text of a native plan with `steps` steps over the tools of a [`catalog`] of `tools`. Each step but the first refers to
@@ -81,6 +84,13 @@ fn args(number: usize, density: Density) -> serde_json::Value {
             "sort": "score",
             "near": {"lat": 59.9, "lon": format!("${{s{earlier}.items[0].score ?? 10.7}}")},
         }),
+        Density::Expressions => json!({
+            "query": format!("${{s{before}.items.filter(i, i.score > 0.5).map(i, i.name).join(', ')}}"),
+            "limit": format!("${{s{earlier}.total > 20 ? 20 : s{earlier}.total + 1}}"),
+            "tags": format!("${{s{before}.items.sortBy(i, i.name).map(i, i.id)}}"),
+            "sort": "score",
+            "near": {"lat": 59.9, "lon": format!("${{s{earlier}.items.exists(i, i.id == 'x') ? 10.7 : 0.5}}")},
+        }),
     }
 }
 
@@ -90,10 +100,39 @@ fn args(number: usize, density: Density) -> serde_json::Value {
 ///
 /// If the plan is not sound.
 pub fn checked(text: &str, catalog: &Catalog) -> CheckedPlan {
+    checked_by(text, catalog, &Policy::new())
+}
+
+/// Reads `text` and checks it with `policy`.
+///
+/// # Panics
+///
+/// If the plan is not sound.
+pub fn checked_by(text: &str, catalog: &Catalog, policy: &Policy) -> CheckedPlan {
     let result = parse(text.as_bytes(), &ReadOptions::new("measured"));
     let plan = result.plan.expect("a plan");
-    let (checked, findings) = check(plan, &CheckContext::new(catalog));
+    let (checked, findings) = check(plan, &CheckContext::new(catalog).with_policy(policy));
     checked.unwrap_or_else(|| panic!("{findings:#?}"))
+}
+
+/// Returns a flow policy with rules of each kind for the tools of a [`catalog`]. Each step has guarded and leaving parameters.
+pub fn flow_policy() -> Policy {
+    let rules = |patterns: &[&str]| {
+        let rules = patterns.iter().map(|text| FlowPattern::parse(text));
+        rules.map(|rule| rule.expect("a pattern").into()).collect()
+    };
+    let guards: Vec<FlowRule> = rules(&["*:query", "*:lon"]);
+    Policy::new().with_flow(FlowPolicy {
+        trusted: rules(&["*:id", "server1.*", "*:total"]),
+        guard: [Guard::Builtin]
+            .into_iter()
+            .chain(guards.into_iter().map(Guard::Rule))
+            .collect(),
+        private: rules(&["server2.*:name"]),
+        leaves: rules(&["*:tags", "server3.*"]),
+        decides: rules(&["server4.*"]),
+        ..FlowPolicy::default()
+    })
 }
 
 /// Returns a checked plan of `steps` calls of the tool `noop` of the server `here` in this shape. Steps depend on each other by

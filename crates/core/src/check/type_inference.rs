@@ -43,6 +43,8 @@ pub(super) struct TypeInference<'a> {
     /// The lookups in slots with many writers.
     slots: RefCell<HashMap<(SlotKind, Vec<Segment>), PathLookup, Hashing>>,
     visits_left: Cell<usize>,
+    /// The types of references with expressions, by address.
+    expressions: RefCell<HashMap<*const Reference, Type, Hashing>>,
     /// The step whose `for_each` list is being inferred. The list cannot refer to its own items.
     inferring_list: Cell<Option<u32>>,
 }
@@ -67,6 +69,7 @@ impl<'a> TypeInference<'a> {
             depth: Cell::new(0),
             slots: RefCell::default(),
             visits_left: Cell::new(MAX_WRITER_VISITS),
+            expressions: RefCell::default(),
             inferring_list: Cell::new(None),
         }
     }
@@ -126,10 +129,15 @@ impl<'a> TypeInference<'a> {
 
     /// Returns the type of a reference that resolves.
     pub(super) fn reference_type(&self, reference: &Reference, step: Option<u32>) -> Type {
+        let known = self.expressions.borrow();
+        if let Some(shape) = known.get(&std::ptr::from_ref(reference)) {
+            return shape.clone();
+        }
+        drop(known);
         form_type(&reference.form, &|read| self.look_up(read, step), None)
     }
 
-    /// Returns the mistakes in the expressions of a reference.
+    /// Returns the mistakes in the expressions of a reference. Its type is cached for the passes that follow.
     pub(super) fn expression_faults(
         &self,
         reference: &Reference,
@@ -137,7 +145,11 @@ impl<'a> TypeInference<'a> {
     ) -> Vec<TypeFault> {
         let mut faults = Vec::new();
         let look_up = |read: &Read| self.look_up(read, step);
-        form_type(&reference.form, &look_up, Some(&mut faults));
+        let shape = form_type(&reference.form, &look_up, Some(&mut faults));
+        // No other step is being inferred here, so the type is complete.
+        self.expressions
+            .borrow_mut()
+            .insert(std::ptr::from_ref(reference), shape);
         faults
     }
 

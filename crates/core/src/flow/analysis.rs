@@ -206,6 +206,9 @@ impl<'a, 'p> PlanScope<'a, 'p> {
     }
 
     fn step_path(&self, step: &Step) -> Arc<str> {
+        if self.prefix.is_empty() {
+            return Arc::clone(step.id.text());
+        }
         format!("{}{}", self.prefix, step.id).into()
     }
 

@@ -64,9 +64,11 @@ enum Part {
 
 fn uncovered(list: &str, rule: &FlowRule, tools: &[&Arc<Tool>], part: Part) -> Option<Diagnostic> {
     let pattern = &rule.pattern;
-    let covered = tools.iter().filter(|tool| pattern.covers_tool(tool));
-    let covered: Vec<&&Arc<Tool>> = covered.collect();
-    if covered.is_empty() {
+    let mut covered = tools
+        .iter()
+        .filter(|tool| pattern.covers_tool(tool))
+        .peekable();
+    if covered.peek().is_none() {
         let names = tools.iter().map(|tool| tool.qualified_name());
         let wanted = pattern.tool().as_str();
         return Some(warning(
@@ -85,10 +87,13 @@ fn uncovered(list: &str, rule: &FlowRule, tools: &[&Arc<Tool>], part: Part) -> O
             Part::Outputs => tool.output.structure(),
             Part::Parameters => tool.input.structure(),
         };
+        let known = fields.paths.len();
         fields.collect(shape, &mut Vec::new());
-    }
-    if fields.is_open || fields.paths.iter().any(|path| pattern.covers_field(path)) {
-        return None;
+        // Most rules cover a field of the first tool.
+        let new = fields.paths.get(known..).unwrap_or_default();
+        if fields.is_open || new.iter().any(|path| pattern.covers_field(path)) {
+            return None;
+        }
     }
     let noun = match part {
         Part::Outputs => "covers no field of an output",

@@ -37,7 +37,10 @@ pub(super) struct Passage {
     /// The position of the text in the list of texts of the analysis.
     pub(super) text: usize,
     pub(super) place: Place,
-    pub(super) shown: Arc<str>,
+    /// The text of the reference.
+    pub(super) reference: Arc<str>,
+    /// The step with the reference; `None` in the output of the plan.
+    pub(super) step: Option<Arc<str>>,
 }
 
 #[derive(Clone, Debug, Default)]

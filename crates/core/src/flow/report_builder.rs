@@ -9,6 +9,7 @@ use super::report::{Confidentiality, FlowHop, FlowOrigin, FlowParameter, Integri
 use crate::check::Releases;
 use crate::diagnostic::DiagnosticCounter;
 use crate::plan::ExternalValue;
+use crate::plan::reference::shortened;
 use crate::{Code, Diagnostic, Diagnostics, Place, Severity, Sources, Tool};
 
 /// Maximum number of sources of a parameter in the report.
@@ -196,9 +197,13 @@ impl ReportBuilder<'_> {
     }
 
     fn hop(&self, passage: &Passage) -> FlowHop {
+        let reference = shortened(&passage.reference);
         FlowHop {
             place: self.pointer(passage.text, passage.place),
-            text: format!("passes {}", passage.shown),
+            text: match &passage.step {
+                Some(step) => format!("passes `{reference}` in `{step}`"),
+                None => format!("passes `{reference}` in the output"),
+            },
         }
     }
 

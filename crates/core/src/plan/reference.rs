@@ -139,6 +139,14 @@ pub enum Missing {
     NullInItems,
 }
 
+/// Returns the text of a reference for a message, truncated if it is long.
+pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()).into(),
+        None => text.into(),
+    }
+}
+
 impl Reference {
     /// Creates a reference with one read.
     pub fn read(read: Read, text: impl Into<Arc<str>>, place: Place) -> Self {
@@ -151,10 +159,7 @@ impl Reference {
 
     /// Returns the source text for a message, truncated if it is long.
     pub fn shown(&self) -> Cow<'_, str> {
-        match self.text.char_indices().nth(MAX_SHOWN) {
-            Some((end, _)) => format!("{}…", self.text.get(..end).unwrap_or_default()).into(),
-            None => (&*self.text).into(),
-        }
+        shortened(&self.text)
     }
 
     /// Returns the read if the reference is a single one without alternatives.

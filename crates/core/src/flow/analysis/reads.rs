@@ -66,14 +66,12 @@ impl<'a> Analysis<'a> {
                 read.value.get_or_insert(value);
             }
         }
-        let shown = match step.and_then(|index| scope.step(index)) {
-            Some((step, _)) => format!("`{}` in `{}`", reference.shown(), scope.step_path(step)),
-            None => format!("`{}` in the output", reference.shown()),
-        };
+        let step = step.and_then(|index| scope.step(index));
         let passage = Passage {
             text: scope.text,
             place: reference.place,
-            shown: shown.into(),
+            reference: Arc::clone(&reference.text),
+            step: step.map(|(step, _)| scope.step_path(step)),
         };
         self.store.passed(labels, passage)
     }
