@@ -57,17 +57,13 @@ impl PlanHost {
         if policy.violation == OnViolation::Warn {
             return None;
         }
-        let rules = flow::parameter_rules(&policy, tool);
-        let mut guarded = rules.iter().filter(|rule| {
-            let name = rule.parameter.split('.').next().unwrap_or_default();
-            rule.guard.is_some() && (name.is_empty() || arguments.get(name).is_some())
-        });
-        let rule = guarded.next()?;
+        let guarded = flow::guarded_arguments(&policy, tool, arguments);
+        let parameter = guarded.first()?;
         Some(
             format!(
                 "{}: its author has read untrusted text and writes the guarded parameter `{}`",
                 Code::UntrustedArgument,
-                rule.parameter
+                parameter
             )
             .into(),
         )

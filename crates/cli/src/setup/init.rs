@@ -104,7 +104,10 @@ mod tests {
     }
 
     /// The settings that only the user's own file can have.
-    const OWN: [&str; 6] = [
+    const OWN: [&str; 9] = [
+        "flow.enabled",
+        "flow.trusted",
+        "flow.effects",
         "approvals.passphrase",
         "tools.no_ask",
         "tools.read_only",

@@ -22,7 +22,7 @@ mod report_builder;
 pub use analysis::{FlowContext, analyze};
 pub use coverage::uncovered_rules;
 pub use outputs::{OutputField, may_expose, output_fields};
-pub use parameters::{ParameterRule, parameter_rules};
+pub use parameters::{ParameterRule, guarded_arguments, parameter_rules};
 pub use pattern::{FlowPattern, FlowPatternError};
 pub use policy::{FlowPolicy, FlowRule, Guard, OnViolation, PlannerLabel};
 pub use report::{

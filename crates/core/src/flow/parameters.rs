@@ -467,3 +467,16 @@ pub fn parameter_rules(policy: &FlowPolicy, tool: &Tool) -> Vec<ParameterRule> {
         })
         .collect()
 }
+
+/// Returns the guarded parameters among the literal `arguments` of a call of `tool`.
+pub fn guarded_arguments(policy: &FlowPolicy, tool: &Tool, arguments: &Value) -> Vec<Arc<str>> {
+    let rules = ArgumentRules::of(policy, tool);
+    let mut store = LabelStore::new(super::graph::Flags::default());
+    let labels = store.planner();
+    let part = ArgumentPart::Value(arguments, Place::NOWHERE);
+    self::arguments(&mut store, &rules, tool, part, labels)
+        .into_iter()
+        .filter(|argument| argument.guard.is_some())
+        .map(|argument| argument.parameter)
+        .collect()
+}

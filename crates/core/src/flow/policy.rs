@@ -98,7 +98,8 @@ impl Default for FlowPolicy {
 }
 
 impl FlowPolicy {
-    /// Returns the digest of the policy, SHA-256 in hexadecimal digits. Consent is bound to it.
+    /// Returns the digest of the rules, SHA-256 in hexadecimal digits. Consent is bound to it. The label of the planner is
+    /// not part of it: it says who wrote the plan, and a decision is about the call that was shown.
     pub fn digest(&self) -> String {
         let rules = |rules: &[FlowRule]| {
             let texts = rules.iter().map(|rule| Value::from(rule.pattern.as_str()));
@@ -117,7 +118,6 @@ impl FlowPolicy {
             rules(&self.private),
             rules(&self.leaves),
             rules(&self.decides),
-            Value::from(self.planner == PlannerLabel::Exposed),
             Value::from(match self.violation {
                 OnViolation::Warn => "warn",
                 OnViolation::Ask => "ask",

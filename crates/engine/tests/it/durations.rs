@@ -171,13 +171,7 @@ fn an_estimate_goes_by_graph_limits_and_lists() {
     let mut asks = step("a", "u", &[]);
     asks.approval = planwright_core::plan::Approval::Ask;
     let mut conditional = asks.clone();
-    // The type of an item is not known, so it may be a condition.
-    let item = Read::part(Source::Step("b".into()), vec![Segment::Index(0)]);
-    conditional.when = Some(Node::reference(Reference::read(
-        item,
-        "${b[0]}",
-        Place::NOWHERE,
-    )));
+    conditional.when = Some(output_of("b"));
     check_estimate(vec![conditional, step("b", "t", &[])], 4, 6, &["b", "a"], 2);
     asks.when = Some(Node::literal(Value::Bool(true), Place::NOWHERE));
     check_estimate(vec![asks.clone()], 4, 5, &["a"], 1);
@@ -199,7 +193,13 @@ fn an_estimate_leaves_out_what_cannot_run() {
     };
     let needs = over_output("b", output_of("a"));
     let mut conditional = step("c", "t", &[]);
-    conditional.when = Some(output_of("b"));
+    // The type of an item is not known, so it may be a condition.
+    let item = Read::part(Source::Step("b".into()), vec![Segment::Index(0)]);
+    conditional.when = Some(Node::reference(Reference::read(
+        item,
+        "${b[0]}",
+        Place::NOWHERE,
+    )));
     let steps = vec![conditional, needs, never.clone()];
     check_estimate(steps, 4, 0, &[], 0);
 

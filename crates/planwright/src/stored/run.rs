@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use planwright_core::check::CheckedPlan;
+use planwright_core::flow::PlannerLabel;
 use planwright_core::{Object, StepId, Tool};
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::options::RunOptions;
@@ -96,14 +97,23 @@ impl StoredRun {
         })
     }
 
+    /// Returns the label of the planner of the latest process, if its plan was checked for where data goes.
+    pub fn planner(&self) -> Option<PlannerLabel> {
+        let process = self.process.as_ref()?;
+        Some(match process.flow? {
+            FlowModeV1::Clean => PlannerLabel::Clean,
+            FlowModeV1::Exposed => PlannerLabel::Exposed,
+        })
+    }
+
     /// Returns the configuration under which the run continues: a plan that was checked for where data goes stays so, and a
     /// planner that had read untrusted text stays exposed.
     #[must_use]
     pub fn with_flow(&self, config: Config) -> Config {
-        match self.process.as_ref().and_then(|process| process.flow) {
+        match self.planner() {
             None => config,
-            Some(FlowModeV1::Clean) => config.with_flow(),
-            Some(FlowModeV1::Exposed) => config.with_flow().with_exposed_planner(),
+            Some(PlannerLabel::Clean) => config.with_flow(),
+            Some(PlannerLabel::Exposed) => config.with_flow().with_exposed_planner(),
         }
     }
 

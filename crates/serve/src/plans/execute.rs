@@ -9,6 +9,7 @@ use planwright::service::{RunSpec, RunStorage, Tools};
 use planwright::stored::NewStoredRun;
 use planwright_core::check::CheckedPlan;
 use planwright_core::expression::EvaluationLimits;
+use planwright_core::flow::PlannerLabel;
 use planwright_core::{Code, Object, Value};
 use planwright_dialects::{ParseResult, ReadOptions};
 use planwright_engine::guard::{Guards, WrittenMeter};
@@ -115,6 +116,24 @@ impl PlanHost {
         client: &GatewayClient,
         read: impl Fn() -> LoadedPlan,
     ) -> Result<ValidPlan, InvalidPlan> {
+        self.check_labelled(client, None, read).await
+    }
+
+    /// As [`check_as_servers_start`](Self::check_as_servers_start), for a plan whose author had the label `planner`; without it, the client is the
+    /// author.
+    pub(crate) async fn check_labelled(
+        &self,
+        client: &GatewayClient,
+        planner: Option<PlannerLabel>,
+        read: impl Fn() -> LoadedPlan,
+    ) -> Result<ValidPlan, InvalidPlan> {
+        let policy = || {
+            let mut policy = self.policy(&client.id);
+            if let (Some(flow), Some(planner)) = (&mut policy.flow, planner) {
+                flow.planner = planner;
+            }
+            policy
+        };
         let mut changes = self.upstreams.changes();
         let deadline = self.upstreams.grace_deadline(CALL_GRACE);
         loop {
@@ -126,7 +145,7 @@ impl PlanHost {
             } else {
                 &snapshot.catalog
             };
-            let (plan, mut loaded) = read().check(catalog, &self.policy(&client.id));
+            let (plan, mut loaded) = read().check(catalog, &policy());
             if let Some(plan) = plan {
                 return Ok(ValidPlan {
                     snapshot,

@@ -136,7 +136,9 @@ impl PlanHost {
                         .loaded(inputs.clone())
                         .unwrap_or_else(|_| unread_plan())
                 };
-                self.check_as_servers_start(&call.client, read).await?
+                // The plan stays that of its author, unless the client adds inputs of its own.
+                let author = stored.planner().filter(|_| inputs.is_empty());
+                self.check_labelled(&call.client, author, read).await?
             }
         };
         let history = stored.history().map_err(refused)?;

@@ -66,13 +66,13 @@ fn text() {
     ┃ ●      ann   contacts
     ┃ │ ●    rich  balance
     ┠─┼─┃─┒
-    ┃ │ ┃ ●  fine  send      subject: untrusted (PW1001) · untrusted from mail
+    ┃ │ ┃ ●  fine  send      untrusted from mail
     ┠─┴─┚ │
     ●     │  odd   send      when ${ann} · to: untrusted (PW1001) · text: private (PW1002) · private from rich · untrusted from mail
     ├─────╯
     ●        log   note
 
-    flow: ┃ carries untrusted or private values; 3 violations of the policy
+    flow: ┃ carries untrusted or private values; 2 violations of the policy
     "#);
 }
 
@@ -89,13 +89,13 @@ fn ascii() {
     ! *      ann   contacts
     ! | *    rich  balance
     !-+-!-.
-    ! | ! *  fine  send      subject: untrusted (PW1001); untrusted from mail
+    ! | ! *  fine  send      untrusted from mail
     !-'-' |
     *     |  odd   send      when ${ann}; to: untrusted (PW1001); text: private (PW1002); private from rich; untrusted from mail
     |-----'
     *        log   note
 
-    flow: ! carries untrusted or private values; 3 violations of the policy
+    flow: ! carries untrusted or private values; 2 violations of the policy
     "#);
 }
 
@@ -106,7 +106,7 @@ fn mermaid() {
         s0["<b>mail</b><br/>read"]
         s1["<b>ann</b><br/>contacts"]
         s2["<b>rich</b><br/>balance"]
-        s3["<b>fine</b><br/>send<br/>subject: untrusted (PW1001)"]
+        s3["<b>fine</b><br/>send"]
         c4{"${ann}"}
         s4["<b>odd</b><br/>send<br/>to: untrusted (PW1001)<br/>text: private (PW1002)"]
         s5["<b>log</b><br/>note"]
@@ -130,7 +130,7 @@ fn dot() {
         s0 [label="mail\nread"];
         s1 [label="ann\ncontacts"];
         s2 [label="rich\nbalance"];
-        s3 [label="fine\nsend\nsubject: untrusted (PW1001)"];
+        s3 [label="fine\nsend"];
         c4 [shape=diamond, style=solid, label="${ann}"];
         c4 -> s4 [label="yes"];
         s4 [label="odd\nsend\nto: untrusted (PW1001)\ntext: private (PW1002)"];
@@ -204,12 +204,12 @@ fn slots_carry_the_labels_of_their_writers() {
 
     ●    weather  get_weather  → state.sunny or state.not_sunny
     ┠─┒
-    ┃ ●  park     find_park    at: untrusted (PW1001) · → state.suggestion · untrusted from weather
-    ● ┃  movie    find_movie   at: untrusted (PW1001) · → state.suggestion · untrusted from weather
+    ┃ ●  park     find_park    → state.suggestion · untrusted from weather
+    ● ┃  movie    find_movie   → state.suggestion · untrusted from weather
     ┠─┚
-    ●    suggest  suggest      what: untrusted (PW1001) · untrusted from park, movie
+    ●    suggest  suggest      untrusted from park, movie
 
-    flow: ┃ carries untrusted or private values; 3 violations of the policy
+    flow: ┃ carries untrusted or private values
     "#);
 }
 
