@@ -148,7 +148,7 @@ impl Exit {
             RunStatus::Succeeded => Self::Success,
             RunStatus::Waiting => Self::Waiting,
             RunStatus::Cancelled => Self::Interrupted,
-            _ => Self::Failed,
+            RunStatus::Failed => Self::Failed,
         }
     }
 }

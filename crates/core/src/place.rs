@@ -163,7 +163,7 @@ impl SourceText {
                     push_pointer_key(&mut pointer, start_of(key, max_bytes));
                 }
                 segment @ (PointerSegment::Root | PointerSegment::Index(_)) => {
-                    push_pointer_segment(&mut pointer, segment)
+                    push_pointer_segment(&mut pointer, segment);
                 }
             }
         }

@@ -277,7 +277,7 @@ impl ChatV1 {
     fn of(chat: &Chat) -> Self {
         let (protocol, messages, plans, agent) = match &chat.talk {
             Talk::Tools { messages, plans } => {
-                let messages = messages.iter().filter_map(MessageV1::of).collect();
+                let messages = messages.iter().map(MessageV1::of).collect();
                 (ProtocolV1::Tools, messages, plans.clone(), None)
             }
             Talk::Acts(agent) => (ProtocolV1::Acts, Vec::new(), IndexMap::new(), agent.clone()),
@@ -327,8 +327,8 @@ impl ChatV1 {
 }
 
 impl MessageV1 {
-    fn of(message: &Message) -> Option<Self> {
-        Some(match message {
+    fn of(message: &Message) -> Self {
+        match message {
             Message::User(text) => Self::User { text: text.clone() },
             Message::Assistant { text, calls } => Self::Assistant {
                 text: text.clone(),
@@ -345,7 +345,7 @@ impl MessageV1 {
                 call: call.clone(),
                 text: text.clone(),
             },
-        })
+        }
     }
 
     fn message(self) -> Message {
@@ -378,7 +378,7 @@ fn answered(messages: Vec<Message>) -> Vec<Message> {
                 close(&mut all, &mut open);
                 open = calls.iter().map(|call| call.id.clone()).collect();
             }
-            _ => close(&mut all, &mut open),
+            Message::User(_) => close(&mut all, &mut open),
         }
         all.push(message);
     }

@@ -73,7 +73,7 @@ pub(crate) async fn command(
         printer,
     };
     let came = if is_streamed {
-        asking.stream(&wanted, &mut signals).await
+        Box::pin(asking.stream(&wanted, &mut signals)).await
     } else {
         asking.write(&wanted, &mut signals).await
     };

@@ -229,7 +229,7 @@ impl AskStreamListener<'_> {
                 }
                 self.observers = (self.observe)();
             }
-            _ => {}
+            StreamEvent::Text(_) => {}
         }
     }
 }

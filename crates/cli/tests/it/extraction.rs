@@ -175,18 +175,24 @@ fn a_stored_answer_is_not_asked_for_again() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let mut id = None;
+    let mut id = String::new();
     for line in BufReader::new(child.stdout.take().unwrap()).lines() {
         let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
         if event["event"] == "run_started" {
-            id = event["run"].as_str().map(str::to_owned);
+            id = event["run"].as_str().unwrap().to_owned();
         }
-        // Its arguments are known, so the answer was stored.
         if event["event"] == "step_started" && event["step"] == "pay" {
-            child.kill().unwrap();
             break;
         }
     }
+    // The call of a tool that only reads does not wait for the journal, so the answer may be stored a moment later.
+    let is_stored = || {
+        let replayed = run(folder.path(), &["logs", &id, "--format", "json"]);
+        let text = String::from_utf8_lossy(&replayed.stdout).into_owned();
+        text.replace(' ', "").contains(r#""sum":12"#)
+    };
+    while !is_stored() {}
+    child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(server.asked().len(), 1);
     let quick = json!({"tools": {
@@ -194,7 +200,7 @@ fn a_stored_answer_is_not_asked_for_again() {
         "pay": {"annotations": {"readOnlyHint": true}, "echo": true}
     }});
     fs::write(folder.path().join("tools.json"), quick.to_string()).unwrap();
-    let resumed = run(folder.path(), &["resume", &id.unwrap(), "--format", "json"]);
+    let resumed = run(folder.path(), &["resume", &id, "--format", "json"]);
     let report = report(&resumed, 0);
     assert_eq!(report["output"]["pay"], json!({"amount": 12}));
     assert!(report.get("usage").is_none(), "{report}");

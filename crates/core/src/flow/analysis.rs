@@ -176,7 +176,7 @@ struct KnownLabels {
     slot_reads: HashMap<u32, Vec<NodeId>, Hashing>,
 }
 
-impl<'a, 'p> PlanScope<'a, 'p> {
+impl<'a> PlanScope<'a, '_> {
     fn new(
         plan: &'a CheckedPlan,
         prefix: Arc<str>,

@@ -17,7 +17,7 @@ pub(super) trait BoundLabels<'a> {
 }
 
 /// Returns the labels of the value of `tree`.
-pub(super) fn expression_labels<'a>(bound: &mut dyn BoundLabels<'a>, tree: &Tree) -> LabelsId {
+pub(super) fn expression_labels(bound: &mut dyn BoundLabels<'_>, tree: &Tree) -> LabelsId {
     let mut walk = ExpressionWalk {
         bound,
         locals: Vec::new(),
@@ -34,15 +34,14 @@ struct ExpressionWalk<'w, 'a> {
 impl ExpressionWalk<'_, '_> {
     fn labels(&mut self, tree: &Tree) -> LabelsId {
         match tree {
-            Tree::Literal(_) => self.bound.store().planner(),
+            // Binding replaces reads, so none is left here.
+            Tree::Literal(_) | Tree::Read(_) => self.bound.store().planner(),
             Tree::Bound(index) => self.bound.bound(*index, &[]),
             Tree::LoopVariable(position) => {
                 let at = self.locals.len().checked_sub(position + 1);
                 let local = at.and_then(|at| self.locals.get(at)).copied();
                 local.unwrap_or_else(|| self.bound.store().planner())
             }
-            // Binding replaces reads.
-            Tree::Read(_) => self.bound.store().planner(),
             Tree::List(items) => {
                 let items = self.all(items);
                 let item = self.bound.store().any_of(items);

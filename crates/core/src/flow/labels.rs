@@ -52,6 +52,9 @@ struct LabelledOutput<'a> {
     rules: Arc<OutputRules<'a>>,
 }
 
+/// The position of a tool's output, and the path of a part of it.
+type OutputPart = (usize, Arc<[Arc<str>]>);
+
 /// All labelled values of an analysis.
 pub(super) struct LabelStore<'a> {
     pub(super) graph: LabelGraph,
@@ -64,7 +67,7 @@ pub(super) struct LabelStore<'a> {
     items: HashMap<LabelsId, LabelsId, Hashing>,
     lengths: HashMap<LabelsId, Option<NodeId>, Hashing>,
     outputs: Vec<LabelledOutput<'a>>,
-    output_nodes: HashMap<(usize, Arc<[Arc<str>]>), NodeId, Hashing>,
+    output_nodes: HashMap<OutputPart, NodeId, Hashing>,
     planner: LabelsId,
     nothing: LabelsId,
 }

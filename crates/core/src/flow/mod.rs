@@ -1,6 +1,6 @@
 //! Flow analysis: proves, field by field and before the first call, where the arguments of every call come from.
 //!
-//! [`analyze`] walks a checked plan once. It labels each value as trusted or untrusted and as public or private, follows
+//! [`analyze`](crate::flow::analyze) walks a checked plan once. It labels each value as trusted or untrusted and as public or private, follows
 //! the labels through references, expressions, loops, slots and inner plans, and reports each guarded or leaving
 //! parameter with the origins of its value. The policy says which tool outputs are untrusted or private, and which
 //! parameters are guarded or leave.

@@ -152,9 +152,8 @@ impl FieldWalk<'_> {
                     }
                 }
                 Type::List(list) => self.visit(&list.any_item(), path, depth + 1),
-                Type::Any => self.unknown(path),
                 // A constant of the schema has no fields that a rule names apart from its own.
-                Type::Literal(_) => self.unknown(path),
+                Type::Any | Type::Literal(_) => self.unknown(path),
                 Type::Null | Type::Boolean | Type::Integer | Type::Number | Type::Text => {
                     self.add(path);
                 }

@@ -105,8 +105,7 @@ impl FlowPattern {
     /// Returns true if the pattern may apply to a field inside the value at `path`.
     pub(super) fn may_cover_inside(&self, path: &[Arc<str>]) -> bool {
         match self.field.as_slice() {
-            [] => true,
-            [_] => true,
+            [] | [_] => true,
             names => {
                 path.len() < names.len()
                     && names

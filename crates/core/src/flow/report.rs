@@ -81,6 +81,11 @@ impl FlowParameter {
     }
 }
 
+#[expect(
+    clippy::ref_option,
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
 fn code_text<S: serde::Serializer>(code: &Option<Code>, to: S) -> Result<S::Ok, S::Error> {
     code.map(Code::as_str).serialize(to)
 }

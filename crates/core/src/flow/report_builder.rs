@@ -1,5 +1,6 @@
 //! Builds the report: violations, their sources and ways, and the diagnostics about them.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::analysis::FlowContext;
@@ -66,7 +67,7 @@ impl ReportBuilder<'_> {
                     OnViolation::Ask | OnViolation::Warn => Severity::Warning,
                 };
                 if counter.count(severity) {
-                    let origins = self.origins(violation.node, Some(violation.flag), &mut search);
+                    let origins = origins(violation.node, Some(violation.flag), &mut search);
                     diagnostics
                         .push(self.diagnostic(parameter, violation, &origins, &hops, severity));
                 }
@@ -87,7 +88,7 @@ impl ReportBuilder<'_> {
                 leaves: parameter.leaves.clone(),
                 integrity: Integrity::of(flags.untrusted),
                 confidentiality: Confidentiality::of(flags.private),
-                origins: self.origins(node, flag, &mut search),
+                origins: origins(node, flag, &mut search),
                 code: violations.first().map(|violation| violation.code),
                 way,
             });
@@ -146,16 +147,6 @@ impl ReportBuilder<'_> {
                     .is_none(),
                 LabelOrigin::Output { .. } | LabelOrigin::Planner => false,
             })
-    }
-
-    fn origins(
-        &self,
-        node: NodeId,
-        flag: Option<Flag>,
-        search: &mut GraphSearch<'_>,
-    ) -> Vec<FlowOrigin> {
-        let origins = search.origins(node, flag, MAX_ORIGINS);
-        origins.into_iter().map(flow_origin).collect()
     }
 
     fn way(
@@ -230,7 +221,8 @@ impl ReportBuilder<'_> {
             .collect();
         let mut sources = named.join(", ");
         if origins.len() > MAX_NAMED_ORIGINS {
-            sources.push_str(&format!(" and {} more", origins.len() - MAX_NAMED_ORIGINS));
+            // Writing to a text cannot fail.
+            let _ = write!(sources, " and {} more", origins.len() - MAX_NAMED_ORIGINS);
         }
         if sources.is_empty() {
             sources.push_str("many sources");
@@ -364,4 +356,9 @@ impl Confidentiality {
     pub(super) fn of(private: bool) -> Self {
         if private { Self::Private } else { Self::Public }
     }
+}
+
+fn origins(node: NodeId, flag: Option<Flag>, search: &mut GraphSearch<'_>) -> Vec<FlowOrigin> {
+    let origins = search.origins(node, flag, MAX_ORIGINS);
+    origins.into_iter().map(flow_origin).collect()
 }

@@ -155,7 +155,7 @@ pub(crate) struct Attack {
     pub(crate) dialect: String,
     /// The field, or the tool, that the violating value comes from.
     origin: String,
-    pub(crate) attack: String,
+    pub(crate) hostile: String,
     pub(crate) twin: String,
 }
 
@@ -187,7 +187,7 @@ pub(crate) fn attacks() -> (Vec<Attack>, Catalog, FlowPolicy) {
                 about: text(case, "about", ""),
                 code: text(case, "code", "PW1001"),
                 dialect: text(case, "dialect", "native"),
-                attack: plan.replace("PART", &evil),
+                hostile: plan.replace("PART", &evil),
                 twin: plan.replace("PART", &text(case, "twin", "message_id")),
                 origin: text(case, "origin", &evil),
             }
@@ -220,7 +220,7 @@ fn every_attack_is_found_and_its_twin_is_clean() {
     let mut faults = Vec::new();
     for attack in &attacks {
         let Attack { about, dialect, .. } = attack;
-        match report(&attack.attack, dialect, &catalog, policy.clone()) {
+        match report(&attack.hostile, dialect, &catalog, policy.clone()) {
             Ok(report) if attack.is_found(&report) => {}
             Ok(report) => {
                 let found: Vec<String> = report.parameters.iter().map(line).collect();

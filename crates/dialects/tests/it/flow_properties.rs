@@ -9,7 +9,7 @@ use planwright_core::flow::{
     FlowPattern, FlowPolicy, FlowReport, FlowRule, FlowVerdict, Guard, PlannerLabel,
 };
 use planwright_core::plan::ExternalValue;
-use planwright_core::{Catalog, CheckContext, Policy, Tool, check};
+use planwright_core::{Catalog, CheckContext, Code, Policy, Tool, check};
 use planwright_dialects::{ReadOptions, dialect, dialects, parse};
 use proptest::prelude::*;
 
@@ -127,8 +127,8 @@ proptest! {
     ) {
         static ATTACKS: LazyLock<(Vec<Attack>, Catalog, FlowPolicy)> = LazyLock::new(attacks);
         let (attacks, catalog, _) = &*ATTACKS;
-        let Attack { attack, twin, dialect, about, .. } = position.get(attacks);
-        let plan = if is_attack { attack } else { twin };
+        let Attack { hostile, twin, dialect, about, .. } = position.get(attacks);
+        let plan = if is_attack { hostile } else { twin };
         let mut policy = without_rules();
         for (list, position) in chosen {
             let text = *position.get::<&str>(pool(list));
@@ -275,7 +275,7 @@ fn each_rule_stops_its_attack() {
         let codes: Vec<_> = found
             .violations()
             .filter_map(|parameter| parameter.code)
-            .map(|code| code.as_str())
+            .map(Code::as_str)
             .collect();
         assert_eq!(codes, [code], "{plan}");
         let found = report(&plan, "native", &catalog, without).unwrap();
@@ -357,14 +357,14 @@ fn every_dialect_has_the_same_violations() {
     let (attacks, catalog, policy) = attacks();
     let mut converted = vec![0; dialects().len()];
     for Attack {
-        attack,
+        hostile,
         twin,
         dialect: name,
         about,
         ..
     } in &attacks
     {
-        for text in [attack, twin] {
+        for text in [hostile, twin] {
             let expected = by_tool(&report(text, name, &catalog, policy.clone()).unwrap());
             let plan = parse(text.as_bytes(), &ReadOptions::new("test").in_dialect(name)).plan;
             let plan = plan.unwrap();

@@ -534,7 +534,7 @@ impl Writer {
 
     fn plan(mut self) -> Plan {
         self.source();
-        for _ in 0..1 + self.random.below(2) {
+        for _ in 0..=self.random.below(2) {
             self.slot();
         }
         for name in ["s", "t"] {
@@ -647,7 +647,7 @@ fn collect(steps: &[StepSummary], calls: &mut Calls) {
             && step.parts.is_empty()
             && let Some(args) = &step.args
         {
-            let path = step.at.steps().to_string();
+            let path = step.at.steps();
             calls.args.insert(step.at.to_string(), (path, args.clone()));
         }
     }
@@ -688,7 +688,7 @@ fn a_value_that_differs_names_the_field_that_differs() {
                     assert!(is_found, "vanishes: {}", context(at));
                     continue;
                 };
-                for (key, value) in args.as_object().unwrap().iter() {
+                for (key, value) in args.as_object().unwrap() {
                     if others.get(key) != Some(value) {
                         differences += 1;
                         assert!(is_found(report, path, Some(key)), "{key}: {}", context(at));

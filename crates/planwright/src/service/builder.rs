@@ -21,7 +21,8 @@ use super::sources::ToolSources;
 #[cfg(feature = "mcp")]
 use super::sources::{VariableLookup, environment};
 #[cfg(feature = "store")]
-use super::{Error, Planwright, Tools, stored_runs};
+use super::stored_runs;
+use super::{Error, Planwright, Tools};
 #[cfg(feature = "config")]
 use crate::config::Config;
 #[cfg(feature = "store")]
@@ -227,14 +228,18 @@ impl Builder {
     /// a name or with spaces in it, two of one name, or a function whose parameters are not the fields of an object.
     pub async fn open(self) -> Result<Planwright, Error> {
         #[cfg(feature = "mcp")]
-        let mut tools = self.sources.open(&self.lookup, self.connect).await?;
+        let tools = self.sources.open(&self.lookup, self.connect).await?;
         #[cfg(not(feature = "mcp"))]
-        let mut tools = self.sources.open().await?;
+        let tools = self.sources.open().await?;
         #[cfg(feature = "planner")]
-        if let Some(extraction) = self.extraction {
-            tools.catalog.add_extraction();
-            tools.backends.set_extraction(Arc::new(extraction));
-        }
+        let tools = {
+            let mut tools = tools;
+            if let Some(extraction) = self.extraction {
+                tools.catalog.add_extraction();
+                tools.backends.set_extraction(Arc::new(extraction));
+            }
+            tools
+        };
         #[cfg(feature = "mcp")]
         if self.missing == Missing::Fails
             && let Some(failure) = tools.failures().first()

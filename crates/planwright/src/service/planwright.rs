@@ -1,6 +1,5 @@
 //! Tools that are open, with the rules for plans that call them.
 
-#[cfg(feature = "store")]
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +17,9 @@ use planwright_mcp::{Connections, ServerFailure};
 #[cfg(feature = "store")]
 use planwright_store::Store;
 
-use super::{Builder, Error, Resume, Run, RunBuilder, RunObserver, Tools};
+#[cfg(feature = "store")]
+use super::Resume;
+use super::{Builder, Error, Run, RunBuilder, RunObserver, Tools};
 
 /// Reads a plan in Planwright's own dialect. What is wrong with the text is said when the plan is
 /// [checked](Planwright::check), together with all else.

@@ -8,7 +8,8 @@ use planwright_core::{CheckedPlan, Object};
 use planwright_dialects::native::Native;
 use planwright_dialects::{ParseResult, ReadOptions};
 #[cfg(feature = "store")]
-use planwright_engine::{Canceller, Durations, Journal, RunHandle, RunSummary, StampedEvent};
+use planwright_engine::Durations;
+use planwright_engine::{Canceller, Journal, RunHandle, RunSummary, StampedEvent};
 #[cfg(feature = "store")]
 use planwright_store::Store;
 use tokio::sync::mpsc::UnboundedReceiver;

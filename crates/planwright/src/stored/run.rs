@@ -13,6 +13,7 @@ use planwright_engine::{Durations, RunStatus};
 use planwright_store::Store;
 
 use super::{StoredRunError, tools_of};
+#[cfg(feature = "config")]
 use crate::config::Config;
 use crate::format::{
     FlowModeV1, FormatError, PlanTextV1, ProcessV1, RevisionV1, RunV1, ToolV1, from_unix_ms,
@@ -108,6 +109,7 @@ impl StoredRun {
 
     /// Returns the configuration under which the run continues: a plan that was checked for where data goes stays so, and a
     /// planner that had read untrusted text stays exposed.
+    #[cfg(feature = "config")]
     #[must_use]
     pub fn with_flow(&self, config: Config) -> Config {
         match self.planner() {

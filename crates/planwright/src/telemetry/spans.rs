@@ -132,7 +132,7 @@ impl Open {
 
     fn run_started(&mut self, run: &Arc<str>, plan: Option<&str>, digest: &Arc<str>, steps: usize) {
         if let Some(name) = plan {
-            self.plan.update_name(format!("{} {name}", INVOKE_WORKFLOW));
+            self.plan.update_name(format!("{INVOKE_WORKFLOW} {name}"));
             self.plan
                 .set_attribute(KeyValue::new(WORKFLOW, name.to_owned()));
         }
@@ -183,7 +183,7 @@ impl Open {
         }
         let parent = self.steps.get(step).map(|span| span.span_context().clone());
         let parent = parent.unwrap_or_else(|| self.parent_of(step));
-        let name = format!("{} {tool}", EXECUTE_TOOL);
+        let name = format!("{EXECUTE_TOOL} {tool}");
         let span = self.start(name, SpanKind::Client, attributes, &parent, at);
         self.attempts.insert(Arc::clone(step), (span, at));
     }

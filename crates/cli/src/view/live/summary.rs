@@ -47,11 +47,11 @@ pub(super) fn summary(run: &RunSummary, is_stored: bool) -> String {
                 styled(ODD, "–")
             )
         }
-        _ if failures.is_empty() => format!(
+        RunStatus::Failed if failures.is_empty() => format!(
             "{} {steps} in {took}, but the output cannot be made",
             styled(BAD, "✗")
         ),
-        _ => {
+        RunStatus::Failed => {
             let count = failures.len();
             format!("{} {count} of {steps} failed in {took}", styled(BAD, "✗"))
         }

@@ -35,7 +35,7 @@ pub(crate) fn reason(reason: &SkipReason) -> String {
         SkipKind::Branch => format!("nothing filled `{of}`"),
         SkipKind::Condition => "its condition is false".to_owned(),
         SkipKind::Stopped => format!("stopped after `{of}` failed"),
-        _ => format!("because of `{of}`"),
+        SkipKind::Person => format!("because of `{of}`"),
     }
 }
 

@@ -148,7 +148,9 @@ impl<'a> Analysis<'a> {
                 None => self.store.nothing(),
             },
             Source::Item => self.item(scope, step),
-            Source::Index => self.store.nothing(),
+            Source::Index | Source::ExternalValue(ExternalValue::Environment, _) => {
+                self.store.nothing()
+            }
             Source::Last => match step {
                 Some(index) => self.own_round(scope, index),
                 None => self.store.nothing(),
@@ -162,7 +164,6 @@ impl<'a> Analysis<'a> {
                 let node = self.store.graph.origin(origin, flags);
                 self.store.whole(node)
             }
-            Source::ExternalValue(ExternalValue::Environment, _) => self.store.nothing(),
         };
         let part = self.store.at(whole, &read.path);
         let part = self.store.at(part, further);
