@@ -60,7 +60,7 @@ impl CallHandler<'_> {
             return CallOutcome::bad(fault).text;
         }
         let argument = |name: &str| call.arguments.get(name).and_then(Value::as_text);
-        let told = match (&*call.name, argument("goal"), argument("plan_id")) {
+        let outcome = match (&*call.name, argument("goal"), argument("plan_id")) {
             (CREATE, Some(goal), _) => self.create(goal).await,
             (BOTH, Some(goal), _) => self.create_and_execute(goal).await,
             (EXECUTE, _, Some(id)) => self.execute(id).await,
@@ -68,11 +68,14 @@ impl CallHandler<'_> {
             (EXECUTE, _, None) => Ok(CallOutcome::bad("the argument `plan_id` is missing")),
             (name, ..) => self.tool(name, &call.arguments).await,
         };
-        let told = told.unwrap_or_else(CallOutcome::bad);
-        self.context
-            .shown
-            .called(&call.name, &call.arguments, told.is_good, begin.elapsed());
-        told.text
+        let outcome = outcome.unwrap_or_else(CallOutcome::bad);
+        self.context.shown.called(
+            &call.name,
+            &call.arguments,
+            outcome.is_good,
+            begin.elapsed(),
+        );
+        outcome.text
     }
 
     /// A tool that is called directly is a plan of one step.

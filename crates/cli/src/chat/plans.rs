@@ -31,7 +31,7 @@ impl CallHandler<'_> {
     pub(super) async fn create(&self, goal: &str) -> Result<CallOutcome, CommandError> {
         Ok(match self.written(goal).await? {
             Ok(id) => self.described(&id),
-            Err(told) => told,
+            Err(outcome) => outcome,
         })
     }
 
@@ -42,7 +42,7 @@ impl CallHandler<'_> {
         }
         match self.written(goal).await? {
             Ok(id) => self.execute(&id).await,
-            Err(told) => Ok(told),
+            Err(outcome) => Ok(outcome),
         }
     }
 
@@ -78,7 +78,7 @@ impl CallHandler<'_> {
                     );
                     match self.asked(&goal).await? {
                         Ok(text) => self.put(id, ChatPlan { text, ..kept }),
-                        Err(told) => return Ok(told),
+                        Err(outcome) => return Ok(outcome),
                     }
                 }
                 Reviewed::No => {
@@ -101,7 +101,7 @@ impl CallHandler<'_> {
     async fn written(&self, goal: &str) -> Result<Result<String, CallOutcome>, CommandError> {
         let text = match self.asked(goal).await? {
             Ok(text) => text,
-            Err(told) => return Ok(Err(told)),
+            Err(outcome) => return Ok(Err(outcome)),
         };
         Ok(Ok(self.add(goal, text)))
     }

@@ -29,7 +29,7 @@ pub(crate) fn open(
     config: &Config,
 ) -> Result<Arc<dyn Model>, CommandError> {
     let settings = config.model();
-    let name = name(arguments, config).ok_or_else(nobody)?;
+    let name = name(arguments, config).ok_or_else(no_model_named)?;
     let model: Arc<dyn Model> = match name.strip_prefix("replay:") {
         Some(path) => Arc::new(script(&name, Path::new(path))?),
         None => {
@@ -46,7 +46,7 @@ pub(crate) fn open(
     }
 }
 
-fn nobody() -> CommandError {
+fn no_model_named() -> CommandError {
     CommandError::new("no model is named")
         .hint(format!(
             "name one with `--model PROVIDER:NAME`, in the variable {VARIABLE}, or as `name` below `[model]` in your own \

@@ -45,17 +45,17 @@ pub(crate) fn text(diff: &DiffV1, width: usize) -> String {
         diff.duration_ratio,
     );
     let _ = writeln!(text, "time: {}", times.unwrap_or_default());
-    let mut told = 0;
+    let mut printed = 0;
     for step in &diff.steps {
         if !step.same || is_notable(step) {
-            if told == 0 {
+            if printed == 0 {
                 text.push('\n');
             }
-            told += 1;
+            printed += 1;
             one(step, has_told_parts(step, &diff.steps), width, &mut text);
         }
     }
-    if told == 0 && !diff.steps.is_empty() {
+    if printed == 0 && !diff.steps.is_empty() {
         let steps = counted(diff.steps.len(), "step");
         let _ = writeln!(text, "\n{}", styled(DIM, format!("{steps}, all the same")));
     }

@@ -68,18 +68,18 @@ pub(crate) fn survive_file_size_limit() {
 impl Signals {
     /// Tells of the first signal. With the second one, or a while after the first, the process ends at once: no run is under way.
     pub(crate) fn insist(mut self) -> oneshot::Receiver<()> {
-        let (tell, told) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         tokio::spawn(async move {
             self.next().await;
             // A receiver that is gone is about to end the process.
-            let _ = tell.send(());
+            let _ = sender.send(());
             tokio::select! {
                 () = self.next() => {}
                 () = tokio::time::sleep(GRACE) => {}
             }
             leave();
         });
-        told
+        receiver
     }
 }
 
