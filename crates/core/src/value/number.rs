@@ -2,8 +2,8 @@
 
 use super::Number;
 
-/// Minimum number of digits of an integer that may exceed 64 bits.
-const MIN_OVERSIZED_DIGITS: usize = 19;
+/// Minimum number of adjacent digits in a number that 64 bits may not represent: the largest integers have 19 or 20.
+const LONG_RUN: usize = 19;
 
 /// Returns the number that the JSON number `written` stands for, or `None` if 64 bits cannot represent it.
 pub fn exact_number(written: &str) -> Option<Number> {
@@ -75,11 +75,27 @@ fn first_unrepresentable(json: &str, is_candidate: impl Fn(&str) -> bool) -> Opt
 /// Returns the first integer in the well-formed `json` that does not fit into 64 bits. Without long runs of digits it
 /// inspects only every 19th byte.
 pub fn oversized_integer(json: &[u8]) -> Option<&str> {
+    long_numbers(json).and_then(|text| first_unrepresentable(text, |number| !is_decimal(number)))
+}
+
+/// Returns the first decimal in the well-formed `json` that has a run of at least 19 digits and that a double rounds. Without
+/// such runs it inspects only every 19th byte. Shorter runs are not searched: with up to 17 digits each double has a
+/// decimal that stands for it.
+pub fn rounded_decimal(json: &[u8]) -> Option<&str> {
+    long_numbers(json).and_then(|text| first_unrepresentable(text, is_decimal))
+}
+
+fn is_decimal(number: &str) -> bool {
+    number.contains(['.', 'e', 'E'])
+}
+
+/// Returns `json` as text if it has a run of at least 19 digits.
+fn long_numbers(json: &[u8]) -> Option<&str> {
     // A long enough run of digits covers at least one of these positions.
-    let mut at = MIN_OVERSIZED_DIGITS - 1;
+    let mut at = LONG_RUN - 1;
     while let Some(byte) = json.get(at) {
         if !byte.is_ascii_digit() {
-            at += MIN_OVERSIZED_DIGITS;
+            at += LONG_RUN;
             continue;
         }
         let (head, tail) = json.split_at(at);
@@ -88,11 +104,10 @@ pub fn oversized_integer(json: &[u8]) -> Option<&str> {
         };
         let before = run(&mut head.iter().rev());
         let after = run(&mut tail.iter());
-        if before + after >= MIN_OVERSIZED_DIGITS {
-            let text = std::str::from_utf8(json).ok()?;
-            return first_unrepresentable(text, |number| !number.contains(['.', 'e', 'E']));
+        if before + after >= LONG_RUN {
+            return std::str::from_utf8(json).ok();
         }
-        at += after.max(1) + MIN_OVERSIZED_DIGITS - 1;
+        at += after.max(1) + LONG_RUN - 1;
     }
     None
 }
@@ -173,6 +188,23 @@ mod tests {
         ];
         for (json, wanted) in cases {
             assert_eq!(oversized_integer(json.as_bytes()), wanted, "{json}");
+        }
+    }
+
+    #[test]
+    fn rounded_decimals_are_found() {
+        let cases = [
+            ("[1.5, 0.30000000000000004]", None),
+            ("18446744073709551616", None),
+            ("0.5000000000000000000000000000000000000000", None),
+            (
+                "{\"pi\": 3.14159265358979323846}",
+                Some("3.14159265358979323846"),
+            ),
+            ("\"3.14159265358979323846\"", None),
+        ];
+        for (json, wanted) in cases {
+            assert_eq!(rounded_decimal(json.as_bytes()), wanted, "{json}");
         }
     }
 }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use planwright_core::Value;
-use planwright_core::value::number::oversized_integer;
+use planwright_core::value::number::{oversized_integer, rounded_decimal};
 use rmcp::model::RequestId;
 use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
@@ -58,11 +58,15 @@ fn parse(bytes: &[u8]) -> Result<Envelope, serde_json::Error> {
     }
     // Numbers in the output of a tool must not be rounded. Lists are exempt, because schemas in them may have large
     // bounds.
-    if envelope.result.as_ref().is_some_and(is_call_result)
-        && let Some(number) = oversized_integer(bytes)
-    {
-        let reason = format!("its number `{number}` does not fit into 64 bits");
-        return Err(serde_json::Error::custom(reason));
+    if envelope.result.as_ref().is_some_and(is_call_result) {
+        if let Some(number) = oversized_integer(bytes) {
+            let reason = format!("its number `{number}` does not fit into 64 bits");
+            return Err(serde_json::Error::custom(reason));
+        }
+        // An error would lose an effect that the tool had, because of a digit that hardly any client could read.
+        if let Some(number) = rounded_decimal(bytes) {
+            tracing::warn!("a server sent `{number}`, which is rounded to the nearest double");
+        }
     }
     Ok(envelope)
 }
