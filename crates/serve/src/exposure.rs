@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use planwright_core::check::CheckedPlan;
-use planwright_core::flow::OnViolation;
+use planwright_core::flow::{Integrity, OnViolation, StatedLabels};
 use planwright_core::{Code, Tool, Value, flow};
 use planwright_engine::run::{StepStatus, StepSummary};
 use planwright_engine::{RunStatus, RunSummary};
@@ -78,7 +78,8 @@ impl PlanHost {
     ) {
         // The answers of compatibility profiles show more than the output.
         let shows_all = self.settings.compat.is_some() && !summary.calls.is_empty();
-        let report = plan.and_then(CheckedPlan::flow);
+        // The report of the run has the labels that servers have stated as well.
+        let report = plan.and_then(|plan| summary.flow.as_ref().or(plan.flow()));
         if shows_all || report.is_none_or(|report| report.exposes) || shows_errors(summary) {
             self.exposed().insert(client);
         }
@@ -87,6 +88,14 @@ impl PlanHost {
     /// Records that the client gets the answer of a tool as it is.
     pub(crate) fn note_answer_of(&self, client: &ClientId, tool: &Tool) {
         if flow::may_expose(self.settings.config.flow(), tool) {
+            self.exposed().insert(client);
+        }
+    }
+
+    /// Records that the client gets the result of a call as it is, with the labels that the server states.
+    pub(crate) fn note_stated_labels(&self, client: &ClientId, result: &Value) {
+        let stated = result.get("_meta").map(StatedLabels::from_meta);
+        if stated.is_some_and(|labels| labels.integrity == Integrity::Untrusted) {
             self.exposed().insert(client);
         }
     }

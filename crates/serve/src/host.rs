@@ -222,6 +222,10 @@ impl Host for PlanHost {
         }
     }
 
+    fn answered(&self, client: &ClientId, result: &Value) {
+        self.note_stated_labels(client, result);
+    }
+
     fn consent(
         self: Arc<Self>,
         client: GatewayClient,

@@ -140,7 +140,8 @@ impl<'a> ChatContext<'a> {
     fn expose(&self, plan: &CheckedPlan, summary: &RunSummary) {
         // The texts of errors are untrusted.
         let is_failed = summary.status != RunStatus::Succeeded;
-        if is_failed || plan.flow().is_none_or(|flow| flow.exposes) {
+        let flow = summary.flow.as_ref().or(plan.flow());
+        if is_failed || flow.is_none_or(|flow| flow.exposes) {
             self.is_exposed.store(true, Ordering::Relaxed);
         }
     }

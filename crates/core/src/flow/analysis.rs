@@ -70,7 +70,7 @@ pub fn analyze(plan: &CheckedPlan, context: FlowContext<'_>) -> FlowReport {
         graph: &analysis.store.graph,
         texts: &analysis.texts,
     };
-    let (parameters, diagnostics) = builder.build(&analysis.parameters);
+    let (parameters, diagnostics, output_sources) = builder.build(&analysis.parameters, output);
     let mut by_step: HashMap<Arc<str>, Vec<usize>> = HashMap::new();
     for (position, parameter) in parameters.iter().enumerate() {
         by_step
@@ -84,6 +84,7 @@ pub fn analyze(plan: &CheckedPlan, context: FlowContext<'_>) -> FlowReport {
         exposes,
         parameters,
         diagnostics,
+        output_sources,
         on_violation: context.policy.violation,
         planner: context.policy.planner,
         policy: context.policy.digest().into(),

@@ -269,6 +269,11 @@ impl<'g> GraphSearch<'g> {
         origins
     }
 
+    /// Returns true if the budget of all searches is spent, so that their results are incomplete.
+    pub(super) fn is_spent(&self) -> bool {
+        self.visits_left == 0
+    }
+
     /// Returns true if the current search sees `node` for the first time, and `None` if the budget is spent.
     fn visit(&mut self, node: NodeId, next: Option<NodeId>) -> Option<bool> {
         self.visits_left = self.visits_left.checked_sub(1)?;

@@ -18,6 +18,7 @@ mod pattern;
 mod policy;
 mod report;
 mod report_builder;
+mod stated;
 
 pub use analysis::{FlowContext, analyze};
 pub use coverage::uncovered_rules;
@@ -26,9 +27,10 @@ pub use parameters::{ParameterRule, guarded_arguments, parameter_rules};
 pub use pattern::{FlowPattern, FlowPatternError};
 pub use policy::{FlowPolicy, FlowRule, Guard, OnViolation, PlannerLabel};
 pub use report::{
-    Confidentiality, FlowEdge, FlowHop, FlowOrigin, FlowParameter, FlowReport, FlowVerdict,
-    Integrity,
+    Confidentiality, FlowEdge, FlowHop, FlowOrigin, FlowParameter, FlowReport, FlowSources,
+    FlowVerdict, Integrity,
 };
+pub use stated::StatedLabels;
 
 #[cfg(test)]
 mod tests;

@@ -66,6 +66,60 @@ pub struct FlowParameter {
     pub code: Option<Code>,
     /// The way of the violating value, from its source to the parameter.
     pub way: Vec<FlowHop>,
+    /// All sources of the value, including those that violate nothing.
+    #[serde(skip)]
+    pub sources: FlowSources,
+    /// All sources of what decides the call; empty if that does not count.
+    #[serde(skip)]
+    pub deciding: FlowSources,
+}
+
+/// The sources of a value, as far as they can be listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FlowSources {
+    /// These.
+    Listed(Arc<[FlowOrigin]>),
+    /// Too many to list.
+    TooMany,
+}
+
+impl Default for FlowSources {
+    fn default() -> Self {
+        Self::Listed(Arc::from([]))
+    }
+}
+
+impl FlowSources {
+    /// Returns the sources; none if there are too many to list.
+    pub fn listed(&self) -> &[FlowOrigin] {
+        match self {
+            Self::Listed(origins) => origins,
+            Self::TooMany => &[],
+        }
+    }
+
+    /// Returns true if the output of the step at `path` may be a source.
+    pub fn may_include_step(&self, path: &str) -> bool {
+        match self {
+            Self::Listed(origins) => origins.iter().any(|origin| *origin.step == *path),
+            Self::TooMany => true,
+        }
+    }
+
+    /// Returns true if the part at `field`, a path with dots, of the output of the step at `path` may be a source.
+    pub fn may_include_field(&self, path: &str, field: &str) -> bool {
+        let includes = |origin: &FlowOrigin| {
+            let rest = field.strip_prefix(&*origin.field);
+            let is_inside = rest.is_some_and(|rest| {
+                rest.is_empty() || rest.starts_with('.') || origin.field.is_empty()
+            });
+            *origin.step == *path && is_inside
+        };
+        match self {
+            Self::Listed(origins) => origins.iter().any(includes),
+            Self::TooMany => true,
+        }
+    }
 }
 
 impl FlowParameter {
@@ -135,6 +189,8 @@ pub struct FlowReport {
     pub policy: Arc<str>,
     /// The integrity and the confidentiality of what the plan's output selects.
     pub output: (Integrity, Confidentiality),
+    /// The sources of what the plan's output selects.
+    pub output_sources: FlowSources,
     /// True if the plan's output may contain an untrusted text: one that is no constant of a schema. A planner that reads
     /// such an output is exposed.
     pub exposes: bool,

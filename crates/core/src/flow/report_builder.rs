@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::analysis::FlowContext;
 use super::graph::{Flag, Flags, GraphSearch, LabelGraph, LabelOrigin, NodeId, Passage};
 use super::policy::OnViolation;
-use super::report::{Confidentiality, FlowHop, FlowOrigin, FlowParameter, Integrity};
+use super::report::{Confidentiality, FlowHop, FlowOrigin, FlowParameter, FlowSources, Integrity};
 use crate::check::Releases;
 use crate::diagnostic::DiagnosticCounter;
 use crate::plan::ExternalValue;
@@ -49,10 +49,12 @@ pub(super) struct ReportBuilder<'a> {
 }
 
 impl ReportBuilder<'_> {
+    /// Builds the parameters and their diagnostics, and the sources of the plan's `output`.
     pub(super) fn build(
         &self,
         parameters: &[StepParameter<'_>],
-    ) -> (Vec<FlowParameter>, Diagnostics) {
+        output: NodeId,
+    ) -> (Vec<FlowParameter>, Diagnostics, FlowSources) {
         let mut search = self.graph.search();
         let mut counter = DiagnosticCounter::default();
         let mut diagnostics = Diagnostics::new();
@@ -89,12 +91,18 @@ impl ReportBuilder<'_> {
                 integrity: Integrity::of(flags.untrusted),
                 confidentiality: Confidentiality::of(flags.private),
                 origins: origins(node, flag, &mut search),
+                sources: sources(parameter.label, &mut search),
+                deciding: parameter
+                    .control
+                    .map(|control| sources(control, &mut search))
+                    .unwrap_or_default(),
                 code: violations.first().map(|violation| violation.code),
                 way,
             });
         }
         counter.note_rest_omitted(&mut diagnostics);
-        (found, diagnostics)
+        let output = sources(output, &mut search);
+        (found, diagnostics, output)
     }
 
     fn violations(
@@ -361,4 +369,12 @@ impl Confidentiality {
 fn origins(node: NodeId, flag: Option<Flag>, search: &mut GraphSearch<'_>) -> Vec<FlowOrigin> {
     let origins = search.origins(node, flag, MAX_ORIGINS);
     origins.into_iter().map(flow_origin).collect()
+}
+
+fn sources(node: NodeId, search: &mut GraphSearch<'_>) -> FlowSources {
+    let origins = search.origins(node, None, MAX_ORIGINS);
+    if origins.len() == MAX_ORIGINS || search.is_spent() {
+        return FlowSources::TooMany;
+    }
+    FlowSources::Listed(origins.into_iter().map(flow_origin).collect())
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::Value;
+use planwright_core::flow::StatedLabels;
 use serde::Serialize;
 
 /// The output of a successful call.
@@ -17,6 +18,8 @@ pub struct ToolOutput {
     pub content: Vec<Value>,
     /// The output alternative of the step that the tool chose, such as `state.wet`.
     pub branch: Option<Arc<str>>,
+    /// The labels that the server states for the output.
+    pub labels: StatedLabels,
 }
 
 impl ToolOutput {
@@ -95,6 +98,10 @@ impl ToolOutput {
             (None, _) => Self::value(Value::text(texts.join("\n"))),
         };
         output.content = others;
+        output.labels = result
+            .get("_meta")
+            .map(StatedLabels::from_meta)
+            .unwrap_or_default();
         Ok(output)
     }
 }

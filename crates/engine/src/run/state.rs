@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::Tool;
 use planwright_core::check::CheckedPlan;
 use planwright_core::plan::Step;
+use planwright_core::{Tool, Value};
 
 use crate::approval::Decision;
 use crate::durations::Durations;
@@ -15,6 +15,7 @@ use crate::journal::Record;
 use crate::options::RunOptions;
 use crate::run::budgets::Budgets;
 use crate::run::calls::approvals::DefinitionDigests;
+use crate::run::calls::flow::RunFlow;
 use crate::run::command_queue::{CommandQueue, TimeSlice};
 use crate::run::effect::{Effect, RunInput};
 use crate::run::journaling::records::JournalState;
@@ -44,6 +45,7 @@ pub struct RunMachine {
     pub(super) redactor: Redactor,
     pub(super) warnings: Warnings,
     pub(super) definitions: DefinitionDigests,
+    pub(super) run_flow: RunFlow,
     /// True if the run has no listeners, so events need not be created.
     no_listeners: bool,
     queue: CommandQueue,
@@ -66,11 +68,14 @@ impl RunMachine {
             journal: JournalState::default(),
             redactor: Redactor::new(secrets),
             definitions: DefinitionDigests::default(),
+            run_flow: RunFlow::default(),
             now: Duration::ZERO,
             no_listeners: false,
             queue: CommandQueue::new(),
             options,
         };
+        let inputs = Value::from(plan.inputs().clone());
+        run.exclude_from_sources(&inputs);
         run.instantiate_roots(plan);
         run.budgets.add_steps(run.tasks.len());
         run

@@ -626,7 +626,7 @@ fn run(plan: &CheckedPlan, world: &World) -> Calls {
         let input = RunInput::AttemptEnded {
             task,
             attempt: call.context.attempt,
-            result: world.answer(&call),
+            result: world.answer(&call).map(with_own_texts),
         };
         run.handle(input, Duration::from_millis(clock), &mut effects);
     }
@@ -636,8 +636,17 @@ fn run(plan: &CheckedPlan, world: &World) -> Calls {
     calls
 }
 
+/// The output with texts that no other output shares, as from a server.
+fn with_own_texts(mut output: ToolOutput) -> ToolOutput {
+    output.value = Value::from_json(&output.value.to_json()).unwrap();
+    output
+}
+
 fn collect(steps: &[StepSummary], calls: &mut Calls) {
     for step in steps {
+        // A text whose source the analysis has not named would be one.
+        let error = step.error.as_ref().map(|error| error.kind);
+        assert_ne!(error, Some(ErrorKind::Internal), "{:?}", step.error);
         collect(&step.parts, calls);
         if step.status == StepStatus::Failed {
             calls.failed.insert(step.at.to_string());

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::Value;
+use planwright_core::flow::{Confidentiality, Integrity, StatedLabels};
 use planwright_engine::backend::RetryAdvice;
 use planwright_engine::run::{Choice, SkipReason};
 use planwright_engine::schedule::Timer;
@@ -81,6 +82,12 @@ pub(super) struct ToolOutputV1 {
     content: Vec<StoredValueV1>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     branch: Option<Arc<str>>,
+    /// True if the server states that the output is untrusted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    untrusted: bool,
+    /// True if the server states that the output is private.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    private: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -214,6 +221,8 @@ impl ToolOutputV1 {
                 .map(|block| StoredValueV1::encode(block, blobs))
                 .collect::<Result<_, _>>()?,
             branch: output.branch.clone(),
+            untrusted: output.labels.integrity == Integrity::Untrusted,
+            private: output.labels.confidentiality == Confidentiality::Private,
         })
     }
 
@@ -231,6 +240,18 @@ impl ToolOutputV1 {
                 .map(|stored| stored.decode(load))
                 .collect::<Result<_, _>>()?,
             branch: self.branch,
+            labels: StatedLabels {
+                integrity: if self.untrusted {
+                    Integrity::Untrusted
+                } else {
+                    Integrity::Trusted
+                },
+                confidentiality: if self.private {
+                    Confidentiality::Private
+                } else {
+                    Confidentiality::Public
+                },
+            },
         })
     }
 }

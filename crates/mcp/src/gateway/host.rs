@@ -56,6 +56,11 @@ pub trait Host: Send + Sync + 'static {
         Box::pin(std::future::ready(Ok(())))
     }
 
+    /// Notes the result of a tool that a client called in passthrough mode, before the client gets it.
+    fn answered(&self, client: &ClientId, result: &Value) {
+        let _ = (client, result);
+    }
+
     /// Calls one of the host's own tools. Returns a `CallToolResult` or a task.
     fn call(self: Arc<Self>, call: HostCall) -> BoxFuture<'static, Result<Value, UpstreamError>>;
 

@@ -188,7 +188,7 @@ pub(crate) fn run(
     if !listed.is_empty() {
         fields.insert("content".into(), bounds.list(listed));
     }
-    let flow = plan.and_then(CheckedPlan::flow);
+    let flow = summary.flow.as_ref().or(plan.and_then(CheckedPlan::flow));
     let mut outcome = StepsByStatus {
         recalled: plan.and_then(recalled),
         hidden: flow.map(FlowReport::asking_steps).unwrap_or_default(),

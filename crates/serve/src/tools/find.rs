@@ -237,7 +237,9 @@ impl PlanHost {
         }
         let caller = Arc::clone(&call.caller);
         let params = Value::object(params);
-        completed(&self.upstreams, &tool.server, "tools/call", params, caller).await
+        let result = completed(&self.upstreams, &tool.server, "tools/call", params, caller).await?;
+        self.note_stated_labels(&call.client.id, &result);
+        Ok(result)
     }
 
     /// `move_to_stage`

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use planwright_core::flow::{FlowParameter, FlowReport, OnViolation};
+use planwright_core::flow::{FlowParameter, OnViolation};
 use planwright_core::plan::Approval;
 use planwright_core::{Tool, Value};
 
@@ -192,26 +192,15 @@ impl RunMachine {
         let step = self.step_of(task).map(|(_, step)| step);
         tool.needs_approval()
             || step.is_some_and(|step| step.approval == Approval::Ask)
-            || !self.flow_violations(task).is_empty()
+            || !self.violations_to_decide(task).is_empty()
     }
 
     /// Returns the violations of the flow policy that a person must decide about before the call of a task.
-    fn flow_violations(&self, task: TaskId) -> Vec<&FlowParameter> {
-        let (Some(flow), Some(data)) = (self.flow(), self.task_data(task)) else {
-            return Vec::new();
-        };
-        if flow.on_violation != OnViolation::Ask {
-            return Vec::new();
+    fn violations_to_decide(&self, task: TaskId) -> Vec<&FlowParameter> {
+        match self.flow() {
+            Some(flow) if flow.on_violation == OnViolation::Ask => self.flow_violations(task),
+            _ => Vec::new(),
         }
-        let path = data.address.steps();
-        flow.parameters_of(&path)
-            .filter(|parameter| parameter.code.is_some())
-            .collect()
-    }
-
-    /// Returns the flow of data in the run's plan, if it was checked for it.
-    fn flow(&self) -> Option<&FlowReport> {
-        self.frames.get(0)?.plan.flow()
     }
 
     /// The reason for asking about the call of a task.
@@ -220,7 +209,7 @@ impl RunMachine {
         let by_step = step.is_some_and(|step| step.approval == Approval::Ask);
         let by_plan = || by_step.then(|| Arc::from("the plan asks before this step"));
         let by_tool = tool.approval_reason.clone().filter(|_| tool.approval);
-        let by_flow = self.flow_violations(task);
+        let by_flow = self.violations_to_decide(task);
         let mut reasons: Vec<String> = by_tool
             .or_else(by_plan)
             .iter()

@@ -195,6 +195,7 @@ impl RunMachine {
             Ok(output) => {
                 self.observe_duration(task, effects);
                 self.check_output(task, &output.value);
+                self.observe_output(task, &output);
                 let outcome = self.count_answer(output);
                 if let Some(data) = self.task_data_mut(task) {
                     data.pending_outcome = Some(Box::new(outcome));

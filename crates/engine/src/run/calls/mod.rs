@@ -3,3 +3,4 @@
 pub(super) mod admission;
 pub(super) mod approvals;
 mod attempts;
+pub(super) mod flow;

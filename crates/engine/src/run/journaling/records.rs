@@ -213,6 +213,7 @@ impl RunMachine {
         if let Some(data) = self.task_data_mut(task) {
             data.args = Some(call.args.clone());
         }
+        self.observe_output(task, output);
         let refused = self.budgets.guard.check_restored_outputs().err();
         // Only outputs that other steps could continue from were within the bound.
         Some(match refused.filter(|_| !past.has_succeeded()) {

@@ -95,7 +95,7 @@ pub struct RunSummary {
     pub written_bytes: u64,
     /// The error of the journal that ended the run.
     pub journal_error: Option<JournalError>,
-    /// The flow of data in the plan, if it was checked for it.
+    /// The flow of data in the plan with the labels that servers have stated, if the plan was checked for it.
     pub flow: Option<FlowReport>,
 }
 
@@ -211,7 +211,7 @@ impl RunMachine {
             warnings,
             written_bytes: self.budgets.written.written(),
             journal_error: None,
-            flow: roots.first().and_then(|frame| frame.plan.flow().cloned()),
+            flow: self.flow().cloned(),
         };
         // The summary leaves the run, so it must not hold a secret.
         self.redactor.summary(&mut summary);

@@ -159,7 +159,9 @@ impl RunMachine {
         // Arguments must be valid only for a call that is yet to be made.
         let before = self.prior_call(task, &tool, &args);
         if matches!(before, PriorCall::Nothing | PriorCall::Approved(_))
-            && let Err(error) = self.check_args(task, &args)
+            && let Err(error) = self
+                .check_args(task, &args)
+                .and_then(|()| self.check_flow(task, &args))
         {
             return self.fail_before_call(task, error);
         }

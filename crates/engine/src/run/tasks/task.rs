@@ -367,6 +367,7 @@ impl RunMachine {
             self.budgets.add_steps(self.tasks.len() - before);
             self.start_steps(index, first);
         }
+        self.restate_labels();
         let steps = plan.steps().len();
         self.emit(effects, || RunEvent::PlanExtended { steps });
     }

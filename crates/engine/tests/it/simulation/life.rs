@@ -8,6 +8,7 @@ use futures::future::BoxFuture;
 use planwright_core::check::CheckedPlan;
 use planwright_core::{Object, Value};
 use planwright_engine::approval::{ApprovalRequest, Approver};
+use planwright_engine::backend::ErrorKind;
 use planwright_engine::journal::Record;
 use planwright_engine::run::{Choice, History, ReplayHeader, StepSummary, replay};
 use planwright_engine::{
@@ -278,6 +279,8 @@ impl Life {
 /// Every value is the tool's output for the arguments, which are the outputs of earlier steps.
 fn check_values(summary: &RunSummary) {
     for step in &summary.steps {
+        let error = step.error.as_ref().map(|error| error.kind);
+        assert_ne!(error, Some(ErrorKind::Internal), "{:?}", step.error);
         let Some(args) = &step.args else {
             continue;
         };

@@ -4,7 +4,8 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::check::{CheckContext, CheckedPlan, check};
+use planwright_core::check::{CheckContext, CheckedPlan, Policy, check};
+use planwright_core::flow::{FlowPattern, FlowPolicy, Guard, OnViolation};
 use planwright_core::plan::{
     Alternative, Approval, Field, ForEach, Form, Node, OnError, Read, Reference, Retry, Source,
 };
@@ -41,7 +42,15 @@ pub(super) fn plan(chance: &mut Chance) -> CheckedPlan {
         ..Plan::default()
     };
     let catalog = catalog();
-    let (checked, diagnostics) = check(plan, &CheckContext::new(&catalog));
+    // Every argument is guarded, so a run compares the origins of all texts with those that the analysis names.
+    let flow = FlowPolicy {
+        guard: vec![Guard::Rule(FlowPattern::parse("s.*").unwrap().into())],
+        violation: OnViolation::Warn,
+        ..FlowPolicy::default()
+    };
+    let policy = Policy::new().with_flow(flow);
+    let context = CheckContext::new(&catalog).with_policy(&policy);
+    let (checked, diagnostics) = check(plan, &context);
     checked.unwrap_or_else(|| panic!("rejected: {diagnostics:#?}"))
 }
 

@@ -138,11 +138,16 @@ impl GatewayHandler {
             Box::pin(async move {
                 let (consent_caller, tool) = (Arc::clone(&caller), offer.item);
                 if !is_agreed {
-                    host.consent(asker.clone(), tool, arguments, consent_caller)
+                    Arc::clone(&host)
+                        .consent(asker.clone(), tool, arguments, consent_caller)
                         .await?;
                 }
                 let server = offer.server;
-                pass_request(&upstreams, server, "tools/call", params, asker, caller).await
+                let id = asker.id.clone();
+                let result =
+                    pass_request(&upstreams, server, "tools/call", params, asker, caller).await?;
+                host.answered(&id, &result);
+                Ok(result)
             })
         })
         .await

@@ -1,0 +1,321 @@
+//! The flow of data while the plan runs: labels that servers state for their results, and the comparison of where texts really
+//! come from with the origins that the analysis has named.
+//!
+//! A text keeps its allocation on its way through references, loops, slots, inner plans and most functions of expressions. So
+//! the address of a text in an argument tells which output it is from. Texts that a step computes have none, and neither have
+//! numbers: nothing is said about them here, and the analysis alone covers them.
+//!
+//! Design: [Why a comparison at run time?](https://github.com/planwright/planwright/blob/main/docs/design/flow.md#why-a-comparison-at-run-time)
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use planwright_core::diagnostic::FLOW_REFUSAL;
+use planwright_core::flow::{FlowParameter, FlowReport, OnViolation, StatedLabels};
+use planwright_core::{Diagnostic, Hashing, Value};
+
+use crate::backend::{ErrorKind, ToolError, ToolOutput};
+use crate::run::state::RunMachine;
+use crate::schedule::TaskId;
+
+/// The state of the flow of data of a run.
+#[derive(Debug, Default)]
+pub(in crate::run) struct RunFlow {
+    /// The report of the plan with the stated labels; `None` if there are none.
+    report: Option<Box<FlowReport>>,
+    /// The steps for whose outputs servers have stated labels.
+    stated: Vec<(Arc<str>, StatedLabels)>,
+    sources: TextSources,
+}
+
+/// The outputs that texts are from, by the address of each text.
+#[derive(Debug, Default)]
+struct TextSources {
+    texts: HashMap<usize, TextSource, Hashing>,
+    /// The texts that come from elsewhere as well, such as inputs that a function returns.
+    shared: HashSet<usize, Hashing>,
+    fields: Vec<FieldPath>,
+    field_ids: HashMap<(u32, Arc<str>), u32, Hashing>,
+}
+
+/// The output that a text is from.
+#[derive(Debug)]
+struct TextSource {
+    step: Arc<str>,
+    field: u32,
+    /// Keeps the allocation, so that no other text gets its address.
+    _text: Arc<str>,
+}
+
+/// A field of an output, below another one.
+#[derive(Debug)]
+struct FieldPath {
+    outer: u32,
+    key: Arc<str>,
+}
+
+/// The id of the path of an output as a whole.
+const WHOLE: u32 = 0;
+
+fn address(text: &Arc<str>) -> usize {
+    Arc::as_ptr(text).cast::<u8>().addr()
+}
+
+impl TextSources {
+    /// Adds the texts of `output`, which the step at `path` has received for `args`.
+    fn add(&mut self, path: &Arc<str>, output: &Value, args: &Value) {
+        // A function may return its arguments, whose texts have other sources.
+        let mut received = HashSet::default();
+        each_text(args, &mut |text| {
+            received.insert(address(text));
+        });
+        self.add_part(path, WHOLE, output, &received);
+    }
+
+    fn add_part(
+        &mut self,
+        path: &Arc<str>,
+        field: u32,
+        part: &Value,
+        received: &HashSet<usize, Hashing>,
+    ) {
+        match part {
+            Value::Text(text) => {
+                let at = address(text);
+                if received.contains(&at) {
+                    self.share(at);
+                }
+                if self.shared.contains(&at) {
+                    return;
+                }
+                let source = TextSource {
+                    step: Arc::clone(path),
+                    field,
+                    _text: Arc::clone(text),
+                };
+                // A function that returns the same text again says nothing about either place.
+                if self.texts.insert(at, source).is_some() {
+                    self.share(at);
+                }
+            }
+            Value::List(items) => {
+                for item in items.iter() {
+                    self.add_part(path, field, item, received);
+                }
+            }
+            Value::Object(fields) => {
+                for (key, value) in fields.iter() {
+                    let inner = self.field(field, key);
+                    self.add_part(path, inner, value, received);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Adds texts that are no output, such as the inputs of the run.
+    fn exclude(&mut self, value: &Value) {
+        each_text(value, &mut |text| self.share(address(text)));
+    }
+
+    fn share(&mut self, at: usize) {
+        self.texts.remove(&at);
+        self.shared.insert(at);
+    }
+
+    fn field(&mut self, outer: u32, key: &Arc<str>) -> u32 {
+        if let Some(known) = self.field_ids.get(&(outer, Arc::clone(key))) {
+            return *known;
+        }
+        self.fields.push(FieldPath {
+            outer,
+            key: Arc::clone(key),
+        });
+        let id = u32::try_from(self.fields.len()).unwrap_or(u32::MAX);
+        self.field_ids.insert((outer, Arc::clone(key)), id);
+        id
+    }
+
+    /// Returns the path of a field, with dots.
+    fn field_text(&self, mut field: u32) -> String {
+        let mut keys: Vec<&str> = Vec::new();
+        while let Some(path) = (field as usize)
+            .checked_sub(1)
+            .and_then(|index| self.fields.get(index))
+        {
+            keys.push(&path.key);
+            field = path.outer;
+        }
+        keys.reverse();
+        keys.join(".")
+    }
+
+    /// Returns the first source of a text in `value` that the analysis has not named for `parameter`.
+    fn unnamed(&self, value: &Value, parameter: &FlowParameter) -> Option<String> {
+        let mut found = None;
+        each_text(value, &mut |text| {
+            if found.is_some() {
+                return;
+            }
+            let Some(source) = self.texts.get(&address(text)) else {
+                return;
+            };
+            let field = self.field_text(source.field);
+            if !parameter.sources.may_include_field(&source.step, &field) {
+                found = Some(match field.as_str() {
+                    "" => source.step.to_string(),
+                    field => format!("{}.{field}", source.step),
+                });
+            }
+        });
+        found
+    }
+}
+
+/// Calls `visit` for every text in `value`. Values of a run are not nested too deeply for it.
+fn each_text(value: &Value, visit: &mut dyn FnMut(&Arc<str>)) {
+    match value {
+        Value::Text(text) => visit(text),
+        Value::List(items) => items.iter().for_each(|item| each_text(item, visit)),
+        Value::Object(fields) => fields.values().for_each(|field| each_text(field, visit)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Calls `visit` for the parts of `args` at the path `keys`, which leaves out positions of lists.
+fn each_part(args: &Value, keys: &[&str], visit: &mut dyn FnMut(&Value)) {
+    match (args, keys.split_first()) {
+        (_, None) => visit(args),
+        (Value::List(items), Some(_)) => {
+            items.iter().for_each(|item| each_part(item, keys, visit));
+        }
+        (Value::Object(fields), Some((key, rest))) => {
+            if let Some(field) = fields.get(*key) {
+                each_part(field, rest, visit);
+            }
+        }
+        (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_), Some(_)) => {}
+    }
+}
+
+impl RunMachine {
+    /// Returns the flow of data in the run's plan with the labels that servers have stated, if the plan was checked for it.
+    pub(in crate::run) fn flow(&self) -> Option<&FlowReport> {
+        match &self.run_flow.report {
+            Some(report) => Some(report),
+            None => self.frames.get(0)?.plan.flow(),
+        }
+    }
+
+    /// Returns the path of the step of a task, as the analysis writes it.
+    fn step_path(&self, task: TaskId) -> Option<Arc<str>> {
+        Some(self.task_data(task)?.address.steps().into())
+    }
+
+    /// Records the labels and the texts of an output that a task has received.
+    pub(in crate::run) fn observe_output(&mut self, task: TaskId, output: &ToolOutput) {
+        let is_followed = self.flow().is_some_and(|flow| !flow.parameters.is_empty());
+        if !is_followed && output.labels.is_empty() {
+            return;
+        }
+        let (Some(path), Some(data)) = (self.step_path(task), self.task_data(task)) else {
+            return;
+        };
+        let args = data.args.clone().unwrap_or_default();
+        // The output of an extraction has the sources of the text that it was made of.
+        let is_source = data.tool.as_ref().is_some_and(|tool| !tool.is_extraction());
+        if is_followed && is_source {
+            self.run_flow.sources.add(&path, &output.value, &args);
+        }
+        if !output.labels.is_empty() {
+            self.run_flow
+                .stated
+                .push((Arc::clone(&path), output.labels));
+            self.apply_stated(&path, output.labels);
+        }
+    }
+
+    /// Applies stated labels to the report, with a warning for each violation that they cause.
+    fn apply_stated(&mut self, path: &str, labels: StatedLabels) {
+        let Some(mut report) = self.flow().cloned() else {
+            return;
+        };
+        for parameter in report.apply_stated(path, labels) {
+            if let Some((code, message)) = parameter.stated_violation() {
+                self.warnings.add(Diagnostic::warning(code, message));
+            }
+        }
+        self.run_flow.report = Some(Box::new(report));
+    }
+
+    /// Applies the stated labels to the report of a plan that has grown.
+    pub(in crate::run) fn restate_labels(&mut self) {
+        if self.run_flow.report.take().is_some() {
+            for (path, labels) in self.run_flow.stated.clone() {
+                self.apply_stated(&path, labels);
+            }
+        }
+    }
+
+    /// Records that the texts of `inputs` are no outputs.
+    pub(in crate::run) fn exclude_from_sources(&mut self, inputs: &Value) {
+        self.run_flow.sources.exclude(inputs);
+    }
+
+    /// Returns the violations of the flow policy by the call of a task.
+    pub(in crate::run) fn flow_violations(&self, task: TaskId) -> Vec<&FlowParameter> {
+        let Some(flow) = self.flow() else {
+            return Vec::new();
+        };
+        // Most plans have no violation, and need no path.
+        if flow.violations().next().is_none() {
+            return Vec::new();
+        }
+        let path = self.step_path(task).unwrap_or_default();
+        flow.parameters_of(&path)
+            .filter(|parameter| parameter.code.is_some())
+            .collect()
+    }
+
+    /// Checks that the flow policy allows the call of a task with `args`, and that their texts come from where the analysis
+    /// says.
+    ///
+    /// # Errors
+    ///
+    /// Returns the refusal if a stated label violates a policy that denies violations, and an internal error if a text of
+    /// a guarded or leaving parameter has a source that the analysis has not named.
+    pub(in crate::run) fn check_flow(&self, task: TaskId, args: &Value) -> Result<(), ToolError> {
+        let Some(flow) = self.flow().filter(|flow| !flow.parameters.is_empty()) else {
+            return Ok(());
+        };
+        if flow.on_violation == OnViolation::Deny && !self.flow_violations(task).is_empty() {
+            return Err(ToolError::new(ErrorKind::Policy, FLOW_REFUSAL));
+        }
+        let path = self.step_path(task).unwrap_or_default();
+        for parameter in flow.parameters_of(&path) {
+            let keys: Vec<&str> = match &*parameter.parameter {
+                "" => Vec::new(),
+                path => path.split('.').collect(),
+            };
+            let mut unnamed = None;
+            each_part(args, &keys, &mut |part| {
+                unnamed = unnamed
+                    .take()
+                    .or_else(|| self.run_flow.sources.unnamed(part, parameter));
+            });
+            if let Some(source) = unnamed {
+                return Err(ToolError::new(
+                    ErrorKind::Internal,
+                    format!(
+                        "the parameter `{}` has a text of `{source}`, a source that the flow analysis has not named",
+                        parameter.parameter
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
