@@ -6,13 +6,14 @@ use std::sync::Arc;
 use planwright_core::check::{
     CheckContext, CheckedPlan, Library, Limits, Policy, check, check_without_inputs,
 };
+use planwright_core::flow::RecalledLabels;
 use planwright_core::plan::{
     Action, Field, Name, Node, NodeKind, Ordering, Output, PlanTarget, RECALLED_STEP, Sharing, Step,
 };
 use planwright_core::{Catalog, Code, Diagnostics, Object, Place, Plan, StepId, Tool, Value};
 use planwright_dialects::{ParseResult, ReadOptions, document};
 
-use crate::format::{LibraryPlanV1, PlanTextV1};
+use crate::format::{LibraryPlanV1, PlanTextV1, RecalledLabelsV1};
 
 /// The step that stands for the results of earlier runs.
 pub const RECALLED: &str = RECALLED_STEP;
@@ -48,6 +49,7 @@ pub struct LoadedPlan {
     reorder: bool,
     share: bool,
     recalled: Object,
+    recalled_labels: RecalledLabels,
 }
 
 impl LoadedPlan {
@@ -72,6 +74,7 @@ impl LoadedPlan {
             reorder: false,
             share: false,
             recalled: Object::default(),
+            recalled_labels: RecalledLabels::new(),
         }
     }
 
@@ -92,7 +95,10 @@ impl LoadedPlan {
         let mut loaded = Self::new(kept.source.as_str(), result)
             .with_given(given)
             .with_max_steps(kept.max_steps)
-            .with_recalled(kept.recalled.clone());
+            .with_recalled(
+                kept.recalled.clone(),
+                RecalledLabelsV1::decode(&kept.recalled_labels),
+            );
         if kept.reorder {
             loaded = loaded.reordered();
         }
@@ -154,9 +160,10 @@ impl LoadedPlan {
     }
 
     /// The same plan, which may refer to results of earlier runs as `${runs.RUN.STEP}`: `results` has those of each run, by
-    /// the steps' ids. For the plan they are the output of a step of its own that is called `runs`.
+    /// the steps' ids, and `labels` their labels for the flow policy. For the plan they are the output of a step of its own that is
+    /// called `runs`.
     #[must_use]
-    pub fn with_recalled(mut self, results: Object) -> Self {
+    pub fn with_recalled(mut self, results: Object, labels: RecalledLabels) -> Self {
         if let Some(plan) = &mut self.plan
             && !results.is_empty()
         {
@@ -174,6 +181,7 @@ impl LoadedPlan {
             plan.steps.insert(0, step);
         }
         self.recalled = results;
+        self.recalled_labels = labels;
         self
     }
 
@@ -201,6 +209,7 @@ impl LoadedPlan {
             reorder: false,
             share: false,
             recalled: Object::default(),
+            recalled_labels: RecalledLabels::new(),
         }
     }
 
@@ -215,6 +224,7 @@ impl LoadedPlan {
             share: self.share,
             is_unfinished: false,
             recalled: self.recalled.clone(),
+            recalled_labels: RecalledLabelsV1::encode(&self.recalled_labels),
             max_steps: self.max_steps.unwrap_or(Limits::default().max_steps),
             library: library
                 .iter()
@@ -263,7 +273,8 @@ impl LoadedPlan {
         let context = CheckContext::new(catalog)
             .with_library(&self.library)
             .with_policy(policy)
-            .with_inputs(&self.given);
+            .with_inputs(&self.given)
+            .with_recalled(&self.recalled_labels);
         let (checked, found) = check(plan, &context);
         self.diagnostics.extend(found);
         self.diagnostics.sort();

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use planwright_core::check::CheckedPlan;
-use planwright_core::flow::{Integrity, OnViolation, StatedLabels};
+use planwright_core::flow::{Integrity, OnViolation, ValueLabels};
 use planwright_core::{Code, Tool, Value, flow};
 use planwright_engine::run::{StepStatus, StepSummary};
 use planwright_engine::{RunStatus, RunSummary};
@@ -94,7 +94,7 @@ impl PlanHost {
 
     /// Records that the client gets the result of a call as it is, with the labels that the server states.
     pub(crate) fn note_stated_labels(&self, client: &ClientId, result: &Value) {
-        let stated = result.get("_meta").map(StatedLabels::from_meta);
+        let stated = result.get("_meta").map(ValueLabels::from_meta);
         if stated.is_some_and(|labels| labels.integrity == Integrity::Untrusted) {
             self.exposed().insert(client);
         }

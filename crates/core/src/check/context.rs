@@ -1,5 +1,6 @@
 //! The context of a check: tools, other plans, policy and inputs.
 
+use crate::flow::RecalledLabels;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -18,6 +19,8 @@ pub struct CheckContext<'a> {
     pub policy: &'a Policy,
     /// The inputs and variables of the run, by name.
     pub inputs: &'a Object,
+    /// The labels of the results of earlier runs that it refers to.
+    pub recalled: &'a RecalledLabels,
 }
 
 impl<'a> CheckContext<'a> {
@@ -28,6 +31,7 @@ impl<'a> CheckContext<'a> {
             library: Library::none(),
             policy: Policy::permissive(),
             inputs: no_values(),
+            recalled: no_labels(),
         }
     }
 
@@ -49,6 +53,13 @@ impl<'a> CheckContext<'a> {
     #[must_use]
     pub fn with_inputs(mut self, inputs: &'a Object) -> Self {
         self.inputs = inputs;
+        self
+    }
+
+    /// Sets the labels of the results of earlier runs that the plan refers to.
+    #[must_use]
+    pub fn with_recalled(mut self, recalled: &'a RecalledLabels) -> Self {
+        self.recalled = recalled;
         self
     }
 }
@@ -122,4 +133,9 @@ impl Library {
 fn no_values() -> &'static Object {
     static NONE: std::sync::OnceLock<Object> = std::sync::OnceLock::new();
     NONE.get_or_init(Object::default)
+}
+
+fn no_labels() -> &'static RecalledLabels {
+    static NONE: RecalledLabels = RecalledLabels::new();
+    &NONE
 }

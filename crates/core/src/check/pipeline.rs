@@ -64,9 +64,8 @@ fn check_flow(
     found: &mut DiagnosticBatch,
 ) -> Option<CheckedPlan> {
     let context_of_flow = FlowContext {
-        policy,
-        releases: &context.policy.releases,
-        with_edges: false,
+        recalled: Some(context.recalled),
+        ..FlowContext::new(policy, &context.policy.releases)
     };
     let report = flow::analyze(&plan, context_of_flow);
     for diagnostic in &report.diagnostics {

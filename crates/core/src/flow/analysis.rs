@@ -17,6 +17,7 @@ use super::parameters::{Argument, ArgumentPart, ArgumentRules, arguments};
 use super::policy::{FlowPolicy, PlannerLabel};
 use super::report::{Confidentiality, FlowEdge, FlowReport, Integrity};
 use super::report_builder::{ReportBuilder, StepParameter};
+use super::stated::ValueLabels;
 use crate::check::Releases;
 use crate::plan::{
     Action, Node, NodeKind, OnError, Output, RECALLED_STEP, Read, Segment, SlotKind, Source,
@@ -32,28 +33,39 @@ pub struct FlowContext<'a> {
     pub releases: &'a Releases,
     /// True if the report lists the [edges](FlowReport::edges). They are for pictures; a check spares the work.
     pub with_edges: bool,
+    /// The labels of the results of earlier runs that the plan refers to.
+    pub recalled: Option<&'a RecalledLabels>,
 }
+
+impl<'a> FlowContext<'a> {
+    /// Creates a context of an analysis without edges and without known results of earlier runs.
+    pub fn new(policy: &'a FlowPolicy, releases: &'a Releases) -> Self {
+        Self {
+            policy,
+            releases,
+            with_edges: false,
+            recalled: None,
+        }
+    }
+
+    /// Sets that the report lists the edges.
+    #[must_use]
+    pub fn with_edges(mut self) -> Self {
+        self.with_edges = true;
+        self
+    }
+}
+
+/// The labels of results of earlier runs, by run and step. Results without labels count as untrusted and private.
+pub type RecalledLabels = BTreeMap<Arc<str>, StepLabels>;
+
+/// The labels of the outputs of a plan's steps, by step.
+pub type StepLabels = BTreeMap<Arc<str>, ValueLabels>;
 
 /// Analyzes the flow of data in `plan`.
 pub fn analyze(plan: &CheckedPlan, context: FlowContext<'_>) -> FlowReport {
-    let planner = Flags {
-        untrusted: context.policy.planner == PlannerLabel::Exposed,
-        private: false,
-    };
-    let mut analysis = Analysis {
-        context,
-        store: LabelStore::new(planner),
-        outputs: HashMap::default(),
-        arguments: HashMap::default(),
-        texts: Vec::new(),
-        parameters: Vec::new(),
-        // Conditions and lists of loops have edges, too.
-        follows_control: context.with_edges || !context.policy.decides.is_empty(),
-        reads: Vec::new(),
-    };
-    let inputs = analysis.store.planner();
-    let text = analysis.add_text(&plan.plan().sources);
-    let main = PlanScope::new(plan, Arc::from(""), text, inputs, true);
+    let mut analysis = Analysis::new(context);
+    let main = analysis.main_scope(plan);
     let output = analysis.plan(&main, None);
     let texts = analysis.store.texts(output);
     let output = analysis.store.join(output);
@@ -93,6 +105,34 @@ pub fn analyze(plan: &CheckedPlan, context: FlowContext<'_>) -> FlowReport {
             Confidentiality::of(flags.private),
         ),
     }
+}
+
+/// Returns the labels of the outputs of the steps of `plan`, inner plans left out. Servers have stated the labels `stated`
+/// for the outputs of steps.
+pub fn step_labels(
+    plan: &CheckedPlan,
+    context: FlowContext<'_>,
+    stated: &[(Arc<str>, ValueLabels)],
+) -> StepLabels {
+    let mut analysis = Analysis::new(context);
+    analysis.store.set_stated(stated);
+    let main = analysis.main_scope(plan);
+    analysis.plan(&main, None);
+    let outputs: Vec<(Arc<str>, NodeId)> = (0_u32..)
+        .zip(&plan.plan().steps)
+        .map(|(index, step)| {
+            let output = analysis.output_of(&main, index);
+            (Arc::clone(step.id.text()), analysis.store.join(output))
+        })
+        .collect();
+    analysis.store.graph.propagate();
+    outputs
+        .into_iter()
+        .map(|(step, node)| {
+            let Flags { untrusted, private } = analysis.store.graph.flags(node);
+            (step, ValueLabels::new(untrusted, private))
+        })
+        .collect()
 }
 
 struct Analysis<'a> {
@@ -259,6 +299,30 @@ impl<'a> PlanScope<'a, '_> {
 }
 
 impl<'a> Analysis<'a> {
+    fn new(context: FlowContext<'a>) -> Self {
+        let planner = Flags {
+            untrusted: context.policy.planner == PlannerLabel::Exposed,
+            private: false,
+        };
+        Self {
+            context,
+            store: LabelStore::new(planner),
+            outputs: HashMap::default(),
+            arguments: HashMap::default(),
+            texts: Vec::new(),
+            parameters: Vec::new(),
+            // Conditions and lists of loops have edges, too.
+            follows_control: context.with_edges || !context.policy.decides.is_empty(),
+            reads: Vec::new(),
+        }
+    }
+
+    fn main_scope<'p>(&mut self, plan: &'a CheckedPlan) -> PlanScope<'a, 'p> {
+        let inputs = self.store.planner();
+        let text = self.add_text(&plan.plan().sources);
+        PlanScope::new(plan, Arc::from(""), text, inputs, true)
+    }
+
     fn add_text(&mut self, sources: &Sources) -> usize {
         self.texts.push(sources.clone());
         self.texts.len() - 1
@@ -463,7 +527,7 @@ impl<'a> Analysis<'a> {
                 }
                 output
             }
-            (Action::Value(_), ..) if is_recalled(step) => self.recalled(),
+            (Action::Value(value), ..) if is_recalled(step) => self.recalled(value),
             (Action::Value(value), ..) if step.repeat.is_some() => {
                 self.repeated_value(scope, index, value)
             }
@@ -535,19 +599,48 @@ impl<'a> Analysis<'a> {
         self.store.object(named)
     }
 
-    /// Returns the label of results of earlier runs. Their plans are not known here, so they count as untrusted, and as
-    /// private if anything may be.
-    fn recalled(&mut self) -> LabelsId {
+    /// Returns the labels of results of earlier runs, which are in `value` by run and step. Those without known labels count
+    /// as untrusted, and as private if anything may be.
+    fn recalled(&mut self, value: &Node) -> LabelsId {
+        let recalled = self.context.recalled;
+        let runs = match &value.kind {
+            NodeKind::Literal(value) => value.as_object(),
+            _ => None,
+        };
+        let Some(runs) = runs else {
+            return self.recalled_part("", None);
+        };
+        let runs: Vec<_> = runs
+            .iter()
+            .map(|(run, steps)| {
+                let steps = steps.as_object().into_iter().flatten();
+                let steps: Vec<_> = steps
+                    .map(|(step, _)| {
+                        let labels = recalled.and_then(|labels| labels.get(run)?.get(step));
+                        let part = self.recalled_part(&format!("{run}.{step}"), labels.copied());
+                        (Arc::clone(step), part)
+                    })
+                    .collect();
+                (Arc::clone(run), self.store.object(steps))
+            })
+            .collect();
+        self.store.object(runs)
+    }
+
+    fn recalled_part(&mut self, field: &str, labels: Option<ValueLabels>) -> LabelsId {
         let origin = LabelOrigin::Output {
             step: Arc::from(RECALLED_STEP),
             tool: Arc::from(RECALLED_STEP),
-            field: Arc::from(""),
+            field: Arc::from(field),
         };
-        let flags = Flags {
+        let unknown = Flags {
             untrusted: true,
             private: !self.context.policy.private.is_empty(),
         };
-        let node = self.store.graph.origin(origin, flags);
+        let node = self
+            .store
+            .graph
+            .origin(origin, labels.map_or(unknown, Flags::from));
         self.store.whole(node)
     }
 

@@ -73,6 +73,12 @@ impl Flags {
         }
     }
 
+    /// Adds the flags of `other`.
+    pub(super) fn add(&mut self, other: Self) {
+        self.untrusted |= other.untrusted;
+        self.private |= other.private;
+    }
+
     fn set(&mut self, flag: Flag) {
         match flag {
             Flag::Untrusted => self.untrusted = true,

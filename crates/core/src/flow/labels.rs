@@ -8,6 +8,7 @@ use super::outputs::{
     LabelTree, OutputRules, fields_of, label_tree, listed_fields, may_be_list,
     may_be_untrusted_text, may_have_fields, part_at,
 };
+use super::stated::ValueLabels;
 use crate::plan::Segment;
 use crate::schema::{Additional, Type};
 use crate::{Hashing, Tool};
@@ -70,6 +71,8 @@ pub(super) struct LabelStore<'a> {
     output_nodes: HashMap<OutputPart, NodeId, Hashing>,
     planner: LabelsId,
     nothing: LabelsId,
+    /// The labels that servers have stated for the outputs of steps.
+    stated: HashMap<Arc<str>, Flags, Hashing>,
 }
 
 impl<'a> LabelStore<'a> {
@@ -90,10 +93,19 @@ impl<'a> LabelStore<'a> {
             output_nodes: HashMap::default(),
             planner: LabelsId(0),
             nothing: LabelsId(0),
+            stated: HashMap::default(),
         };
         store.planner = store.whole(planner);
         store.nothing = store.whole(nothing);
         store
+    }
+
+    /// Sets the labels that servers have stated for the outputs of steps.
+    pub(super) fn set_stated(&mut self, stated: &[(Arc<str>, ValueLabels)]) {
+        for (step, labels) in stated {
+            let flags = self.stated.entry(Arc::clone(step)).or_default();
+            flags.add((*labels).into());
+        }
     }
 
     /// Returns the labels of literals and inputs.
@@ -442,9 +454,11 @@ impl<'a> LabelStore<'a> {
     }
 
     fn add_tree(&mut self, tree: LabelTree, step: &Arc<str>, tool: &Arc<str>) -> NodeId {
+        let stated = self.stated.get(step).copied().unwrap_or_default();
         let nodes = tree
             .into_iter()
-            .map(|(field, flags)| {
+            .map(|(field, mut flags)| {
+                flags.add(stated);
                 let origin = LabelOrigin::Output {
                     step: Arc::clone(step),
                     tool: Arc::clone(tool),

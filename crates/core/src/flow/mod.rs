@@ -20,7 +20,7 @@ mod report;
 mod report_builder;
 mod stated;
 
-pub use analysis::{FlowContext, analyze};
+pub use analysis::{FlowContext, RecalledLabels, StepLabels, analyze, step_labels};
 pub use coverage::uncovered_rules;
 pub use outputs::{OutputField, may_expose, output_fields};
 pub use parameters::{ParameterRule, guarded_arguments, parameter_rules};
@@ -30,7 +30,7 @@ pub use report::{
     Confidentiality, FlowEdge, FlowHop, FlowOrigin, FlowParameter, FlowReport, FlowSources,
     FlowVerdict, Integrity,
 };
-pub use stated::StatedLabels;
+pub use stated::ValueLabels;
 
 #[cfg(test)]
 mod tests;

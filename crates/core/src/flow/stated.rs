@@ -3,19 +3,28 @@
 //! They come after the plan was checked, and can only take trust away: a server that calls its own result trusted or public
 //! changes nothing.
 
+use super::graph::Flags;
 use super::report::{Confidentiality, FlowHop, FlowParameter, FlowReport, Integrity};
 use crate::{Code, Value};
 
-/// The labels that a server states for a result.
+/// The labels of a value: of a result as its server states them, or of a stored one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StatedLabels {
-    /// The integrity; trusted if nothing is stated.
+pub struct ValueLabels {
+    /// The integrity; trusted if nothing is known.
     pub integrity: Integrity,
-    /// The confidentiality; public if nothing is stated.
+    /// The confidentiality; public if nothing is known.
     pub confidentiality: Confidentiality,
 }
 
-impl StatedLabels {
+impl ValueLabels {
+    /// Creates labels.
+    pub fn new(untrusted: bool, private: bool) -> Self {
+        Self {
+            integrity: Integrity::of(untrusted),
+            confidentiality: Confidentiality::of(private),
+        }
+    }
+
     /// Reads the field `ifc` of the `_meta` of a result, as the MCP server of GitHub writes it: `integrity` is `trusted` or
     /// `untrusted`, and `confidentiality` is `public`, or anything else that names the readers: a text, or a list of texts. A
     /// label that cannot be read counts as untrusted or private.
@@ -27,18 +36,12 @@ impl StatedLabels {
         let integrity = labels.get("integrity");
         let confidentiality = labels.get("confidentiality");
         let is_object = labels.as_object().is_some();
-        Self {
-            integrity: Integrity::of(
-                !is_object || integrity.is_some_and(|text| text.as_text() != Some("trusted")),
-            ),
-            confidentiality: Confidentiality::of(
-                !is_object
-                    || confidentiality.is_some_and(|readers| match readers.as_list() {
-                        Some(readers) => !readers.iter().any(is_public),
-                        None => !is_public(readers),
-                    }),
-            ),
-        }
+        let untrusted = integrity.is_some_and(|text| text.as_text() != Some("trusted"));
+        let private = confidentiality.is_some_and(|readers| match readers.as_list() {
+            Some(readers) => !readers.iter().any(is_public),
+            None => !is_public(readers),
+        });
+        Self::new(!is_object || untrusted, !is_object || private)
     }
 
     /// Returns true if the labels take no trust away.
@@ -47,10 +50,19 @@ impl StatedLabels {
     }
 }
 
+impl From<ValueLabels> for Flags {
+    fn from(labels: ValueLabels) -> Self {
+        Self {
+            untrusted: labels.integrity == Integrity::Untrusted,
+            private: labels.confidentiality == Confidentiality::Private,
+        }
+    }
+}
+
 impl FlowReport {
     /// Applies the labels that a server has stated for the output of the step at `path`, and returns the parameters that violate
     /// the policy by them.
-    pub fn apply_stated(&mut self, path: &str, labels: StatedLabels) -> Vec<FlowParameter> {
+    pub fn apply_stated(&mut self, path: &str, labels: ValueLabels) -> Vec<FlowParameter> {
         let untrusted = labels.integrity == Integrity::Untrusted;
         let private = labels.confidentiality == Confidentiality::Private;
         if self.output_sources.may_include_step(path) {
@@ -157,7 +169,7 @@ mod tests {
             (r#"{"ifc": "untrusted"}"#, true, true),
         ];
         for (meta, untrusted, private) in cases {
-            let labels = StatedLabels::from_meta(&Value::from_json(meta).unwrap());
+            let labels = ValueLabels::from_meta(&Value::from_json(meta).unwrap());
             assert_eq!(labels.integrity, Integrity::of(untrusted), "{meta}");
             assert_eq!(
                 labels.confidentiality,

@@ -58,11 +58,7 @@ fn every_parameter_has_the_labels_of_its_sources() {
 
 /// Every dependency on data has an edge, and the way of a violating value begins with a marked one.
 fn assert_edges(plan: &CheckedPlan, flow: &FlowPolicy) {
-    let context = FlowContext {
-        policy: flow,
-        releases: &Releases::Anything,
-        with_edges: true,
-    };
+    let context = FlowContext::new(flow, &Releases::Anything).with_edges();
     let report = analyze(plan, context);
     let ids: Vec<String> = plan
         .plan()

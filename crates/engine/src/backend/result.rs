@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::Value;
-use planwright_core::flow::StatedLabels;
+use planwright_core::flow::ValueLabels;
 use serde::Serialize;
 
 /// The output of a successful call.
@@ -19,7 +19,7 @@ pub struct ToolOutput {
     /// The output alternative of the step that the tool chose, such as `state.wet`.
     pub branch: Option<Arc<str>>,
     /// The labels that the server states for the output.
-    pub labels: StatedLabels,
+    pub labels: ValueLabels,
 }
 
 impl ToolOutput {
@@ -100,7 +100,7 @@ impl ToolOutput {
         output.content = others;
         output.labels = result
             .get("_meta")
-            .map(StatedLabels::from_meta)
+            .map(ValueLabels::from_meta)
             .unwrap_or_default();
         Ok(output)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::Value;
-use planwright_core::flow::{Confidentiality, Integrity, StatedLabels};
+use planwright_core::flow::{Confidentiality, Integrity, ValueLabels};
 use planwright_engine::backend::RetryAdvice;
 use planwright_engine::run::{Choice, SkipReason};
 use planwright_engine::schedule::Timer;
@@ -240,18 +240,7 @@ impl ToolOutputV1 {
                 .map(|stored| stored.decode(load))
                 .collect::<Result<_, _>>()?,
             branch: self.branch,
-            labels: StatedLabels {
-                integrity: if self.untrusted {
-                    Integrity::Untrusted
-                } else {
-                    Integrity::Trusted
-                },
-                confidentiality: if self.private {
-                    Confidentiality::Private
-                } else {
-                    Confidentiality::Public
-                },
-            },
+            labels: ValueLabels::new(self.untrusted, self.private),
         })
     }
 }

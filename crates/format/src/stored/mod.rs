@@ -7,7 +7,9 @@ mod run;
 
 pub use options::{BoundV1, GuardsV1, LimitV1, NamedBoundV1, OptionsV1, RateV1};
 pub use process::{ChoiceV1, FlowModeV1, PROCESS_SCHEMA, ProcessV1, RevisionV1};
-pub use run::{LibraryPlanV1, PlanTextV1, RUN_SCHEMA, RunV1, ToolSourcesV1, ToolV1};
+pub use run::{
+    LibraryPlanV1, PlanTextV1, RUN_SCHEMA, RecalledLabelsV1, RunV1, ToolSourcesV1, ToolV1,
+};
 
 use planwright_core::Value;
 use serde::Serialize;

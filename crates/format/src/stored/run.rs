@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use planwright_core::flow::{Confidentiality, Integrity, RecalledLabels, ValueLabels};
 use planwright_core::schema::Schema;
 use planwright_core::{Object, Tool, Value};
 use serde::{Deserialize, Serialize};
@@ -50,11 +51,56 @@ pub struct PlanTextV1 {
     /// The results of earlier runs that it refers to, by run and step.
     #[serde(default, skip_serializing_if = "Object::is_empty")]
     pub recalled: Object,
+    /// The labels of those results, for the flow policy. Results without labels count as untrusted and private.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recalled_labels: Vec<RecalledLabelsV1>,
     /// The most steps that it may have.
     pub max_steps: usize,
     /// The plans that it runs by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub library: Vec<LibraryPlanV1>,
+}
+
+/// The labels of the output of a step of an earlier run.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecalledLabelsV1 {
+    /// The run.
+    pub run: Arc<str>,
+    /// The step.
+    pub step: Arc<str>,
+    /// True if a stranger may have chosen a part of the output.
+    pub untrusted: bool,
+    /// True if a part of the output must not leave unseen.
+    pub private: bool,
+}
+
+impl RecalledLabelsV1 {
+    /// Returns the stored form of labels.
+    pub fn encode(labels: &RecalledLabels) -> Vec<Self> {
+        let steps = labels
+            .iter()
+            .flat_map(|(run, steps)| steps.iter().map(move |(step, labels)| (run, step, labels)));
+        steps
+            .map(|(run, step, labels)| Self {
+                run: Arc::clone(run),
+                step: Arc::clone(step),
+                untrusted: labels.integrity == Integrity::Untrusted,
+                private: labels.confidentiality == Confidentiality::Private,
+            })
+            .collect()
+    }
+
+    /// Returns the labels of their stored form.
+    pub fn decode(stored: &[Self]) -> RecalledLabels {
+        let mut labels = RecalledLabels::new();
+        for entry in stored {
+            let steps = labels.entry(Arc::clone(&entry.run)).or_default();
+            let of_step = ValueLabels::new(entry.untrusted, entry.private);
+            steps.insert(Arc::clone(&entry.step), of_step);
+        }
+        labels
+    }
 }
 
 /// A plan that another runs by name.

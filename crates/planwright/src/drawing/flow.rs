@@ -71,12 +71,7 @@ impl Drawing {
     /// Marks the edges that carry untrusted or private values, and the parameters that violate the policy. `plan` is the
     /// plan that is drawn.
     pub fn mark_flow(&mut self, plan: &CheckedPlan, policy: &FlowPolicy, releases: &Releases) {
-        let context = FlowContext {
-            policy,
-            releases,
-            with_edges: true,
-        };
-        let report = analyze(plan, context);
+        let report = analyze(plan, FlowContext::new(policy, releases).with_edges());
         let edges = report.edges.iter().map(|edge| {
             let labels = EdgeLabels {
                 integrity: edge.integrity,

@@ -185,6 +185,7 @@ pub(super) fn plan_text(planwright: &Planwright, plan: &CheckedPlan) -> Result<P
         share: false,
         is_unfinished: false,
         recalled: planwright_core::Object::default(),
+        recalled_labels: Vec::new(),
         max_steps: policy.limits.max_steps,
         library: library.into_values().collect(),
     };

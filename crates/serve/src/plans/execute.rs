@@ -100,11 +100,11 @@ impl PlanHost {
     ) -> Result<ValidPlan, InvalidPlan> {
         let plan = parsed(text, dialect).plan;
         let recalled = self.recall(client, plan.as_ref()).await;
-        let recalled = recalled.map_err(InvalidPlan::Refused)?;
+        let (recalled, labels) = recalled.map_err(InvalidPlan::Refused)?;
         let read = || {
             let loaded = LoadedPlan::new("plan", parsed(text, dialect))
                 .with_given(given.clone())
-                .with_recalled(recalled.clone());
+                .with_recalled(recalled.clone(), labels.clone());
             adjust(loaded)
         };
         self.check_as_servers_start(client, read).await

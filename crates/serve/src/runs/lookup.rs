@@ -6,8 +6,10 @@ use std::time::SystemTime;
 
 use planwright::loaded_plan::RECALLED;
 use planwright::stored::StoredRun;
+use planwright_core::check::CheckedPlan;
+use planwright_core::flow::{FlowContext, PlannerLabel, RecalledLabels, StepLabels};
 use planwright_core::plan::{Segment, Source};
-use planwright_core::{Object, Plan, Value};
+use planwright_core::{Object, Plan, Value, flow};
 use planwright_engine::RunSummary;
 use planwright_engine::run::ReplayReport;
 use planwright_mcp::gateway::{ClientId, GatewayClient};
@@ -89,18 +91,23 @@ impl PlanHost {
         id: &str,
     ) -> Result<Option<Arc<RunSummary>>, BadRequest> {
         let outcome = self.outcome(client, id).await?;
-        Ok(outcome.map(|(_, summary)| summary))
+        Ok(outcome.map(|ended| ended.summary))
     }
 
-    /// Returns the start and the summary of the run `id`, if it has ended.
+    /// Returns the run `id`, if it has ended.
     async fn outcome(
         &self,
         client: &GatewayClient,
         id: &str,
-    ) -> Result<Option<(SystemTime, Arc<RunSummary>)>, BadRequest> {
+    ) -> Result<Option<EndedRun>, BadRequest> {
         match self.find(client, id).await? {
             FoundRun::Local(running) => Ok(match running.progress() {
-                RunProgress::Ended(summary) => Some((running.began, summary)),
+                RunProgress::Ended(summary) => Some(EndedRun {
+                    began: running.began,
+                    planner: running.plan.flow().map(|flow| flow.planner),
+                    plan: Some(running.plan.clone()),
+                    summary,
+                }),
                 RunProgress::InProgress { .. } | RunProgress::Suspended => None,
             }),
             FoundRun::Stored(stored) => {
@@ -108,28 +115,33 @@ impl PlanHost {
                 if run.status().is_none() {
                     return Ok(None);
                 }
-                let summary = self.replayed(&info.id, run).await?;
-                Ok(Some((info.created, Arc::new(summary))))
+                Ok(Some(EndedRun {
+                    began: info.created,
+                    planner: run.planner(),
+                    plan: run.latest_plan().ok(),
+                    summary: Arc::new(self.replayed(&info.id, run).await?),
+                }))
             }
         }
     }
 
-    /// The results of earlier runs that a plan refers to.
+    /// The results of earlier runs that a plan refers to, and their labels.
     pub(crate) async fn recall(
         &self,
         client: &GatewayClient,
         plan: Option<&Plan>,
-    ) -> Result<Object, BadRequest> {
+    ) -> Result<(Object, RecalledLabels), BadRequest> {
         let mut recalled = Object::default();
+        let mut labels = RecalledLabels::new();
         let mut room = self.settings.recall_bytes;
         for (run, steps) in plan.map(recalled_steps).unwrap_or_default() {
             // What is no run of this client is left to the checks, which say that there is no step `runs`.
-            let Ok(Some((began, summary))) = self.outcome(client, &run).await else {
+            let Ok(Some(ended)) = self.outcome(client, &run).await else {
                 continue;
             };
-            self.check_age(&run, began + summary.duration)?;
+            self.check_age(&run, ended.began + ended.summary.duration)?;
             let mut results = Object::default();
-            for step in &summary.steps {
+            for step in &ended.summary.steps {
                 let id = step.at.step.text();
                 if steps.contains(&**id)
                     && let Some(output) = &step.output
@@ -143,9 +155,24 @@ impl PlanHost {
                     results.insert(Arc::clone(id), output.clone());
                 }
             }
-            recalled.insert(run.into(), Value::from(results));
+            let run: Arc<str> = run.into();
+            labels.insert(Arc::clone(&run), self.labels_of(client, &ended));
+            recalled.insert(run, Value::from(results));
         }
-        Ok(recalled)
+        Ok((recalled, labels))
+    }
+
+    /// Returns the labels of the outputs of a run's steps under the flow policy of today. Results of a run that was not
+    /// checked by a flow policy have none, since nothing says whether its author had read untrusted text.
+    fn labels_of(&self, client: &GatewayClient, ended: &EndedRun) -> StepLabels {
+        let policy = self.policy(&client.id);
+        let (Some(mut flow), Some(planner), Some(plan)) = (policy.flow, ended.planner, &ended.plan)
+        else {
+            return StepLabels::new();
+        };
+        flow.planner = planner;
+        let context = FlowContext::new(&flow, &policy.releases);
+        flow::step_labels(plan, context, &ended.summary.stated)
     }
 
     /// Checks that a run ended recently enough for plans to refer to its results.
@@ -163,6 +190,15 @@ impl PlanHost {
             )
         }))
     }
+}
+
+/// A run that has ended.
+struct EndedRun {
+    began: SystemTime,
+    /// The label of the author of its plan; `None` if the plan was not checked by a flow policy.
+    planner: Option<PlannerLabel>,
+    plan: Option<CheckedPlan>,
+    summary: Arc<RunSummary>,
 }
 
 /// The size of a value as JSON, in bytes.

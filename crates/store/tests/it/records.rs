@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use planwright_core::flow::ValueLabels;
 use planwright_core::{StepId, Value};
 use planwright_engine::approval::CallSubject;
 use planwright_engine::backend::RetryAdvice;
@@ -113,13 +114,17 @@ fn output() -> impl Strategy<Value = ToolOutput> {
         prop::option::of(text()),
         prop::collection::vec(value(), 0..3),
         prop::option::of(text()),
+        any::<[bool; 2]>(),
     )
-        .prop_map(|(value, text, content, branch)| ToolOutput {
-            value,
-            text,
-            content,
-            branch,
-        })
+        .prop_map(
+            |(value, text, content, branch, [untrusted, private])| ToolOutput {
+                value,
+                text,
+                content,
+                branch,
+                labels: ValueLabels::new(untrusted, private),
+            },
+        )
 }
 
 fn reason() -> impl Strategy<Value = SkipReason> {

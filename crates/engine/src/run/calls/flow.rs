@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use planwright_core::diagnostic::FLOW_REFUSAL;
-use planwright_core::flow::{FlowParameter, FlowReport, OnViolation, StatedLabels};
+use planwright_core::flow::{FlowParameter, FlowReport, OnViolation, ValueLabels};
 use planwright_core::{Diagnostic, Hashing, Value};
 
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
@@ -24,7 +24,7 @@ pub(in crate::run) struct RunFlow {
     /// The report of the plan with the stated labels; `None` if there are none.
     report: Option<Box<FlowReport>>,
     /// The steps for whose outputs servers have stated labels.
-    stated: Vec<(Arc<str>, StatedLabels)>,
+    stated: Vec<(Arc<str>, ValueLabels)>,
     sources: TextSources,
 }
 
@@ -236,7 +236,7 @@ impl RunMachine {
     }
 
     /// Applies stated labels to the report, with a warning for each violation that they cause.
-    fn apply_stated(&mut self, path: &str, labels: StatedLabels) {
+    fn apply_stated(&mut self, path: &str, labels: ValueLabels) {
         let Some(mut report) = self.flow().cloned() else {
             return;
         };
@@ -255,6 +255,11 @@ impl RunMachine {
                 self.apply_stated(&path, labels);
             }
         }
+    }
+
+    /// Returns the labels that servers have stated for the outputs of steps.
+    pub(in crate::run) fn stated_labels(&self) -> &[(Arc<str>, ValueLabels)] {
+        &self.run_flow.stated
     }
 
     /// Records that the texts of `inputs` are no outputs.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::IndexMap;
-use planwright_core::flow::FlowReport;
+use planwright_core::flow::{FlowReport, ValueLabels};
 use planwright_core::plan::{Output, SlotKind};
 use planwright_core::{Code, Diagnostic, Object, Value};
 use serde::Serialize;
@@ -97,6 +97,8 @@ pub struct RunSummary {
     pub journal_error: Option<JournalError>,
     /// The flow of data in the plan with the labels that servers have stated, if the plan was checked for it.
     pub flow: Option<FlowReport>,
+    /// The labels that servers have stated for the outputs of steps, by the paths of the steps.
+    pub stated: Vec<(Arc<str>, ValueLabels)>,
 }
 
 /// The summary of a step, item or round.
@@ -212,6 +214,7 @@ impl RunMachine {
             written_bytes: self.budgets.written.written(),
             journal_error: None,
             flow: self.flow().cloned(),
+            stated: self.stated_labels().to_vec(),
         };
         // The summary leaves the run, so it must not hold a secret.
         self.redactor.summary(&mut summary);

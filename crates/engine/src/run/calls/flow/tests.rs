@@ -78,7 +78,7 @@ fn machine(violation: OnViolation) -> RunMachine {
 }
 
 /// The mail, with labels of the server.
-fn mail(labels: StatedLabels) -> ToolOutput {
+fn mail(labels: ValueLabels) -> ToolOutput {
     let value = Value::from_json(r#"{"from": "ann@example.org", "body": "hi"}"#).unwrap();
     ToolOutput {
         labels,
@@ -120,7 +120,7 @@ fn calls(effects: &[Effect]) -> bool {
 #[test]
 fn a_text_from_a_named_source_passes() {
     let mut run = machine(OnViolation::Ask);
-    assert!(calls(&after_mail(&mut run, mail(StatedLabels::default()))));
+    assert!(calls(&after_mail(&mut run, mail(ValueLabels::default()))));
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_text_from_an_unnamed_source_stops_the_call() {
         .collect();
     report.parameters[0].sources = FlowSources::Listed(Arc::from(rest));
     run.run_flow.report = Some(Box::new(report));
-    assert!(!calls(&after_mail(&mut run, mail(StatedLabels::default()))));
+    assert!(!calls(&after_mail(&mut run, mail(ValueLabels::default()))));
     let error = send(&run).error.unwrap();
     assert_eq!(error.kind, ErrorKind::Internal);
     assert_eq!(
@@ -152,20 +152,20 @@ fn a_text_that_is_an_input_too_is_not_compared() {
     let mut report = run.flow().unwrap().clone();
     report.parameters[0].sources = FlowSources::default();
     run.run_flow.report = Some(Box::new(report));
-    let output = mail(StatedLabels::default());
+    let output = mail(ValueLabels::default());
     run.exclude_from_sources(&output.value);
     assert!(calls(&after_mail(&mut run, output)));
 }
 
 #[test]
 fn a_stated_label_lets_a_person_decide() {
-    let untrusted = StatedLabels {
+    let untrusted = ValueLabels {
         integrity: Integrity::Untrusted,
-        ..StatedLabels::default()
+        ..ValueLabels::default()
     };
-    let private = StatedLabels {
+    let private = ValueLabels {
         confidentiality: Confidentiality::Private,
-        ..StatedLabels::default()
+        ..ValueLabels::default()
     };
     for (labels, code) in [(untrusted, "PW1001"), (private, "PW1002")] {
         let mut run = machine(OnViolation::Ask);
