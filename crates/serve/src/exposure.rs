@@ -1,52 +1,70 @@
-//! Clients that have read untrusted text: literals of their later plans are untrusted.
+//! Sessions that have read untrusted text: literals of their later plans are untrusted.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use planwright_core::check::CheckedPlan;
-use planwright_core::flow::{Integrity, OnViolation, ValueLabels};
+use planwright_core::flow::{FlowReport, Integrity, OnViolation, ValueLabels};
 use planwright_core::{Code, Tool, Value, flow};
 use planwright_engine::run::{StepStatus, StepSummary};
 use planwright_engine::{RunStatus, RunSummary};
-use planwright_mcp::gateway::ClientId;
+use planwright_mcp::gateway::{ClientId, GatewayClient};
 
 use crate::host::PlanHost;
 
-/// The clients that have read untrusted text. A session is one client, and so is a client without sessions.
-#[derive(Debug, Default)]
-pub(crate) struct ExposedClients(Mutex<HashSet<ClientId>>);
+/// Maximum number of exposed sessions of a client that are known apart. If there are more, all its sessions count as exposed.
+const MAX_SESSIONS: usize = 10_000;
 
-impl ExposedClients {
-    pub(crate) fn contains(&self, client: &ClientId) -> bool {
-        self.lock().contains(client)
+/// The sessions that have read untrusted text. A client without sessions is one session.
+#[derive(Debug, Default)]
+pub(crate) struct ExposedSessions(Mutex<HashMap<ClientId, ExposedClient>>);
+
+#[derive(Debug, Default)]
+struct ExposedClient {
+    sessions: HashSet<Option<Arc<str>>>,
+    is_whole: bool,
+}
+
+impl ExposedSessions {
+    pub(crate) fn contains(&self, client: &GatewayClient) -> bool {
+        let clients = self.lock();
+        let exposed = clients.get(&client.id);
+        exposed
+            .is_some_and(|exposed| exposed.is_whole || exposed.sessions.contains(&client.session))
     }
 
-    /// Forgets a client whose session has ended.
+    /// Forgets a client whose access has ended.
     pub(crate) fn remove(&self, client: &ClientId) {
         self.lock().remove(client);
     }
 
-    fn insert(&self, client: &ClientId) {
-        self.lock().insert(client.clone());
+    fn insert(&self, client: &GatewayClient) {
+        let mut clients = self.lock();
+        let exposed = clients.entry(client.id.clone()).or_default();
+        if exposed.sessions.len() < MAX_SESSIONS {
+            exposed.sessions.insert(client.session.clone());
+        } else {
+            exposed.is_whole = true;
+        }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashSet<ClientId>> {
-        // Nothing that may panic happens while it is held.
+    fn lock(&self) -> MutexGuard<'_, HashMap<ClientId, ExposedClient>> {
+        // No code that may panic runs while the lock is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl PlanHost {
-    /// Returns true if the client has read untrusted text.
-    pub(crate) fn is_exposed(&self, client: &ClientId) -> bool {
+    /// Returns true if the session has read untrusted text.
+    pub(crate) fn is_exposed(&self, client: &GatewayClient) -> bool {
         self.exposed().contains(client)
     }
 
-    /// Returns the reason to ask about a call without a plan, if the client has read untrusted text and writes a guarded
+    /// Returns the reason to ask about a call without a plan, if its session has read untrusted text and writes a guarded
     /// parameter itself.
     pub(crate) fn guarded_literals(
         &self,
-        client: &ClientId,
+        client: &GatewayClient,
         tool: &Tool,
         arguments: &Value,
     ) -> Option<Arc<str>> {
@@ -72,7 +90,7 @@ impl PlanHost {
     /// Records that the client gets the answer about a run. Without its `plan`, nothing is known of its output.
     pub(crate) fn note_run_answer(
         &self,
-        client: &ClientId,
+        client: &GatewayClient,
         plan: Option<&CheckedPlan>,
         summary: &RunSummary,
     ) {
@@ -80,20 +98,20 @@ impl PlanHost {
         let shows_all = self.settings.compat.is_some() && !summary.calls.is_empty();
         // The report of the run has the labels that servers have stated as well.
         let report = plan.and_then(|plan| summary.flow.as_ref().or(plan.flow()));
-        if shows_all || report.is_none_or(|report| report.exposes) || shows_errors(summary) {
+        if shows_all || report.is_none_or(|report| report.exposes) || shows_texts(summary) {
             self.exposed().insert(client);
         }
     }
 
     /// Records that the client gets the answer of a tool as it is.
-    pub(crate) fn note_answer_of(&self, client: &ClientId, tool: &Tool) {
+    pub(crate) fn note_answer_of(&self, client: &GatewayClient, tool: &Tool) {
         if flow::may_expose(self.settings.config.flow(), tool) {
             self.exposed().insert(client);
         }
     }
 
     /// Records that the client gets the result of a call as it is, with the labels that the server states.
-    pub(crate) fn note_stated_labels(&self, client: &ClientId, result: &Value) {
+    pub(crate) fn note_stated_labels(&self, client: &GatewayClient, result: &Value) {
         let stated = result.get("_meta").map(ValueLabels::from_meta);
         if stated.is_some_and(|labels| labels.integrity == Integrity::Untrusted) {
             self.exposed().insert(client);
@@ -101,17 +119,22 @@ impl PlanHost {
     }
 
     /// Records that the client gets a value whose source is not known.
-    pub(crate) fn note_unknown_answer(&self, client: &ClientId) {
+    pub(crate) fn note_unknown_answer(&self, client: &GatewayClient) {
         self.exposed().insert(client);
     }
 }
 
-/// Returns true if the answer about the run shows texts of errors, or arguments of calls that wait.
-fn shows_errors(summary: &RunSummary) -> bool {
-    fn is_shown(step: &StepSummary) -> bool {
-        let waits = matches!(step.status, StepStatus::Waiting | StepStatus::Unknown);
-        step.error.is_some() || waits || step.parts.iter().any(is_shown)
+/// Returns true if the answer about the run shows texts of errors, or arguments of calls that wait. Those of calls that wait
+/// for the flow policy are hidden.
+fn shows_texts(summary: &RunSummary) -> bool {
+    fn is_shown(step: &StepSummary, hidden: &BTreeSet<Arc<str>>) -> bool {
+        let waits = matches!(step.status, StepStatus::Waiting | StepStatus::Unknown)
+            && !hidden.contains(&*step.at.steps());
+        step.error.is_some() || waits || step.parts.iter().any(|part| is_shown(part, hidden))
     }
-    summary.status != RunStatus::Succeeded && summary.steps.iter().any(is_shown)
+    let hidden = summary.flow.as_ref().map(FlowReport::asking_steps);
+    let hidden = hidden.unwrap_or_default();
+    summary.status != RunStatus::Succeeded
+        && summary.steps.iter().any(|step| is_shown(step, &hidden))
         || summary.steps.iter().any(|step| step.error.is_some())
 }

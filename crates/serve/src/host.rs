@@ -17,7 +17,7 @@ use planwright_mcp::gateway::{
 use planwright_mcp::{Caller, UpstreamError, Upstreams};
 use tokio::sync::watch;
 
-use crate::exposure::ExposedClients;
+use crate::exposure::ExposedSessions;
 use crate::plans::create::CreatedPlans;
 use crate::runs::registry::RunRegistry;
 use crate::settings::{GatewayMode, GatewaySettings};
@@ -36,7 +36,7 @@ pub struct PlanHost {
     pub(crate) created_plans: CreatedPlans,
     snapshots: SnapshotCache,
     stages: Mutex<HashMap<ClientId, Stages>>,
-    exposed: ExposedClients,
+    exposed: ExposedSessions,
     ticks: watch::Sender<u64>,
 }
 
@@ -61,7 +61,7 @@ impl PlanHost {
             created_plans: CreatedPlans::default(),
             snapshots: SnapshotCache::default(),
             stages: Mutex::default(),
-            exposed: ExposedClients::default(),
+            exposed: ExposedSessions::default(),
             ticks: watch::Sender::new(0),
         });
         host.announce_changes();
@@ -120,14 +120,14 @@ impl PlanHost {
     }
 
     /// The rules for plans and calls of a client.
-    pub(crate) fn policy(&self, client: &ClientId) -> Policy {
+    pub(crate) fn policy(&self, client: &GatewayClient) -> Policy {
         let mut policy = self.settings.config.restrict(Policy::new());
         if let Some(flow) = &mut policy.flow
             && self.exposed.contains(client)
         {
             flow.planner = PlannerLabel::Exposed;
         }
-        match self.stage(client, |stages| stages.restrict(policy.clone())) {
+        match self.stage(&client.id, |stages| stages.restrict(policy.clone())) {
             Some(policy) => policy,
             None => policy,
         }
@@ -158,7 +158,7 @@ impl PlanHost {
         });
     }
 
-    pub(crate) fn exposed(&self) -> &ExposedClients {
+    pub(crate) fn exposed(&self) -> &ExposedSessions {
         &self.exposed
     }
 
@@ -213,7 +213,7 @@ impl Host for PlanHost {
     }
 
     fn allows(&self, client: &GatewayClient, tool: &Tool) -> Result<(), UpstreamError> {
-        match self.policy(&client.id).objection(tool) {
+        match self.policy(client).objection(tool) {
             None => Ok(()),
             Some((message, help)) => Err(UpstreamError::new(
                 UpstreamError::INVALID,
@@ -222,7 +222,7 @@ impl Host for PlanHost {
         }
     }
 
-    fn answered(&self, client: &ClientId, result: &Value) {
+    fn answered(&self, client: &GatewayClient, result: &Value) {
         self.note_stated_labels(client, result);
     }
 
@@ -234,7 +234,7 @@ impl Host for PlanHost {
         caller: Arc<dyn Caller>,
     ) -> BoxFuture<'static, Result<(), UpstreamError>> {
         Box::pin(async move {
-            self.note_answer_of(&client.id, &tool);
+            self.note_answer_of(&client, &tool);
             let verdicts = &self.tool_snapshot().verdicts;
             let rules = &self.settings.config;
             // Clients see the annotations of a tool and can ask by themselves; they cannot see that the tool changed since it was pinned.

@@ -42,6 +42,9 @@ impl fmt::Display for ClientId {
     }
 }
 
+/// The HTTP header with the session of a request.
+pub(super) const SESSION_HEADER: &str = "mcp-session-id";
+
 /// The methods of requests to clients, each with the capability that declares it.
 const REQUEST_CAPABILITIES: &[(&str, &str)] = &[
     ("elicitation/create", "elicitation"),
@@ -55,6 +58,8 @@ const REQUEST_CAPABILITIES: &[(&str, &str)] = &[
 pub struct GatewayClient {
     /// Its identity.
     pub id: ClientId,
+    /// Its session, if it has one over HTTP.
+    pub session: Option<Arc<str>>,
     /// Its revision of MCP, such as `2026-07-28`.
     pub revision: String,
     /// Its `ClientCapabilities`.
@@ -66,6 +71,7 @@ impl GatewayClient {
     pub fn new(id: ClientId) -> Self {
         Self {
             id,
+            session: None,
             revision: ProtocolVersion::LATEST.as_str().to_owned(),
             capabilities: Value::empty_object(),
         }
@@ -82,6 +88,8 @@ impl GatewayClient {
             .map_or_else(Value::empty_object, Value::from);
         Self {
             id: identity(context),
+            // Later revisions have no sessions, whatever a header says.
+            session: session(context).filter(|_| revision < ProtocolVersion::V_2026_07_28),
             revision: revision.as_str().to_owned(),
             capabilities,
         }
@@ -142,6 +150,13 @@ fn identity(context: &RequestContext<RoleServer>) -> ClientId {
         .and_then(|parts| parts.extensions.get::<ClientId>())
         .cloned()
         .unwrap_or_else(ClientId::local)
+}
+
+/// Returns the session in the HTTP request.
+fn session(context: &RequestContext<RoleServer>) -> Option<Arc<str>> {
+    let parts = context.extensions.get::<http::request::Parts>()?;
+    let session = parts.headers.get(SESSION_HEADER)?.to_str().ok()?;
+    Some(session.into())
 }
 
 pub(super) const METHODS: &[&str] = &[

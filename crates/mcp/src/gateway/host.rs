@@ -57,7 +57,7 @@ pub trait Host: Send + Sync + 'static {
     }
 
     /// Notes the result of a tool that a client called in passthrough mode, before the client gets it.
-    fn answered(&self, client: &ClientId, result: &Value) {
+    fn answered(&self, client: &GatewayClient, result: &Value) {
         let _ = (client, result);
     }
 

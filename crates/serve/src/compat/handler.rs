@@ -21,7 +21,7 @@ impl PlanHost {
         name: CompatProfile,
     ) -> Vec<Value> {
         let snapshot = self.tool_snapshot();
-        let policy = self.policy(&client.id);
+        let policy = self.policy(client);
         let mut tools = Vec::new();
         if !self.settings.mode.passes() {
             let open = snapshot.catalog.tools();

@@ -12,7 +12,7 @@ use planwright_engine::approval::SealKey;
 use planwright_engine::event::Address;
 use planwright_engine::{Decision, RunStatus};
 use planwright_mcp::UpstreamError;
-use planwright_mcp::gateway::{ClientId, HostCall, SuspendedCall};
+use planwright_mcp::gateway::{GatewayClient, HostCall, SuspendedCall};
 use planwright_store::{NewDecision, RunInfo, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -134,7 +134,7 @@ impl PlanHost {
         let found = self.find(&call.client, &state.run).await;
         let stored = match found {
             Err(_) => return Err(UpstreamError::unknown_state()),
-            Ok(FoundRun::Local(running)) => return Ok(self.soon(&running).await),
+            Ok(FoundRun::Local(running)) => return Ok(self.soon(&call.client, &running).await),
             Ok(FoundRun::Stored(stored)) => *stored,
         };
         if stored.0.holder.is_some() {
@@ -144,7 +144,7 @@ impl PlanHost {
         let goes_on =
             answered.map_err(|error| UpstreamError::new(UpstreamError::UNAVAILABLE, error.0))?;
         if !goes_on {
-            return Ok(self.stored_response(&call.client.id, stored).await);
+            return Ok(self.stored_response(&call.client, stored).await);
         }
         match self
             .resume_stored(call, stored, ResumeChanges::default())
@@ -156,7 +156,7 @@ impl PlanHost {
             }
             // The same state, sent twice at the same time: the other one was faster.
             Err(invalid) => Ok(match self.runs.get(&call.client.id, &state.run) {
-                Some(running) => self.soon(&running).await,
+                Some(running) => self.soon(&call.client, &running).await,
                 None => self.rejected(&invalid),
             }),
         }
@@ -262,19 +262,19 @@ impl PlanHost {
     }
 
     /// Returns the state of a run of this process that another request waits for, or has waited for: its result, if that is known soon.
-    async fn soon(&self, running: &TrackedRun) -> Value {
+    async fn soon(&self, client: &GatewayClient, running: &TrackedRun) -> Value {
         let ended = tokio::time::timeout(self.settings.task_after, running.ended());
         let progress = match ended.await {
             Ok(progress) => progress,
             Err(_) => running.progress(),
         };
-        self.progress_response(running, &progress)
+        self.progress_response(client, running, &progress)
     }
 
     /// Returns the state of a stored run that is not in progress.
     async fn stored_response(
         &self,
-        client: &ClientId,
+        client: &GatewayClient,
         (info, stored): (RunInfo, StoredRun),
     ) -> Value {
         if stored.status().is_none() {

@@ -226,7 +226,7 @@ impl PlanHost {
         memory: Option<&Memory>,
     ) -> Result<PlanResponse, BadRequest> {
         let snapshot = self.settled_tools(CALL_GRACE).await;
-        let policy = self.policy(&call.client.id);
+        let policy = self.policy(&call.client);
         let open = snapshot.catalog.tools();
         let open = open.filter(|tool| policy.objection(tool).is_none());
         let mut catalog: Catalog = open.map(|tool| (**tool).clone()).collect();

@@ -72,7 +72,7 @@ impl PlanHost {
         let given = request.object("inputs")?.unwrap_or_default();
         let dialect = request.optional_text("dialect")?;
         match self.checked(&call.client, &text, dialect, given).await {
-            Ok(valid) => Ok(sound_answer(&valid, self.is_exposed(&call.client.id))),
+            Ok(valid) => Ok(sound_answer(&valid, self.is_exposed(&call.client))),
             Err(invalid) => Ok(self.rejected(&invalid)),
         }
     }
@@ -128,7 +128,7 @@ impl PlanHost {
         read: impl Fn() -> LoadedPlan,
     ) -> Result<ValidPlan, InvalidPlan> {
         let policy = || {
-            let mut policy = self.policy(&client.id);
+            let mut policy = self.policy(client);
             if let (Some(flow), Some(planner)) = (&mut policy.flow, planner) {
                 flow.planner = planner;
             }
@@ -271,7 +271,7 @@ impl PlanHost {
         let service = self.service.with_tools(Tools {
             catalog: Arc::clone(&snapshot.extracting),
             backend: Arc::new(self.backends(Some(Arc::clone(&call.caller)))),
-            policy: self.policy(&client.id),
+            policy: self.policy(client),
         });
         let run = spawn_blocking_limited(move || service.launch(spec))
             .await
@@ -351,7 +351,7 @@ impl PlanHost {
             running.ended().await
         };
         guard.release();
-        Ok(self.progress_response(running, &progress))
+        Ok(self.progress_response(&call.client, running, &progress))
     }
 }
 

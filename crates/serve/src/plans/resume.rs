@@ -51,7 +51,7 @@ impl PlanHost {
             }
             FoundRun::Local(running) => match self.stored_of(&call.client, id).await? {
                 Some(stored) => self.resume_and_wait(call, stored, changes).await,
-                None => Ok(self.progress_response(&running, &running.progress())),
+                None => Ok(self.progress_response(&call.client, &running, &running.progress())),
             },
             FoundRun::Stored(stored) => self.resume_and_wait(call, *stored, changes).await,
         }
@@ -62,7 +62,9 @@ impl PlanHost {
         let request = GatewayArguments::read("get_run", &call.arguments, &["run"])?;
         let id = request.text("run")?;
         match self.find(&call.client, id).await? {
-            FoundRun::Local(running) => Ok(self.progress_response(&running, &running.progress())),
+            FoundRun::Local(running) => {
+                Ok(self.progress_response(&call.client, &running, &running.progress()))
+            }
             FoundRun::Stored(stored) => {
                 let (info, run) = *stored;
                 if run.status().is_none() {
@@ -70,7 +72,7 @@ impl PlanHost {
                 }
                 let plan = run.latest_plan().ok();
                 let summary = self.replayed(&info.id, run).await?;
-                self.note_run_answer(&call.client.id, plan.as_ref(), &summary);
+                self.note_run_answer(&call.client, plan.as_ref(), &summary);
                 Ok(self.run_response(&summary, plan.as_ref(), &[]))
             }
         }
@@ -99,7 +101,7 @@ impl PlanHost {
         let changes_nothing = changes.plan.is_none() && changes.choices.is_empty();
         if stored.status() == Some(RunStatus::Succeeded) && changes_nothing {
             let summary = self.replayed(&info.id, stored).await?;
-            self.note_run_answer(&call.client.id, None, &summary);
+            self.note_run_answer(&call.client, None, &summary);
             return Ok(self.run_response(&summary, None, &[]));
         }
         match self.resume_stored(call, (info, stored), changes).await {

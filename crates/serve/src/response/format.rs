@@ -6,6 +6,7 @@ use planwright::stored::StaleStep;
 use planwright_core::check::CheckedPlan;
 use planwright_core::{Diagnostics, Object, Value};
 use planwright_engine::RunSummary;
+use planwright_mcp::gateway::GatewayClient;
 
 use crate::compat;
 use crate::host::PlanHost;
@@ -15,10 +16,15 @@ use crate::runs::registry::{RunProgress, TrackedRun};
 
 impl PlanHost {
     /// Returns the answer about a run of this process.
-    pub(crate) fn progress_response(&self, running: &TrackedRun, progress: &RunProgress) -> Value {
+    pub(crate) fn progress_response(
+        &self,
+        client: &GatewayClient,
+        running: &TrackedRun,
+        progress: &RunProgress,
+    ) -> Value {
         match progress {
             RunProgress::Ended(summary) => {
-                self.note_run_answer(&running.client, Some(&running.plan), summary);
+                self.note_run_answer(client, Some(&running.plan), summary);
                 self.run_response(summary, Some(&running.plan), &running.rerun)
             }
             RunProgress::InProgress { done, of } => {

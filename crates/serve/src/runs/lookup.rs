@@ -165,7 +165,7 @@ impl PlanHost {
     /// Returns the labels of the outputs of a run's steps under the flow policy of today. Results of a run that was not
     /// checked by a flow policy have none, since nothing says whether its author had read untrusted text.
     fn labels_of(&self, client: &GatewayClient, ended: &EndedRun) -> StepLabels {
-        let policy = self.policy(&client.id);
+        let policy = self.policy(client);
         let (Some(mut flow), Some(planner), Some(plan)) = (policy.flow, ended.planner, &ended.plan)
         else {
             return StepLabels::new();

@@ -91,7 +91,7 @@ impl PlanHost {
     async fn task_state(&self, client: &GatewayClient, id: &str) -> Result<Value, UpstreamError> {
         let invalid = |error: BadRequest| UpstreamError::new(UpstreamError::INVALID, error.0);
         match self.find(client, id).await.map_err(invalid)? {
-            FoundRun::Local(running) => Ok(self.tracked_task(&running)),
+            FoundRun::Local(running) => Ok(self.tracked_task(client, &running)),
             FoundRun::Stored(stored) => {
                 let (info, run) = *stored;
                 if run.status() == Some(RunStatus::Cancelled) {
@@ -100,7 +100,7 @@ impl PlanHost {
                 if run.status().is_some() {
                     let plan = run.latest_plan().ok();
                     let summary = self.replayed(&info.id, run).await.map_err(invalid)?;
-                    self.note_run_answer(&client.id, plan.as_ref(), &summary);
+                    self.note_run_answer(client, plan.as_ref(), &summary);
                     let result = self.run_response(&summary, plan.as_ref(), &[]);
                     return Ok(task(id, "completed", info.created, [("result", result)]));
                 }
@@ -111,7 +111,7 @@ impl PlanHost {
                 let call = call_without_caller(client);
                 let revived = self.resume_stored(&call, (info, run), ResumeChanges::default());
                 match revived.await {
-                    Ok(running) => Ok(self.tracked_task(&running)),
+                    Ok(running) => Ok(self.tracked_task(client, &running)),
                     Err(invalid) => {
                         let result = self.resume_refused(&invalid, id);
                         Ok(task(id, "completed", created, [("result", result)]))
@@ -121,14 +121,14 @@ impl PlanHost {
         }
     }
 
-    fn tracked_task(&self, running: &TrackedRun) -> Value {
+    fn tracked_task(&self, client: &GatewayClient, running: &TrackedRun) -> Value {
         let (id, now) = (&*running.id, running.began);
         match (running.progress(), running.questions.open()) {
             (RunProgress::Ended(summary), _) if summary.status == RunStatus::Cancelled => {
                 task(id, "cancelled", now, [])
             }
             (RunProgress::Ended(summary), _) => {
-                self.note_run_answer(&running.client, Some(&running.plan), &summary);
+                self.note_run_answer(client, Some(&running.plan), &summary);
                 let result = self.run_response(&summary, Some(&running.plan), &running.rerun);
                 task(id, "completed", now, [("result", result)])
             }
@@ -171,7 +171,7 @@ impl PlanHost {
         let Ok(Some(summary)) = self.summary(client, id).await else {
             return Some(Err(none()));
         };
-        self.note_unknown_answer(&client.id);
+        self.note_unknown_answer(client);
         let contents = if address == output_address(id) {
             Some(vec![json_contents(address, &summary.output)])
         } else {

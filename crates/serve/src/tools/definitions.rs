@@ -44,7 +44,7 @@ pub(super) fn callable_tools(
     client: &GatewayClient,
     snapshot: &ToolSnapshot,
 ) -> String {
-    let policy = host.policy(&client.id);
+    let policy = host.policy(client);
     let open = snapshot
         .catalog
         .tools()

@@ -41,7 +41,7 @@ impl PlanHost {
             .unwrap_or(DEFAULT_RESULTS)
             .min(MAX_RESULTS);
         let snapshot = self.settled_tools(NOTIFIED_CLIENT_GRACE).await;
-        let policy = self.policy(&call.client.id);
+        let policy = self.policy(&call.client);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         // What may not be called is not found: look further, so that enough is left.
         let hits = snapshot.index().search_in_server(server, query, usize::MAX);
@@ -122,12 +122,12 @@ impl PlanHost {
             );
             return Ok(answer::refused(&lines.join("\n")));
         };
-        if let Some((message, help)) = self.policy(&call.client.id).objection(&tool) {
+        if let Some((message, help)) = self.policy(&call.client).objection(&tool) {
             return Ok(answer::refused(&format!("{message}; {help}")));
         }
         let arguments = Value::from(arguments);
         let mut tool = tool;
-        if let Some(reason) = self.guarded_literals(&call.client.id, &tool, &arguments) {
+        if let Some(reason) = self.guarded_literals(&call.client, &tool, &arguments) {
             let tool = Arc::make_mut(&mut tool);
             tool.approval = true;
             tool.approval_reason = Some(reason);
@@ -148,7 +148,7 @@ impl PlanHost {
                 return Ok(answer::refused(&error.0));
             }
         }
-        self.note_answer_of(&call.client.id, &tool);
+        self.note_answer_of(&call.client, &tool);
         self.call_one(call, tool, arguments).await
     }
 
@@ -238,7 +238,7 @@ impl PlanHost {
         let caller = Arc::clone(&call.caller);
         let params = Value::object(params);
         let result = completed(&self.upstreams, &tool.server, "tools/call", params, caller).await?;
-        self.note_stated_labels(&call.client.id, &result);
+        self.note_stated_labels(&call.client, &result);
         Ok(result)
     }
 

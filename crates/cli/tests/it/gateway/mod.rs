@@ -8,6 +8,7 @@ mod edge;
 mod ended;
 mod faces;
 mod fidelity;
+mod flow;
 mod host;
 mod hostile;
 mod limits;

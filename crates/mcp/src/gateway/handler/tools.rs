@@ -143,10 +143,10 @@ impl GatewayHandler {
                         .await?;
                 }
                 let server = offer.server;
-                let id = asker.id.clone();
+                let client = asker.clone();
                 let result =
                     pass_request(&upstreams, server, "tools/call", params, asker, caller).await?;
-                host.answered(&id, &result);
+                host.answered(&client, &result);
                 Ok(result)
             })
         })

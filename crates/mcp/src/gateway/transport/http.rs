@@ -23,11 +23,9 @@ use super::incoming::{self, Incoming, Unreadable};
 use super::sessions::Sessions;
 use super::usage::SessionRequest;
 use crate::gateway::call::results::ResultSlot;
-use crate::gateway::client::ClientId;
+use crate::gateway::client::{ClientId, SESSION_HEADER};
 use crate::gateway::handler::service::GatewayHandler;
 use crate::gateway::state::Gateway;
-
-const SESSION: &str = "mcp-session-id";
 
 /// A gateway as an HTTP service: Streamable HTTP at the path where it is mounted.
 ///
@@ -87,7 +85,7 @@ impl HttpService {
         let is_opening = |message: &ClientJsonRpcMessage| {
             let is_initialize = matches!(message, JsonRpcMessage::Request(request)
                 if matches!(request.request, ClientRequest::InitializeRequest(_)));
-            is_initialize && !parts.headers.contains_key(SESSION)
+            is_initialize && !parts.headers.contains_key(SESSION_HEADER)
         };
         let Unreadable { reply, substitute } = match incoming::read(&text) {
             Incoming::Message(message) if is_opening(&message) => {
@@ -128,7 +126,7 @@ impl HttpService {
     {
         let client = client_of(&request);
         let session = |headers: &http::HeaderMap| {
-            let session = headers.get(SESSION)?.to_str().ok()?;
+            let session = headers.get(SESSION_HEADER)?.to_str().ok()?;
             Some(Arc::<str>::from(session))
         };
         let mut guard = None;
