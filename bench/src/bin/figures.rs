@@ -21,7 +21,7 @@ use planwright_bench::scheduler::schedule;
 use planwright_bench::shape::Shape;
 use planwright_bench::stdio::{PlanClient, RmcpClient, TestServer};
 use planwright_bench::{durable, engine, memory, plans, program};
-use planwright_core::check::CheckedPlan;
+use planwright_core::check::{CheckedPlan, Policy};
 use planwright_engine::{Engine, RunOptions};
 use planwright_store::Store;
 use planwright_testkit::fake_server;
@@ -147,17 +147,43 @@ fn scheduler() {
 fn soundness() {
     let tools = 500;
     let catalog = plans::catalog(tools);
-    for (density, name) in [
-        (Density::Usual, "usual"),
-        (Density::High, "many references"),
+    let (no_flow, with_flow) = (Policy::new(), plans::flow_policy());
+    for (density, name, bounds) in [
+        (Density::Usual, "usual", ["0.3 ms", "20 ms"]),
+        (Density::High, "many references", ["0.3 ms", "20 ms"]),
+        (Density::Expressions, "expressions", ["0.45 ms", "25 ms"]),
     ] {
-        for (steps, rounds, bound) in [(20, 501, "0.3 ms"), (1_000, 51, "20 ms")] {
+        for ((steps, rounds), bound) in [(20, 501), (1_000, 51)].into_iter().zip(bounds) {
             let text = plans::text(steps, tools, density);
-            let time = median(rounds, || timed(|| drop(plans::checked(&text, &catalog))));
+            let checked = |policy| timed(|| drop(plans::checked_by(&text, &catalog, policy)));
+            // In pairs, so that the ratio does not depend on the speed of the machine at the time.
+            let pairs: Vec<_> = (0..rounds)
+                .map(|_| (checked(&no_flow), checked(&with_flow)))
+                .collect();
+            let median_of = |mut values: Vec<f64>| {
+                values.sort_by(f64::total_cmp);
+                values.get(values.len() / 2).copied().unwrap_or_default()
+            };
+            let plain = pairs.iter().map(|(plain, _)| plain.as_secs_f64() * 1e3);
+            let flow = pairs.iter().map(|(_, flow)| flow.as_secs_f64() * 1e3);
+            let ratio = pairs
+                .iter()
+                .map(|(plain, flow)| flow.as_secs_f64() / plain.as_secs_f64());
+            let about = format!("parse and check, {name}, {steps} steps, {tools} tools");
             row(
-                &format!("parse and check, {name}, {steps} steps, {tools} tools"),
-                &format!("{:.3} ms", time.as_secs_f64() * 1e3),
+                &about,
+                &format!("{:.3} ms", median_of(plain.collect())),
                 bound,
+            );
+            row(
+                &format!("{about}, flow policy"),
+                &format!("{:.3} ms", median_of(flow.collect())),
+                bound,
+            );
+            row(
+                &format!("{about}, with a flow policy against without"),
+                &format!("{:.2} ×", median_of(ratio.collect())),
+                "1.25 ×",
             );
         }
     }

@@ -388,7 +388,7 @@ fn output_by_id(plan: &Plan) -> Type {
 /// Returns the type of the outcome of a step with this output; see [`Source::Result`].
 fn result_of(output: Type) -> Type {
     let closed = |fields: Vec<(&str, Type)>| {
-        let properties: IndexMap<Arc<str>, Property> = fields
+        let properties: IndexMap<Arc<str>, Property, Hashing> = fields
             .into_iter()
             .map(|(name, shape)| {
                 let required = false;

@@ -197,7 +197,7 @@ impl<'a> TypeReader<'a> {
     }
 
     fn object(&mut self, fields: &'a Object, depth: u32) -> Type {
-        let mut properties = IndexMap::new();
+        let mut properties = IndexMap::default();
         if let Some(Value::Object(described)) = fields.get("properties") {
             for (name, schema) in described.iter() {
                 let shape = self.schema(schema, depth + 1);
@@ -345,7 +345,7 @@ fn overlapping_members(left: &Type, right: &Type) -> Type {
 }
 
 fn object_intersection(one: &ObjectType, other: &ObjectType) -> ObjectType {
-    let mut properties = IndexMap::new();
+    let mut properties = IndexMap::default();
     for name in one.properties.keys().chain(other.properties.keys()) {
         if properties.contains_key(name) {
             continue;

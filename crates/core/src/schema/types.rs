@@ -5,7 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::equality;
-use crate::Value;
+use crate::{Hashing, Value};
 
 /// A set of values. A set that cannot be described exactly is represented by a larger one, never by a smaller one.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +47,7 @@ pub struct ListType {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectType {
     /// The fields described by name.
-    pub properties: IndexMap<Arc<str>, Property>,
+    pub properties: IndexMap<Arc<str>, Property, Hashing>,
     /// The fields not described by name.
     pub additional: Additional,
 }
@@ -89,7 +89,7 @@ impl Type {
     /// Returns the type of all objects.
     pub fn any_object() -> Self {
         Self::Object(Arc::new(ObjectType {
-            properties: IndexMap::new(),
+            properties: IndexMap::default(),
             additional: Additional::Unspecified,
         }))
     }

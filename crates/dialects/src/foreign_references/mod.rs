@@ -354,7 +354,12 @@ impl<'a> ReferenceNames<'a> {
                 .get(next)
                 .is_none_or(|range| !range.contains(&at))
         };
+        // Most texts contain few of the delimiters, and a search for each of them would be slow.
+        let characters = ascii_characters(text);
         for (open, close) in EXPRESSION_DELIMITERS {
+            if !may_contain(characters, open) {
+                continue;
+            }
             for (start, _) in text.match_indices(open) {
                 let inside = start + open.len();
                 let Some(length) = marker_window(text, inside).find(close) else {
@@ -397,6 +402,9 @@ impl<'a> ReferenceNames<'a> {
             return Some(Marker::new(0..text.len(), meaning, is_certain));
         }
         for (open, close) in PATH_DELIMITERS {
+            if !may_contain(characters, open) {
+                continue;
+            }
             for (start, _) in text.match_indices(open) {
                 let inside = start + open.len();
                 // `$${`, and the expressions handled above.
@@ -639,6 +647,17 @@ fn references(text: &str) -> Vec<Range<usize>> {
 fn marker_window(text: &str, start: usize) -> &str {
     let end = text.len().min(start + MAX_MARKER_BYTES);
     &text[start..text.floor_char_boundary(end)]
+}
+
+/// Returns the set of the ASCII characters of `text`, a bit for each.
+fn ascii_characters(text: &str) -> u128 {
+    let ascii = text.bytes().filter(u8::is_ascii);
+    ascii.fold(0, |characters, byte| characters | 1 << byte)
+}
+
+/// Returns false if a text with these `characters` certainly does not contain `part`, which is ASCII.
+fn may_contain(characters: u128, part: &str) -> bool {
+    ascii_characters(part) & !characters == 0
 }
 
 /// The name at the start of a path, and the rest.

@@ -110,6 +110,9 @@ impl PlanTask<'_> {
         let mut text = self.moment.text();
         let tools = tool_list(self.catalog, self.goal, self.memory, tool_tokens);
         let _ = write!(text, "\nTools:\n{tools}");
+        if self.catalog.extraction().is_some() {
+            text += extraction_text(notation);
+        }
         if let Some(state) = self.state {
             text += &state_text(state, notation);
         }
@@ -122,6 +125,22 @@ impl PlanTask<'_> {
         }
         let _ = write!(text, "\nWrite the plan for this question:\n{}\n", self.goal);
         text
+    }
+}
+
+/// Describes steps in which a model extracts data.
+fn extraction_text(notation: PlanDialect) -> &'static str {
+    match notation {
+        PlanDialect::Json => concat!(
+            r#"A step with "extract" in place of "tool" has a model read a text that you do not see: "#,
+            r#"{"id": "bill", "extract": {"from": "${page.text}", "schema": {"type": "object", "properties": {"total": {"type": "number"}}}, "ask": "what is to pay"}}"#,
+            "\n"
+        ),
+        PlanDialect::Lines => concat!(
+            "This call has a model read a text that you do not see: ",
+            r#"`bill = planwright.extract(from=${page.text}, schema={"type": "object", "properties": {"total": {"type": "number"}}}, ask="what is to pay")`"#,
+            "\n"
+        ),
     }
 }
 

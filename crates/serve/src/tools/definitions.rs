@@ -26,6 +26,10 @@ const EXECUTE: &str = r#"Run a plan: a graph of tool calls in one request. Steps
 
 `${step.path}` refers to an earlier result, `[*]` to all items, `a ?? b` to the first that is there; any CEL expression may stand within `${}`. Steps may also have "after": [ids], "on_error": "continue", "retry": {"attempts": 3}, "timeout": "30s". Results of earlier runs: `${runs.RUN.step.path}`."#;
 
+/// The description of steps with `extract`, for clients with a model that reads texts.
+const EXTRACTS: &str = r#"
+A step with "extract" has a model read a text, so that you need not: {"id": "bill", "extract": {"from": "${page.text}", "schema": {"type": "object", "properties": {"total": {"type": "number"}}}, "ask": "what is to pay"}}"#;
+
 /// Returns the instructions for clients that connect.
 pub(crate) fn instructions(mode: GatewayMode) -> Option<String> {
     let text = match mode {
@@ -52,6 +56,9 @@ pub(super) fn callable_tools(
     let mut listed = listing(open, host.settings.listing_tokens).text;
     for server in host.upstreams.view().starting() {
         let _ = write!(listed, "\nThe server `{server}` is still starting.");
+    }
+    if host.settings.mode.takes_plans() && host.extracts_for(client) {
+        listed += EXTRACTS;
     }
     listed
 }

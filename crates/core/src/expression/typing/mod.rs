@@ -22,7 +22,7 @@ use super::operator::BinaryOperator;
 use super::tree::{Accessor, Tree};
 use crate::plan::{Alternative, Form, Missing, Path, Read, Segment};
 use crate::schema::{Additional, ListType, ObjectType, PathLookup, Property, Type};
-use crate::{Expression, Severity, Value};
+use crate::{Expression, Hashing, Severity, Value};
 
 /// Maximum number of parts and depth of the type of an expression; larger types become [`Type::Any`].
 const MAX_PARTS: usize = 10_000;
@@ -238,7 +238,7 @@ impl<'a, 'f> Typing<'a, 'f> {
 
     fn object(&mut self, fields: &'a [(Tree, Tree)]) -> Type {
         self.has_grown = true;
-        let mut properties = IndexMap::with_capacity(fields.len());
+        let mut properties = IndexMap::with_capacity_and_hasher(fields.len(), Hashing::default());
         let mut computed = Vec::new();
         for (key, value) in fields {
             let key_type = self.type_of(key);
