@@ -296,6 +296,40 @@ async fn an_unreadable_answer_over_http_leaves_the_outcome_unknown() {
     ");
 }
 
+/// The reference server of the conformance suite streams lines of JSON under the content type of a single message.
+#[tokio::test]
+async fn a_json_answer_may_have_a_message_on_each_line() {
+    const NOTICE: &str = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#;
+    let lines = |text: &'static str| {
+        called(move |request| {
+            let content = json!([{"type": "text", "text": "done"}]);
+            let Answer(status, headers, message) = request.result(json!({"content": content}));
+            let text = text.replace("$NOTICE", NOTICE).replace("$RESULT", &message);
+            Answer(status, headers, text)
+        })
+    };
+    let lines = [
+        lines("$RESULT\n").await,
+        lines("$NOTICE\n$RESULT").await,
+        lines("\n$NOTICE\r\n$NOTICE\r\n$RESULT\r\n").await,
+        lines("$RESULT\n$NOTICE\nnonsense").await,
+        lines("$RESULT nonsense").await,
+        lines("nonsense\n$RESULT").await,
+        lines("$NOTICE\n").await,
+        lines("$NOTICE\n{\"id\":9999,\"result\":{}}\n").await,
+    ];
+    assert_snapshot!(lines.join("\n"), @r#"
+    "done"
+    "done"
+    "done"
+    "done"
+    unavailable: the answer of the server `far` cannot be read: trailing characters (unknown)
+    unavailable: the server `far` did not answer: its answer cannot be read: it is no message of MCP (unknown)
+    unavailable: the server `far` did not answer: the connection was lost before the answer came (unknown)
+    unavailable: the server `far` did not answer: the connection was lost before the answer came (unknown)
+    "#);
+}
+
 #[tokio::test]
 async fn a_dropped_session_is_reopened() {
     let is_forgotten = Arc::new(AtomicBool::new(true));
