@@ -7,8 +7,9 @@ use insta::assert_snapshot;
 use planwright_mcp::ConnectOptions;
 use serde_json::{Value, json};
 
-use super::scripted::{Answer, Request, Scripted};
+use super::scripted::{Answer, PAUSE, Request, Scripted};
 use crate::support::{call, connect, connect_with, describe};
+use crate::upstreams::support::{upstreams, view_when};
 
 const KEY: (&str, &str) = ("Authorization", "Bearer tok-987654");
 
@@ -328,6 +329,43 @@ async fn a_json_answer_may_have_a_message_on_each_line() {
     unavailable: the server `far` did not answer: the connection was lost before the answer came (unknown)
     unavailable: the server `far` did not answer: the connection was lost before the answer came (unknown)
     "#);
+}
+
+#[tokio::test]
+async fn messages_on_lines_arrive_before_the_body_ends() {
+    let acknowledged = notification("subscriptions/acknowledged");
+    let changed = notification("tools/list_changed");
+    let body = format!("{acknowledged}\n{PAUSE}{changed}\n{PAUSE}");
+    let server = Scripted::start(move |request| match request.what() {
+        "server/discover" => Some(request.result(json!({
+            "resultType": "complete",
+            "supportedVersions": ["2026-07-28"],
+            "capabilities": {"tools": {"listChanged": true}},
+            "ttlMs": 0,
+            "cacheScope": "private",
+        }))),
+        "subscriptions/listen" => Some(Answer(
+            "200 OK",
+            &[("content-type", "application/json")],
+            body.clone(),
+        )),
+        _ => None,
+    })
+    .await;
+    let upstreams = upstreams([server.config(&[])]);
+    upstreams.start(&json!({}).into());
+    view_when(&upstreams, |view| view.changes.tools == 1).await;
+    server.resume();
+    view_when(&upstreams, |view| view.changes.tools == 2).await;
+    let asked = server.asked();
+    upstreams.shutdown().await;
+    // The body has not ended, so this is the first subscription.
+    let subscriptions = asked.iter().filter(|what| *what == "subscriptions/listen");
+    assert_eq!(subscriptions.count(), 1);
+}
+
+fn notification(name: &str) -> Value {
+    json!({"jsonrpc": "2.0", "method": format!("notifications/{name}"), "params": {}})
 }
 
 #[tokio::test]
