@@ -6,6 +6,8 @@ mod arguments;
 #[cfg(feature = "http")]
 mod client;
 #[cfg(feature = "http")]
+mod json_lines;
+#[cfg(feature = "http")]
 mod response;
 #[cfg(feature = "http")]
 mod transport;

@@ -3,9 +3,10 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::StreamExt;
-use futures::stream::{BoxStream, try_unfold};
+use futures::stream::{self, BoxStream, try_unfold};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Response, StatusCode};
 use rmcp::model::{
@@ -17,6 +18,7 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::Sse;
 
 use super::client::HttpConnectionState;
+use super::json_lines::{JsonLines, MessageTooLong};
 use super::transport::{HttpError, HttpFailure};
 use crate::session::caller::UpstreamError;
 use crate::session::envelope;
@@ -137,6 +139,9 @@ impl SseParser {
 /// The maximum length of an error response that is read.
 const MAX_REFUSAL_BYTES: usize = 64 << 10;
 
+/// The maximum time that the rest of a body after the response is read.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(50);
+
 /// The properties of a request that determine how its response is read. The default is for a resumed stream, or one
 /// that belongs to no request.
 #[derive(Clone, Debug, Default)]
@@ -195,18 +200,7 @@ pub(super) async fn read_success(
         return Ok(StreamableHttpPostResponse::Sse(stream, session));
     }
     if kind.starts_with("application/json") {
-        let body = body(response, connection.limit).await?;
-        let message = expected.read(&connection.router, &body);
-        let message = message.ok_or_else(|| HttpFailure::unreadable("it is no message of MCP"));
-        let message = message.map_err(StreamableHttpError::Client)?;
-        // This response is complete, so no other message can answer the request.
-        if let Some(id) = &expected.id
-            && connection.router.is_pending(id)
-        {
-            let failure = HttpFailure::unreadable("it does not answer the request");
-            return Err(StreamableHttpError::Client(failure));
-        }
-        return Ok(StreamableHttpPostResponse::Json(message, session));
+        return read_json(response, expected, session, connection).await;
     }
     if response.status() == StatusCode::ACCEPTED && has_session {
         return Ok(StreamableHttpPostResponse::Accepted);
@@ -214,6 +208,94 @@ pub(super) async fn read_success(
     Err(StreamableHttpError::Client(HttpFailure::unreadable(
         "it is neither JSON nor a stream of events",
     )))
+}
+
+/// Reads a response of JSON. Its first message should be the response; if it is another, more follow as a stream.
+async fn read_json(
+    mut response: Response,
+    expected: ExpectedResponse,
+    session: Option<String>,
+    connection: &Arc<HttpConnectionState>,
+) -> Result<StreamableHttpPostResponse, HttpError> {
+    let mut lines = JsonLines::new(connection.limit);
+    let first = next_line(&mut response, &mut lines).await;
+    let (first, is_last) = first.map_err(StreamableHttpError::Client)?;
+    let message = expected.read(&connection.router, &first);
+    let message = message.ok_or_else(|| HttpFailure::unreadable("it is no message of MCP"));
+    let message = message.map_err(StreamableHttpError::Client)?;
+    let is_response = matches!(
+        message,
+        ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_)
+    );
+    if !is_response && !is_last {
+        let stream = json_messages(message, response, lines, expected, Arc::clone(connection));
+        return Ok(StreamableHttpPostResponse::Sse(stream, session));
+    }
+    // No message after the first response can answer the request.
+    if let Some(id) = &expected.id
+        && connection.router.is_pending(id)
+    {
+        let failure = HttpFailure::unreadable("it does not answer the request");
+        return Err(StreamableHttpError::Client(failure));
+    }
+    if !is_last {
+        drain(response).await;
+    }
+    Ok(StreamableHttpPostResponse::Json(message, session))
+}
+
+/// Returns the next message of a JSON body, and whether the body ends with it. At the end, the message may be empty.
+async fn next_line(
+    response: &mut Response,
+    lines: &mut JsonLines,
+) -> Result<(Vec<u8>, bool), HttpFailure> {
+    loop {
+        match lines.next() {
+            Ok(Some(message)) => return Ok((message, false)),
+            Ok(None) => {}
+            Err(MessageTooLong) => return Err(HttpFailure::too_long()),
+        }
+        match response.chunk().await.map_err(HttpFailure::unreachable)? {
+            Some(piece) => lines.push(&piece),
+            None => return Ok((lines.rest().unwrap_or_default(), true)),
+        }
+    }
+}
+
+/// Returns the messages of a JSON body as events, whose messages are routed; `first` already is.
+fn json_messages(
+    first: ServerJsonRpcMessage,
+    response: Response,
+    lines: JsonLines,
+    expected: ExpectedResponse,
+    connection: Arc<HttpConnectionState>,
+) -> BoxStream<'static, Result<Sse, SseError>> {
+    let event = |message: Option<ServerJsonRpcMessage>| Sse {
+        data: message.and_then(|message| serde_json::to_string(&message).ok()),
+        ..Sse::default()
+    };
+    let rest = try_unfold(
+        (response, lines, expected, connection, false),
+        move |(mut response, mut lines, expected, connection, is_over)| async move {
+            if is_over {
+                return Ok(None);
+            }
+            let next = next_line(&mut response, &mut lines).await;
+            let (line, is_last) = next.map_err(|failure| SseError::Body(Box::new(failure)))?;
+            let message = expected.read(&connection.router, &line);
+            let state = (response, lines, expected, connection, is_last);
+            Ok(Some((event(message), state)))
+        },
+    );
+    stream::once(async move { Ok(event(Some(first))) })
+        .chain(rest)
+        .boxed()
+}
+
+/// Reads the rest of a response, so that its connection can be used again.
+async fn drain(mut response: Response) {
+    let all = async { while let Ok(Some(_)) = response.chunk().await {} };
+    let _ = tokio::time::timeout(DRAIN_TIMEOUT, all).await;
 }
 
 /// Reads a response of an error status. If it contains a JSON-RPC error, that may be the response to the request.

@@ -7,8 +7,9 @@ use insta::assert_snapshot;
 use planwright_mcp::ConnectOptions;
 use serde_json::{Value, json};
 
-use super::scripted::{Answer, Request, Scripted};
+use super::scripted::{Answer, PAUSE, Request, Scripted};
 use crate::support::{call, connect, connect_with, describe};
+use crate::upstreams::support::{upstreams, view_when};
 
 const KEY: (&str, &str) = ("Authorization", "Bearer tok-987654");
 
@@ -294,6 +295,77 @@ async fn an_unreadable_answer_over_http_leaves_the_outcome_unknown() {
     unavailable: the server `far` did not answer: its answer cannot be read: it is neither JSON nor a stream of events (unknown)
     unavailable: the server `far` did not answer: its answer cannot be read: it is neither JSON nor a stream of events (unknown)
     ");
+}
+
+/// The reference server of the conformance suite streams lines of JSON under the content type of a single message.
+#[tokio::test]
+async fn a_json_answer_may_have_a_message_on_each_line() {
+    const NOTICE: &str = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#;
+    let lines = |text: &'static str| {
+        called(move |request| {
+            let content = json!([{"type": "text", "text": "done"}]);
+            let Answer(status, headers, message) = request.result(json!({"content": content}));
+            let text = text.replace("$NOTICE", NOTICE).replace("$RESULT", &message);
+            Answer(status, headers, text)
+        })
+    };
+    let lines = [
+        lines("$RESULT\n").await,
+        lines("$NOTICE\n$RESULT").await,
+        lines("\n$NOTICE\r\n$NOTICE\r\n$RESULT\r\n").await,
+        lines("$RESULT\n$NOTICE\nnonsense").await,
+        lines("$RESULT nonsense").await,
+        lines("nonsense\n$RESULT").await,
+        lines("$NOTICE\n").await,
+        lines("$NOTICE\n{\"id\":9999,\"result\":{}}\n").await,
+    ];
+    assert_snapshot!(lines.join("\n"), @r#"
+    "done"
+    "done"
+    "done"
+    "done"
+    unavailable: the answer of the server `far` cannot be read: trailing characters (unknown)
+    unavailable: the server `far` did not answer: its answer cannot be read: it is no message of MCP (unknown)
+    unavailable: the server `far` did not answer: the connection was lost before the answer came (unknown)
+    unavailable: the server `far` did not answer: the connection was lost before the answer came (unknown)
+    "#);
+}
+
+#[tokio::test]
+async fn messages_on_lines_arrive_before_the_body_ends() {
+    let acknowledged = notification("subscriptions/acknowledged");
+    let changed = notification("tools/list_changed");
+    let body = format!("{acknowledged}\n{PAUSE}{changed}\n{PAUSE}");
+    let server = Scripted::start(move |request| match request.what() {
+        "server/discover" => Some(request.result(json!({
+            "resultType": "complete",
+            "supportedVersions": ["2026-07-28"],
+            "capabilities": {"tools": {"listChanged": true}},
+            "ttlMs": 0,
+            "cacheScope": "private",
+        }))),
+        "subscriptions/listen" => Some(Answer(
+            "200 OK",
+            &[("content-type", "application/json")],
+            body.clone(),
+        )),
+        _ => None,
+    })
+    .await;
+    let upstreams = upstreams([server.config(&[])]);
+    upstreams.start(&json!({}).into());
+    view_when(&upstreams, |view| view.changes.tools == 1).await;
+    server.resume();
+    view_when(&upstreams, |view| view.changes.tools == 2).await;
+    let asked = server.asked();
+    upstreams.shutdown().await;
+    // The body has not ended, so this is the first subscription.
+    let subscriptions = asked.iter().filter(|what| *what == "subscriptions/listen");
+    assert_eq!(subscriptions.count(), 1);
+}
+
+fn notification(name: &str) -> Value {
+    json!({"jsonrpc": "2.0", "method": format!("notifications/{name}"), "params": {}})
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use planwright_mcp::{HttpConfig, ServerConfig};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 
 /// A received request.
 #[derive(Clone, Debug)]
@@ -24,10 +25,14 @@ pub(super) struct Answer(
     pub(super) String,
 );
 
+/// The place in a body at which the server pauses until [`Scripted::resume`].
+pub(super) const PAUSE: &str = "\u{1}";
+
 /// The server and its received requests.
 pub(super) struct Scripted {
     pub(super) url: String,
     pub(super) requests: Arc<Mutex<Vec<Request>>>,
+    resumed: Arc<Notify>,
 }
 
 impl Request {
@@ -57,12 +62,24 @@ impl Scripted {
         let requests: Arc<Mutex<Vec<Request>>> = Arc::default();
         let seen = Arc::clone(&requests);
         let answer = Arc::new(answer);
+        let resumed: Arc<Notify> = Arc::default();
+        let pauses = Arc::clone(&resumed);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, Arc::clone(&answer), Arc::clone(&seen)));
+                let (answer, seen) = (Arc::clone(&answer), Arc::clone(&seen));
+                tokio::spawn(serve(stream, answer, seen, Arc::clone(&pauses)));
             }
         });
-        Self { url, requests }
+        Self {
+            url,
+            requests,
+            resumed,
+        }
+    }
+
+    /// Continues the body that is, or will be, at a pause.
+    pub(super) fn resume(&self) {
+        self.resumed.notify_one();
     }
 
     /// Returns the methods of the received requests.
@@ -91,6 +108,7 @@ async fn serve(
     mut stream: TcpStream,
     answer: Arc<impl Fn(&Request) -> Option<Answer>>,
     seen: Arc<Mutex<Vec<Request>>>,
+    resumed: Arc<Notify>,
 ) {
     let Some(request) = read(&mut stream).await else {
         return;
@@ -102,8 +120,13 @@ async fn serve(
         head = format!("{head}{name}: {value}\r\n");
     }
     let answer = format!("{head}\r\n{body}");
-    // The client may have disconnected.
-    let _ = stream.write_all(answer.as_bytes()).await;
+    for (index, part) in answer.split(PAUSE).enumerate() {
+        if index > 0 {
+            resumed.notified().await;
+        }
+        // The client may have disconnected.
+        let _ = stream.write_all(part.as_bytes()).await;
+    }
     let _ = stream.shutdown().await;
 }
 

@@ -6,4 +6,4 @@ mod notifications;
 mod passthrough;
 mod requests;
 mod starting;
-mod support;
+pub(crate) mod support;

@@ -131,7 +131,7 @@ pub(super) fn upstreams_with(
 }
 
 /// Creates upstreams without starting them.
-pub(super) fn upstreams(servers: impl IntoIterator<Item = ServerConfig>) -> Upstreams {
+pub(crate) fn upstreams(servers: impl IntoIterator<Item = ServerConfig>) -> Upstreams {
     upstreams_with(servers, ConnectOptions::default())
 }
 
@@ -148,7 +148,7 @@ pub(super) async fn ready(script: serde_json::Value) -> Upstreams {
 }
 
 /// Waits until the view is `such`.
-pub(super) async fn view_when(
+pub(crate) async fn view_when(
     upstreams: &Upstreams,
     such: impl Fn(&UpstreamView) -> bool,
 ) -> Arc<UpstreamView> {
