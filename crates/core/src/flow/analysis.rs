@@ -135,6 +135,15 @@ pub fn step_labels(
         .collect()
 }
 
+/// Returns the number of nodes of the label graph of `plan`.
+#[cfg(test)]
+pub(super) fn graph_size(plan: &CheckedPlan, context: FlowContext<'_>) -> usize {
+    let mut analysis = Analysis::new(context);
+    let main = analysis.main_scope(plan);
+    analysis.plan(&main, None);
+    analysis.store.graph.len()
+}
+
 struct Analysis<'a> {
     context: FlowContext<'a>,
     store: LabelStore<'a>,

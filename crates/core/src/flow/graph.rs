@@ -139,6 +139,12 @@ impl LabelGraph {
         })
     }
 
+    /// Returns the number of nodes.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
     fn push(&mut self, node: GraphNode) -> NodeId {
         // A plan has far fewer parts: its text is limited to some megabytes.
         let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
