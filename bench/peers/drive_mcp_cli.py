@@ -2,7 +2,7 @@
 
 Without a model, so that it runs plans as they are written, and with a tool manager that calls the tool at once. As
 many steps may be under way together as in ours. Checkpoints, which it writes
-unless told otherwise, go to FOLDER with `write`, and are left out without.
+unless configured otherwise, go to FOLDER with `write`, and are left out without.
 """
 
 import json

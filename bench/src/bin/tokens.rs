@@ -41,7 +41,7 @@ fn bills(planwright: &Path, servers: impl Fn(&Task) -> Vec<&'static str>) {
         for method in AccessMethod::ALL {
             let fixture = TaskFixture::with(&servers(sketch));
             let task = tasks(fixture.folder()).swap_remove(index);
-            let bill = Desk::open(method, &fixture, planwright).bill(&task);
+            let bill = ToolSession::open(method, &fixture, planwright).bill(&task);
             let TokenCounts {
                 turns,
                 written,
@@ -102,13 +102,13 @@ fn gateway(planwright: &Path, mode: &str, fixture: &TaskFixture) -> Session {
 }
 
 /// Servers, or the gateway in front of them, with the tools that a model sees.
-struct Desk {
+struct ToolSession {
     method: AccessMethod,
     servers: BTreeMap<String, Session>,
     tools: Vec<Value>,
 }
 
-impl Desk {
+impl ToolSession {
     fn open(method: AccessMethod, fixture: &TaskFixture, planwright: &Path) -> Self {
         let mut servers: BTreeMap<String, Session> = match method {
             AccessMethod::Direct => {

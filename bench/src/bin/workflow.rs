@@ -46,7 +46,7 @@ struct Arguments {
 enum Format {
     /// A table.
     Text,
-    /// One JSON object, `planwright.bench/1`.
+    /// A JSON object, `planwright.bench/1`.
     Json,
 }
 

@@ -19,7 +19,7 @@ pub const VERSIONS: &[&str] = &["1.4", "1.5", "1.6"];
 /// A workflow: tasks with their parents and the times that they took.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workflow {
-    /// Its name.
+    /// The name of the workflow.
     pub name: String,
     /// The tasks, in the order in which they were written.
     pub tasks: Vec<Task>,
@@ -28,7 +28,7 @@ pub struct Workflow {
 /// A task of a workflow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Task {
-    /// Its id.
+    /// The id of the task.
     pub id: String,
     /// The run time, in microseconds.
     pub micros: u64,
@@ -65,7 +65,7 @@ impl Workflow {
         read::workflow(value)
     }
 
-    /// Its tasks as jobs of one tool.
+    /// Returns the tasks as jobs of one tool.
     pub fn jobs(&self) -> Jobs {
         let mut jobs = Jobs::new();
         let lane = Some(jobs.lane(&Arc::from("workflow"), &Arc::from("task")));

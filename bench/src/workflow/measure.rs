@@ -73,7 +73,7 @@ fn at(width: NonZeroUsize, jobs: &Jobs, believed: &Jobs) -> BenchWidthV1 {
 
 #[expect(
     clippy::cast_precision_loss,
-    reason = "nobody needs the microseconds of three hundred years"
+    reason = "a duration in microseconds is less than three hundred years"
 )]
 fn seconds(micros: u64) -> f64 {
     micros as f64 / 1e6

@@ -9,7 +9,7 @@ use planwright_engine::schedule::ConcurrencyLimits;
 
 use crate::shapes::{SHAPES, Shape};
 
-/// Where the bound can be reached, ours takes at most this many times as long.
+/// The maximum makespan as a multiple of the lower bound, if the bound can be reached.
 const AT_MOST: f64 = 1.02;
 
 fn workflow(shape: Shape, size: usize, seed: u64) -> Workflow {

@@ -166,7 +166,7 @@ fn cybershake(size: usize, seed: u64) -> Sketch {
     sketch
 }
 
-/// One split, many searches, two collections.
+/// A split, many searches, two collections.
 fn blast(size: usize, seed: u64) -> Sketch {
     let mut sketch = Sketch::new("blast", size, seed);
     let split = sketch.task("split", &[], 1.0);

@@ -54,7 +54,7 @@ pub trait Dialect: Sync {
 pub enum MatchConfidence {
     /// The text is something else.
     No,
-    /// Nothing contradicts the dialect, and nothing is unique to it.
+    /// No part contradicts the dialect, and none is unique to it.
     Possible,
     /// The text has something that only this dialect has.
     Certain,

@@ -52,7 +52,7 @@ async fn send(letter: Letter) -> Result<String, String> {
 
 const PLAN: &str = r#"{"steps": [
   {"id": "who", "tool": "lookup", "args": {"account": "a-7"}},
-  {"id": "nobody", "tool": "lookup", "args": {"account": "seven"}, "on_error": "continue"},
+  {"id": "unlisted", "tool": "lookup", "args": {"account": "seven"}, "on_error": "continue"},
   {"id": "letter", "tool": "send", "args": {"to": "ada@example.com", "text": "Dear ${who.name}"}},
   {"id": "shout", "tool": "shout", "args": {"text": "${letter}"}}
 ]}"#;

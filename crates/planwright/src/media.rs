@@ -9,7 +9,7 @@ pub struct Media<'a> {
     pub kind: &'a str,
     /// The kind of its data, such as `image/png`.
     pub mime_type: Option<&'a str>,
-    /// Its data as base64, if it has any.
+    /// The data as base64, if any.
     pub data: Option<&'a str>,
     /// The address of a resource.
     pub uri: Option<&'a str>,

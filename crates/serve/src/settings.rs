@@ -65,7 +65,7 @@ pub struct GatewaySettings {
     pub pin: PinPolicy,
     /// True if a person has looked at how the servers are reached: then one may be reached in another way than before.
     pub accepts_servers: bool,
-    /// This process, as the store knows it.
+    /// The identity of this process in the store.
     pub holder: LeaseHolder,
     /// The sources of tools, for a process that resumes a run elsewhere.
     pub sources: ToolSourcesV1,

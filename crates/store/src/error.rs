@@ -52,7 +52,7 @@ pub enum StoreError {
         "`{name}` cannot be the {what}: only up to 128 letters, digits, `_`, `-` and `.` can, with no `.` or `-` in front"
     )]
     BadName {
-        /// Its use, such as `id of a run`.
+        /// The use of the name, such as `id of a run`.
         what: &'static str,
         /// The name, truncated.
         name: String,

@@ -203,11 +203,11 @@ struct Body {
 /// The rest of a body.
 #[derive(Debug)]
 enum Remaining {
-    /// Everything until the connection ends.
+    /// All bytes until the connection ends.
     All,
     /// The rest of a chunk, in bytes; other chunks follow.
     Chunks(usize),
-    /// Nothing.
+    /// No further bytes.
     Nothing,
 }
 

@@ -1,22 +1,33 @@
 //! The language of docs and comments: plain statements in the terms of the field.
 
-use std::fmt;
-
 use super::Violation;
 use super::rust_text::RustText;
-use super::sources::SourceFile;
 use crate::project::ProjectFile;
 
-/// Words and phrases that prose must not contain, in lower case.
-const UNWANTED: &[&str] = &[
-    "nobody",
-    "somebody",
-    "whoever",
-    "anybody",
-    "told",
-    "of which",
-    "from then on",
+/// Words that occur nowhere: not in prose, names, or text in quotes. In lower case.
+const UNWANTED_WORDS: &[&str] = &[
+    "anybody", "desk", "nobody", "somebody", "told", "whoever", "wish", "wishes",
 ];
+
+/// Phrases that prose must not contain, in lower case.
+const UNWANTED_PHRASES: &[&str] = &[
+    "a thing",
+    "by then",
+    "from then on",
+    "knows of",
+    "lives in",
+    "of which",
+    "that which",
+];
+
+/// The start of an attribute that keeps a word of a published format.
+const FORMAT_ATTRIBUTE: &str = "rename = \"";
+
+/// This file, which quotes the words.
+const THIS_FILE: &str = "xtask/src/tidy/language.rs";
+
+/// The extensions of files that are checked in full, names and text in quotes included.
+const SPLIT_EXTENSIONS: &[&str] = &["rs", "toml", "py", "mjs", "sh"];
 
 /// Folders with quoted text.
 const QUOTED: &[&str] = &["/tests/golden/"];
@@ -33,24 +44,62 @@ const PAGES: &[&str] = &[
 /// The folder of further Markdown files that are checked.
 const BOOK: &str = "docs/";
 
-/// Words that begin a description instead of a name: an item doc begins with a noun or a verb.
+/// Words that begin a description instead of a name: a doc begins with a noun or a verb.
 const OPENERS: &[&str] = &[
-    "What", "Where", "Who", "Whom", "Whose", "Which", "When", "How", "Whether", "It", "One",
-    "Those", "That",
+    "All that",
+    "Anybody",
+    "Anything",
+    "Everybody",
+    "Everything",
+    "He",
+    "How",
+    "However",
+    "It",
+    "Its",
+    "Nobody",
+    "None",
+    "Nothing",
+    "One",
+    "Ones",
+    "Same",
+    "Somebody",
+    "Someone",
+    "Something",
+    "Such",
+    "That",
+    "Their",
+    "Theirs",
+    "Them",
+    "These",
+    "They",
+    "This",
+    "Those",
+    "What",
+    "Whatever",
+    "When",
+    "Whenever",
+    "Where",
+    "Wherever",
+    "Whether",
+    "Which",
+    "Whichever",
+    "Who",
+    "Whoever",
+    "Whom",
+    "Whose",
+    "Why",
 ];
 
-/// The maximum share of item docs that begin with one of the [`OPENERS`], in percent.
-const MAX_SHARE: usize = 5;
+/// The starts of docs: of an item, of a module, and as an attribute.
+const DOC_STARTS: &[&str] = &["///", "//!", "#[doc = \"", "#![doc = \""];
 
-/// The number of files that a violation of [`MAX_SHARE`] lists.
-const LISTED_FILES: usize = 15;
-
-/// Checks the prose of one file for unwanted words.
+/// Checks the language of one file.
 pub(super) fn check(file: &ProjectFile) -> Vec<Violation> {
+    if file.path == THIS_FILE || QUOTED.iter().any(|folder| file.path.contains(folder)) {
+        return Vec::new();
+    }
     let is_page = PAGES.contains(&file.path.as_str()) || file.path.starts_with(BOOK);
-    let tokens = if QUOTED.iter().any(|folder| file.path.contains(folder)) {
-        Vec::new()
-    } else if file.is_rust() {
+    let prose = if file.is_rust() {
         let comments = RustText::new(&file.text).comments;
         prose_tokens(
             comments
@@ -62,17 +111,112 @@ pub(super) fn check(file: &ProjectFile) -> Vec<Violation> {
     } else {
         Vec::new()
     };
-    let mut violations = Vec::new();
-    for (index, (line, _)) in tokens.iter().enumerate() {
-        for phrase in UNWANTED {
+    let mut violations = unwanted_words(file, &prose);
+    for (index, (line, _)) in prose.iter().enumerate() {
+        for phrase in UNWANTED_PHRASES {
             let words = phrase.split(' ');
-            let mut found = tokens[index..].iter().map(|(_, word)| word.as_str());
+            let mut found = prose[index..].iter().map(|(_, word)| word.as_str());
             if words.into_iter().all(|word| found.next() == Some(word)) {
-                violations.push(format!("{}:{line}: `{phrase}` is unwanted", file.path));
+                violations.push(unwanted(file, *line, phrase));
             }
         }
     }
+    if file.is_rust() {
+        violations.extend(openers(file));
+    }
     violations
+}
+
+/// Finds the [`UNWANTED_WORDS`]. Names in Rust and other languages are split into their words.
+fn unwanted_words(file: &ProjectFile, prose: &[(usize, String)]) -> Vec<Violation> {
+    let is_unwanted = |word: &str| UNWANTED_WORDS.contains(&word);
+    if !SPLIT_EXTENSIONS.contains(&file.extension()) {
+        let found = prose.iter().filter(|(_, word)| is_unwanted(word));
+        return found
+            .map(|(line, word)| unwanted(file, *line, word))
+            .collect();
+    }
+    let mut violations = Vec::new();
+    for (index, line) in file.text.lines().enumerate() {
+        if line.contains(FORMAT_ATTRIBUTE) {
+            continue;
+        }
+        let words = name_words(line);
+        let found = words.iter().filter(|word| is_unwanted(word));
+        violations.extend(found.map(|word| unwanted(file, index + 1, word)));
+    }
+    violations
+}
+
+fn unwanted(file: &ProjectFile, line: usize, phrase: &str) -> Violation {
+    format!("{}:{line}: `{phrase}` is unwanted", file.path)
+}
+
+/// Splits a line into words in lower case: a capital letter after a small one begins a word, as in `OneName`.
+fn name_words(line: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut previous = ' ';
+    for letter in line.chars() {
+        if letter.is_alphabetic() {
+            let continues =
+                previous.is_alphabetic() && !(previous.is_lowercase() && letter.is_uppercase());
+            match words.last_mut().filter(|_| continues) {
+                Some(word) => word.extend(letter.to_lowercase()),
+                None => words.push(letter.to_lowercase().collect()),
+            }
+        }
+        previous = letter;
+    }
+    words
+}
+
+/// Finds the docs that begin with one of the [`OPENERS`].
+fn openers(file: &ProjectFile) -> Vec<Violation> {
+    let docs = doc_starts(&file.text).into_iter();
+    let found = docs.filter_map(|(line, doc)| Some((line, opener(doc)?)));
+    found
+        .map(|(line, word)| {
+            let path = &file.path;
+            format!("{path}:{line}: a doc begins with a noun or a verb, not with `{word}`")
+        })
+        .collect()
+}
+
+/// Returns the number of docs of all items and modules in Rust files.
+pub(super) fn docs(files: &[ProjectFile]) -> usize {
+    let files = files.iter().filter(|file| file.is_rust());
+    files.map(|file| doc_starts(&file.text).len()).sum()
+}
+
+/// Returns the first lines of all docs, with line numbers.
+fn doc_starts(text: &str) -> Vec<(usize, &str)> {
+    let RustText { code, comments } = RustText::new(text);
+    let mut views = code.lines().zip(comments.lines());
+    let mut previous = None;
+    let mut docs = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim_start();
+        let (code, comment) = views.next().unwrap_or_default();
+        let doc = DOC_STARTS.iter().find_map(|start| {
+            let is_quoted =
+                !comment.trim_start().starts_with("//") && !code.trim_start().starts_with('#');
+            let rest = line.strip_prefix(start)?;
+            (!is_quoted && !rest.starts_with('/')).then_some((*start, rest))
+        });
+        let start = doc.map(|(start, _)| start);
+        if let Some((_, doc)) = doc.filter(|_| start != previous) {
+            docs.push((index + 1, doc.trim_start()));
+        }
+        previous = start;
+    }
+    docs
+}
+
+/// Returns the opener that `doc` begins with.
+fn opener(doc: &str) -> Option<&'static str> {
+    let is_end = |rest: &str| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_');
+    let mut found = OPENERS.iter().copied();
+    found.find(|word| doc.strip_prefix(word).is_some_and(is_end))
 }
 
 /// Returns the text of a line in the view of comments, `None` if it has no comment.
@@ -126,77 +270,6 @@ fn push_words(tokens: &mut Vec<(usize, String)>, line: usize, text: &str) {
     }
 }
 
-/// The openings of the item docs of all sources.
-#[derive(Debug)]
-pub(super) struct Openings {
-    docs: usize,
-    /// The number of docs that begin with an opener, by file, in descending order.
-    files: Vec<(usize, String)>,
-}
-
-/// Counts the item docs in `sources`, and those that begin with an opener.
-pub(super) fn openings(sources: &[SourceFile<'_>]) -> Openings {
-    let mut docs = 0;
-    let mut files = Vec::new();
-    for source in sources {
-        let mut count = 0;
-        let mut in_doc = false;
-        for line in source.text.comments.lines() {
-            let text = line.trim_start().strip_prefix("///");
-            let text = text.filter(|text| !text.starts_with('/'));
-            if let Some(text) = text.filter(|_| !in_doc) {
-                docs += 1;
-                count += usize::from(begins_with_opener(text.trim_start()));
-            }
-            in_doc = text.is_some();
-        }
-        if count > 0 {
-            files.push((count, source.path.to_owned()));
-        }
-    }
-    files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    Openings { docs, files }
-}
-
-fn begins_with_opener(doc: &str) -> bool {
-    let rest = OPENERS.iter().find_map(|word| {
-        doc.strip_prefix(word)
-            .filter(|rest| rest.is_empty() || rest.starts_with([' ', '.', ',']))
-    });
-    rest.is_some()
-}
-
-impl Openings {
-    fn count(&self) -> usize {
-        self.files.iter().map(|(count, _)| count).sum()
-    }
-
-    /// Returns a violation with the worst files if the share is too large.
-    pub(super) fn violations(&self) -> Vec<Violation> {
-        if self.count() * 100 <= self.docs * MAX_SHARE {
-            return Vec::new();
-        }
-        let mut violations = vec![format!("{self}, more than {MAX_SHARE} %")];
-        let worst = self.files.iter().take(LISTED_FILES);
-        violations.extend(worst.map(|(count, path)| format!("{path}: {count} of these docs")));
-        violations
-    }
-}
-
-impl fmt::Display for Openings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let permille = (self.count() * 1000).checked_div(self.docs).unwrap_or(0);
-        write!(
-            f,
-            "{} of {} item docs ({}.{} %) begin with a pronoun or a question word",
-            self.count(),
-            self.docs,
-            permille / 10,
-            permille % 10
-        )
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,23 +283,20 @@ mod tests {
     }
 
     #[test]
-    fn unwanted_words_are_found_in_comments() {
+    fn unwanted_words_are_found() {
         let told = |line| format!("a.rs:{line}: `told` is unwanted");
-        check_prose("a.rs", "let told = \"nobody\"; // retold", &[]);
-        check_prose("a.rs", "//! It is told.", &[&told(1)]);
+        check_prose("a.rs", "let retold = \"tolds\"; // untold", &[]);
         check_prose(
             "a.rs",
-            "fn a() {} // Told\n/// (told)",
-            &[&told(1), &told(2)],
+            "let is_told = 1;\nstruct ToldBy;\n\"Told!\" // told",
+            &[&told(1), &told(2), &told(3), &told(3)],
         );
-        check_prose("a.rs", "/* a\n * told */", &[&told(2)]);
-        check_prose(
-            "a.rs",
-            "/// [`told`]\n/// ```\n/// // told\n/// ```\n// told",
-            &[&told(5)],
-        );
+        check_prose("a.rs", "/* a\n * `told` */", &[&told(2)]);
+        check_prose("a.rs", "#[serde(rename = \"told\")]", &[]);
         check_prose("crates/a/tests/golden/a.rs", "// told", &[]);
         check_prose("a.rs", "// nobody's", &["a.rs:1: `nobody` is unwanted"]);
+        check_prose("a.toml", "# nobody", &["a.toml:1: `nobody` is unwanted"]);
+        check_prose("a.json", "nobody", &[]);
     }
 
     #[test]
@@ -258,51 +328,50 @@ mod tests {
         check_prose("docs/demo.svg", text, &[]);
     }
 
-    fn check_openings(text: &str, expected: (usize, usize)) {
-        let openings = openings(&[SourceFile {
-            path: "a.rs",
-            text: RustText::new(text),
-        }]);
-        assert_eq!((openings.count(), openings.docs), expected, "{text}");
-    }
-
-    #[test]
-    fn openings_of_item_docs_are_counted() {
-        check_openings("//! What\n// What\n//// What\nfn a() {}", (0, 0));
-        check_openings("/// What it is.\nfn a() {}", (1, 1));
-        check_openings(
-            "/// A value.\n/// What\nfn a() {}\n    /// Which.\nb",
-            (1, 2),
-        );
-        check_openings("/// Iterates.\n#[a]\n/// Whatever\nfn a() {}", (0, 2));
-        check_openings("let a = \"\n/// What\n\";", (0, 0));
-        check_openings("/// That, too.\na\n/// Ones\nb\n/// When\nc", (2, 3));
-    }
-
-    #[test]
-    fn the_share_of_openers_is_limited() {
-        let doc = |opener: bool| {
-            if opener {
-                "/// It is.\na\n"
-            } else {
-                "/// A.\na\n"
-            }
+    fn check_openers(text: &str, expected: &[(usize, &str)]) {
+        let file = ProjectFile {
+            path: "a.rs".to_owned(),
+            text: text.to_owned(),
         };
-        for (openers, expected) in [(1, 0), (2, 2)] {
-            let text: String = (0..20).map(|number| doc(number < openers)).collect();
-            let openings = openings(&[SourceFile {
-                path: "a.rs",
-                text: RustText::new(&text),
-            }]);
-            let violations = openings.violations();
-            assert_eq!(violations.len(), expected, "{violations:?}");
-            if let [summary, file] = &violations[..] {
-                assert!(
-                    summary.starts_with("2 of 20 item docs (10.0 %)"),
-                    "{summary}"
-                );
-                assert_eq!(file, "a.rs: 2 of these docs");
-            }
-        }
+        let message = |(line, word): &(usize, &str)| {
+            format!("a.rs:{line}: a doc begins with a noun or a verb, not with `{word}`")
+        };
+        let expected: Vec<String> = expected.iter().map(message).collect();
+        assert_eq!(openers(&file), expected, "{text}");
+    }
+
+    #[test]
+    fn openers_of_docs_are_found() {
+        check_openers("// What\n//// What\nlet a = \"\n/// What\n\";", &[]);
+        check_openers(
+            "//! What it is.\n/// Why\nfn a() {}",
+            &[(1, "What"), (2, "Why")],
+        );
+        check_openers(
+            "/// A value.\n/// What\nfn a() {}\n    /// Which.\nb",
+            &[(4, "Which")],
+        );
+        check_openers(
+            "/// Iterates.\n#[a]\n/// Whatever\nfn a() {}",
+            &[(3, "Whatever")],
+        );
+        check_openers(
+            "/// Items\na\n/// Ones\nb\n/// That, too.\nc",
+            &[(3, "Ones"), (5, "That")],
+        );
+        check_openers("/// All that\na\n/// All the values", &[(1, "All that")]);
+        check_openers(
+            "    #[doc = \"Its name\"]\n#![doc = \"These\"]",
+            &[(1, "Its"), (2, "These")],
+        );
+    }
+
+    #[test]
+    fn docs_are_counted() {
+        let file = |path: &str| ProjectFile {
+            path: path.to_owned(),
+            text: "//! A\n//! B\n\n/// C\n///\n/// D\na\n/// E".to_owned(),
+        };
+        assert_eq!(docs(&[file("a.rs"), file("a.md")]), 3);
     }
 }

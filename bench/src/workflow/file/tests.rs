@@ -113,7 +113,7 @@ fn all_faults_are_found_with_their_places() {
 }
 
 #[test]
-fn relatives_are_lists_of_tasks_that_can_be_told_apart() {
+fn relatives_are_lists_of_distinct_tasks() {
     check_faults(
         &[("a", &[]), ("b", &["a"])],
         &[

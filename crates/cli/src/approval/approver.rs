@@ -103,7 +103,7 @@ pub(crate) fn approver(
     }
 }
 
-/// Decisions from a file; someone else decides about the rest.
+/// Decisions from a file; another approver decides the rest.
 struct PredefinedDecisions {
     decisions: HashMap<String, Decision>,
     /// The servers, whose names say which tool a name may mean.

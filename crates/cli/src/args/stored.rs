@@ -44,13 +44,13 @@ pub(crate) struct DeleteArguments {
 /// `runs`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunsArguments {
-    /// Only those that stand like this.
+    /// Only runs in this state.
     #[arg(help_heading = OPTIONS, long, value_enum)]
     pub(crate) status: Option<StandingArgument>,
-    /// Only those of plans of this name.
+    /// Only runs of plans with this name.
     #[arg(help_heading = OPTIONS, long, value_name = "NAME")]
     pub(crate) plan: Option<String>,
-    /// Only those that began since then: a time ago, such as `90m`, `12h` or `2d`, or a day in UTC, such as `2026-11-21`.
+    /// Only runs that began since this time: a time ago, such as `90m`, `12h` or `2d`, or a day in UTC, such as `2026-11-21`.
     #[arg(help_heading = OPTIONS, long, value_name = "WHEN", value_parser = since)]
     pub(crate) since: Option<Since>,
     /// No more than this many, the newest.

@@ -261,9 +261,9 @@ impl ChatSolutionRunner<'_> {
                     changed = Some(calls.unwrap_or_default().to_vec());
                     text = edited.into();
                 }
-                Reviewed::Change(wish) => {
+                Reviewed::Change(change) => {
                     return Ok(SolutionOutcome::Refused(format!(
-                        "the person wants it otherwise: {wish}"
+                        "the person asks for a change: {change}"
                     )));
                 }
                 Reviewed::No => {

@@ -143,7 +143,7 @@ pub(super) fn trimmed(value: &Value, most: u64) -> Value {
     value
 }
 
-/// Everything that is wrong with a plan.
+/// Formats the diagnostics of a plan for the model.
 pub(super) fn wrong(diagnostics: &Diagnostics) -> String {
     let errors = diagnostics
         .iter()

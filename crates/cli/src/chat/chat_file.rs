@@ -31,7 +31,7 @@ pub(super) struct Chat {
     pub(super) id: String,
     pub(super) began: String,
     pub(super) model: String,
-    /// Its first words.
+    /// The first words of the conversation.
     pub(super) title: String,
     pub(super) usage: Usage,
     /// The number of calls of tools.

@@ -104,7 +104,7 @@ struct ChatInput {
 /// An input.
 enum InputEvent {
     Words(String),
-    /// Nothing more will come.
+    /// The end of the input.
     End,
     Interrupted,
 }

@@ -1,4 +1,4 @@
-//! Everything that is open during a conversation, and how plans are run over it.
+//! The context of a conversation: open services, settings, and the execution of plans.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +37,7 @@ use crate::view::printer::Printer;
 /// The time limit of one attempt at a call.
 const ATTEMPT: Duration = Duration::from_mins(1);
 
-/// Everything that is open during a conversation.
+/// The context of a conversation.
 pub(super) struct ChatContext<'a> {
     pub(super) arguments: &'a ChatArguments,
     pub(super) config: &'a Config,

@@ -64,7 +64,7 @@ impl ChatOutput {
         }
     }
 
-    /// Something happens, for programs that listen.
+    /// Prints an event as JSON if the format is that of events.
     pub(super) fn event(
         &self,
         name: &str,
@@ -77,7 +77,7 @@ impl ChatOutput {
         }
     }
 
-    /// Something happens in a run.
+    /// Prints an event of a run.
     pub(super) fn run(&self, run: &str, event: &StampedEvent) {
         if self.format == RunFormat::Events {
             let event = serde_json::to_value(EventV1::from(event)).unwrap_or_default();

@@ -71,9 +71,9 @@ impl CallHandler<'_> {
                         None => Ok(CallOutcome::bad(wrong(&loaded.diagnostics))),
                     };
                 }
-                Reviewed::Change(wish) => {
+                Reviewed::Change(change) => {
                     let goal = format!(
-                        "{}\n\nA plan for that is:\n{}\nThe person wants it otherwise: {wish}",
+                        "{}\n\nA plan for that is:\n{}\nThe person asks for a change: {change}",
                         kept.goal, kept.text
                     );
                     match self.asked(&goal).await? {

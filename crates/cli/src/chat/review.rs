@@ -20,7 +20,7 @@ pub(super) enum Reviewed {
     Run,
     /// The plan as they wrote it, which is sound.
     Edited(String),
-    /// Their words.
+    /// A change that the person asks for, in their words.
     Change(String),
     No,
 }
@@ -50,7 +50,7 @@ pub(super) async fn review(
             "r" | "run" | "y" | "yes" => return Reviewed::Run,
             "n" | "no" => return Reviewed::No,
             "c" | "change" | "changes" => match ask("what is to be different: ").await {
-                Some(wish) if !wish.is_empty() => return Reviewed::Change(wish),
+                Some(change) if !change.is_empty() => return Reviewed::Change(change),
                 _ => {}
             },
             "e" | "edit" => {

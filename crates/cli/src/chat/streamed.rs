@@ -185,7 +185,7 @@ impl ChatStreamListener<'_> {
         }
     }
 
-    /// All is over; the plan's id, where there is one.
+    /// Ends the output. Returns the plan's id, if there is a plan.
     fn end(mut self) -> Option<String> {
         if let Some(waiting) = self.waiting.take() {
             waiting.end();

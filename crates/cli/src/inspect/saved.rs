@@ -22,7 +22,7 @@ use crate::view::{diagnostics, output};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Verdict {
-    /// Nothing is wrong.
+    /// A plan without diagnostics.
     Sound,
     /// The plan can run, with warnings.
     Warns,

@@ -67,8 +67,8 @@ pub(crate) fn attempts(attempts: &[PlanAttempt], printer: Printer) {
 pub(crate) fn end(created: &PlanResponse, model: &str, printer: Printer) {
     if let Some(error) = &created.failure {
         let last = created.attempts.last();
-        let is_told = last.is_some_and(|last| !last.holds_plan && last.words() == &*error.said);
-        failure("error", error, !is_told, printer);
+        let is_reported = last.is_some_and(|last| !last.holds_plan && last.words() == &*error.said);
+        failure("error", error, !is_reported, printer);
     } else if let Some(declined) = &created.declined {
         printer.quote(&format!("{model} {declined}"));
     } else if created.plan.is_none() {

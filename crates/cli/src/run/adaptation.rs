@@ -76,7 +76,7 @@ pub(crate) struct RevisedPlan {
 }
 
 impl AdaptationSettings<'_> {
-    /// Nothing was revised so far.
+    /// Starts an adaptation without revisions.
     pub(crate) fn begin(&self) -> Adaptation<'_> {
         Adaptation {
             adapting: self,

@@ -142,7 +142,7 @@ pub(crate) fn in_vain(abandoned: &RunSummary) -> Option<String> {
     }
     (!steps.is_empty()).then(|| {
         format!(
-            "the plan turned out otherwise than it began; what was called by then merely reads: {}",
+            "the finished plan differs from its beginning; the calls made before are read-only: {}",
             steps.join(", ")
         )
     })

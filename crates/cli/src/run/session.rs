@@ -31,10 +31,10 @@ use crate::view::live::Live;
 use crate::view::output::{self, FinishedRun};
 use crate::view::printer::Printer;
 
-/// Asks about the whole plan, where that is wanted: its digest where it was approved, nothing where it was refused.
+/// Asks for approval of the whole plan, if required. Returns its digest if it was approved, `None` if it was refused.
 #[expect(
     clippy::option_option,
-    reason = "whether it may run is one question, whether anybody was asked another"
+    reason = "the outer option says whether the plan may run, the inner one whether a person was asked"
 )]
 pub(crate) fn approved(
     consent: &ConsentArguments,

@@ -52,7 +52,12 @@ pub(crate) fn text(diff: &DiffV1, width: usize) -> String {
                 text.push('\n');
             }
             printed += 1;
-            one(step, has_told_parts(step, &diff.steps), width, &mut text);
+            one(
+                step,
+                has_reported_parts(step, &diff.steps),
+                width,
+                &mut text,
+            );
         }
     }
     if printed == 0 && !diff.steps.is_empty() {
@@ -132,7 +137,7 @@ fn one(step: &StepDiffV1, has_parts: bool, width: usize, text: &mut String) {
 }
 
 /// Returns whether a part of a step is reported as well.
-fn has_told_parts(step: &StepDiffV1, steps: &[StepDiffV1]) -> bool {
+fn has_reported_parts(step: &StepDiffV1, steps: &[StepDiffV1]) -> bool {
     steps.iter().any(|part| {
         !part.same
             && part

@@ -104,7 +104,7 @@ fn revised(kept: &StoredRun) -> Vec<String> {
                 model,
             }) => format!("{kind} by {model}, since `{step}` failed ({error})"),
             None if change.ends_beginning => {
-                "the one before ran while it was written, and turned out otherwise".to_owned()
+                "the previous one ran while it was written, and was replaced".to_owned()
             }
             None => "given when the run was resumed".to_owned(),
         };

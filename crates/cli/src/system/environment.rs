@@ -71,7 +71,7 @@ pub(crate) fn of_user() -> Tokens {
     }
 }
 
-/// All that the plan reads from outside. What is not there is said at once, before anything is called.
+/// Reads all external values of the plan. Reports all that are missing at once, before anything is called.
 pub(crate) fn get(plan: &CheckedPlan, config: &Config) -> Result<SecretValues, CommandError> {
     let mut found = SecretValues::new();
     let mut faults = Vec::new();
@@ -92,7 +92,7 @@ pub(crate) fn get(plan: &CheckedPlan, config: &Config) -> Result<SecretValues, C
     Err(faults.into_iter().fold(error, CommandError::hint))
 }
 
-/// All that plans may read from outside, as far as it is there: for a plan that is not there yet.
+/// Reads the external values that plans may use, as far as they exist, for a plan that is not written yet.
 pub(crate) fn all(config: &Config) -> SecretValues {
     let mut found = SecretValues::new();
     for (what, name) in config.given_out() {

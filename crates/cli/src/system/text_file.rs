@@ -14,7 +14,7 @@ pub(crate) fn read(path: &Path) -> io::Result<String> {
     text(File::open(path)?, MAX_BYTES)
 }
 
-/// All that comes, no more than `most` bytes, as text.
+/// Reads at most `most` bytes as text; more are an error.
 pub(crate) fn text(from: impl Read, most: u64) -> io::Result<String> {
     let bytes = at_most(from, most)?;
     if most < bytes.len() as u64 {
@@ -29,7 +29,7 @@ pub(crate) fn text(from: impl Read, most: u64) -> io::Result<String> {
     Ok(text)
 }
 
-/// All that comes, up to one byte more than `most`: enough to refuse it.
+/// Reads up to one byte more than `most`, so that the caller can refuse longer input.
 pub(crate) fn at_most(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(most.saturating_add(1)).read_to_end(&mut bytes)?;

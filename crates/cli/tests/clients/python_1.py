@@ -42,7 +42,7 @@ async def main():
                 try:
                     return plain(await client.call_tool(tool, arguments, progress_callback=session.on_progress))
                 except asyncio.CancelledError:
-                    # This version tells nobody that it has given up, unless it is told to.
+                    # This version sends no notice of a cancellation by itself.
                     params = types.CancelledNotificationParams(requestId=number)
                     note = types.CancelledNotification(params=params)
                     await client.send_notification(types.ClientNotification(note))

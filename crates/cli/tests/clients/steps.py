@@ -1,4 +1,4 @@
-"""What the Python clients share: the steps that they are told to take, and how they say what came of them.
+"""Shared code of the Python clients: the steps that they take, and the report of the results.
 
 The first argument says where the gateway is: {"command": [...]} or {"url": "..."}. The second is a list of calls:
 {"tool": ..., "arguments": {...}, "cancel": true to give up at the first progress}. `$RUN` in arguments stands for the

@@ -40,8 +40,8 @@ for (const step of steps) {
   const progress = [];
   questions = [];
   const giveUp = new AbortController();
-  const onprogress = (told) => {
-    progress.push([told.progress, told.total ?? null, told.message ?? null]);
+  const onprogress = (update) => {
+    progress.push([update.progress, update.total ?? null, update.message ?? null]);
     if (step.cancel) giveUp.abort('enough');
   };
   const parameters = { name: step.tool, arguments: JSON.parse(JSON.stringify(step.arguments).replaceAll('$RUN', run)) };

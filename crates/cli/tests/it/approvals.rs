@@ -29,10 +29,10 @@ fn check(approvals: &str, exit: i32, on_stderr: &[&str]) {
         ])
         .output()
         .unwrap();
-    let talk = stderr(&output);
-    assert_eq!(output.status.code(), Some(exit), "{approvals}\n{talk}");
+    let log = stderr(&output);
+    assert_eq!(output.status.code(), Some(exit), "{approvals}\n{log}");
     for words in on_stderr {
-        assert!(talk.contains(words), "`{words}` is not in {talk}");
+        assert!(log.contains(words), "`{words}` is not in {log}");
     }
 }
 

@@ -98,9 +98,9 @@ fn check(case: &Value) -> Vec<String> {
         command.arg(flag.as_str().unwrap());
     }
     let output = command.output().unwrap();
-    let (text, talk) = (stdout(&output), stderr(&output));
+    let (text, log) = (stdout(&output), stderr(&output));
     let Ok(report) = serde_json::from_str::<Value>(&text) else {
-        return vec![format!("no report: {text}{talk}")];
+        return vec![format!("no report: {text}{log}")];
     };
     let mut faults = Vec::new();
     for (key, expected) in case["expect"].as_object().unwrap() {
@@ -116,7 +116,7 @@ fn check(case: &Value) -> Vec<String> {
             "text" => {
                 for part in expected.as_array().unwrap() {
                     let part = part.as_str().unwrap();
-                    if !text.contains(part) && !talk.contains(part) {
+                    if !text.contains(part) && !log.contains(part) {
                         faults.push(format!("`{part}` is named nowhere"));
                     }
                 }
@@ -127,7 +127,7 @@ fn check(case: &Value) -> Vec<String> {
         }
     }
     if !faults.is_empty() {
-        faults.push(format!("talk: {talk}"));
+        faults.push(format!("talk: {log}"));
         faults.push(format!("diagnostics: {}", report["diagnostics"]));
     }
     faults
@@ -167,7 +167,7 @@ fn steps(report: &Value, expected: &Value, faults: &mut Vec<String>) {
     }
 }
 
-/// Whether `value` has everything that `wanted` has.
+/// Adds a fault for each part of `wanted` that `value` lacks.
 fn contains(value: &Value, wanted: &Value, at: &str, faults: &mut Vec<String>) {
     match (value, wanted) {
         (Value::Object(fields), Value::Object(wanted)) if !wanted.is_empty() => {

@@ -72,7 +72,7 @@ pub(crate) struct Examples {
 }
 
 impl Examples {
-    /// Those of the page of `code`.
+    /// Reads the examples of the page of `code`.
     pub(crate) fn of_code(code: Code) -> Self {
         Self::of(&fs::read_to_string(page(code.as_str())).unwrap())
     }

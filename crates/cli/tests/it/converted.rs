@@ -1,4 +1,4 @@
-//! What a plan does is the same in every notation that can say it: each case is run as it is and as it was converted,
+//! Equivalence of a plan in every dialect that can express it: each case is run as it is and as it was converted,
 //! over the same simulated tools, and the steps are compared one by one.
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ const AT_LEAST: [(&str, usize); 7] = [
     ("agentle", 50),
 ];
 
-/// What may be lost without any step coming to something else.
+/// The parts of a plan whose loss never changes the outcome of a step.
 const NEVER_MATTERS: [&str; 10] = [
     "'s name",
     "'s title",
@@ -36,7 +36,7 @@ const NEVER_MATTERS: [&str; 10] = [
     "takes references",
 ];
 
-/// What may be lost without any step coming to something else, as long as nothing fails and nothing is missing.
+/// The parts of a plan whose loss changes the outcome of a step only if a step fails or a value is missing.
 const MATTERS_IN_FAILURE: [&str; 6] = [
     "go on after an independent one failed",
     "the first failure stops the run",
@@ -95,7 +95,7 @@ impl Case {
         })
     }
 
-    /// What `plan` comes to over tools that were never called before, if it is sound here.
+    /// Runs `plan` over fresh tools, if it is sound here.
     async fn outcome(&self, plan: Plan) -> Option<RunSummary> {
         let tools = Simulated::from_script(&self.script).unwrap();
         let mut builder = Planwright::builder().simulated(tools);
@@ -108,7 +108,7 @@ impl Case {
     }
 }
 
-/// How each step ended, and what it gave.
+/// Returns the outcome and the output of each step.
 fn steps(summary: &RunSummary) -> Vec<String> {
     let steps = summary.steps.iter();
     steps
@@ -116,7 +116,7 @@ fn steps(summary: &RunSummary) -> Vec<String> {
         .collect()
 }
 
-/// Whether a plan that was printed with these findings must do the same as the one that came to `summary`.
+/// Returns true if a plan that was printed with these diagnostics must behave like the one of `summary`.
 fn must_agree(findings: &Diagnostics, summary: &RunSummary) -> bool {
     let went_well = summary.status == RunStatus::Succeeded
         && summary.warnings.is_empty()

@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 
 use crate::program::{planwright, stderr, stdout};
 
-/// How often the program is killed.
+/// The number of kills of the program.
 const KILLS: u64 = 200;
 
-/// How many steps the plan has.
+/// The number of steps of the plan.
 const STEPS: usize = 60;
 
 /// Numbers that follow from a seed: SplitMix64.
@@ -73,14 +73,14 @@ fn set_up(folder: &Path) {
     fs::write(folder.join("plan.json"), plan().to_string()).unwrap();
 }
 
-/// What one process came to.
+/// The end of a process.
 struct Ended {
     run: Option<String>,
     was_killed: bool,
     status: Option<i32>,
     /// The steps with an unknown outcome.
     unknown: Vec<String>,
-    talk: String,
+    log: String,
 }
 
 /// Drives the run with `arguments`, and kills the process after it has reported that many events.
@@ -113,8 +113,8 @@ fn drive(folder: &Path, arguments: &[String], kill_at: Option<u64>) -> Ended {
             was_killed = true;
         }
     }
-    let mut talk = String::new();
-    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut talk).unwrap();
+    let mut log = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut log).unwrap();
     let status = child.wait().unwrap().code();
     Ended {
         run,
@@ -122,7 +122,7 @@ fn drive(folder: &Path, arguments: &[String], kill_at: Option<u64>) -> Ended {
         was_killed: was_killed && status.is_none(),
         status,
         unknown,
-        talk,
+        log,
     }
 }
 
@@ -194,7 +194,7 @@ fn live(chance: &mut Chance, kills_left: u64) -> (u64, usize) {
         run = run.or(ended.run);
         let Some(id) = run.clone() else {
             // It died before it had begun to keep anything.
-            assert!(ended.was_killed, "{}", ended.talk);
+            assert!(ended.was_killed, "{}", ended.log);
             kills += 1;
             continue;
         };
@@ -203,7 +203,7 @@ fn live(chance: &mut Chance, kills_left: u64) -> (u64, usize) {
             None => next = arguments(&["resume", &id]),
             Some(0) => break,
             Some(4) => {
-                assert!(!ended.unknown.is_empty(), "{}", ended.talk);
+                assert!(!ended.unknown.is_empty(), "{}", ended.log);
                 in_doubt += ended.unknown.len();
                 next = arguments(&["resume", &id]);
                 let done = effects(path);
@@ -223,7 +223,7 @@ fn live(chance: &mut Chance, kills_left: u64) -> (u64, usize) {
                     }
                 }
             }
-            other => panic!("exit {other:?}: {}", ended.talk),
+            other => panic!("exit {other:?}: {}", ended.log),
         }
     }
     let id = run.unwrap();

@@ -52,7 +52,7 @@ pub(crate) fn waiting(folder: &Path, more: &[&str]) -> String {
     report["run"].as_str().unwrap().to_owned()
 }
 
-/// What a resumption comes to: its exit status and what it gives, or the error of the step that waited.
+/// Resumes a run. Returns the exit status and the output, or the error of the step that waited.
 fn resumed(folder: &Path, arguments: &[&str]) -> (Option<i32>, Value) {
     let output = planwright(folder)
         .arg("resume")
@@ -212,8 +212,8 @@ fn a_secret_stays_when_other_arguments_change() {
         assert!(!stderr(&refused).contains("shut"), "{}", stderr(&refused));
         never_stored(folder, &["sesame"]);
     }
-    let kept = r#"{"amount":5,"token":"[redacted]"}"#;
-    let decided = approve(folder, &id, "pay", &["--args", kept]);
+    let stored_args = r#"{"amount":5,"token":"[redacted]"}"#;
+    let decided = approve(folder, &id, "pay", &["--args", stored_args]);
     assert_eq!(decided.status.code(), Some(0), "{}", stderr(&decided));
     never_stored(folder, &["sesame"]);
     let output = run(
@@ -372,12 +372,12 @@ fn a_dry_run_shows_no_secret() {
             ])
             .output()
             .unwrap();
-        let (shown, said) = (stdout(&output), stderr(&output));
-        assert_eq!(output.status.code(), Some(0), "{said}");
+        let (shown, log) = (stdout(&output), stderr(&output));
+        assert_eq!(output.status.code(), Some(0), "{log}");
         assert!(shown.contains("[redacted]"), "{shown}");
         assert!(
-            !shown.contains("sesame") && !said.contains("sesame"),
-            "{shown}{said}"
+            !shown.contains("sesame") && !log.contains("sesame"),
+            "{shown}{log}"
         );
     }
 }
@@ -415,11 +415,11 @@ fn a_whole_plan_is_approved_by_its_digest() {
         .output()
         .unwrap();
     assert_eq!(refused.status.code(), Some(2));
-    let said = stderr(&refused);
-    let digest = said
+    let log = stderr(&refused);
+    let digest = log
         .split_once("its digest is `")
         .and_then(|(_, rest)| rest.split('`').next())
-        .unwrap_or_else(|| panic!("{said}"));
+        .unwrap_or_else(|| panic!("{log}"));
     let approve = format!("plan:{digest}");
     let output = planwright(folder.path())
         .args(RUN)
@@ -430,7 +430,7 @@ fn a_whole_plan_is_approved_by_its_digest() {
     assert_eq!(stdout(&output), "paid: 3\n");
 }
 
-/// What a run on a terminal of its own comes to, where a person types `answers`.
+/// Runs a plan on a pseudo terminal, where a person types `answers`.
 fn at_a_terminal(folder: &Path, more: &str, answers: &str) -> (Option<i32>, String) {
     let line = format!("{} --var token=sesame-open {more}", RUN.join(" "));
     typed(folder, &line, answers)
@@ -447,7 +447,7 @@ fn a_plan_is_shown_in_colours() {
     assert!(!screen.contains("\\u{1b}"), "{screen}");
 }
 
-/// What a command on a terminal of its own comes to, where a person types `answers`.
+/// Runs a command on a pseudo terminal, where a person types `answers`.
 pub(crate) fn typed(folder: &Path, arguments: &str, answers: &str) -> (Option<i32>, String) {
     let program = env!("CARGO_BIN_EXE_planwright");
     let line = format!("{program} {arguments}");
@@ -504,15 +504,15 @@ fn without_a_terminal_only_the_digest_of_the_call_approves_it() {
     let id = waiting(folder.path(), &["--var", "token=sesame-open"]);
     let bare = run(folder.path(), &["approve", &id, "pay"]);
     assert_eq!(bare.status.code(), Some(2));
-    let said = stderr(&bare);
-    assert!(said.contains("pay wants to call simulated.pay"), "{said}");
+    let log = stderr(&bare);
+    assert!(log.contains("pay wants to call simulated.pay"), "{log}");
     assert!(
-        said.contains("  amount: 3\n  token: \"[redacted]\"\n"),
-        "{said}"
+        log.contains("  amount: 3\n  token: \"[redacted]\"\n"),
+        "{log}"
     );
     assert!(
-        said.contains("error: there is no terminal to approve the call on"),
-        "{said}"
+        log.contains("error: there is no terminal to approve the call on"),
+        "{log}"
     );
     let other = run(
         folder.path(),

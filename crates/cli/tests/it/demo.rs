@@ -41,6 +41,6 @@ fn an_empty_folder_is_no_trouble() {
     let folder = tempfile::tempdir().unwrap();
     let output = planwright(folder.path()).arg("demo").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let talk = stderr(&output);
-    assert!(talk.contains("round trips"), "{talk}");
+    let log = stderr(&output);
+    assert!(log.contains("round trips"), "{log}");
 }

@@ -22,8 +22,8 @@ fn folder() -> tempfile::TempDir {
 
 fn run(folder: &Path, args: &[&str], exit: i32) -> Output {
     let output = planwright(folder).args(args).output().unwrap();
-    let talk = stderr(&output);
-    assert_eq!(output.status.code(), Some(exit), "{args:?}\n{talk}");
+    let log = stderr(&output);
+    assert_eq!(output.status.code(), Some(exit), "{args:?}\n{log}");
     output
 }
 
@@ -42,12 +42,12 @@ fn a_run_learns_and_the_next_one_goes_on() {
     let file = folder.path().join("d.json");
     for calls in [1, 2] {
         run(folder.path(), &RUN, 0);
-        let kept: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
-        assert_eq!(kept["schema"], "planwright.durations/1");
-        assert_eq!(kept["tools"][0]["tool"], "quick");
-        assert_eq!(kept["tools"][0]["calls"], 3 * calls);
-        assert_eq!(kept["tools"][1]["tool"], "slow");
-        assert!(kept["tools"][1]["mean_ns"].as_u64().unwrap() >= 40_000_000);
+        let stored: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        assert_eq!(stored["schema"], "planwright.durations/1");
+        assert_eq!(stored["tools"][0]["tool"], "quick");
+        assert_eq!(stored["tools"][0]["calls"], 3 * calls);
+        assert_eq!(stored["tools"][1]["tool"], "slow");
+        assert!(stored["tools"][1]["mean_ns"].as_u64().unwrap() >= 40_000_000);
     }
     #[cfg(unix)]
     {
@@ -78,8 +78,8 @@ fn a_file_that_cannot_be_used_is_refused_before_anything_is_called() {
         ("{", "is not JSON"),
     ] {
         fs::write(&file, text).unwrap();
-        let talk = stderr(&run(folder.path(), &RUN, 2));
-        assert!(talk.contains(expected), "`{expected}` is not in {talk}");
+        let log = stderr(&run(folder.path(), &RUN, 2));
+        assert!(log.contains(expected), "`{expected}` is not in {log}");
         assert_eq!(fs::read_to_string(&file).unwrap(), text);
     }
 }
@@ -117,10 +117,10 @@ fn an_estimate_names_its_path_and_what_it_assumes() {
         ],
     ]
     .concat();
-    let told: Value = serde_json::from_str(&stdout(&run(folder.path(), &json, 0))).unwrap();
-    assert_eq!(told["schema"], "planwright.estimate/1");
-    assert_eq!(told["expected_s"], 0.043);
-    assert_eq!(told["critical_path_s"], 0.041);
-    assert_eq!(told["step_by_step_s"], 4.043);
-    assert_eq!(told["critical_path"][1]["at"], "last");
+    let estimate: Value = serde_json::from_str(&stdout(&run(folder.path(), &json, 0))).unwrap();
+    assert_eq!(estimate["schema"], "planwright.estimate/1");
+    assert_eq!(estimate["expected_s"], 0.043);
+    assert_eq!(estimate["critical_path_s"], 0.041);
+    assert_eq!(estimate["step_by_step_s"], 4.043);
+    assert_eq!(estimate["critical_path"][1]["at"], "last");
 }

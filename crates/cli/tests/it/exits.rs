@@ -1,4 +1,4 @@
-//! What scripts rely on: exit statuses, data on standard output, talk on standard error.
+//! The contract with scripts: exit statuses, data on standard output, messages on standard error.
 
 use std::fs;
 use std::io::Write;
@@ -37,15 +37,15 @@ fn run(folder: &Path, args: &[&str]) -> Output {
 fn check(plan: &str, args: &[&str], exit: i32, on_stdout: &str, on_stderr: &str) {
     let folder = folder(plan);
     let output = run(folder.path(), args);
-    let (data, talk) = (stdout(&output), stderr(&output));
-    assert_eq!(output.status.code(), Some(exit), "{args:?}\n{data}\n{talk}");
+    let (data, log) = (stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(exit), "{args:?}\n{data}\n{log}");
     assert!(
         data.contains(on_stdout),
         "{args:?}: `{on_stdout}` is not in {data}"
     );
     assert!(
-        talk.contains(on_stderr),
-        "{args:?}: `{on_stderr}` is not in {talk}"
+        log.contains(on_stderr),
+        "{args:?}: `{on_stderr}` is not in {log}"
     );
 }
 
@@ -507,14 +507,14 @@ fn a_reader_that_is_gone_is_reported_to_programs() {
             .stdout(writer)
             .output()
             .unwrap();
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(exit), "{format}: {said}");
-        let is_said = said.contains("error: cannot write the output: ");
-        assert_eq!(is_said, exit != 0, "{format}: {said}");
+        let log = stderr(&output);
+        assert_eq!(output.status.code(), Some(exit), "{format}: {log}");
+        let is_reported = log.contains("error: cannot write the output: ");
+        assert_eq!(is_reported, exit != 0, "{format}: {log}");
     }
 }
 
-/// What servers and files say of themselves cannot pass for something else on a terminal.
+/// Text of servers and files cannot pass for messages of the program on a terminal.
 #[test]
 fn strangers_do_not_steer_the_terminal() {
     let folder = folder(&plan("ok"));

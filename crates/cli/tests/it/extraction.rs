@@ -253,12 +253,12 @@ fn a_missing_model_is_named() {
         &["check", "plan.json", "--simulate", "tools.json"],
     );
     assert_eq!(output.status.code(), Some(3));
-    let talk = stderr(&output);
+    let log = stderr(&output);
     for expected in [
         "there is no model that could extract data in `bill`",
         "note: no model extracts data: no model is named",
         "PLANWRIGHT_MODEL",
     ] {
-        assert!(talk.contains(expected), "{talk}");
+        assert!(log.contains(expected), "{log}");
     }
 }

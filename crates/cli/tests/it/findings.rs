@@ -15,7 +15,7 @@ use crate::inspect::{Inspection, Subject};
 const MAX_MESSAGE: usize = 300;
 
 #[test]
-fn every_fault_is_found_and_told() {
+fn every_fault_is_found_and_reported() {
     let mut faults = Vec::new();
     for file in cases() {
         let stem = file.file_stem().unwrap().to_str().unwrap();
@@ -31,7 +31,7 @@ fn every_fault_is_found_and_told() {
             blame(format!("has {:?}", inspection.codes()));
         }
         for finding in &inspection.findings {
-            told_as_all_are(finding, &inspection, &mut blame);
+            check_style(finding, &inspection, &mut blame);
             mended_by_its_fix(finding, &subject, &mut blame);
         }
         let shown: Vec<String> = inspection
@@ -88,7 +88,7 @@ fn object(value: &Value) -> Object {
 }
 
 /// Fails for a diagnostic that violates our style or points to a place that does not exist.
-fn told_as_all_are(finding: &Diagnostic, inspection: &Inspection, blame: &mut impl FnMut(String)) {
+fn check_style(finding: &Diagnostic, inspection: &Inspection, blame: &mut impl FnMut(String)) {
     let texts = [Some(&finding.message), finding.help.as_ref()];
     for text in texts.into_iter().flatten() {
         if text.chars().next().is_none_or(char::is_uppercase) {
@@ -112,7 +112,7 @@ fn told_as_all_are(finding: &Diagnostic, inspection: &Inspection, blame: &mut im
     }
 }
 
-/// Whether something is at `pointer` in the JSON `text`, or in the JSON that a text inside of it holds.
+/// Returns true if `pointer` exists in the JSON `text`, or in the JSON that a text inside of it holds.
 fn leads_somewhere(text: &str, pointer: &str) -> bool {
     // A text in lines is no JSON; its pointers lead to what is made of it.
     if !text.trim_start().starts_with(['{', '[']) {

@@ -29,8 +29,8 @@ fn folder(config: &str) -> tempfile::TempDir {
 
 fn run(folder: &Path, args: &[&str], exit: i32) -> Output {
     let output = planwright(folder).args(args).output().unwrap();
-    let talk = stderr(&output);
-    assert_eq!(output.status.code(), Some(exit), "{args:?}\n{talk}");
+    let log = stderr(&output);
+    assert_eq!(output.status.code(), Some(exit), "{args:?}\n{log}");
     output
 }
 
@@ -104,8 +104,8 @@ fn what_guards_decide_can_be_replayed() {
     ];
     for (config, exit) in configs.into_iter().zip([0, 1, 1, 1]) {
         let folder = folder(config);
-        let told = report(&run(folder.path(), &RUN, exit));
-        let id = told["run"].as_str().unwrap();
+        let outcome = report(&run(folder.path(), &RUN, exit));
+        let id = outcome["run"].as_str().unwrap();
         run(folder.path(), &["replay", id], 0);
     }
 }
@@ -136,14 +136,14 @@ fn the_file_is_looked_for_upwards_as_far_as_the_repository() {
     let inner = folder.path().join("a/b");
     fs::create_dir_all(&inner).unwrap();
     let calls = |from: &Path| {
-        let told = planwright(folder.path())
+        let output = planwright(folder.path())
             .current_dir(from)
             .args(["config", "--format", "json"])
             .output()
             .unwrap();
-        let told = report(&told);
-        assert_eq!(told["schema"], "planwright.config/1");
-        let settings = told["settings"].as_array().unwrap().iter();
+        let settings = report(&output);
+        assert_eq!(settings["schema"], "planwright.config/1");
+        let settings = settings["settings"].as_array().unwrap().iter();
         let mut calls = settings.filter(|setting| setting["key"] == "budgets.calls");
         calls.next().unwrap()["value"].clone()
     };
@@ -210,6 +210,6 @@ fn a_tool_that_destroys_asks_unless_its_user_says_otherwise() {
         "tools.no_ask = ['*']",
     )
     .unwrap();
-    let said = stderr(&run(folder.path(), &RUN, 2));
-    assert!(said.contains("put `no_ask` into your own"), "{said}");
+    let log = stderr(&run(folder.path(), &RUN, 2));
+    assert!(log.contains("put `no_ask` into your own"), "{log}");
 }

@@ -53,7 +53,7 @@ fn pages_in(folder: &str) -> Vec<PathBuf> {
     pages
 }
 
-/// What a page says that is not so.
+/// Returns the faults of a page: parts that do not match the output of the program.
 fn faults_of(page: &Path) -> Vec<String> {
     let text = fs::read_to_string(page).unwrap();
     let name = page.file_name().unwrap().to_string_lossy();

@@ -12,7 +12,7 @@ use planwright::engine::Engine;
 use planwright::engine::backend::Simulated;
 use tokio::runtime;
 
-/// What a plan is called in its findings' texts.
+/// The name of the plan in the texts of its diagnostics.
 const NAME: &str = "plan";
 
 /// A plan's text, and what it is checked against.
@@ -21,7 +21,7 @@ pub(crate) struct Subject {
     pub(crate) text: Vec<u8>,
     /// The dialect; recognised by the shape where there is none.
     pub(crate) dialect: Option<String>,
-    /// Whether the plan is run as well, with the tools answering from their script.
+    /// True if the plan is run as well, over the simulated tools.
     pub(crate) runs: bool,
     /// The dialect that the plan is printed in as well.
     pub(crate) printed_in: Option<String>,
@@ -35,7 +35,7 @@ pub(crate) struct Subject {
     pub(crate) policy: Object,
 }
 
-/// What was found in a plan.
+/// The diagnostics of a plan.
 #[derive(Debug)]
 pub(crate) struct Inspection {
     /// The findings, in the order in which users see them.
@@ -192,7 +192,7 @@ impl Inspection {
         self.findings.iter().map(|finding| finding.code).collect()
     }
 
-    /// What `finding` points to, as it is written.
+    /// Returns the source text that `finding` points to.
     pub(crate) fn text_at(&self, finding: &Diagnostic) -> Option<&str> {
         let span = finding.span?;
         let text = self.text_of(finding);

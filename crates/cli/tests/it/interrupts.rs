@@ -21,10 +21,10 @@ fn a_person_who_starts_the_gateway_learns_what_it_is() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     // Before that it says that there are no tools.
-    while !line.contains("MCP on") && said.read_line(&mut line).unwrap() > 0 {}
+    while !line.contains("MCP on") && stderr.read_line(&mut line).unwrap() > 0 {}
     assert_eq!(
         line.lines().last().unwrap_or_default().to_owned() + "\n",
         "speaking MCP on standard input and output, and waiting for a client; `planwright wrap` adds it to one, Ctrl-C ends it\n"
@@ -84,10 +84,10 @@ fn an_interrupt_keeps_what_there_is() {
             ends.push((event["step"].clone(), event["status"].clone()));
         }
     }
-    let mut talk = String::new();
-    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut talk).unwrap();
+    let mut log = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut log).unwrap();
     let status = child.wait().unwrap();
-    assert_eq!(status.code(), Some(130), "{talk}");
+    assert_eq!(status.code(), Some(130), "{log}");
     assert_eq!(
         ends,
         [

@@ -58,7 +58,7 @@ fn run(command: &mut Command) -> Output {
     output
 }
 
-/// What the model was asked as whom: its name, and what let us in.
+/// Checks the request for the model: its name, and the credentials.
 fn check(
     config: &str,
     arguments: &[&str],
@@ -149,10 +149,10 @@ fn tokens_have_a_price() {
     );
     let folder = folder(&config);
     let output = run(&mut create(folder.path(), &[]));
-    let said = stderr(&output);
+    let log = stderr(&output);
     assert!(
-        said.contains("1000 tokens read, 100 written, $0.0030"),
-        "{said}"
+        log.contains("1000 tokens read, 100 written, $0.0030"),
+        "{log}"
     );
 }
 
@@ -193,10 +193,10 @@ fn answers_are_recorded_and_heard_again() {
 fn check_refused(config: &str, arguments: &[&str], expected: &[&str]) {
     let folder = folder(config);
     let output = run(&mut create(folder.path(), arguments));
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let log = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{log}");
     for part in expected {
-        assert!(said.contains(part), "no {part} in {said}");
+        assert!(log.contains(part), "no {part} in {log}");
     }
 }
 
@@ -257,7 +257,7 @@ fn what_is_missing_is_said() {
 }
 
 #[test]
-fn failures_of_a_provider_are_told() {
+fn failures_of_a_provider_are_reported() {
     let refusal = ScriptedResponse::json(
         401,
         &json!({"error": {"message": format!("no such key: {KEY}")}}),
@@ -267,31 +267,31 @@ fn failures_of_a_provider_are_told() {
     let folder = folder("");
     let model = ["--model", "openai:said", "--model-base-url", &base];
     let output = run(create(folder.path(), &model).env("OPENAI_API_KEY", KEY));
-    let said = stderr(&output);
-    assert!(!output.status.success(), "{said}");
+    let log = stderr(&output);
+    assert!(!output.status.success(), "{log}");
     assert!(
-        said.contains("`openai:said` refuses the key: no such key: [redacted]"),
-        "{said}"
+        log.contains("`openai:said` refuses the key: no such key: [redacted]"),
+        "{log}"
     );
     assert!(
-        said.contains("hint: look at the key in `OPENAI_API_KEY`"),
-        "{said}"
+        log.contains("hint: look at the key in `OPENAI_API_KEY`"),
+        "{log}"
     );
 }
 
 #[test]
-fn a_gateway_goes_on_without_a_model_that_it_was_not_told_to_have() {
+fn a_gateway_starts_without_an_optional_model() {
     let folder = folder("[model]\nname = 'openai:a'\n");
     let mut command = planwright(folder.path());
     command
         .args(["serve", "--no-store"])
         .stdin(std::process::Stdio::null());
     let output = run(&mut command);
-    let said = stderr(&output);
-    assert!(output.status.success(), "{said}");
+    let log = stderr(&output);
+    assert!(output.status.success(), "{log}");
     assert!(
-        said.contains("no plans are written here: there is no key for `openai`"),
-        "{said}"
+        log.contains("no plans are written here: there is no key for `openai`"),
+        "{log}"
     );
     let output = run(command.args(["--model", "openai:a"]));
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));

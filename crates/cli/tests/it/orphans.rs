@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::program::{planwright, stderr};
 
-/// How often something is looked at that happens at once.
+/// The number of polls for an immediate effect.
 const LOOKS: usize = 2000;
 
 /// A server with the tool `pay` that `does` something. It does not end when its input is closed, and has a child in a session
@@ -213,7 +213,7 @@ fn a_server_that_cannot_be_started_says_so_as_ever() {
         let said = stderr(&output);
         said.lines().take(2).collect::<Vec<_>>().join("\n")
     };
-    let told = [
+    let errors = [
         said(&json!({"command": "not-there"})),
         said(&json!({"command": "./not-there"})),
         said(&json!({"command": "./plain"})),
@@ -222,7 +222,7 @@ fn a_server_that_cannot_be_started_says_so_as_ever() {
         said(&json!({"command": "sh", "args": ["-c", "exit 7"]})),
         said(&json!({"command": "sh", "args": ["-c", "kill -9 $$"]})),
     ];
-    insta::assert_snapshot!(told.join("\n"), @"
+    insta::assert_snapshot!(errors.join("\n"), @"
     warning: the server `fake` did not start: `not-there` was not found
       install `not-there`, or give its whole path as `command`
     warning: the server `fake` did not start: `./not-there` was not found

@@ -66,15 +66,15 @@ impl Scene {
 
     #[track_caller]
     fn runs(&self) {
-        let (status, talk) = self.run();
-        assert_eq!(status, Some(0), "{talk}");
+        let (status, log) = self.run();
+        assert_eq!(status, Some(0), "{log}");
     }
 
     #[track_caller]
     fn asks(&self) -> String {
-        let (status, talk) = self.run();
-        assert_eq!(status, Some(4), "{talk}");
-        talk
+        let (status, log) = self.run();
+        assert_eq!(status, Some(4), "{log}");
+        log
     }
 
     fn changed(&self) -> String {
@@ -134,21 +134,21 @@ fn a_tool_that_changed_asks_until_a_person_accepts_it() {
         scene.runs();
         assert_eq!(scene.changed(), "");
         scene.offer(&json!([changed]));
-        let talk = scene.asks();
+        let log = scene.asks();
         assert!(
-            talk.contains("warning: the tool `pay` of `shop` changed since it was pinned"),
-            "{talk}"
+            log.contains("warning: the tool `pay` of `shop` changed since it was pinned"),
+            "{log}"
         );
         scene.asks();
         scene.accept_all();
         scene.runs();
         // What was pinned before has to be accepted anew, too.
         scene.offer(&json!([pay("Pays an order.")]));
-        let (status, talk) = scene.run();
-        assert!(talk.contains("changed since it was pinned"), "{talk}");
+        let (status, log) = scene.run();
+        assert!(log.contains("changed since it was pinned"), "{log}");
         // An annotation that promises less than the accepted one is shown, no more.
         let promises_less = changed.get("annotations").is_some();
-        assert_eq!(status, Some(if promises_less { 0 } else { 4 }), "{talk}");
+        assert_eq!(status, Some(if promises_less { 0 } else { 4 }), "{log}");
     }
 }
 
@@ -214,9 +214,9 @@ fn only_what_was_shown_is_accepted_and_only_by_its_digest() {
         (output.status.code(), stderr(&output))
     };
     // No terminal, no digest.
-    let (status, talk) = accept(&[]);
-    assert_eq!(status, Some(2), "{talk}");
-    assert!(talk.contains("there is no terminal"), "{talk}");
+    let (status, log) = accept(&[]);
+    assert_eq!(status, Some(2), "{log}");
+    assert!(log.contains("there is no terminal"), "{log}");
     let shown = scene.changed_json();
     let all = shown["digest"].as_str().unwrap();
     let tools = shown["servers"][0]["tools"].as_array().unwrap();
@@ -229,17 +229,17 @@ fn only_what_was_shown_is_accepted_and_only_by_its_digest() {
         &["shop.pay", "--digest", &of_pay[..11]],
         &["shop.pey", "--digest", of_pay],
     ] {
-        let (status, talk) = accept(wrong);
-        assert_eq!(status, Some(2), "{wrong:?}: {talk}");
+        let (status, log) = accept(wrong);
+        assert_eq!(status, Some(2), "{wrong:?}: {log}");
     }
     scene.asks();
     // It changes again after it was shown.
     scene.offer(&json!([pay("three"), {"name": "look", "description": "two"}]));
-    let (status, talk) = accept(&["shop.pay", "--digest", of_pay]);
-    assert_eq!(status, Some(2), "{talk}");
+    let (status, log) = accept(&["shop.pay", "--digest", of_pay]);
+    assert_eq!(status, Some(2), "{log}");
     scene.offer(&json!([pay("two"), {"name": "look", "description": "two"}]));
-    let (status, talk) = accept(&["shop.pay", "--digest", &of_pay[..12]]);
-    assert_eq!(status, Some(0), "{talk}");
+    let (status, log) = accept(&["shop.pay", "--digest", &of_pay[..12]]);
+    assert_eq!(status, Some(0), "{log}");
     scene.runs();
     let left = scene.changed_json();
     assert_eq!(left["servers"][0]["tools"].as_array().unwrap().len(), 1);
@@ -253,9 +253,9 @@ fn runs_say_that_tools_wait_for_a_person() {
     assert!(!stderr(&scene.say(&["runs"])).contains("--changed"));
     scene.offer(&json!([pay("other"), {"name": "refund"}]));
     scene.asks();
-    let talk = stderr(&scene.say(&["runs"]));
+    let log = stderr(&scene.say(&["runs"]));
     assert_eq!(
-        talk,
+        log,
         "1 tool changed since pinned, 1 new tool of known servers: `planwright tools --changed`\n"
     );
     scene.accept_all();
@@ -267,15 +267,15 @@ fn a_new_tool_is_mentioned_once_and_does_not_ask() {
     let scene = Scene::new();
     scene.runs();
     scene.offer(&json!([pay("Pays an order."), {"name": "refund", "description": "Pays back."}]));
-    let (status, talk) = scene.run();
-    assert_eq!(status, Some(0), "{talk}");
+    let (status, log) = scene.run();
+    assert_eq!(status, Some(0), "{log}");
     assert!(
-        talk.contains("note: the server `shop` has the new tool `refund`"),
-        "{talk}"
+        log.contains("note: the server `shop` has the new tool `refund`"),
+        "{log}"
     );
-    let (status, talk) = scene.run();
-    assert_eq!(status, Some(0), "{talk}");
-    assert!(!talk.contains("refund"), "{talk}");
+    let (status, log) = scene.run();
+    assert_eq!(status, Some(0), "{log}");
+    assert!(!log.contains("refund"), "{log}");
     assert!(scene.changed().contains("shop.refund  new"));
 }
 
@@ -298,10 +298,10 @@ fn a_server_that_is_reached_in_another_way_asks_as_a_whole() {
     scene.runs();
     scene.write("other.json", &json!({"tools": [pay("Pays an order.")]}));
     scene.write("mcp.json", &scene.servers("other.json"));
-    let talk = scene.asks();
+    let log = scene.asks();
     assert!(
-        talk.contains("the server `shop` is reached in another way than the one that was pinned"),
-        "{talk}"
+        log.contains("the server `shop` is reached in another way than the one that was pinned"),
+        "{log}"
     );
     let shown = scene.changed();
     assert!(
@@ -348,14 +348,14 @@ fn the_policy_says_what_holds() {
     };
     let scene = Scene::new();
     scene.set("[tools]\npin = \"warn\"");
-    let (status, talk) = change(&scene);
-    assert_eq!(status, Some(0), "{talk}");
-    assert!(talk.contains("changed since it was pinned"), "{talk}");
+    let (status, log) = change(&scene);
+    assert_eq!(status, Some(0), "{log}");
+    assert!(log.contains("changed since it was pinned"), "{log}");
 
     let scene = Scene::new();
     scene.set("[tools]\npin = \"off\"");
-    let (status, talk) = change(&scene);
-    assert_eq!(status, Some(0), "{talk}");
+    let (status, log) = change(&scene);
+    assert_eq!(status, Some(0), "{log}");
     assert_eq!(scene.changed(), "");
 
     // The project is stricter.

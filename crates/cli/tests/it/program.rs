@@ -15,14 +15,14 @@ pub(crate) fn planwright(folder: &Path) -> Command {
     command
 }
 
-/// What it printed on standard output.
+/// Returns the standard output as text.
 pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("data is UTF-8")
 }
 
-/// What it said on standard error.
+/// Returns the standard error as text.
 pub(crate) fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).expect("talk is UTF-8")
+    String::from_utf8(output.stderr.clone()).expect("standard error is UTF-8")
 }
 
 /// Looks at a call that waits for a decision, and approves it by its digest, as a script does.

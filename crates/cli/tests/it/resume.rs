@@ -48,7 +48,7 @@ fn resume(folder: &Path, id: &str, more: &[&str]) -> (Option<i32>, Value, String
     (output.status.code(), report(&output), stderr(&output))
 }
 
-/// What was called, step by step, in all processes together.
+/// Returns the calls, step by step, of all processes together.
 fn calls(report: &Value) -> Vec<&str> {
     let calls = report["calls"].as_array().unwrap();
     calls
@@ -158,7 +158,7 @@ fn a_patched_plan_runs_again_what_was_computed_from_what_it_changes() {
             {"id": "c", "tool": "two", "args": {"of": "${b.of}"}},
         ]})
     };
-    for (keep, called, given, said) in [
+    for (keep, called, given, message) in [
         (
             &[][..],
             &["a", "b", "c"][..],
@@ -193,7 +193,7 @@ fn a_patched_plan_runs_again_what_was_computed_from_what_it_changes() {
             .map(|line| line["address"].as_str().unwrap())
             .collect();
         assert_eq!(again, called, "{keep:?}");
-        assert!(stderr.starts_with(said), "{stderr}");
+        assert!(stderr.starts_with(message), "{stderr}");
         let replay = program(path, &["replay", id]);
         assert_eq!(replay.status.code(), Some(0), "{}", stdout(&replay));
     }
@@ -322,14 +322,14 @@ fn a_tool_that_has_changed_is_reported() {
         path,
         &two(json!({"type": "object", "properties": {"of": {}}})),
     );
-    let (_, _, said) = resume(path, id, &[]);
+    let (_, _, log) = resume(path, id, &[]);
     assert_eq!(
-        said,
+        log,
         "warning: the tool `simulated.two` is not what it was when the run went on last: the schema of its arguments changed\n"
     );
     // After the decision, the outcome is known.
-    let (_, _, said) = resume(path, id, &[]);
-    assert_eq!(said, "");
+    let (_, _, log) = resume(path, id, &[]);
+    assert_eq!(log, "");
 }
 
 #[test]
@@ -365,14 +365,14 @@ fn what_cannot_be_kept_is_not_run() {
                 store,
             ],
         );
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(status), "{store}: {said}");
+        let log = stderr(&output);
+        assert_eq!(output.status.code(), Some(status), "{store}: {log}");
         assert_eq!(stdout(&output), "", "{store}");
         assert!(
-            said.starts_with("error: the store `") && said.contains(message),
-            "{store}: {said}"
+            log.starts_with("error: the store `") && log.contains(message),
+            "{store}: {log}"
         );
-        assert!(said.contains("--no-store"), "{store}: {said}");
+        assert!(log.contains("--no-store"), "{store}: {log}");
     }
 }
 
@@ -460,15 +460,15 @@ fn a_run_that_is_done_starts_nothing() {
     assert_eq!(code, Some(0));
     // Not even the tools have to be there any more.
     fs::remove_file(path.join("tools.json")).unwrap();
-    let (code, again, said) = resume(path, first["run"].as_str().unwrap(), &[]);
-    assert_eq!((code, said.as_str()), (Some(0), ""));
+    let (code, again, log) = resume(path, first["run"].as_str().unwrap(), &[]);
+    assert_eq!((code, log.as_str()), (Some(0), ""));
     for part in ["status", "output", "calls"] {
         assert_eq!(again[part], first[part], "{part}");
     }
 }
 
 #[test]
-fn a_failure_that_was_handled_is_tried_again_only_when_somebody_says_so() {
+fn a_handled_failure_is_retried_only_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     let mut plan = chain();

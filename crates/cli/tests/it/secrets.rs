@@ -193,7 +193,7 @@ fn a_project_cannot_give_out_what_its_user_did_not() {
     let plan =
         json!({"steps": [{"id": "a", "tool": "fake.login", "args": {"key": "${env.MINE}"}}]});
     fs::write(project.join("plan.json"), plan.to_string()).unwrap();
-    for (own, told) in [
+    for (own, message) in [
         (
             "[env]\nMINE = [\"fake.*\"]\n",
             "may not be given `env.MINE`",
@@ -210,14 +210,14 @@ fn a_project_cannot_give_out_what_its_user_did_not() {
             .output()
             .unwrap();
         assert!(!output.status.success());
-        assert!(stderr(&output).contains(told), "{}", stderr(&output));
+        assert!(stderr(&output).contains(message), "{}", stderr(&output));
         assert!(!folder.join("received").exists());
     }
 }
 
 /// Runs `plan` with `input` as the input `key`, and gives its answer in each format. No answer and no file has `secrets`.
 #[track_caller]
-fn never_told(plan: &Value, input: &str, secrets: &[&str], status: i32) -> Vec<String> {
+fn never_shown(plan: &Value, input: &str, secrets: &[&str], status: i32) -> Vec<String> {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path();
     fs::write(folder.join("plan.json"), plan.to_string()).unwrap();
@@ -228,7 +228,7 @@ fn never_told(plan: &Value, input: &str, secrets: &[&str], status: i32) -> Vec<S
         "cut": {"fails": {"code": "no", "message": "no such key: hunter2-S…"}},
     }});
     fs::write(folder.join("tools.json"), tools.to_string()).unwrap();
-    let mut told = Vec::new();
+    let mut outputs = Vec::new();
     for format in ["text", "json", "events"] {
         let output = planwright(folder)
             .args(["run", "plan.json", "--simulate", "tools.json"])
@@ -236,19 +236,19 @@ fn never_told(plan: &Value, input: &str, secrets: &[&str], status: i32) -> Vec<S
             .output()
             .unwrap();
         assert_eq!(output.status.code(), Some(status), "{}", stderr(&output));
-        told.push(stdout(&output) + &stderr(&output));
+        outputs.push(stdout(&output) + &stderr(&output));
     }
     let stored = folder.join(".local");
     // A plan that was rejected is not stored.
     let stored = stored.exists().then(|| files_below(&stored));
     let stored = stored.into_iter().flatten();
     let stored = stored.map(|file| String::from_utf8_lossy(&fs::read(file).unwrap()).into_owned());
-    for text in told.iter().cloned().chain(stored) {
+    for text in outputs.iter().cloned().chain(stored) {
         for secret in secrets {
             assert!(!text.contains(secret), "{secret} in {text}");
         }
     }
-    told
+    outputs
 }
 
 fn echo_of(schema: &Value, tool: &str) -> Value {
@@ -272,10 +272,10 @@ fn a_secret_input_that_does_not_fit_is_not_quoted() {
         text(json!({"const": "a"})),
         json!({"type": "integer", "format": "password"}),
     ] {
-        let told = never_told(&echo_of(&schema, "echo"), secret, &["hunter2", "S3CRET"], 3);
-        for told in &told[..2] {
-            assert!(told.contains("PW0506"), "{told}");
-            assert!(told.contains("which is secret and not shown"), "{told}");
+        let outputs = never_shown(&echo_of(&schema, "echo"), secret, &["hunter2", "S3CRET"], 3);
+        for output in &outputs[..2] {
+            assert!(output.contains("PW0506"), "{output}");
+            assert!(output.contains("which is secret and not shown"), "{output}");
         }
     }
     let nested = json!({"type": "object", "properties": {
@@ -283,7 +283,7 @@ fn a_secret_input_that_does_not_fit_is_not_quoted() {
         "keys": {"type": "array", "items": {"type": "string", "writeOnly": true, "minLength": 40}},
     }});
     let input = format!(r#"{{"user": "ada", "keys": ["{secret}"]}}"#);
-    never_told(&echo_of(&nested, "echo"), &input, &["hunter2"], 3);
+    never_shown(&echo_of(&nested, "echo"), &input, &["hunter2"], 3);
 }
 
 #[test]
@@ -293,17 +293,17 @@ fn a_secret_within_an_input_is_masked() {
         "auth": {"type": "object", "properties": {"token": {"type": "string", "writeOnly": true}}},
     }});
     let input = r#"{"user": "ada", "auth": {"token": "hunter2-S3CRET"}}"#;
-    let told = never_told(&echo_of(&schema, "echo"), input, &["hunter2", "S3CRET"], 0);
-    assert!(told[1].contains("ada"), "{}", told[1]);
-    assert!(told[1].contains("[redacted]"), "{}", told[1]);
+    let outputs = never_shown(&echo_of(&schema, "echo"), input, &["hunter2", "S3CRET"], 0);
+    assert!(outputs[1].contains("ada"), "{}", outputs[1]);
+    assert!(outputs[1].contains("[redacted]"), "{}", outputs[1]);
     // What waits is asked about without it, and resumes only with it.
-    never_told(&echo_of(&schema, "ask"), input, &["hunter2", "S3CRET"], 4);
+    never_shown(&echo_of(&schema, "ask"), input, &["hunter2", "S3CRET"], 4);
 }
 
 #[test]
 fn a_secret_in_parts_is_masked() {
     let schema = json!({"type": "string", "writeOnly": true});
     let parts = ["hun\"", "ter2-S3CRET", "hunter2-S"];
-    never_told(&echo_of(&schema, "halves"), "hunter2-S3CRET", &parts, 0);
-    never_told(&echo_of(&schema, "cut"), "hunter2-S3CRET", &["hunter2"], 1);
+    never_shown(&echo_of(&schema, "halves"), "hunter2-S3CRET", &parts, 0);
+    never_shown(&echo_of(&schema, "cut"), "hunter2-S3CRET", &["hunter2"], 1);
 }

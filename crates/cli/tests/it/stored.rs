@@ -24,7 +24,7 @@ fn run(folder: &Path, args: &[&str]) -> Output {
     command.args(args).stdin(Stdio::null()).output().unwrap()
 }
 
-/// What a command prints that succeeds.
+/// Runs a command that succeeds. Returns its standard output.
 fn data(folder: &Path, args: &[&str]) -> String {
     let output = run(folder, args);
     assert_eq!(
@@ -36,7 +36,7 @@ fn data(folder: &Path, args: &[&str]) -> String {
     stdout(&output)
 }
 
-/// What a command says that was not understood.
+/// Runs a command that is refused. Returns its standard error.
 fn refused(folder: &Path, args: &[&str]) -> String {
     let output = run(folder, args);
     assert_eq!(
@@ -141,17 +141,17 @@ fn a_name_is_never_a_path() {
     let folder = folder();
     let path = folder.path();
     for name in ["../greet", "a/b", ".greet", "", "a b"] {
-        let said = refused(path, &["save", "greet.json", "--name", name]);
-        assert!(said.contains("cannot be the name of a plan"), "{said}");
+        let log = refused(path, &["save", "greet.json", "--name", name]);
+        assert!(log.contains("cannot be the name of a plan"), "{log}");
     }
     data(path, &["save", "greet.json"]);
     for name in ["./greet", "../greet", "greet/", "gree/../greet"] {
-        let said = refused(path, &["run", name, "--var", "who=Ada"]);
-        assert!(said.contains("cannot read"), "{said}");
+        let log = refused(path, &["run", name, "--var", "who=Ada"]);
+        assert!(log.contains("cannot read"), "{log}");
     }
     for command in ["delete", "list"] {
-        let said = refused(path, &[command, "../greet"]);
-        assert!(said.contains("there is no plan `../greet`"), "{said}");
+        let log = refused(path, &[command, "../greet"]);
+        assert!(log.contains("there is no plan `../greet`"), "{log}");
     }
     // A file goes first.
     fs::write(path.join("greet"), GREET.replace("Hello", "Bye")).unwrap();
@@ -169,10 +169,10 @@ fn a_name_is_never_a_path() {
 fn what_is_not_there_is_said() {
     let folder = folder();
     let path = folder.path();
-    let said = refused(path, &["run", "nothing"]);
+    let log = refused(path, &["run", "nothing"]);
     assert!(
-        said.contains("cannot read `nothing`") && said.contains("planwright list"),
-        "{said}"
+        log.contains("cannot read `nothing`") && log.contains("planwright list"),
+        "{log}"
     );
     assert!(
         !path.join(".local").exists(),
@@ -181,14 +181,11 @@ fn what_is_not_there_is_said() {
     let output = run(path, &["list"]);
     assert!(stderr(&output).contains("no plans"), "{}", stderr(&output));
     data(path, &["save", "greet.json"]);
-    let said = refused(path, &["run", "greet@7"]);
-    assert!(
-        said.contains("there is no plan `greet, version 7`"),
-        "{said}"
-    );
+    let log = refused(path, &["run", "greet@7"]);
+    assert!(log.contains("there is no plan `greet, version 7`"), "{log}");
     data(path, &["list", "--store", "elsewhere.db"]);
-    let said = refused(path, &["run", "greet", "--store", "elsewhere.db"]);
-    assert!(said.contains("cannot read `greet`"), "{said}");
+    let log = refused(path, &["run", "greet", "--store", "elsewhere.db"]);
+    assert!(log.contains("cannot read `greet`"), "{log}");
 }
 
 #[test]
@@ -204,8 +201,8 @@ fn a_plan_with_faults_is_not_saved() {
         for command in [&["save"][..], &["convert", "--to", "lines"]] {
             let output = run(path, &[command, &["bad.json"]].concat());
             assert_eq!(output.status.code(), Some(3), "{bad}");
-            let said = stderr(&output);
-            assert!(said.contains("; nothing was "), "{said}");
+            let log = stderr(&output);
+            assert!(log.contains("; nothing was "), "{log}");
         }
     }
     assert_eq!(list(path, &[]), json!([]));
@@ -214,8 +211,8 @@ fn a_plan_with_faults_is_not_saved() {
         r#"{"steps": [{"id": "a", "value": 1}]}"#,
     )
     .unwrap();
-    let said = refused(path, &["save", "no name.json"]);
-    assert!(said.contains("--name NAME"), "{said}");
+    let log = refused(path, &["save", "no name.json"]);
+    assert!(log.contains("--name NAME"), "{log}");
     assert_eq!(
         data(path, &["save", "no name.json", "--name", "named"]),
         "named@1\n"

@@ -27,7 +27,7 @@ use crate::program::{planwright, stderr, stdout};
 
 const RUN: &str = "0123456789abcdef";
 
-const PLAN: &str = r#"{"name": "told", "steps": [
+const PLAN: &str = r#"{"name": "story", "steps": [
     {"id": "a", "tool": "look", "args": {"at": "alpha"}},
     {"id": "b", "tool": "look", "args": {"at": "${a.at}"}},
     {"id": "tell", "tool": "send", "args": {"text": "${b.at} and more"}},
@@ -99,8 +99,8 @@ impl Place {
         };
         let engine = Engine::new(simulated).with_options(options.clone());
         let sent = Notify::new();
-        let mut listener = |told: StreamEvent<'_>| {
-            if let StreamEvent::Run(event) = told
+        let mut listener = |event: StreamEvent<'_>| {
+            if let StreamEvent::Run(event) = event
                 && let RunEvent::AttemptStarted { at, .. } = &event.event
                 && until.is_some_and(|until| at.step.as_str() == until)
             {
@@ -192,7 +192,7 @@ async fn a_streamed_run_is_kept_as_any_other() {
     assert!(streamed.early.len() < 4, "{:?}", streamed.early);
     let replayed = place.replayed(1);
     assert_eq!(replayed.status, RunStatus::Succeeded);
-    assert_eq!(replayed.plan.as_deref(), Some("told"));
+    assert_eq!(replayed.plan.as_deref(), Some("story"));
     assert_eq!(replayed.digest, summary.digest);
     assert_eq!(replayed.output, summary.output);
     assert_eq!(replayed.calls.len(), 4);
@@ -218,7 +218,7 @@ async fn a_streamed_run_that_was_interrupted_goes_on() {
 #[tokio::test]
 async fn a_streamed_run_that_began_again_is_one_run() {
     let place = Place::new(&json!({"echo": true}));
-    let unsound = PLAN.replace("\"gamma\"", "\"gamma\", \"with\": \"${nobody}\"");
+    let unsound = PLAN.replace("\"gamma\"", "\"gamma\", \"with\": \"${missing}\"");
     let other = PLAN.replace("${a.at}", "${a.at}!");
     let streamed = place.stream(&[&unsound, &other], None).await.unwrap();
     assert!(streamed.abandoned.is_some());
@@ -235,7 +235,7 @@ async fn a_streamed_run_that_began_again_is_one_run() {
 #[tokio::test]
 async fn a_streamed_run_without_a_plan_is_there_to_be_looked_at() {
     let place = Place::new(&json!({"echo": true}));
-    let unsound = PLAN.replace("\"gamma\"", "\"gamma\", \"with\": \"${nobody}\"");
+    let unsound = PLAN.replace("\"gamma\"", "\"gamma\", \"with\": \"${missing}\"");
     let streamed = place.stream(&[&unsound, "No.", "No."], None).await.unwrap();
     assert!(streamed.summary.is_none());
     let replayed = place.replayed(1);

@@ -152,7 +152,7 @@ fn a_run_is_a_tree_of_spans() {
 }
 
 #[test]
-fn values_are_told_where_they_are_wanted() {
+fn values_are_captured_on_request() {
     let collector = Collector::start();
     let variables = [
         ("OTEL_EXPORTER_OTLP_ENDPOINT", &*collector.url()),

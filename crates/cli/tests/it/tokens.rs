@@ -43,9 +43,9 @@ fn tokens_are_made_listed_and_taken_back() {
         "error: `ada` has a token already\n  hint: take it back with `planwright token revoke ada`, or choose another name\n"
     );
     assert!(token(folder, &["revoke", "ada"]).status.success());
-    let nobody = token(folder, &["list"]);
+    let output = token(folder, &["list"]);
     assert_eq!(
-        (stdout(&nobody), stderr(&nobody)),
+        (stdout(&output), stderr(&output)),
         (String::new(), "no client has a token\n".to_owned())
     );
     assert_eq!(token(folder, &["revoke", "ada"]).status.code(), Some(2));

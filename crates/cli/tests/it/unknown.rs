@@ -50,7 +50,7 @@ fn came_to(folder: &Path, output: &Output) -> (String, Option<i32>, usize) {
     (run, output.status.code(), effects.lines().count())
 }
 
-/// How often the tool was called by a run, and then by a resume of it, with the exit statuses of both.
+/// Returns the number of calls by a run, and by a resume of it, with the exit statuses of both.
 fn check(does: &Value, server: &Value, step: &Value, more: &[&str], prepare: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();

@@ -71,8 +71,8 @@ impl Machine {
         serde_json::from_str(&stdout(&output)).unwrap()
     }
 
-    /// What our files are called.
-    fn ours(&self) -> Vec<String> {
+    /// Returns the names of Planwright's own files.
+    fn own_files(&self) -> Vec<String> {
         let folder = fs::read_dir(self.path(".config/planwright/wrapped"));
         let entries = folder.into_iter().flatten();
         let mut names: Vec<String> = entries
@@ -93,7 +93,7 @@ fn check(target: &str, file: &str, text: &str, pointer: &str, moved: &[&str]) {
     let machine = Machine::new(&[(file, text)]);
     let seen = machine.report(&["wrap", target, "--dry-run"]);
     assert_eq!(
-        (machine.text(file).as_str(), machine.ours().len()),
+        (machine.text(file).as_str(), machine.own_files().len()),
         (text, 0),
         "a dry run changes nothing"
     );
@@ -107,8 +107,12 @@ fn check(target: &str, file: &str, text: &str, pointer: &str, moved: &[&str]) {
         (&json!(moved), &json!(moved)),
         "{report}"
     );
-    let ours = done["servers_file"].as_str().unwrap();
-    let servers = value(&fs::read_to_string(ours).unwrap().replace("// ours", ""));
+    let servers_file = done["servers_file"].as_str().unwrap();
+    let servers = value(
+        &fs::read_to_string(servers_file)
+            .unwrap()
+            .replace("// ours", ""),
+    );
     let names: Vec<&String> = servers["mcpServers"].as_object().unwrap().keys().collect();
     assert_eq!(names, moved);
     let client = value(
@@ -118,7 +122,7 @@ fn check(target: &str, file: &str, text: &str, pointer: &str, moved: &[&str]) {
             .replace("},\n\t},\n}", "}}}"),
     );
     let entry = &client.pointer(pointer).unwrap()[done["entry"].as_str().unwrap()];
-    assert_eq!(entry["args"], json!(["serve", "--servers", ours]));
+    assert_eq!(entry["args"], json!(["serve", "--servers", servers_file]));
     assert!(Path::new(entry["command"].as_str().unwrap()).is_file());
 
     let wrapped = machine.text(file);
@@ -131,7 +135,7 @@ fn check(target: &str, file: &str, text: &str, pointer: &str, moved: &[&str]) {
     let back = machine.report(&["wrap", target, "--undo"]);
     assert_eq!(back["files"][0]["returned"], json!(moved));
     assert_eq!(machine.text(file), text);
-    assert_eq!(machine.ours(), [""; 0]);
+    assert_eq!(machine.own_files(), [""; 0]);
     assert_eq!(
         machine.report(&["wrap", target, "--undo"])["files"],
         json!([])
@@ -219,12 +223,15 @@ fn each_scope_has_an_entry_of_its_own() {
     };
     undo(&["--scope", "project"]);
     assert_eq!(
-        (machine.text(".mcp.json").as_str(), machine.ours().len()),
+        (
+            machine.text(".mcp.json").as_str(),
+            machine.own_files().len()
+        ),
         (CLAUDE, 4)
     );
     undo(&[]);
     assert_eq!(
-        (machine.text(".claude.json"), machine.ours().len()),
+        (machine.text(".claude.json"), machine.own_files().len()),
         (text, 0)
     );
 }
@@ -233,12 +240,12 @@ fn each_scope_has_an_entry_of_its_own() {
 fn what_came_meanwhile_is_not_lost() {
     let machine = Machine::new(&[("c.json", CLAUDE)]);
     let report = machine.report(&["wrap", "c.json"]);
-    let ours = report["files"][0]["servers_file"].as_str().unwrap();
-    let text = fs::read_to_string(ours).unwrap().replace(
+    let servers_file = report["files"][0]["servers_file"].as_str().unwrap();
+    let text = fs::read_to_string(servers_file).unwrap().replace(
         "\"git\": {",
         "\"added\": {\"command\": \"a\"},\n    \"git\": {",
     );
-    fs::write(ours, text).unwrap();
+    fs::write(servers_file, text).unwrap();
     let text = machine.text("c.json").replace(
         "\"planwright\":",
         "\"new\": {\"command\": \"n\"},\n    \"planwright\":",
@@ -255,8 +262,11 @@ fn what_came_meanwhile_is_not_lost() {
     let names: Vec<&String> = servers["mcpServers"].as_object().unwrap().keys().collect();
     assert_eq!(names, ["new", "added", "git", "time"]);
     // The copy stays where the file is not what it was.
-    let kept = machine.ours();
-    assert!(kept.len() == 1 && kept[0].ends_with(".backup"), "{kept:?}");
+    let backups = machine.own_files();
+    assert!(
+        backups.len() == 1 && backups[0].ends_with(".backup"),
+        "{backups:?}"
+    );
 }
 
 #[test]
@@ -267,7 +277,7 @@ fn nothing_is_touched_that_cannot_be_changed() {
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(stderr(&output).contains(expected), "{}", stderr(&output));
         assert_eq!(
-            (machine.text("c.json").as_str(), machine.ours().len()),
+            (machine.text("c.json").as_str(), machine.own_files().len()),
             (text, 0)
         );
     };
@@ -292,17 +302,17 @@ fn nothing_is_touched_that_cannot_be_changed() {
 }
 
 #[test]
-fn servers_that_stay_are_told() {
+fn servers_that_stay_are_reported() {
     let machine = Machine::new(&[(".vscode/mcp.json", VS_CODE)]);
     let output = machine.give(&["wrap", "vscode"]);
-    let said = stdout(&output);
+    let text = stdout(&output);
     assert!(
-        said.contains("1 server went behind `planwright-project`"),
-        "{said}"
+        text.contains("1 server went behind `planwright-project`"),
+        "{text}"
     );
     assert!(
-        said.contains("stays: mail (only the client can fill in `${input:key}`)"),
-        "{said}"
+        text.contains("stays: mail (only the client can fill in `${input:key}`)"),
+        "{text}"
     );
     assert!(
         stderr(&output).contains("may be shared with others"),
@@ -411,7 +421,7 @@ fn the_rules_of_a_client_hold_behind_the_gateway() {
     let output = wrap_in_project(&machine, &["claude-code"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(machine.text(own), format!("{OWN}{added}"));
-    let said = stdout(&output);
+    let text = stdout(&output);
     let from = machine.path(".claude/settings.json");
     for line in [
         format!(
@@ -427,7 +437,7 @@ fn the_rules_of_a_client_hold_behind_the_gateway() {
             from.display()
         ),
     ] {
-        assert!(said.contains(&line), "{said}");
+        assert!(text.contains(&line), "{text}");
     }
     assert!(stderr(&output).contains("all other tools of these servers ask"));
 
@@ -442,7 +452,7 @@ fn the_rules_of_a_client_hold_behind_the_gateway() {
     let back = wrap_in_project(&machine, &["claude-code", "--undo"]);
     assert_eq!(back.status.code(), Some(0), "{}", stderr(&back));
     assert_eq!(machine.text(own), OWN);
-    assert_eq!(machine.ours(), [""; 0]);
+    assert_eq!(machine.own_files(), [""; 0]);
 
     // What else has changed meanwhile stays.
     wrap_in_project(&machine, &["claude-code"]);
@@ -469,10 +479,10 @@ fn a_project_makes_things_stricter_only() {
         ),
     ]);
     let output = wrap_in_project(&machine, &["claude-code"]);
-    let said = stdout(&output);
+    let text = stdout(&output);
     assert!(
-        said.contains("  not taken over: `mcp__time` in `.claude/settings.json` (a project's file cannot say that time.* need not ask)\n"),
-        "{said}"
+        text.contains("  not taken over: `mcp__time` in `.claude/settings.json` (a project's file cannot say that time.* need not ask)\n"),
+        "{text}"
     );
     let own = ".config/planwright/planwright.toml";
     assert_eq!(
@@ -481,7 +491,7 @@ fn a_project_makes_things_stricter_only() {
     );
     wrap_in_project(&machine, &["claude-code", "--undo"]);
     assert!(!machine.path(own).exists());
-    assert_eq!(machine.ours(), [""; 0]);
+    assert_eq!(machine.own_files(), [""; 0]);
 }
 
 #[test]
@@ -542,6 +552,6 @@ fn nothing_changes_if_rules_cannot_be_read_or_written() {
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
         assert_eq!(machine.text(own), mine);
         assert_eq!(machine.text("project/.mcp.json"), CLAUDE);
-        assert_eq!(machine.ours(), [""; 0]);
+        assert_eq!(machine.own_files(), [""; 0]);
     }
 }

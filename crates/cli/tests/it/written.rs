@@ -30,8 +30,8 @@ fn plan(times: usize, count: usize, step: &str, output: &str) -> String {
 
 fn printed(folder: &Path, args: &[&str], exit: i32) -> Vec<u8> {
     let output = planwright(folder).args(args).output().unwrap();
-    let talk = stderr(&output);
-    assert_eq!(output.status.code(), Some(exit), "{args:?}\n{talk}");
+    let log = stderr(&output);
+    assert_eq!(output.status.code(), Some(exit), "{args:?}\n{log}");
     output.stdout
 }
 

@@ -141,7 +141,7 @@ pub struct StageRule {
 /// The external values that plans may pass to tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Releases {
-    /// Only these.
+    /// The listed values only.
     Listed(Vec<Release>),
     /// Any value, to any tool.
     Anything,

@@ -81,7 +81,7 @@ pub(super) struct ReferenceUse<'a> {
 /// The loop variables that a part of a step may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LoopScope {
-    /// None: the part is evaluated once for the whole loop, as the list of a `for_each` or the output of a failed step.
+    /// No variables: the part is evaluated once for the whole loop, as the list of a `for_each` or the output of a failed step.
     None,
     /// The item: the condition is evaluated before the first round.
     Item,

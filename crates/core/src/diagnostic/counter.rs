@@ -17,9 +17,9 @@ impl DiagnosticCounter {
     /// Counts one more diagnostic and returns true if it is to be shown.
     #[must_use = "a diagnostic beyond the limit need not be stored"]
     pub fn count(&mut self, severity: Severity) -> bool {
-        let is_told = !self.is_full(severity);
+        let is_shown = !self.is_full(severity);
         *self.counter(severity) += 1;
-        is_told
+        is_shown
     }
 
     /// Counts a diagnostic and returns true if the [limit is reached](Self::is_full), so that callers can skip
@@ -56,10 +56,10 @@ impl DiagnosticCounter {
 
     /// Adds the number of omitted diagnostics to the last of those in `shown`.
     pub fn note_rest_omitted(&self, shown: &mut Diagnostics) {
-        let mut untold = Self::default();
-        untold.add_omitted(*self);
-        if untold.total() > 0 {
-            shown.note_omitted(untold.total());
+        let mut omitted = Self::default();
+        omitted.add_omitted(*self);
+        if omitted.total() > 0 {
+            shown.note_omitted(omitted.total());
         }
     }
 
@@ -85,8 +85,8 @@ mod tests {
     }
 
     fn check(errors: usize, warnings: usize, shown: usize, rest: Option<&str>) {
-        let (tally, counted_told) = tally(errors, warnings);
-        assert_eq!(counted_told, shown);
+        let (tally, counted) = tally(errors, warnings);
+        assert_eq!(counted, shown);
         assert_eq!(tally.total(), errors + warnings);
         assert_eq!(tally.has_errors(), errors > 0);
         let only = Diagnostic::warning(Code::UnknownTool, "`a` is unknown");

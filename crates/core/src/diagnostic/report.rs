@@ -43,7 +43,7 @@ pub struct Diagnostic {
 pub struct FlowHop {
     /// The place as a JSON pointer into the text of the plan; empty if it has none.
     pub place: String,
-    /// What happens there.
+    /// The operation on the value at that place.
     pub text: String,
 }
 

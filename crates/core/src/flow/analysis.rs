@@ -216,7 +216,7 @@ struct KnownLabels {
     lists: HashMap<u32, LabelsId, Hashing>,
     /// The items of loops.
     items: HashMap<u32, LabelsId, Hashing>,
-    /// What decides whether a step has an output.
+    /// The labels of the conditions that decide whether a step has an output.
     presence: HashMap<u32, NodeId, Hashing>,
     /// The labels that stand for outputs which were read before they were known.
     open: HashMap<u32, NodeId, Hashing>,

@@ -37,7 +37,7 @@ enum Labels {
     Object(Arc<HashMap<Arc<str>, LabelsId, Hashing>>),
     /// A list of such items.
     List(LabelsId),
-    /// One of these values.
+    /// A choice of alternative values.
     AnyOf(Arc<[LabelsId]>),
     /// The value, and what else had influence on it.
     With(LabelsId, NodeId),

@@ -24,7 +24,7 @@ pub enum Integrity {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidentiality {
-    /// Anyone may see the value.
+    /// A value that anyone may see.
     #[default]
     Public,
     /// The value must not leave unseen.

@@ -11,7 +11,7 @@ use crate::{Hashing, Object, PointerSegment, Value};
 pub(crate) enum Placeholders {
     /// The whole value is a placeholder.
     Whole,
-    /// These parts are or contain placeholders; all others are constant.
+    /// The parts that are or contain placeholders; all others are constant.
     Parts(HashMap<PointerSegment, Placeholders, Hashing>),
 }
 

@@ -116,7 +116,7 @@ pub(crate) fn mcp_cli() -> impl Strategy<Value = Value> {
         1 => Just(":-{\"a\": [\"}\"]}".to_owned()),
         1 => Just(":-${v[0]:-${r1.a:-[1]}}".to_owned()),
     ];
-    let variable = prop::sample::select(vec!["r0", "r1", "v", "[\"odd.name\"]", "nobody"]);
+    let variable = prop::sample::select(vec!["r0", "r1", "v", "[\"odd.name\"]", "missing"]);
     let marker = (variable, path_text, default)
         .prop_map(|(name, path_text, default)| {
             format!("${{{name}{}{default}}}", path_text.concat())

@@ -106,7 +106,7 @@ impl Future for RunHandle {
 /// Propagates the panic of the run's task.
 #[expect(
     clippy::panic,
-    reason = "there is no summary to give, and whoever has dropped the runtime knows"
+    reason = "there is no summary to return: the caller has dropped the runtime"
 )]
 fn propagate_panic(error: JoinError) -> ! {
     if let Ok(panic) = error.try_into_panic() {

@@ -75,7 +75,7 @@ fn what_one_budget_refuses_counts_in_no_other() {
 }
 
 #[test]
-fn the_same_call_is_told_by_what_it_says() {
+fn identical_calls_are_recognized_by_their_content() {
     let once = || Guards::new().same_call(1);
     let same = r#"budget: `s.t` was called 1 time with these arguments, the most that `RunOptions` allows {"guard":"same_call","limit":1,"set_in":"RunOptions"}"#;
     let check_pair = |one: &str, other: &str, expected: &str| {
@@ -261,7 +261,7 @@ proptest! {
         let mut turns = 0;
         while !queue.is_empty() {
             turns += 1;
-            prop_assert!(turns < 10_000, "somebody waits for ever");
+            prop_assert!(turns < 10_000, "a task waits for ever");
             let next = (0..queue.len()).min_by_key(|index| queue[*index].0).unwrap();
             let (at, late, has_waited) = queue.remove(next);
             match limiter.acquire(Duration::from_millis(at), has_waited) {

@@ -12,7 +12,7 @@ const SLICE_COMMANDS: u64 = 16;
 /// The amount of work that a run does in one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimeSlice {
-    /// All of it.
+    /// All work that is pending.
     All,
     /// A few commands, or one expensive one, so the driver can check the clock.
     Short,

@@ -66,7 +66,7 @@ pub enum SkipKind {
     Step,
     /// A branch was not taken, so a slot has no value.
     Branch,
-    /// Its own condition is `false`.
+    /// The step's own condition is `false`.
     Condition,
     /// The run stopped after this step's failure.
     Stopped,

@@ -19,7 +19,7 @@ pub enum Event {
         task: TaskId,
         /// The number of the attempt.
         attempt: u32,
-        /// Its end.
+        /// The end of the attempt.
         end: AttemptEnd,
     },
     /// The call is postponed: it releases its slot and is tried again after this pause. The attempt has not begun.
@@ -162,17 +162,17 @@ pub enum Timer {
 /// The reason why a task has settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettledBy {
-    /// Its preparation or its group gave the outcome.
+    /// The preparation or the group of the task gave the outcome.
     Itself,
-    /// Its last attempt has ended.
+    /// The last attempt has ended.
     Attempt,
-    /// Its last attempt exceeded its time limit.
+    /// The last attempt exceeded its time limit.
     AttemptTimeout,
     /// The task exceeded the time limit of the whole task.
     StepTimeout,
     /// A person rejected the call.
     Rejection,
-    /// Its scope was stopped.
+    /// The scope of the task was stopped.
     Stop,
     /// The run was cancelled, or its group exceeded its time limit.
     Cancel,
@@ -183,7 +183,7 @@ pub enum SettledBy {
 pub enum TaskState {
     /// A task that it waits for has not settled.
     Waiting,
-    /// Its preparation was requested.
+    /// The preparation was requested.
     Preparing,
     /// A person was asked for approval.
     AwaitingApproval,
@@ -193,7 +193,7 @@ pub enum TaskState {
     Running,
     /// The task pauses before the next attempt.
     Backoff,
-    /// Its children are running.
+    /// The children of the task are running.
     Group,
     /// The task has ended.
     Settled,

@@ -140,7 +140,7 @@ async fn a_retry_waits_longer_each_time() {
     }
 }
 
-/// However long a timer is, no part of it counts as the whole.
+/// Checks that a long timer fires after its whole duration, not after a part.
 async fn check_longest_time(options: RunOptions, timeout: Option<Duration>, expected: Duration) {
     let mut step = call("a", &[]);
     step.timeout = timeout;
@@ -498,7 +498,7 @@ async fn independent_steps_run_at_once_and_nothing_waits_for_a_wave() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_is_the_same_whether_anybody_listens_or_not() {
+async fn listeners_do_not_change_a_run() {
     let engine = Engine::new(server(|_| async { Ok(answer("x")) }));
     for (listens_to, heard) in [(0, 0), (2, 2), (usize::MAX, 10)] {
         let steps = vec![call("a", &[]), call("b", &["a"])];

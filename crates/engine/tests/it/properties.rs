@@ -17,7 +17,7 @@ use proptest::sample::Index;
 
 use crate::drive::{drive, sound};
 
-/// One step of a random plan, in numbers.
+/// A step of a random plan, in numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Seed {
     whole: Vec<Index>,

@@ -82,7 +82,7 @@ async fn check(journal: Option<Slow>, asked: &[&str], (run, each_ends): (RunStat
     tokio::time::sleep(Duration::from_mins(1)).await;
     handle.cancel();
     let summary = tokio::time::timeout(Duration::from_hours(24), handle).await;
-    let summary = summary.expect("the run waits for an answer that nobody needs");
+    let summary = summary.expect("the run waits for an unnecessary answer");
     assert_eq!(summary.status, run);
     assert_eq!(summary.steps[1].status, each_ends);
     assert_eq!(*person.asked.lock().unwrap(), asked);
@@ -238,7 +238,7 @@ fn beside() -> (Engine, CheckedPlan, Arc<AtomicUsize>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_panics_has_not_agreed() {
+async fn an_approver_that_panics_has_not_agreed() {
     for panics in [Panics::AtOnce, Panics::Later] {
         let (engine, plan, called) = beside();
         let engine = engine.with_approver(Arc::new(panics));

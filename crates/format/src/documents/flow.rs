@@ -53,7 +53,7 @@ pub struct FlowToolV1 {
     pub tool: String,
     /// The labels of its output; one entry if all of it has the same.
     pub outputs: Vec<OutputField>,
-    /// Its guarded and leaving parameters.
+    /// The guarded and leaving parameters of the tool.
     pub parameters: Vec<ParameterRule>,
 }
 

@@ -25,7 +25,7 @@ pub struct CreatedV1 {
     pub cached: bool,
     /// The diagnostics of each answer.
     pub attempts: Vec<AttemptV1>,
-    /// The model's words in place of a plan.
+    /// The model's reply in place of a plan.
     pub declined: Option<DeclinedV1>,
     /// The tokens and the cost of the answers.
     pub usage: UsageV1,
@@ -33,12 +33,12 @@ pub struct CreatedV1 {
     pub error: Option<ModelErrorV1>,
 }
 
-/// A model's words in place of a plan.
+/// A model's reply that declines to write a plan.
 #[derive(Clone, Debug, Serialize)]
 pub struct DeclinedV1 {
     /// `cannot`, or `ask` for a question to the person.
     pub kind: &'static str,
-    /// Its words.
+    /// The reply or question of the model.
     pub text: String,
 }
 
@@ -53,7 +53,7 @@ pub struct AttemptV1 {
     pub said: Option<String>,
 }
 
-/// Something that was mended.
+/// A repair of a plan's text.
 #[derive(Clone, Debug, Serialize)]
 pub struct RepairV1 {
     /// The place, as a JSON pointer into the model's own JSON.

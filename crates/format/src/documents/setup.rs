@@ -88,7 +88,7 @@ pub struct CarriedRuleV1 {
 /// A server that stays with its client.
 #[derive(Clone, Debug, Serialize)]
 pub struct StayingServerV1 {
-    /// Its name.
+    /// The name of the server.
     pub server: String,
     /// The reason.
     pub because: String,
@@ -160,12 +160,12 @@ pub struct ConfigFileV1 {
     pub path: String,
 }
 
-/// A setting that holds.
+/// An effective setting.
 #[derive(Clone, Debug, Serialize)]
 pub struct SettingV1 {
     /// The key in `planwright.toml`.
     pub key: String,
-    /// Its value; `null` where nothing is set.
+    /// The value; `null` if it is not set.
     pub value: Value,
     /// The place that sets it: `planwright.toml:12`, or `default`.
     pub set_in: Arc<str>,

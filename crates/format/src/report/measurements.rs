@@ -101,7 +101,7 @@ pub struct EstimateV1 {
     pub calls: usize,
     /// The duration of the longest chain of calls that depend on each other.
     pub critical_path_s: f64,
-    /// These calls, in their order.
+    /// The calls of that chain, in order.
     pub critical_path: Vec<EstimatedCallV1>,
     /// The duration if a model makes the calls one by one.
     pub step_by_step_s: f64,

@@ -172,7 +172,7 @@ fn decision(path: &str, steps: &[StepSummary]) -> &'static str {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PlanV1 {
-    /// Its name.
+    /// The name of the plan.
     pub name: Option<Arc<str>>,
     /// The digest of what it means; none if it was rejected. In a dry run it is the one that `--approve plan:DIGEST` takes, which covers
     /// inputs and tools as well.

@@ -60,11 +60,11 @@ pub struct StepDiffV1 {
     pub address: String,
     /// True if nothing differs but times.
     pub same: bool,
-    /// Its outcome in the first run; none if that run has no such step.
+    /// The outcome in the first run; none if that run has no such step.
     pub before: Option<StepSideV1>,
-    /// Its outcome in the second run; none if that run has no such step.
+    /// The outcome in the second run; none if that run has no such step.
     pub after: Option<StepSideV1>,
-    /// Its duration in the second run as a multiple of the first.
+    /// The duration in the second run as a multiple of the first.
     pub duration_ratio: Option<f64>,
     /// The difference of its arguments.
     pub args: Vec<ChangeV1>,

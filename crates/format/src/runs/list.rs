@@ -21,11 +21,11 @@ pub struct RunsV1 {
     pub runs: Vec<RunListingV1>,
 }
 
-/// A run that is kept.
+/// A stored run.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Serialize)]
 pub struct RunListingV1 {
-    /// Its id.
+    /// The id of the run.
     pub id: String,
     /// The time of its start, in UTC.
     pub created: String,

@@ -30,7 +30,7 @@ pub struct LogV1 {
     pub lines: Vec<LogLineV1>,
 }
 
-/// Something that happened in a run.
+/// An event of a run.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct LogLineV1 {

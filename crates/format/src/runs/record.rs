@@ -29,7 +29,8 @@ pub struct EntryV1 {
     /// The turn of the driver, from 0.
     pub turn: u64,
     /// True if the entry is an input of the run, false if it is a decision of the run.
-    pub told: bool,
+    #[serde(rename = "told")]
+    pub is_input: bool,
     /// The record.
     pub record: RecordV1,
 }
@@ -39,7 +40,7 @@ pub struct EntryV1 {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct RecordV1 {
     /// The kind: `opened`, `sent`, `answered`, `given_up`, `asked`, `decided`, `chosen`, `timer_fired`, `extended`, `closed`, `cancelled`,
-    /// `out_of_time`, `paused`, `went_on`, `settled` or `ended`. Whatever stands between `paused` and `went_on` came while the run was
+    /// `out_of_time`, `paused`, `went_on`, `settled` or `ended`. Records between `paused` and `went_on` arrived while the run was
     /// computing.
     pub what: &'static str,
     /// The step, item or round: `outer/inner@instance[item]#round`, with `%`, `/`, `@`, `[`, `]` and `#` of a name percent-encoded.
@@ -153,7 +154,7 @@ impl EntryV1 {
                     at_ms: milliseconds(entry.at),
                     time: time::timestamp(time),
                     turn: entry.turn,
-                    told: entry.record.is_input(),
+                    is_input: entry.record.is_input(),
                     record: RecordV1::from(&entry.record),
                 });
             }

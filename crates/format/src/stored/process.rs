@@ -13,7 +13,7 @@ use crate::DurationsV1;
 /// The schema's name and version.
 pub const PROCESS_SCHEMA: &str = "planwright.process/1";
 
-/// With what a process began to drive a run.
+/// The state of a process when it began to drive a run.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessV1 {
@@ -21,7 +21,7 @@ pub struct ProcessV1 {
     pub schema: String,
     /// The version of the program.
     pub version: String,
-    /// Its number at its machine.
+    /// The process id on its machine.
     pub pid: u32,
     /// The time of its start, in milliseconds since 1970.
     pub began_unix_ms: u64,

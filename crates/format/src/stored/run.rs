@@ -107,9 +107,9 @@ impl RecalledLabelsV1 {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LibraryPlanV1 {
-    /// Its name.
+    /// The name of the plan.
     pub name: String,
-    /// Its text.
+    /// The text of the plan.
     pub text: String,
 }
 
@@ -171,7 +171,7 @@ pub(super) fn is_false(flag: &bool) -> bool {
 pub struct ToolV1 {
     /// The server.
     pub server: String,
-    /// Its name there.
+    /// The tool's name at the server.
     pub name: String,
     /// The schema of its arguments.
     pub input_schema: Value,

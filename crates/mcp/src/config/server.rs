@@ -64,7 +64,7 @@ pub enum ServerTransport {
 pub struct ProgramConfig {
     /// The program.
     pub command: String,
-    /// Its arguments.
+    /// The arguments of the command.
     pub args: Vec<String>,
     /// Environment variables in addition to the inherited ones; `None` removes a variable.
     pub env: Vec<(String, Option<String>)>,

@@ -56,13 +56,13 @@ const REQUEST_CAPABILITIES: &[(&str, &str)] = &[
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GatewayClient {
-    /// Its identity.
+    /// The identity of the client.
     pub id: ClientId,
-    /// Its session, if it has one over HTTP.
+    /// The client's session, if it has one over HTTP.
     pub session: Option<Arc<str>>,
-    /// Its revision of MCP, such as `2026-07-28`.
+    /// The client's revision of MCP, such as `2026-07-28`.
     pub revision: String,
-    /// Its `ClientCapabilities`.
+    /// The client's `ClientCapabilities`.
     pub capabilities: Value,
 }
 

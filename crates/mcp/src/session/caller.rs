@@ -141,7 +141,7 @@ impl fmt::Debug for dyn Caller {
 /// The client that a server is started for: its capabilities, and how servers send it requests.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UpstreamClient {
-    /// Its `ClientCapabilities`, or `null` for none.
+    /// The client's `ClientCapabilities`, or `null` for none.
     pub capabilities: Value,
     /// True if the client speaks a revision before 2026-07-28, in which servers send requests. For such a client, a
     /// server that supports both kinds of revisions is connected to with the earlier one.

@@ -26,7 +26,7 @@ struct InFlightRequest {
 
 #[derive(Debug)]
 pub(crate) enum RequestOwner {
-    /// None: no request of any client is in flight, or the related one is not.
+    /// No owner: no request of any client is in flight, or the related one is not.
     NoClient,
     /// A single client has all requests in flight. This is the caller of its latest request.
     Client(Arc<dyn Caller>),
@@ -143,7 +143,7 @@ mod tests {
         }
 
         fn meta(&self) -> Value {
-            Value::from(self.0.unwrap_or("nobody"))
+            Value::from(self.0.unwrap_or("unnamed"))
         }
 
         fn client(&self) -> Option<Arc<str>> {
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn finds_the_owner_of_a_message() {
         assert_eq!(check(&[], None), "none");
-        assert_eq!(check(&[None], None), "nobody");
+        assert_eq!(check(&[None], None), "unnamed");
         assert_eq!(check(&[None, None], None), "several");
         assert_eq!(check(&[Some("a"), Some("a")], None), "a");
         assert_eq!(check(&[Some("a"), Some("b")], None), "several");

@@ -43,13 +43,13 @@ pub struct UpstreamServer {
     pub first_start_finished: bool,
     /// The negotiated revision of MCP; `None` before the first start.
     pub revision: Option<Arc<str>>,
-    /// Its `serverInfo`, unchanged, or `null`.
+    /// The server's `serverInfo`, unchanged, or `null`.
     pub info: Value,
-    /// Its `capabilities`, unchanged, or `null`.
+    /// The server's `capabilities`, unchanged, or `null`.
     pub capabilities: Value,
-    /// Its `instructions`, unchanged, or `null`.
+    /// The server's `instructions`, unchanged, or `null`.
     pub instructions: Value,
-    /// Its tools, as the catalog has them.
+    /// The server's tools, as the catalog has them.
     pub tools: Vec<Tool>,
     /// The entries of its `tools/list`, without invisible characters in their texts.
     pub tool_entries: Vec<Value>,

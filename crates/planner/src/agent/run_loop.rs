@@ -29,7 +29,7 @@ pub struct Agent<'a> {
     pub runner: &'a dyn SolutionRunner,
     /// Context of the plan check. Tools named in the agent's context restrict its catalog.
     pub check: CheckContext<'a>,
-    /// Policy of the check once the model has seen results of calls: by then it may have read untrusted text.
+    /// Policy of the check once the model has seen results of calls, since these may contain untrusted text.
     pub policy_after_results: &'a Policy,
     /// Schema of the output.
     pub output: Option<&'a Schema>,

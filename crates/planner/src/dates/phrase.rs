@@ -51,7 +51,7 @@ pub(super) enum Period {
     Weekend(Occurrence),
     /// The day that is this number of units after today, or before it if negative.
     Offset(i32, TimeUnit),
-    /// This number of units up to today if negative, else starting today.
+    /// A number of units, up to today if negative, else starting today.
     Rolling(i32, TimeUnit),
     /// Whole calendar units from the first to the last, counted from the one with today.
     CalendarUnits(i32, i32, TimeUnit),
@@ -138,7 +138,7 @@ pub(super) enum TimeUnit {
 /// The year of a period that recurs every year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum YearReference {
-    /// This year.
+    /// A fixed year.
     Fixed(i16),
     /// The year that is this number of years after the current one.
     Relative(i16),

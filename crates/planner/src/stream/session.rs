@@ -185,7 +185,7 @@ impl StreamSession<'_> {
     }
 
     /// Requests plans without running them early, until one is valid or the tries are used up. A model whose first plan was wrong is
-    /// likely to be wrong again, and the correct steps of that plan have mostly run by then.
+    /// likely to be wrong again, and the correct steps of that plan have mostly run already.
     async fn request_plan(&mut self, conversation: &mut PlanConversation<'_>) {
         while let Some(request) = conversation.request() {
             let answer = answer(self.creation.model, request).await;

@@ -105,7 +105,7 @@ fn judged(text: &str, catalog: &Catalog) -> (Option<CheckedPlan>, Diagnostics) {
 fn asked(requests: &[ModelRequest]) -> String {
     let mut text = String::new();
     if let Some(first) = requests.first() {
-        writeln!(text, "--- told\n{}", first.system.trim_end()).unwrap();
+        writeln!(text, "--- system\n{}", first.system.trim_end()).unwrap();
     }
     for request in requests {
         let Some(Message::User(words)) = request.messages.last() else {

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use crate::support::{assert_golden, cases, read, value};
 
-/// How far two numbers computed in binary may differ.
+/// The maximum difference of two numbers computed in binary.
 const TOLERANCE: f64 = 1e-12;
 
 fn analysis(output: &Json) -> Analysis {

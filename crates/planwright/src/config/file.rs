@@ -22,7 +22,7 @@ pub(super) struct ConfigFile {
     pub(super) tools: ToolsTable,
     /// The way in which decisions about calls are made.
     pub(super) approvals: ApprovalsTable,
-    /// Where data may go.
+    /// The rules of data flow.
     #[cfg_attr(test, schemars(with = "FlowTable"))]
     pub(super) flow: Option<FlowTable>,
     /// The budgets of one run.

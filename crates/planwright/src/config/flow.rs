@@ -15,7 +15,7 @@ use super::words::is_tool_pattern;
 /// The text that stands for the built-in guards in a list.
 const BUILTIN: &str = "builtin";
 
-/// Where data may go. If the table exists, plans are checked for it.
+/// The rules of data flow. If the table exists, plans are checked against it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -14,7 +14,7 @@ use super::settled::Config;
 use super::tools::place_of;
 
 impl Config {
-    /// All that holds, in the order of the reference. A list has one entry for each of its patterns.
+    /// Returns all effective settings, in the order of the reference. A list has one entry for each of its patterns.
     pub fn settings(&self) -> Vec<Setting> {
         let mut list = List(Vec::new());
         self.list_tools(&mut list);

@@ -79,7 +79,7 @@ pub enum PlanNotation {
 }
 
 impl PlanNotation {
-    /// Its name.
+    /// Returns the name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Json => "json",

@@ -147,7 +147,7 @@ fn take_out(table: &mut DeTable<'_>, span: &Range<usize>) -> bool {
     found.is_some_and(|key| table.remove(&key).is_some())
 }
 
-/// Something in a `planwright.toml` that cannot be used.
+/// An invalid part of a `planwright.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFault {
     /// The file, as findings call it.

@@ -14,7 +14,7 @@ use super::source::ConfigSource;
 /// A stage of work: which tools there are, and where one can go from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
-    /// Its name.
+    /// The name of the stage.
     pub name: Arc<str>,
     /// The tools that there are in it.
     pub tools: Vec<ToolPattern>,

@@ -39,7 +39,7 @@ pub(super) struct ToolRules {
 pub(super) enum Unannotated {
     /// A person decides about each.
     Ask,
-    /// They are made.
+    /// Calls need no decision.
     Run,
 }
 
@@ -168,7 +168,7 @@ impl ToolRules {
         asks && tool.hints.is_destructive_by_default()
     }
 
-    /// Tells a tool what the configuration knows of it. `asks` says whether a tool asks that leaves open whether it destroys
+    /// Applies the configuration to the hints of a tool. `asks` says whether a tool asks that leaves open whether it destroys
     /// something, if no file says so; `by_flow` says whether such tools, and those that state that they do, ask only if a
     /// violation of the flow policy makes them.
     pub(super) fn apply(&self, tool: &mut Tool, asks: bool, by_flow: bool) {

@@ -31,7 +31,7 @@ pub(super) struct Graph {
     pub(super) mode: Mode,
 }
 
-/// Something that the plan may be given.
+/// An input of the plan.
 #[derive(Clone, Debug)]
 pub(super) struct GraphInput {
     pub(super) name: String,

@@ -38,7 +38,7 @@ pub struct GraphV1 {
     pub plans: Vec<PartV1>,
 }
 
-/// Something that a plan may be given.
+/// An input of a plan.
 #[derive(Clone, Debug, Serialize)]
 pub struct InputV1 {
     /// The name.
@@ -66,7 +66,7 @@ pub struct StepNodeV1 {
     /// The plan that it runs, as `plans` names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
-    /// Its condition.
+    /// The condition of the step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
     /// The list that it runs for each item of.
@@ -108,7 +108,7 @@ pub struct StepNodeV1 {
 /// A violation of the flow policy.
 #[derive(Clone, Debug, Serialize)]
 pub struct ViolationV1 {
-    /// Its code.
+    /// The code of the diagnostic.
     pub code: &'static str,
     /// The path of the parameter, with dots; empty for all arguments together.
     pub parameter: String,
@@ -117,7 +117,7 @@ pub struct ViolationV1 {
 /// The run that is drawn.
 #[derive(Clone, Debug, Serialize)]
 pub struct DrawnRunV1 {
-    /// Its id.
+    /// The id of the run.
     pub id: String,
     /// The status: as in reports, `running` or `interrupted`.
     pub status: String,
@@ -158,7 +158,7 @@ pub struct EdgeV1 {
 pub struct PartV1 {
     /// The plan's name in the library, or the path of the step that it stands in.
     pub name: String,
-    /// Its steps.
+    /// The steps of the plan.
     pub steps: Vec<StepNodeV1>,
     /// The dependencies in it.
     pub edges: Vec<EdgeV1>,

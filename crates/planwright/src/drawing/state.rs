@@ -234,7 +234,7 @@ fn together(steps: &[&StepSummary], is_running: bool) -> Option<StepState> {
 /// The status of a step in a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mark {
-    /// Its turn has not come, or it waits for a person.
+    /// Not started, or waiting for a person.
     Waiting,
     /// In progress.
     Running,

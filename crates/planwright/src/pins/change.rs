@@ -23,7 +23,7 @@ pub struct Changes {
 /// An annotation that changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HintChange {
-    /// Its name in MCP.
+    /// The annotation's name in MCP.
     pub name: &'static str,
     /// The server's statement before.
     pub before: Option<bool>,

@@ -24,7 +24,7 @@ pub struct Pending {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PendingTool {
-    /// Its name.
+    /// The name of the tool.
     pub name: String,
     /// The pinned definition; `None` for a new tool.
     pub before: Option<Definition>,
@@ -37,11 +37,11 @@ pub struct PendingTool {
 }
 
 impl Pending {
-    /// All that waits.
+    /// Returns all tools that wait for a person, by server.
     ///
     /// # Errors
     ///
-    /// Those of the store, and a definition that it has and that cannot be read.
+    /// Errors of the store, and stored definitions that cannot be read.
     pub fn all(store: &Store) -> Result<Vec<Self>, StoreError> {
         store.changed_tools()?.into_iter().map(Self::read).collect()
     }

@@ -1,4 +1,4 @@
-//! Which changes matter, and how they are shown.
+//! Significant changes, and their presentation.
 
 use planwright_core::{Hints, Schema, Tool, Value};
 

@@ -54,7 +54,7 @@ pub struct Verdicts {
     notices: Vec<Notice>,
 }
 
-/// Something that people should know about tools of one server.
+/// A notice for people about the tools of one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Notice {

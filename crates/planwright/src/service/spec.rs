@@ -15,7 +15,7 @@ use super::Error;
 #[cfg(feature = "store")]
 use crate::stored::{NewStoredRun, PreparedResume, StaleStep};
 
-/// Everything that a run starts with. [`Planwright::launch`](super::Planwright::launch) is the only way from it to a run.
+/// The complete specification of a run. [`Planwright::launch`](super::Planwright::launch) is the only way from it to a run.
 pub struct RunSpec {
     /// The id: up to 128 ASCII letters, digits, `_`, `-` and `.`.
     pub id: Arc<str>,
@@ -37,7 +37,7 @@ pub struct RunSpec {
 
 /// The place where a run records what happens.
 pub enum RunStorage {
-    /// Nothing is recorded.
+    /// No storage: no events are recorded.
     Nothing,
     /// A journal of the caller.
     Journal {
@@ -48,7 +48,7 @@ pub enum RunStorage {
         /// The entries of earlier processes.
         history: Option<History>,
     },
-    /// Nothing is recorded, but steps that an earlier journal has as done are not run again.
+    /// No storage, but steps that are done in an earlier journal are not run again.
     History(History),
     /// A new run in a store.
     #[cfg(feature = "store")]

@@ -226,7 +226,7 @@ fn printed(plan: &Plan) -> Result<String, Error> {
     text.ok_or_else(|| StoredRunError::Unwritable(found.to_string()).into())
 }
 
-/// This process, as the store names it to others.
+/// Returns the identity of this process, as the store shows it to others.
 pub(super) fn holder() -> LeaseHolder {
     LeaseHolder::this_process("", now())
 }

@@ -53,11 +53,11 @@ pub struct ActiveStep {
 /// A whole step that has ended.
 #[derive(Clone, Debug)]
 pub struct EndedStep {
-    /// Its address.
+    /// The address of the step.
     pub at: Arc<Address>,
     /// The tool that it calls.
     pub tool: Option<Arc<str>>,
-    /// Its status.
+    /// The status of the step.
     pub status: StepStatus,
     /// The reason of its failure.
     pub error: Option<ToolError>,
@@ -65,7 +65,7 @@ pub struct EndedStep {
     pub reason: Option<SkipReason>,
     /// The number of calls.
     pub attempts: u32,
-    /// Its state before it ended, unless it ended without having started.
+    /// The state before the step ended; `None` if it never started.
     pub active: Option<ActiveStep>,
 }
 

@@ -44,7 +44,7 @@ enum Watch {
 /// A report of an error of the store.
 type Report = Box<dyn Fn(&StoreError) + Send + Sync>;
 
-/// Something was stored, or nothing can be known of it any more.
+/// A confirmation that a change was stored, or the reason why it is unknown.
 type Change = Result<(), StoreError>;
 
 impl StoreApprover {

@@ -15,7 +15,7 @@ pub enum StoredRunError {
     /// The plan was not read in any dialect, so no process could read it again.
     #[error("the plan cannot be stored: its dialect is not known")]
     NoDialect,
-    /// Another process or request has gone on with the run since it was read.
+    /// Another process or request has resumed the run since it was read.
     #[error("the run has gone on since it was read")]
     Outdated,
     /// The stored data was written by another version, or is damaged.
@@ -59,15 +59,15 @@ pub enum StoredRunError {
     ServerRuns {
         /// The server.
         server: String,
-        /// Its process.
+        /// The id of the server's process.
         pid: u32,
         /// The calling step, item or round.
         at: Arc<Address>,
     },
-    /// Something was chosen for a step that is done.
+    /// A choice was made for a step that is done.
     #[error("`{0}` has succeeded, and what is done stays done")]
     Done(String),
-    /// Something was chosen for a step that there is not.
+    /// A choice was made for a step that does not exist.
     #[error("the run has no step `{step}`")]
     UnknownStep {
         /// The step.
@@ -75,7 +75,7 @@ pub enum StoredRunError {
         /// A step with a similar name.
         near: Option<String>,
     },
-    /// Something was chosen for a text that may mean several steps.
+    /// A choice was made for a name that may mean several steps.
     #[error("`{step}` may mean several steps of the run: `{}`", names.join("`, `"))]
     AmbiguousStep {
         /// The text.
@@ -83,7 +83,7 @@ pub enum StoredRunError {
         /// The addresses of the steps.
         names: Vec<String>,
     },
-    /// Two things were chosen for one step.
+    /// Two choices were made for one step.
     #[error("two things are said about `{0}`")]
     Twice(String),
 }

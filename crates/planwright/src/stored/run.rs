@@ -26,7 +26,7 @@ use crate::loaded_plan::LoadedPlan;
 pub struct StoredRun {
     /// The header of the run.
     pub run: RunV1,
-    /// All that happened, in order.
+    /// The journal, in order.
     pub entries: Vec<Entry>,
     /// The latest plan.
     pub plan: PlanTextV1,

@@ -91,7 +91,7 @@ impl OrphanedServers {
         self.0.is_empty()
     }
 
-    /// Their processes.
+    /// Returns the processes of the servers.
     pub fn processes(&self) -> &[ServerProcess] {
         &self.0
     }

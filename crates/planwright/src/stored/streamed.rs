@@ -22,7 +22,7 @@ pub struct StreamedRunStore<'a> {
     pub store: &'a Store,
     /// The name of this process, for other processes.
     pub holder: &'a LeaseHolder,
-    /// Its id.
+    /// The id of the run.
     pub id: &'a str,
     /// The sources of its tools.
     pub sources: ToolSourcesV1,

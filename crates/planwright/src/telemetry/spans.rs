@@ -67,7 +67,7 @@ impl RunSpans {
         Some(TraceContext(open.plan.span_context().clone()))
     }
 
-    /// Something happened in the run.
+    /// Adds an event of the run to its spans.
     pub fn event(&mut self, event: &StampedEvent) {
         if let Some(open) = &mut self.0 {
             open.event(event);
@@ -252,8 +252,8 @@ impl Open {
     fn end(&self, span: &mut Span, error: Option<&ToolError>, at: Duration) {
         if let Some(error) = error {
             span.set_attribute(KeyValue::new(ERROR, kind(error)));
-            let told = self.sending.capture_values.then(|| error.message.clone());
-            span.set_status(Status::error(told.unwrap_or_default()));
+            let message = self.sending.capture_values.then(|| error.message.clone());
+            span.set_status(Status::error(message.unwrap_or_default()));
         }
         span.end_with_timestamp(self.time(at));
     }

@@ -24,7 +24,7 @@ pub(super) struct WorkspaceTool {
 /// The effect of a tool on the folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ToolEffect {
-    /// Nothing.
+    /// No effect.
     Reads,
     /// May replace existing content.
     Writes,

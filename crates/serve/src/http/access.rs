@@ -19,7 +19,7 @@ const REVOCATION_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The access rules of the server.
 #[derive(Debug)]
 pub(super) struct ClientAccess {
-    /// Nothing where everybody on this machine is let in.
+    /// The valid tokens; `None` if every process of this machine has access.
     tokens: Option<TokenCache>,
     wrong: WrongTokens,
     challenge: Arc<str>,

@@ -140,7 +140,7 @@ pub struct RunCount {
 }
 
 impl RunCount {
-    /// Something happened in the run.
+    /// Counts an event of the run.
     pub fn event(&mut self, event: &StampedEvent) {
         let figures = &self.metrics.0;
         match &event.event {

@@ -14,7 +14,7 @@ pub(super) enum Refusal {
     Host,
     /// The origin is a web page that is not allowed.
     Origin,
-    /// Nothing says who sends it; what may follow the scheme in `WWW-Authenticate`.
+    /// The request has no token. `challenge` may follow the scheme in `WWW-Authenticate`.
     NoToken { challenge: Arc<str> },
     /// The token is wrong.
     WrongToken { challenge: Arc<str> },

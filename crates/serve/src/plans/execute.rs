@@ -277,9 +277,9 @@ impl PlanHost {
             .await
             .map_err(|error| BadRequest(error.to_string()))?
             .map_err(|error| BadRequest(not_started(&error)))?;
-        let told = call.progress_token.clone();
-        let told = told.map(|token| (Arc::clone(&call.caller), token));
-        let progress = ProgressReporter::new(&plan, told);
+        let progress_token = call.progress_token.clone();
+        let recipient = progress_token.map(|token| (Arc::clone(&call.caller), token));
+        let progress = ProgressReporter::new(&plan, recipient);
         progress.announce(&rerun);
         Ok(self.runs.track(RunTracking {
             run,

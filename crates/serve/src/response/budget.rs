@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn results_that_nobody_selects_are_named() {
+    fn unselected_results_are_named() {
         let mut values = fields(3, 20_000).as_object().unwrap().clone();
         values.insert("small".into(), Value::from(7));
         let mut bounds = ResponseBudget::new(16 * 1024);

@@ -27,7 +27,7 @@ pub(crate) fn owner(client: &ClientId) -> Option<String> {
 
 /// A run of a client, in this process or in the store.
 pub(crate) enum FoundRun {
-    /// This process drives it, or has driven it.
+    /// The run is, or was, driven by this process.
     Local(Arc<TrackedRun>),
     /// The run is stored.
     Stored(Box<(RunInfo, StoredRun)>),

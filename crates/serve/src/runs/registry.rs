@@ -234,7 +234,7 @@ impl RunRegistry {
     pub(crate) async fn suspend(&self, grace: Duration) {
         let runs: Vec<Arc<TrackedRun>> = self.lock().values().cloned().collect();
         let all = futures::future::join_all(runs.iter().map(|run| run.settled()));
-        // Runs that have not ended by then are suspended below.
+        // Runs that outlast the deadline are suspended below.
         let _ = tokio::time::timeout(grace, all).await;
         for run in &runs {
             run.suspend();

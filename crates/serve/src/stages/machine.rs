@@ -215,7 +215,7 @@ pub enum MoveError {
         /// The stages that can follow.
         next: Vec<Arc<str>>,
     },
-    /// Something is not known that the stage needs.
+    /// The stage needs values that are not known.
     #[error("the stage `{to}` needs {}", each(.missing))]
     Missing {
         /// The stage that was asked for.

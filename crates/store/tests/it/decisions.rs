@@ -91,7 +91,7 @@ fn a_decision_is_replaced_only_on_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_waits_hears_of_each_decision_once() {
+async fn a_waiting_process_receives_each_decision_once() {
     let scene = scene();
     let run = create(&scene.store, "r");
     drop(create(&scene.store, "other"));

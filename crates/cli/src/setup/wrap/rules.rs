@@ -29,7 +29,7 @@ pub(crate) struct ClientRule {
 /// A file in which a client keeps rules, apart from its servers.
 #[derive(Clone, Debug)]
 pub(crate) struct RuleFile {
-    /// Its name for people.
+    /// The display name of the client.
     pub(crate) name: String,
     pub(crate) text: String,
     pub(crate) form: RuleForm,

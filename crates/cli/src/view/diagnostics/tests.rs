@@ -137,7 +137,7 @@ fn long_lines_are_cut_around_the_spot() {
     let start = text.find("\"nope\"").unwrap();
     let diagnostic = Diagnostic::error(
         Code::UnknownTool,
-        "unknown tool `nope`, which is a name that nobody has ever heard of",
+        "unknown tool `nope`, which does not occur in any of the catalogs",
     )
     .at_span("/steps/50/tool", start..start + 6);
     let diagnostics: Diagnostics = [diagnostic].into_iter().collect();
@@ -150,8 +150,8 @@ fn long_lines_are_cut_around_the_spot() {
     assert_snapshot!(narrow, @r#"
     error PW0201 (docs/codes/PW0201.md)
 
-      × unknown tool `nope`, which is a name that nobody has
-      │ ever heard of
+      × unknown tool `nope`, which does not occur in any of
+      │ the catalogs
        ╭─[-:1:1128]
      1 │ …ool":"t"},{"id":"x","tool":"nope"},{"id":"b","…
        ·                             ───┬──
@@ -236,7 +236,7 @@ fn a_long_line_costs_no_more_than_its_length() {
 }
 
 #[test]
-fn findings_that_are_not_told_are_counted_as_more() {
+fn omitted_diagnostics_are_counted() {
     let mut diagnostics = diagnostics();
     assert_eq!(count_line(&diagnostics), "2 errors, 2 warnings");
     diagnostics.note_omitted(7);

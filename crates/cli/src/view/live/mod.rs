@@ -83,7 +83,7 @@ impl Live {
         self.change(StepLines::is_written);
     }
 
-    /// Another plan is written in the place of that so far.
+    /// Restarts the view for another plan that replaces the current one.
     pub(crate) fn begin_again(&self) {
         // What has ended stays above what is said next.
         self.suspend(|| ());
@@ -259,7 +259,7 @@ impl EndedStepLines {
         self.board().grow(plan);
     }
 
-    /// Another plan is written in the place of that so far.
+    /// Restarts the view for another plan that replaces the current one.
     pub(crate) fn begin_again(&self) {
         self.board().begin_again();
     }

@@ -62,7 +62,7 @@ impl StepLines {
         self.writer = None;
     }
 
-    /// Another plan is written in the place of that so far.
+    /// Restarts the lines for another plan that replaces the current one.
     pub(super) fn begin_again(&mut self) {
         *self = Self {
             writer: self.writer.take(),

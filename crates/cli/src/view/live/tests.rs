@@ -18,7 +18,7 @@ use super::summary::summary;
 use super::{Live, Printer, View};
 use crate::args::Colour;
 
-/// What a run left behind.
+/// The plan, events and summary of a run.
 struct Ran {
     plan: CheckedPlan,
     events: Vec<StampedEvent>,
@@ -145,7 +145,7 @@ fn all_goes_well() {
 }
 
 #[test]
-fn failures_are_told() {
+fn failures_are_reported() {
     let ran = run(
         r#"{"steps": [
             {"id": "pay", "tool": "broken"},
@@ -186,16 +186,16 @@ fn failures_are_told() {
 }
 
 #[test]
-fn failures_are_told_in_bounds() {
+fn reports_of_failures_are_bounded() {
     let tools = format!(
         r#"{{"tools": {{"wide": {{"fails": "{}"}}}}}}"#,
         "x".repeat(3000)
     );
     let ran = run(r#"{"steps": [{"id": "a", "tool": "wide"}]}"#, &tools);
-    let told = ran.summary();
-    let longest = told.lines().map(|line| line.chars().count()).max();
+    let summary = ran.summary();
+    let longest = summary.lines().map(|line| line.chars().count()).max();
     assert_eq!(longest, Some(2004));
-    assert!(told.contains(&format!("{}…", "x".repeat(1999))));
+    assert!(summary.contains(&format!("{}…", "x".repeat(1999))));
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn only_some_of_many_have_lines() {
 }
 
 #[test]
-fn nobody_is_there_to_ask() {
+fn no_person_can_be_asked() {
     let ran = run(
         r#"{"steps": [
             {"id": "pay", "tool": "pay", "args": {"amount": 3}},
@@ -276,7 +276,7 @@ fn nobody_is_there_to_ask() {
 }
 
 #[test]
-fn what_decides_about_consent_is_told_where_a_step_waits_for_it() {
+fn a_waiting_step_shows_the_arguments_to_approve() {
     let mut ran = run(
         r#"{"steps": [
             {"id": "pay", "tool": "pay", "args": {"amount": 3}},
@@ -358,7 +358,7 @@ fn the_terminal_is_given_away_and_taken_back() {
             live.event(event);
         }
         live.suspend(|| ());
-        assert_eq!(terminal.contents(), "", "somebody else has the terminal");
+        assert_eq!(terminal.contents(), "", "another program has the terminal");
     });
     live.finish();
     live.finish();
@@ -382,7 +382,7 @@ fn an_unanswered_question_does_not_keep_the_lines() {
 }
 
 #[test]
-fn nothing_is_shown_to_nobody() {
+fn nothing_is_shown_without_a_terminal() {
     let ran = run(r#"{"steps": [{"id": "a", "tool": "get"}]}"#, TOOLS);
     let live = Live {
         view: None,

@@ -177,7 +177,7 @@ fn flat_objects_are_a_table() {
 }
 
 #[test]
-fn types_can_be_told_apart() {
+fn types_are_distinguishable() {
     let texts = r#"{"text": "Tokyo", "list": ["Tokyo"], "digits": "42", "number": 42, "word": "true", "bool": true, "empty": "",
         "blank": " x", "json": "[1]", "quoted": "\"x\"", "list of digits": ["42", 42, null], "comma": "a, b", "date": "2024-05-01"}"#;
     assert_snapshot!(shown(texts), @r#"

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{chat, desk};
+use super::{chat, fixture};
 
 fn solution(calls: &Value, output: &Value) -> Value {
     json!({"calls": calls, "output": output}).to_string().into()
@@ -10,8 +10,8 @@ fn solution(calls: &Value, output: &Value) -> Value {
 
 #[test]
 fn solutions_run_until_there_is_an_output() {
-    let desk = desk();
-    desk.write(
+    let fixture = fixture();
+    fixture.write(
         "output.json",
         &json!({"type": "object", "properties": {"first": {"type": "string"}}, "required": ["first"]}),
     );
@@ -31,11 +31,11 @@ fn solutions_run_until_there_is_an_output() {
         "--input",
         r#"{"me": "Eva"}"#,
     ];
-    let (data, talk) = chat(&desk, &answers, &arguments, 0);
+    let (data, log) = chat(&fixture, &answers, &arguments, 0);
     assert_eq!(data, "{\"first\":\"Rex\"}\n");
-    assert!(talk.contains("✓ list_dogs  list_dogs"), "{talk}");
+    assert!(log.contains("✓ list_dogs  list_dogs"), "{log}");
 
-    let id = talk
+    let id = log
         .rsplit_once("--resume ")
         .unwrap()
         .1
@@ -51,7 +51,7 @@ fn solutions_run_until_there_is_an_output() {
         "--output-schema",
         "output.json",
     ];
-    let (data, _) = chat(&desk, &answers, &more, 0);
+    let (data, _) = chat(&fixture, &answers, &more, 0);
     assert_eq!(data, "{\"first\":\"Ada\"}\n");
 }
 
@@ -82,20 +82,20 @@ fn its_ends_have_exit_statuses() {
         ),
         (json!([]), &["--input", "[]"], 2, "`--input` is a list"),
     ] {
-        let desk = desk();
+        let fixture = fixture();
         let arguments = [&["Go on.", "--protocol", "acts"], arguments].concat();
-        let (_, talk) = chat(&desk, &answers, &arguments, exit);
-        assert!(talk.contains(message), "{talk}");
+        let (_, log) = chat(&fixture, &answers, &arguments, exit);
+        assert!(log.contains(message), "{log}");
     }
 }
 
 #[test]
 fn plans_of_a_folder_are_called_like_tools() {
-    let desk = desk();
-    let library = desk.path().join("plans");
+    let fixture = fixture();
+    let library = fixture.path().join("plans");
     std::fs::create_dir(&library).unwrap();
     let welcome = json!({
-        "description": "Welcomes somebody.",
+        "description": "Welcomes a guest.",
         "inputs": {"who": {"type": "string"}},
         "steps": [{"id": "said", "tool": "greet", "args": {"name": "${inputs.who}"}}],
         "output": {"words": "${said}"}
@@ -117,18 +117,23 @@ fn plans_of_a_folder_are_called_like_tools() {
         "--input",
         r#"{"me": "Eva"}"#,
     ];
-    let (data, talk) = chat(&desk, &answers, &arguments, 0);
-    assert!(data.contains("Eva"), "{data} {talk}");
+    let (data, log) = chat(&fixture, &answers, &arguments, 0);
+    assert!(data.contains("Eva"), "{data} {log}");
 
     std::fs::write(library.join("broken.json"), "{\"steps\": 1}").unwrap();
-    let (_, talk) = chat(&desk, &answers, &arguments, 2);
+    let (_, log) = chat(&fixture, &answers, &arguments, 2);
     assert!(
-        talk.contains("broken.json` is no plan that can be called: PW"),
-        "{talk}"
+        log.contains("broken.json` is no plan that can be called: PW"),
+        "{log}"
     );
-    let (_, talk) = chat(&desk, &answers, &["Welcome me.", "--library", "plans"], 2);
+    let (_, log) = chat(
+        &fixture,
+        &answers,
+        &["Welcome me.", "--library", "plans"],
+        2,
+    );
     assert!(
-        talk.contains("`--library` is for conversations in the way of the acts"),
-        "{talk}"
+        log.contains("`--library` is for conversations in the way of the acts"),
+        "{log}"
     );
 }

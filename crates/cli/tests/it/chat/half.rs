@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{calls, chat, desk, told};
+use super::{calls, chat, fixture, tool_results};
 
 #[test]
 fn half_an_answer_is_a_failure() {
-    let desk = desk();
+    let fixture = fixture();
     for (half, message) in [
         (
             json!({"text": "I will not.", "refused": true}),
@@ -22,17 +22,24 @@ fn half_an_answer_is_a_failure() {
         ),
         (json!(" "), "error: `replay:answers.json` said nothing\n"),
     ] {
-        let (data, talk) = chat(&desk, &json!([half, "Never asked for."]), &["How many?"], 1);
+        let (data, log) = chat(
+            &fixture,
+            &json!([half, "Never asked for."]),
+            &["How many?"],
+            1,
+        );
         assert_eq!(data, "");
-        assert!(talk.contains(message), "{talk}");
+        assert!(log.contains(message), "{log}");
         let words = half["text"]
             .as_str()
             .map(|words| format!("  it said: {words}\n"));
-        assert!(
-            talk.contains(words.as_deref().unwrap_or_default()),
-            "{talk}"
+        assert!(log.contains(words.as_deref().unwrap_or_default()), "{log}");
+        let (data, _) = chat(
+            &fixture,
+            &json!([half]),
+            &["How many?", "--format", "json"],
+            1,
         );
-        let (data, _) = chat(&desk, &json!([half]), &["How many?", "--format", "json"], 1);
         let ended: Value = serde_json::from_str(&data).unwrap();
         assert_eq!(
             (&ended["end"], &ended["answer"]),
@@ -44,7 +51,7 @@ fn half_an_answer_is_a_failure() {
 
 #[test]
 fn acts_may_end_without_an_answer() {
-    let desk = desk();
+    let fixture = fixture();
     for (answer, exit, line) in [
         (
             json!({"json": {"ask": "Which dog?"}}),
@@ -62,20 +69,20 @@ fn acts_may_end_without_an_answer() {
             "error: `replay:answers.json` declined to answer\n  it said: I will not.\n",
         ),
     ] {
-        let (data, talk) = chat(
-            &desk,
+        let (data, log) = chat(
+            &fixture,
             &json!([answer, "never"]),
             &["Fly.", "--protocol", "acts"],
             exit,
         );
         assert_eq!(data, "");
-        assert!(talk.contains(line), "{talk}");
+        assert!(log.contains(line), "{log}");
     }
 }
 
 #[test]
 fn arguments_that_are_no_json_go_back() {
-    let desk = desk();
+    let fixture = fixture();
     let answers = json!([
         calls(&[
             ("simulated__greet", json!("{\"name\": \"Rex\",")),
@@ -84,29 +91,29 @@ fn arguments_that_are_no_json_go_back() {
         calls(&[("simulated__greet", json!({"name": "Rex"}))]),
         "Rex was greeted."
     ]);
-    let (data, _) = chat(&desk, &answers, &["Greet Rex."], 0);
+    let (data, _) = chat(&fixture, &answers, &["Greet Rex."], 0);
     assert_eq!(data, "Rex was greeted.\n");
-    let told = told(&desk);
+    let tool_results = tool_results(&fixture);
     assert!(
-        told[0].starts_with("error: the arguments are no JSON: "),
-        "{told:?}"
+        tool_results[0].starts_with("error: the arguments are no JSON: "),
+        "{tool_results:?}"
     );
     assert!(
-        told[0].ends_with("They were: {\"name\": \"Rex\","),
-        "{told:?}"
+        tool_results[0].ends_with("They were: {\"name\": \"Rex\","),
+        "{tool_results:?}"
     );
     assert!(
-        told[1].starts_with("error: the arguments are a list and no object"),
-        "{told:?}"
+        tool_results[1].starts_with("error: the arguments are a list and no object"),
+        "{tool_results:?}"
     );
-    assert_eq!(told[2], r#"{"name":"Rex"}"#);
+    assert_eq!(tool_results[2], r#"{"name":"Rex"}"#);
 }
 
 #[test]
 fn arguments_that_are_never_json_end_the_rounds() {
-    let desk = desk();
+    let fixture = fixture();
     let broken = calls(&[("simulated__greet", json!("{"))]);
     let answers = json!([broken, broken, broken, "never"]);
-    let (_, talk) = chat(&desk, &answers, &["Greet Rex.", "--max-rounds", "3"], 1);
-    assert!(talk.contains("nothing is left of the rounds"), "{talk}");
+    let (_, log) = chat(&fixture, &answers, &["Greet Rex.", "--max-rounds", "3"], 1);
+    assert!(log.contains("nothing is left of the rounds"), "{log}");
 }

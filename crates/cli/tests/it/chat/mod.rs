@@ -13,12 +13,12 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::planner::ChatContext;
+use crate::planner::ModelFixture;
 use crate::program::{stderr, stdout};
 
 /// Tools that a conversation can be about.
-fn desk() -> ChatContext {
-    ChatContext::new(&json!({
+fn fixture() -> ModelFixture {
+    ModelFixture::new(&json!({
         "list_dogs": {"annotations": {"readOnlyHint": true}, "returns": ["Rex", "Ada"]},
         "greet": {
             "input_schema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"], "additionalProperties": false},
@@ -38,18 +38,23 @@ fn calls(calls: &[(&str, Value)]) -> Value {
     json!({"calls": calls.collect::<Vec<_>>()})
 }
 
-/// Holds a conversation; what is answered, and how it ends.
-fn chat(desk: &ChatContext, answers: &Value, arguments: &[&str], exit: i32) -> (String, String) {
-    desk.write("answers.json", answers);
-    let output = desk.run(&[&["chat"], arguments].concat());
-    let talk = stderr(&output);
-    assert_eq!(output.status.code(), Some(exit), "{talk}");
-    (stdout(&output), talk)
+/// Holds a conversation, which must end with `exit`. Returns its standard output and standard error.
+fn chat(
+    fixture: &ModelFixture,
+    answers: &Value,
+    arguments: &[&str],
+    exit: i32,
+) -> (String, String) {
+    fixture.write("answers.json", answers);
+    let output = fixture.run(&[&["chat"], arguments].concat());
+    let log = stderr(&output);
+    assert_eq!(output.status.code(), Some(exit), "{log}");
+    (stdout(&output), log)
 }
 
-/// The conversation that was kept last.
-fn kept(desk: &ChatContext) -> Value {
-    let folder = desk.path().join(".local/share/planwright/chats");
+/// Returns the conversation that was stored last.
+fn stored_chat(fixture: &ModelFixture) -> Value {
+    let folder = fixture.path().join(".local/share/planwright/chats");
     let mut files: Vec<_> = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -59,8 +64,8 @@ fn kept(desk: &ChatContext) -> Value {
 }
 
 /// The results that the model received for its calls, in order.
-fn told(desk: &ChatContext) -> Vec<String> {
-    let chat = kept(desk);
+fn tool_results(fixture: &ModelFixture) -> Vec<String> {
+    let chat = stored_chat(fixture);
     let messages = chat["messages"].as_array().unwrap().iter();
     messages
         .filter(|message| message["role"] == "tool")

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::{calls, desk, kept, told};
-use crate::planner::{ChatContext, streamed};
+use super::{calls, fixture, stored_chat, tool_results};
+use crate::planner::{ModelFixture, streamed};
 use crate::program::planwright;
 use crate::prompts::{assert_screen, screen};
 
@@ -17,19 +17,19 @@ fn plan(name: &str) -> Value {
 }
 
 /// Holds a conversation on a pseudo terminal on which these lines are typed; what is on the screen in the end.
-fn typed(desk: &ChatContext, answers: &Value, lines: &str) -> String {
-    desk.write("answers.json", answers);
+fn typed(fixture: &ModelFixture, answers: &Value, lines: &str) -> String {
+    fixture.write("answers.json", answers);
     let program = env!("CARGO_BIN_EXE_planwright");
     let chat = format!(
-        "'{program}' chat 'Greet somebody.' --approve plan --simulate tools.json --model replay:answers.json"
+        "'{program}' chat 'Greet a dog.' --approve plan --simulate tools.json --model replay:answers.json"
     );
     let mut child = Command::new("script")
         .args(["-qefc", &chat, "/dev/null"])
-        .current_dir(desk.path())
+        .current_dir(fixture.path())
         .env_clear()
         .env("PATH", "/usr/bin:/bin")
-        .env("HOME", desk.path())
-        .env("EDITOR", desk.path().join("editor"))
+        .env("HOME", fixture.path())
+        .env("EDITOR", fixture.path().join("editor"))
         .env("NO_COLOR", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -51,8 +51,9 @@ fn wants_a_plan() -> Value {
 }
 
 /// The result of the plan, as the model receives it.
-fn came_to(desk: &ChatContext) -> Value {
-    serde_json::from_str(&told(desk)[0]).unwrap_or_else(|_| told(desk)[0].as_str().into())
+fn came_to(fixture: &ModelFixture) -> Value {
+    serde_json::from_str(&tool_results(fixture)[0])
+        .unwrap_or_else(|_| tool_results(fixture)[0].as_str().into())
 }
 
 #[test]
@@ -61,39 +62,43 @@ fn a_person_lets_a_plan_run_or_does_not() {
         ("r\n", json!({"hello": {"name": "Rex"}})),
         ("what?\nn\n", Value::Null),
     ] {
-        let desk = desk();
+        let fixture = fixture();
         let answers = json!([wants_a_plan(), plan("Rex").to_string(), "Well."]);
-        let screen = typed(&desk, &answers, line);
+        let screen = typed(&fixture, &answers, line);
         assert!(screen.contains("run this plan? [r]un, [e]dit"), "{screen}");
         // The call with its arguments stands above the question.
         assert!(screen.contains("name = \"Rex\""), "{screen}");
-        assert_eq!(came_to(&desk)["output"], expected, "{screen}");
+        assert_eq!(came_to(&fixture)["output"], expected, "{screen}");
     }
 }
 
 #[test]
 fn a_plan_of_a_conversation_is_shown() {
-    let desk = desk();
+    let fixture = fixture();
     let answers = json!([wants_a_plan(), plan("Rex").to_string(), "Well."]);
-    desk.write("answers.json", &answers);
+    fixture.write("answers.json", &answers);
     let chat =
-        "chat 'Greet somebody.' --approve plan --simulate tools.json --model replay:answers.json";
-    let shown = screen(desk.path(), chat, &[("[n]o:", "n\n"), ("Well.", "\u{4}")]);
+        "chat 'Greet a dog.' --approve plan --simulate tools.json --model replay:answers.json";
+    let shown = screen(
+        fixture.path(),
+        chat,
+        &[("[n]o:", "n\n"), ("Well.", "\u{4}")],
+    );
     assert_screen("chat-plan", &shown);
 }
 
 #[test]
 fn a_question_about_other_plans_is_shown() {
-    let desk = desk();
+    let fixture = fixture();
     let answers = json!([
         wants_a_plan(),
         plan("Rex").to_string(),
         plan("Ada").to_string(),
         "Well."
     ]);
-    desk.write("answers.json", &answers);
+    fixture.write("answers.json", &answers);
     let chat =
-        "chat 'Greet somebody.' --approve plan --simulate tools.json --model replay:answers.json";
+        "chat 'Greet a dog.' --approve plan --simulate tools.json --model replay:answers.json";
     let exchange = [
         ("[n]o:", "c\n"),
         ("what is to be different:", "greet Ada\n"),
@@ -103,25 +108,25 @@ fn a_question_about_other_plans_is_shown() {
         ),
         ("Well.", "\u{4}"),
     ];
-    assert_screen("chat-changes", &screen(desk.path(), chat, &exchange));
+    assert_screen("chat-changes", &screen(fixture.path(), chat, &exchange));
 }
 
 #[test]
 fn a_person_edits_a_plan() {
-    let desk = desk();
-    let editor = desk.path().join("editor");
+    let fixture = fixture();
+    let editor = fixture.path().join("editor");
     // The first edit makes it unsound, the second gives it another name.
     let script = "#!/bin/sh\nif [ -e edited ]; then sed -i s/Rex/Ada/ \"$1\"; else touch edited; sed -i s/greet/great/ \"$1\"; fi\n";
     fs::write(&editor, script).unwrap();
     fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).unwrap();
     let answers = json!([wants_a_plan(), plan("Rex").to_string(), "Well."]);
-    let screen = typed(&desk, &answers, "e\ne\nr\n");
+    let screen = typed(&fixture, &answers, "e\ne\nr\n");
     assert!(
         screen.contains("that plan is not sound; the one before stands"),
         "{screen}"
     );
     assert_eq!(
-        came_to(&desk)["output"],
+        came_to(&fixture)["output"],
         json!({"hello": {"name": "Ada"}}),
         "{screen}"
     );
@@ -129,39 +134,39 @@ fn a_person_edits_a_plan() {
 
 #[test]
 fn a_person_asks_for_changes() {
-    let desk = desk();
+    let fixture = fixture();
     let answers = json!([
         wants_a_plan(),
         plan("Rex").to_string(),
         plan("Eva").to_string(),
         "Well."
     ]);
-    let screen = typed(&desk, &answers, "c\ngreet Eva instead\nr\n");
+    let screen = typed(&fixture, &answers, "c\ngreet Eva instead\nr\n");
     assert_eq!(
-        came_to(&desk)["output"],
+        came_to(&fixture)["output"],
         json!({"hello": {"name": "Eva"}}),
         "{screen}"
     );
     assert!(
-        kept(&desk)["plans"]["plan-1"]["text"]
+        stored_chat(&fixture)["plans"]["plan-1"]["text"]
             .as_str()
             .unwrap()
             .contains("Eva")
     );
 }
 
-/// Runs the program on a pseudo terminal until these words are on the screen, then takes the terminal away; what was on it by then.
-fn watched(desk: &ChatContext, arguments: &str, until: &str) -> String {
+/// Runs the program on a pseudo terminal until these words are on the screen, then closes the terminal. Returns the screen.
+fn watched(fixture: &ModelFixture, arguments: &str, until: &str) -> String {
     let program = env!("CARGO_BIN_EXE_planwright");
     let command = format!(
         "stty rows 24 cols 100; '{program}' {arguments} --simulate tools.json --model replay:answers.json"
     );
     let mut child = Command::new("script")
         .args(["-qefc", &command, "/dev/null"])
-        .current_dir(desk.path())
+        .current_dir(fixture.path())
         .env_clear()
         .env("PATH", "/usr/bin:/bin")
-        .env("HOME", desk.path())
+        .env("HOME", fixture.path())
         .env("TERM", "xterm")
         .env("NO_COLOR", "1")
         .stdin(Stdio::piped())
@@ -183,30 +188,30 @@ fn watched(desk: &ChatContext, arguments: &str, until: &str) -> String {
 
 #[test]
 fn an_answer_is_read_while_it_is_written() {
-    let desk = desk();
+    let fixture = fixture();
     let endless = format!("Well, it is {}", "so ".repeat(100_000));
-    desk.write("answers.json", &json!([streamed::paced(&json!(endless))]));
-    let screen = watched(&desk, "chat 'How is it?'", "Well, it is so");
+    fixture.write("answers.json", &json!([streamed::paced(&json!(endless))]));
+    let screen = watched(&fixture, "chat 'How is it?'", "Well, it is so");
     assert!(screen.matches("so").count() < 90_000);
     // What is whole is not shown twice.
-    desk.write("answers.json", &json!(["Well, it is so."]));
-    let screen = watched(&desk, "chat 'How is it?' < /dev/null", "go on with");
+    fixture.write("answers.json", &json!(["Well, it is so."]));
+    let screen = watched(&fixture, "chat 'How is it?' < /dev/null", "go on with");
     assert_eq!(screen.matches("it is so.").count(), 1, "{screen}");
 }
 
 #[test]
 fn steps_are_seen_while_their_plan_is_written() {
-    let desk = streamed::desk(&json!({"echo": true}));
-    streamed::written(&desk, &[streamed::endless()]);
-    let screen = watched(&desk, "ask tell", "✓ c");
+    let fixture = streamed::fixture(&json!({"echo": true}));
+    streamed::written(&fixture, &[streamed::endless()]);
+    let screen = watched(&fixture, "ask tell", "✓ c");
     assert!(screen.contains("writes the plan"), "{screen}");
     assert!(!screen.contains("✓ tell"), "{screen}");
 }
 
 #[test]
 fn a_turn_is_given_up() {
-    let desk = desk();
-    desk.write(
+    let fixture = fixture();
+    fixture.write(
         "answers.json",
         &json!([
             calls(&[
@@ -216,7 +221,7 @@ fn a_turn_is_given_up() {
             "never asked for"
         ]),
     );
-    let mut child = planwright(desk.path())
+    let mut child = planwright(fixture.path())
         .args([
             "chat",
             "Wait.",
@@ -253,7 +258,7 @@ fn a_turn_is_given_up() {
     }
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(
-        told(&desk),
+        tool_results(&fixture),
         [
             r#"["Rex","Ada"]"#,
             "error: the person gave this up before it was done"

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{calls, chat, desk, told};
+use super::{calls, chat, fixture, tool_results};
 
 fn plan() -> Value {
     json!({"name": "greet-all", "steps": [
@@ -13,59 +13,59 @@ fn plan() -> Value {
 
 #[test]
 fn a_plan_is_written_and_run() {
-    let desk = desk();
+    let fixture = fixture();
     let answers = json!([
         calls(&[("plan_create_and_execute", json!({"goal": "greet all dogs"}))]),
         plan().to_string(),
         "All dogs are greeted."
     ]);
-    let (data, talk) = chat(&desk, &answers, &["Greet the dogs."], 0);
+    let (data, log) = chat(&fixture, &answers, &["Greet the dogs."], 0);
     assert_eq!(data, "All dogs are greeted.\n");
     for line in ["✓ dogs ", "✓ greeted "] {
-        assert!(talk.contains(line), "{talk}");
+        assert!(log.contains(line), "{log}");
     }
-    let told: Value = serde_json::from_str(&told(&desk)[0]).unwrap();
-    assert_eq!(told["status"], "succeeded");
+    let tool_results: Value = serde_json::from_str(&tool_results(&fixture)[0]).unwrap();
+    assert_eq!(tool_results["status"], "succeeded");
     assert_eq!(
-        told["output"],
+        tool_results["output"],
         json!({"greeted": [{"name": "Rex"}, {"name": "Ada"}]})
     );
 }
 
 #[test]
 fn a_plan_is_looked_at_before_it_runs() {
-    let desk = desk();
+    let fixture = fixture();
     let answers = json!([
         calls(&[("plan_create", json!({"goal": "greet all dogs"}))]),
         plan().to_string(),
         calls(&[("plan_execute", json!({"plan_id": "plan-1"}))]),
         "Done."
     ]);
-    chat(&desk, &answers, &["Greet the dogs, but look first."], 0);
-    let told = told(&desk);
-    let first: Value = serde_json::from_str(&told[0]).unwrap();
+    chat(&fixture, &answers, &["Greet the dogs, but look first."], 0);
+    let tool_results = tool_results(&fixture);
+    let first: Value = serde_json::from_str(&tool_results[0]).unwrap();
     assert_eq!(
         first,
         json!({"plan_id": "plan-1", "steps": [{"id": "dogs", "tool": "list_dogs"}, {"id": "greeted", "tool": "greet"}]})
     );
-    let second: Value = serde_json::from_str(&told[1]).unwrap();
+    let second: Value = serde_json::from_str(&tool_results[1]).unwrap();
     assert_eq!(second["status"], "succeeded");
 }
 
 #[test]
-fn a_plan_that_cannot_be_written_is_told() {
-    let desk = desk();
+fn a_plan_that_cannot_be_written_is_reported() {
+    let fixture = fixture();
     let answers = json!([
         calls(&[("plan_create_and_execute", json!({"goal": "fly"}))]),
         {"text": "{\"cannot\": \"dogs do not fly\"}"},
         "It cannot be done."
     ]);
-    let (data, talk) = chat(&desk, &answers, &["Fly."], 0);
+    let (data, log) = chat(&fixture, &answers, &["Fly."], 0);
     assert_eq!(data, "It cannot be done.\n");
     let expected = "says that it cannot: dogs do not fly";
-    assert!(talk.contains(expected), "{talk}");
+    assert!(log.contains(expected), "{log}");
     assert_eq!(
-        told(&desk),
+        tool_results(&fixture),
         [format!("error: no plan was written: the model {expected}")]
     );
     let answers = json!([
@@ -74,9 +74,9 @@ fn a_plan_that_cannot_be_written_is_told() {
         "I cannot, really.",
         "It cannot be done."
     ]);
-    chat(&desk, &answers, &["Fly."], 0);
+    chat(&fixture, &answers, &["Fly."], 0);
     assert_eq!(
-        told(&desk),
+        tool_results(&fixture),
         [
             "error: `replay:answers.json` writes no plan, but answers in words; it said: I cannot, really."
         ]
@@ -85,18 +85,18 @@ fn a_plan_that_cannot_be_written_is_told() {
 
 #[test]
 fn a_plan_that_fails_says_where() {
-    let desk = desk();
+    let fixture = fixture();
     let plan = json!({"steps": [{"id": "dogs", "tool": "list_dogs"}, {"id": "save", "tool": "broken"}], "output": ["dogs"]});
     let answers = json!([
         calls(&[("plan_create_and_execute", json!({"goal": "save"}))]),
         plan.to_string(),
         "The disk is full."
     ]);
-    chat(&desk, &answers, &["Save."], 0);
-    let told: Value = serde_json::from_str(&told(&desk)[0]).unwrap();
-    assert_eq!(told["status"], "failed");
+    chat(&fixture, &answers, &["Save."], 0);
+    let tool_results: Value = serde_json::from_str(&tool_results(&fixture)[0]).unwrap();
+    assert_eq!(tool_results["status"], "failed");
     assert_eq!(
-        told["not_done"][0]["error"],
+        tool_results["not_done"][0]["error"],
         json!({"code": "full", "message": "the disk is full"})
     );
 }

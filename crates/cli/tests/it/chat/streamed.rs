@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{calls, chat, kept, told};
-use crate::planner::ChatContext;
-use crate::planner::streamed::{desk, paced, plan, runs, unsound};
+use super::{calls, chat, stored_chat, tool_results};
+use crate::planner::ModelFixture;
+use crate::planner::streamed::{fixture, paced, plan, runs, unsound};
 use crate::program::stderr;
 
 /// A model that has a plan written as `answers`, and then says how it went.
@@ -15,10 +15,10 @@ fn answers(answers: &[Value]) -> Value {
     std::iter::once(wants).chain(written).chain(said).collect()
 }
 
-/// What happened, in order: the steps that were called, and `planned` once the model was done with the plan.
-fn events(desk: &ChatContext, answers: &Value, arguments: &[&str]) -> Vec<String> {
+/// Returns the events in order: the steps that were called, and `planned` once the plan is complete.
+fn events(fixture: &ModelFixture, answers: &Value, arguments: &[&str]) -> Vec<String> {
     let arguments = [&["Tell.", "--format", "events"], arguments].concat();
-    let (data, _) = chat(desk, answers, &arguments, 0);
+    let (data, _) = chat(fixture, answers, &arguments, 0);
     let lines = data.lines().map(|line| serde_json::from_str(line).unwrap());
     let happened = lines.filter_map(|line: Value| {
         let of = &line["of"];
@@ -34,25 +34,25 @@ fn events(desk: &ChatContext, answers: &Value, arguments: &[&str]) -> Vec<String
 
 #[test]
 fn what_merely_reads_runs_while_the_plan_is_written() {
-    let desk = desk(&json!({"echo": true}));
-    let happened = events(&desk, &answers(&[plan()]), &[]);
+    let fixture = fixture(&json!({"echo": true}));
+    let happened = events(&fixture, &answers(&[plan()]), &[]);
     assert_eq!(happened[..2], ["began", "a"]);
     let grown = happened.iter().rposition(|what| what == "grew").unwrap();
     let at = |step: &str| happened.iter().position(|what| what == step).unwrap();
     assert!(at("a") < grown && grown < at("tell"), "{happened:?}");
-    let outcome: Value = serde_json::from_str(&told(&desk)[0]).unwrap();
+    let outcome: Value = serde_json::from_str(&tool_results(&fixture)[0]).unwrap();
     assert_eq!(outcome["status"], "succeeded");
     assert_eq!(outcome["plan_id"], "plan-1");
-    assert_eq!(outcome["run"], runs(&desk)[0]["id"]);
-    assert_eq!(kept(&desk)["plans"]["plan-1"]["goal"], "tell");
+    assert_eq!(outcome["run"], runs(&fixture)[0]["id"]);
+    assert_eq!(stored_chat(&fixture)["plans"]["plan-1"]["goal"], "tell");
 
-    let happened = events(&desk, &answers(&[plan()]), &["--no-stream"]);
+    let happened = events(&fixture, &answers(&[plan()]), &["--no-stream"]);
     assert!(!happened.contains(&"grew".to_owned()), "{happened:?}");
 }
 
 #[test]
 fn a_person_sees_each_step() {
-    let desk = desk(&json!({"echo": true}));
+    let fixture = fixture(&json!({"echo": true}));
     for (keeping, header) in [
         (&["Tell."][..], "a plan that is still being written, run "),
         (
@@ -61,44 +61,44 @@ fn a_person_sees_each_step() {
         ),
         (&["Tell.", "--no-stream"], "plan-1: 4 steps, run "),
     ] {
-        let (data, talk) = chat(&desk, &answers(&[plan()]), keeping, 0);
+        let (data, log) = chat(&fixture, &answers(&[plan()]), keeping, 0);
         assert_eq!(data, "Well.\n");
         for line in [header, "✓ a ", "✓ tell ", "✓ c "] {
-            assert!(talk.contains(line), "{line}: {talk}");
+            assert!(log.contains(line), "{line}: {log}");
         }
     }
 }
 
 #[test]
 fn an_unsound_plan_has_changed_nothing() {
-    let desk = desk(&json!({"echo": true}));
-    let (_, talk) = chat(
-        &desk,
+    let fixture = fixture(&json!({"echo": true}));
+    let (_, log) = chat(
+        &fixture,
         &answers(&[unsound(), json!("No."), unsound()]),
         &["Tell."],
         0,
     );
     for words in [
-        "what was called by then merely reads: `a`",
+        "the calls made before are read-only: `a`",
         "the run cannot go on, since its plan was never whole",
     ] {
-        assert!(talk.contains(words), "{words}: {talk}");
+        assert!(log.contains(words), "{words}: {log}");
     }
-    assert!(!talk.contains("✓ tell"), "{talk}");
-    assert!(told(&desk)[0].starts_with("error: no sound plan was found"));
-    assert_eq!(runs(&desk)[0]["status"], "cancelled");
+    assert!(!log.contains("✓ tell"), "{log}");
+    assert!(tool_results(&fixture)[0].starts_with("error: no sound plan was found"));
+    assert_eq!(runs(&fixture)[0]["status"], "cancelled");
 
     let mut other = plan();
     other["steps"][2]["args"] = json!({"at": "beta"});
-    chat(&desk, &answers(&[unsound(), other]), &["Tell."], 0);
-    let outcome: Value = serde_json::from_str(&told(&desk)[0]).unwrap();
+    chat(&fixture, &answers(&[unsound(), other]), &["Tell."], 0);
+    let outcome: Value = serde_json::from_str(&tool_results(&fixture)[0]).unwrap();
     assert_eq!(outcome["status"], "succeeded");
 }
 
 #[test]
 fn what_is_looked_at_is_not_streamed() {
-    let desk = desk(&json!({"echo": true}));
-    desk.write("answers.json", &answers(&[plan()]));
+    let fixture = fixture(&json!({"echo": true}));
+    fixture.write("answers.json", &answers(&[plan()]));
     for (with, words) in [
         (
             ["--approve", "plan"],
@@ -106,7 +106,7 @@ fn what_is_looked_at_is_not_streamed() {
         ),
         (["--protocol", "acts"], "writes no plans to stream"),
     ] {
-        let output = desk.run(&[&["chat", "Tell.", "--stream"], &with[..]].concat());
+        let output = fixture.run(&[&["chat", "Tell.", "--stream"], &with[..]].concat());
         assert_eq!(output.status.code(), Some(2));
         assert!(stderr(&output).contains(words), "{}", stderr(&output));
     }

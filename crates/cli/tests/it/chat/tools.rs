@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{calls, chat, desk, kept, told};
+use super::{calls, chat, fixture, stored_chat, tool_results};
 use crate::program::{planwright, stdout};
 
 #[test]
 fn tools_are_called_and_the_answer_is_data() {
-    let desk = desk();
+    let fixture = fixture();
     let answers = json!([
         calls(&[
             ("simulated__list_dogs", json!({})),
@@ -15,17 +15,20 @@ fn tools_are_called_and_the_answer_is_data() {
         ]),
         "There are two dogs."
     ]);
-    let (data, talk) = chat(&desk, &answers, &["Which dogs are there?"], 0);
+    let (data, log) = chat(&fixture, &answers, &["Which dogs are there?"], 0);
     assert_eq!(data, "There are two dogs.\n");
     for line in [
         "✓ call_list_dogs  list_dogs",
         "✓ call_greet  greet",
         "go on with `planwright chat --resume",
     ] {
-        assert!(talk.contains(line), "{talk}");
+        assert!(log.contains(line), "{log}");
     }
-    assert_eq!(told(&desk), [r#"["Rex","Ada"]"#, r#"{"name":"${x}"}"#]);
-    let runs = planwright(desk.path())
+    assert_eq!(
+        tool_results(&fixture),
+        [r#"["Rex","Ada"]"#, r#"{"name":"${x}"}"#]
+    );
+    let runs = planwright(fixture.path())
         .args(["runs", "--format", "json"])
         .output()
         .unwrap();
@@ -34,8 +37,8 @@ fn tools_are_called_and_the_answer_is_data() {
 }
 
 #[test]
-fn what_goes_wrong_is_told_to_the_model() {
-    let desk = desk();
+fn the_model_receives_errors() {
+    let fixture = fixture();
     let answers = json!([
         calls(&[
             ("simulated__gret", json!({"name": "Rex"})),
@@ -46,9 +49,9 @@ fn what_goes_wrong_is_told_to_the_model() {
         ]),
         "Nothing worked."
     ]);
-    let (data, _) = chat(&desk, &answers, &["Try everything."], 0);
+    let (data, _) = chat(&fixture, &answers, &["Try everything."], 0);
     assert_eq!(data, "Nothing worked.\n");
-    let told = told(&desk);
+    let tool_results = tool_results(&fixture);
     let expected = [
         "error: there is no tool `simulated__gret`; did you mean `simulated__greet`?",
         "PW0502",
@@ -56,28 +59,28 @@ fn what_goes_wrong_is_told_to_the_model() {
         "error: the argument `goal` is missing",
         "error: there is no plan `plan-9`",
     ];
-    for (told, expected) in told.iter().zip(expected) {
-        assert!(told.contains(expected), "{told}");
+    for (tool_results, expected) in tool_results.iter().zip(expected) {
+        assert!(tool_results.contains(expected), "{tool_results}");
     }
 }
 
 #[test]
 fn a_conversation_goes_on() {
-    let desk = desk();
-    let (_, talk) = chat(&desk, &json!(["Hello Ada."]), &["I am Ada."], 0);
-    let id = talk
+    let fixture = fixture();
+    let (_, log) = chat(&fixture, &json!(["Hello Ada."]), &["I am Ada."], 0);
+    let id = log
         .rsplit_once("--resume ")
         .unwrap()
         .1
         .trim()
         .trim_end_matches('`');
     chat(
-        &desk,
+        &fixture,
         &json!(["You are Ada."]),
         &["--resume", id, "Who am I?"],
         0,
     );
-    let chat_ = kept(&desk);
+    let chat_ = stored_chat(&fixture);
     let texts: Vec<&str> = chat_["messages"]
         .as_array()
         .unwrap()
@@ -88,37 +91,34 @@ fn a_conversation_goes_on() {
         texts,
         ["I am Ada.", "Hello Ada.", "Who am I?", "You are Ada."]
     );
-    let (list, _) = chat(&desk, &json!([]), &["--list"], 0);
+    let (list, _) = chat(&fixture, &json!([]), &["--list"], 0);
     assert!(list.contains("I am Ada.") && list.contains(id), "{list}");
-    let (_, talk) = chat(&desk, &json!([]), &["--resume", "nothing", "Hello?"], 2);
-    assert!(
-        talk.contains("there is no conversation `nothing`"),
-        "{talk}"
-    );
-    let (_, talk) = chat(
-        &desk,
+    let (_, log) = chat(&fixture, &json!([]), &["--resume", "nothing", "Hello?"], 2);
+    assert!(log.contains("there is no conversation `nothing`"), "{log}");
+    let (_, log) = chat(
+        &fixture,
         &json!(["x"]),
         &["--resume", id, "--protocol", "acts", "Hello?"],
         2,
     );
-    assert!(talk.contains("held in the other way"), "{talk}");
+    assert!(log.contains("held in the other way"), "{log}");
 }
 
 #[test]
 fn nothing_is_kept_where_nothing_is_to_be() {
-    let desk = desk();
+    let fixture = fixture();
     let answers = json!([calls(&[("simulated__list_dogs", json!({}))]), "Two."]);
-    let (data, talk) = chat(&desk, &answers, &["--no-store", "How many?"], 0);
+    let (data, log) = chat(&fixture, &answers, &["--no-store", "How many?"], 0);
     assert_eq!(data, "Two.\n");
-    assert!(!talk.contains("--resume"), "{talk}");
-    assert!(!desk.path().join(".local").exists());
+    assert!(!log.contains("--resume"), "{log}");
+    assert!(!fixture.path().join(".local").exists());
 }
 
 #[test]
 fn programs_can_read_along() {
-    let desk = desk();
+    let fixture = fixture();
     let answers = json!([calls(&[("simulated__list_dogs", json!({}))]), {"text": "Two.", "usage": {"input": 5, "output": 2}}]);
-    let (data, _) = chat(&desk, &answers, &["How many?", "--format", "json"], 0);
+    let (data, _) = chat(&fixture, &answers, &["How many?", "--format", "json"], 0);
     let answer: Value = serde_json::from_str(&data).unwrap();
     assert_eq!(answer["answer"], "Two.");
     assert_eq!(answer["end"], "answer");
@@ -127,7 +127,7 @@ fn programs_can_read_along() {
         answer["usage"],
         json!({"requests": 2, "input_tokens": 5, "cached_tokens": 0, "output_tokens": 2, "cost": null})
     );
-    let (data, _) = chat(&desk, &answers, &["How many?", "--format", "events"], 0);
+    let (data, _) = chat(&fixture, &answers, &["How many?", "--format", "events"], 0);
     let events: Vec<Value> = data
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -153,10 +153,10 @@ fn calls_that_need_consent_wait_or_are_decided() {
         ("none", "`--approve none` was given"),
         ("ask", "the call waits for a person"),
     ] {
-        let desk = desk();
+        let fixture = fixture();
         let answers = json!([calls(&[("simulated__pay", json!({}))]), "So be it."]);
-        chat(&desk, &answers, &["Pay.", "--approve", approve], 0);
-        let told = told(&desk);
-        assert!(told[0].contains(expected), "{told:?}");
+        chat(&fixture, &answers, &["Pay.", "--approve", approve], 0);
+        let tool_results = tool_results(&fixture);
+        assert!(tool_results[0].contains(expected), "{tool_results:?}");
     }
 }

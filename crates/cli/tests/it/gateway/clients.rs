@@ -157,15 +157,15 @@ fn check_run(call: &Value, status: &str, output: &Value) {
 
 /// Progress goes up, and ends where all steps are done.
 fn check_progress(progress: &Value, total: u64) {
-    let told: Vec<&Value> = progress.as_array().into_iter().flatten().collect();
-    assert!(!told.is_empty(), "there is no progress");
-    let values: Vec<f64> = told.iter().filter_map(|one| one[0].as_f64()).collect();
-    assert!(values.is_sorted_by(|a, b| a < b), "{told:?}");
-    let last = told.last().expect("there is one");
+    let updates: Vec<&Value> = progress.as_array().into_iter().flatten().collect();
+    assert!(!updates.is_empty(), "there is no progress");
+    let values: Vec<f64> = updates.iter().filter_map(|one| one[0].as_f64()).collect();
+    assert!(values.is_sorted_by(|a, b| a < b), "{updates:?}");
+    let last = updates.last().expect("there is one");
     assert_eq!(
         last[1].as_f64(),
         u32::try_from(total).ok().map(f64::from),
-        "{told:?}"
+        "{updates:?}"
     );
 }
 
@@ -222,11 +222,11 @@ fn run(mut client: Command, gateway: &Value) -> Value {
         .stdin(Stdio::null())
         .output()
         .expect("the client can be started");
-    let talk = String::from_utf8_lossy(&output.stderr);
+    let log = String::from_utf8_lossy(&output.stderr);
     let data = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "the client failed:\n{data}{talk}");
+    assert!(output.status.success(), "the client failed:\n{data}{log}");
     let last = data.lines().last().unwrap_or_default();
-    serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}:\n{data}{talk}"))
+    serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}:\n{data}{log}"))
 }
 
 fn script_file(name: &str) -> std::path::PathBuf {

@@ -72,7 +72,7 @@ fn an_error_owes_no_structured_content() {
 }
 
 #[test]
-fn what_nobody_knows_arrives() {
+fn unknown_fields_are_forwarded() {
     check_result(&json!({
         "content": [{"type": "text", "text": "1", "x-own": true, "annotations": {"priority": 0.1}}],
         "structuredContent": {"n": 1},
@@ -163,15 +163,15 @@ fn a_call_that_waits_for_a_person_says_so() {
         "execute_plan",
         json!({"plan": {"steps": steps}}),
     );
-    let told = &answer["result"]["structuredContent"];
-    assert_eq!(told["status"], "waiting", "{answer:#}");
-    let next = told["next"].as_str().unwrap_or_default();
+    let status = &answer["result"]["structuredContent"];
+    assert_eq!(status["status"], "waiting", "{answer:#}");
+    let next = status["next"].as_str().unwrap_or_default();
     assert!(next.contains("a person has to decide"), "{answer:#}");
     assert!(next.contains("resume_plan"), "{answer:#}");
 }
 
 #[test]
-fn a_secret_input_is_not_told_again() {
+fn a_secret_input_is_not_repeated() {
     let tools = json!([{"name": "look", "inputSchema": {"type": "object"}, "does": {"text": "key hun\nter2-S3CRET, hunter2-S…"}}]);
     let (_behind, mut client) = before(&tools, &[]);
     let token = |rule: Value| {

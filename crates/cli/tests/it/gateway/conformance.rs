@@ -74,8 +74,8 @@ fn the_gateway_passes_at_2026_07_28() {
     check_gateway(Suite::Next("2026-07-28"));
 }
 
-/// What holds where clients see the tools for plans alone: all that is about the connection. What else there is calls tools
-/// and reads what only servers have, see `docs/conformance.md`.
+/// The checks that apply if clients see the tools for plans only: those of the connection. The others call tools
+/// and read resources of servers, see `docs/conformance.md`.
 const ABOUT_THE_CONNECTION: &[&str] = &[
     "caching",
     "dns-rebinding-protection",
@@ -125,7 +125,7 @@ fn server() -> HttpServerProcess {
     HttpServerProcess::start(command)
 }
 
-/// All that the suite holds against the server, a line for each.
+/// Returns the failures of the suite, a line for each.
 fn failures(findings: &CheckResults) -> Vec<String> {
     findings
         .iter()

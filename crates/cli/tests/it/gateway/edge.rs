@@ -99,8 +99,8 @@ fn plan(tool: &str) -> Value {
 #[track_caller]
 fn check(answer: HttpResponse, status: u16, text: &str) {
     assert_eq!(answer.status(), status);
-    let said = answer.text();
-    assert!(said.contains(text), "`{text}` in {said}");
+    let body = answer.text();
+    assert!(body.contains(text), "`{text}` in {body}");
 }
 
 #[test]
@@ -209,9 +209,9 @@ fn what_other_machines_reach_needs_tokens() {
         let output = behind.command(&["--listen", address]).output();
         let output: Output = output.expect("the program can be started");
         assert_eq!(output.status.code(), Some(2));
-        let said = stderr(&output);
-        assert!(said.contains("nothing says which of them may"), "{said}");
-        assert!(said.contains("planwright token create"), "{said}");
+        let log = stderr(&output);
+        assert!(log.contains("nothing says which of them may"), "{log}");
+        assert!(log.contains("planwright token create"), "{log}");
     }
     let token = behind.token("ada");
     let mut command = behind.command(&[]);
@@ -293,7 +293,7 @@ fn one_client_sees_nothing_of_another() {
         let own = scene.ask(0, method, params.clone());
         assert!(!fails(&own), "{method} {params}: {own}");
     }
-    // Giving it up has reached the tool; of the other client's wish to do so, nothing has.
+    // Giving it up has reached the tool; the other client's cancellation has not.
     let given_up = scene.recorder.message("notifications/cancelled");
     assert!(given_up["params"]["requestId"].is_u64(), "{given_up}");
 }

@@ -26,7 +26,7 @@ fn check(revision: &'static str) {
     compare(&shared(direct), &shared(experience(&mut client)), "HTTP");
 }
 
-/// What the server does only for a client that it has to itself: what it asks for is nothing that several clients are asked alike.
+/// The tools whose server asks its client: their requests have no owner if several clients share the server.
 const FOR_ONE: [&str; 3] = [
     "trigger-sampling-request",
     "trigger-url-elicitation",
@@ -86,7 +86,7 @@ fn answers() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Everything that the server does for a client, step by step.
+/// Records the behaviour of the server towards a client, step by step.
 fn experience(client: &mut WireClient) -> Vec<Value> {
     // The server lists more tools once it knows what the client is able to.
     let settled = (0..1000).any(|_| {
@@ -226,11 +226,11 @@ fn step(client: &mut WireClient, method: &str, params: Value) -> Value {
         .iter()
         .filter(|asked| asked["method"] != "roots/list");
     let asked: Vec<Value> = asked.map(without_token).collect();
-    let told = client.notifications.iter();
-    let progress: Vec<Value> = told
-        .filter(|told| told["method"] == "notifications/progress")
-        .map(|told| {
-            let mut params = told["params"].clone();
+    let notification = client.notifications.iter();
+    let progress: Vec<Value> = notification
+        .filter(|notification| notification["method"] == "notifications/progress")
+        .map(|notification| {
+            let mut params = notification["params"].clone();
             // Whether whole numbers have a point behind them makes no difference in JSON.
             for field in ["progress", "total"] {
                 params[field] = json!(params[field].as_f64());

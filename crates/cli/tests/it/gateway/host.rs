@@ -95,7 +95,7 @@ impl Scene {
             name: tool.to_owned(),
             arguments: arguments.into(),
             client,
-            caller: Arc::new(Nobody),
+            caller: Arc::new(AbsentCaller),
             progress_token: None,
         })
     }
@@ -132,13 +132,13 @@ fn named(client: &str) -> GatewayClient {
 }
 
 /// A client that hears nothing and answers nothing.
-struct Nobody;
+struct AbsentCaller;
 
-impl Caller for Nobody {
+impl Caller for AbsentCaller {
     fn notify(&self, _: &str, _: Value) {}
 
     fn ask(&self, _: &str, _: Value) -> BoxFuture<'static, Result<Value, UpstreamError>> {
-        Box::pin(async { Err(UpstreamError::new(0, "nobody is there")) })
+        Box::pin(async { Err(UpstreamError::new(0, "the caller is gone")) })
     }
 
     fn meta(&self) -> Value {
@@ -156,11 +156,11 @@ impl Caller for Listener {
     }
 
     fn ask(&self, method: &str, params: Value) -> BoxFuture<'static, Result<Value, UpstreamError>> {
-        Nobody.ask(method, params)
+        AbsentCaller.ask(method, params)
     }
 
     fn meta(&self) -> Value {
-        Nobody.meta()
+        AbsentCaller.meta()
     }
 }
 
@@ -267,8 +267,8 @@ async fn a_partial_failure_says_what_is_done_and_how_to_go_on() {
         "{resumed}"
     );
     assert_eq!(run_of(&resumed), run);
-    let kept = StoredRun::read(&scene.store, &run).unwrap();
-    let calls = kept.replayed(&run).unwrap().summary.calls;
+    let stored = StoredRun::read(&scene.store, &run).unwrap();
+    let calls = stored.replayed(&run).unwrap().summary.calls;
     let of_first = calls.iter().filter(|call| call.at.step.as_str() == "first");
     assert_eq!(of_first.count(), 1);
 }
@@ -307,10 +307,10 @@ async fn a_new_plan_says_which_results_it_makes_stale() {
     let message = first.get("message").and_then(Value::as_text).unwrap();
     assert_eq!(message, format!("`second` is run again: {because}"));
     let keep = json!({"run": run, "plan": plan(3, "echo"), "keep": ["second"]});
-    let kept = scene.call("a", "resume_plan", keep).await;
-    assert_eq!(kept["structuredContent"]["rerun"], json!(null));
+    let stored = scene.call("a", "resume_plan", keep).await;
+    assert_eq!(stored["structuredContent"]["rerun"], json!(null));
     assert_eq!(
-        kept["structuredContent"]["output"],
+        stored["structuredContent"]["output"],
         json!({"second": {"n": 2}, "third": {"n": 2}})
     );
 }
@@ -352,14 +352,14 @@ async fn later_plans_refer_to_results_of_earlier_ones() {
 
     // So is its progress.
     let listener = Arc::new(Listener::default());
-    let told = HostCall {
+    let call = HostCall {
         name: "execute_plan".to_owned(),
         arguments: json!({"plan": plan}).into(),
         client: named("a"),
         caller: Arc::clone(&listener) as _,
         progress_token: Some(Value::from(7_u64)),
     };
-    Arc::clone(&scene.host).call(told).await.unwrap();
+    Arc::clone(&scene.host).call(call).await.unwrap();
     let heard: Vec<serde_json::Value> = listener.0.lock().unwrap().iter().map(Into::into).collect();
     assert_eq!(
         heard,
@@ -531,7 +531,7 @@ async fn an_answer_is_bounded_as_a_whole() {
 }
 
 #[tokio::test]
-async fn a_decision_that_nobody_can_make_now_is_made_elsewhere() {
+async fn a_decision_without_a_client_is_made_elsewhere() {
     let scene = Scene::new();
     let plan =
         json!({"steps": [{"id": "pay", "tool": "pay", "args": {"to": "bob"}}], "output": ["pay"]});
@@ -548,11 +548,11 @@ async fn a_decision_that_nobody_can_make_now_is_made_elsewhere() {
     let next = structured["next"].as_str().unwrap();
     assert!(next.contains("a person has to decide"), "{next}");
     assert!(!waiting.to_string().contains("planwright approve"));
-    let kept = StoredRun::read(&scene.store, &run)
+    let stored = StoredRun::read(&scene.store, &run)
         .unwrap()
         .history()
         .unwrap();
-    let (at, past) = kept.steps().next().unwrap();
+    let (at, past) = stored.steps().next().unwrap();
     let decision = NewDecision {
         at: Arc::clone(at),
         digest: past.open_question().unwrap().digest(&run, at),
@@ -585,8 +585,8 @@ async fn a_call_that_is_given_up_ends_its_run() {
     };
     drop(call);
     loop {
-        let kept = StoredRun::read(&scene.store, &run).unwrap();
-        if let Some(status) = kept.status() {
+        let stored = StoredRun::read(&scene.store, &run).unwrap();
+        if let Some(status) = stored.status() {
             assert_eq!(status.as_str(), "cancelled");
             break;
         }

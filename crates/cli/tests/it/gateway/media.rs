@@ -159,7 +159,7 @@ fn what_is_too_large_for_an_answer_is_linked_to() {
 }
 
 #[test]
-fn people_are_told_what_there_is() {
+fn people_see_a_list_of_the_media() {
     let behind = behind();
     let plan = json!({"steps": [{"id": "a", "tool": "caption"}, {"id": "b", "tool": "all"}], "output": ["a", "b"]});
     std::fs::write(behind.folder().join("plan.json"), plan.to_string()).unwrap();

@@ -238,13 +238,13 @@ fn names_that_look_alike_are_warned_about() {
         .command_of(&["tools", "--servers", &servers])
         .output()
         .expect("the program can be started");
-    let talk = String::from_utf8_lossy(&output.stderr);
+    let log = String::from_utf8_lossy(&output.stderr);
     for expected in [
         "`evil.s\u{430}ve` looks like `files.save`",
         "`evil.payl` looks like `files.pay1`",
         "the name of the tool `evil.s\u{430}ve` mixes scripts, written `s\\u{430}ve`",
     ] {
-        assert!(talk.contains(expected), "{expected}: {talk}");
+        assert!(log.contains(expected), "{expected}: {log}");
     }
-    assert!(!talk.contains("东京"), "{talk}");
+    assert!(!log.contains("东京"), "{log}");
 }

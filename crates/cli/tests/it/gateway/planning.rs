@@ -57,10 +57,10 @@ fn a_plan_is_written_and_run() {
     let mut client = StdioClient::start(serve(&folder, MODEL));
     assert!(names(&mut client).contains(&"create_plan".to_owned()));
     let created = client.call("create_plan", json!({"goal": "greet the first dog"}));
-    let said = &created["structuredContent"];
-    assert_eq!(said["status"], "sound", "{created}");
-    assert_eq!(said["plan"]["metadata"]["query"], "greet the first dog");
-    let ran = client.call("execute_plan", json!({"plan": said["plan"]}));
+    let response = &created["structuredContent"];
+    assert_eq!(response["status"], "sound", "{created}");
+    assert_eq!(response["plan"]["metadata"]["query"], "greet the first dog");
+    let ran = client.call("execute_plan", json!({"plan": response["plan"]}));
     assert_eq!(
         ran["structuredContent"]["output"],
         json!({"hello": {"name": "Rex"}})
@@ -78,7 +78,7 @@ fn a_plan_is_written_and_run() {
 }
 
 #[test]
-fn nothing_is_offered_that_nobody_does() {
+fn tools_without_an_implementation_are_not_offered() {
     let folder = folder(&[]);
     for more in [&[][..], &["--model", "client"]] {
         let mut client = StdioClient::start(serve(&folder, more));
@@ -155,36 +155,37 @@ fn the_tools_of_mcp_cli_write_plans() {
         ["plan_create_and_execute", "plan_create", "plan_execute"]
     );
     let created = client.call("plan_create", json!({"goal": "greet the first dog"}));
-    let said: Value =
+    let response: Value =
         serde_json::from_str(created["content"][0]["text"].as_str().unwrap()).unwrap();
-    assert_eq!(said["success"], true);
+    assert_eq!(response["success"], true);
     assert_eq!(
-        said["steps"][1],
+        response["steps"][1],
         json!({"index": "hello", "title": "greet", "tool": "greet"})
     );
-    let executed = client.call("plan_execute", json!({"plan_id": said["plan_id"]}));
+    let executed = client.call("plan_execute", json!({"plan_id": response["plan_id"]}));
     let both = client.call(
         "plan_create_and_execute",
         json!({"goal": "greet the first dog"}),
     );
     for ran in [executed, both] {
-        let said: Value =
+        let response: Value =
             serde_json::from_str(ran["content"][0]["text"].as_str().unwrap()).unwrap();
         assert_eq!(
-            (&said["success"], &said["steps_completed"]),
+            (&response["success"], &response["steps_completed"]),
             (&json!(true), &json!(2)),
-            "{said}"
+            "{response}"
         );
-        assert_eq!(said["results"], json!({"hello": {"name": "Rex"}}));
+        assert_eq!(response["results"], json!({"hello": {"name": "Rex"}}));
     }
     let failed = client.call("plan_create", json!({"goal": "once more"}));
-    let said: Value = serde_json::from_str(failed["content"][0]["text"].as_str().unwrap()).unwrap();
+    let response: Value =
+        serde_json::from_str(failed["content"][0]["text"].as_str().unwrap()).unwrap();
     assert!(
-        said["error"]
+        response["error"]
             .as_str()
             .unwrap()
             .contains("no plan was written"),
-        "{said}"
+        "{response}"
     );
 }
 

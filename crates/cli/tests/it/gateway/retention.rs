@@ -24,9 +24,9 @@ fn ended_runs_are_forgotten_after_their_time() {
     command.stderr(std::process::Stdio::piped());
     command.stdin(std::process::Stdio::piped());
     let mut gateway = command.spawn().unwrap();
-    let mut talk = std::io::BufReader::new(gateway.stderr.take().unwrap());
+    let mut log = std::io::BufReader::new(gateway.stderr.take().unwrap());
     let mut line = String::new();
-    std::io::BufRead::read_line(&mut talk, &mut line).unwrap();
+    std::io::BufRead::read_line(&mut log, &mut line).unwrap();
     drop(gateway.stdin.take());
     gateway.wait().unwrap();
     assert!(line.starts_with("1 stored run forgotten"), "{line}");

@@ -150,7 +150,7 @@ fn has_succeeded(answer: &Value) {
     assert_eq!(structured["status"], "succeeded", "{answer}");
 }
 
-/// Whatever is no state of this request runs nothing; the state goes on once, and gives the same once more.
+/// Checks that a foreign state runs nothing, and that the state of the request resumes it once, with the same result if repeated.
 fn check_states(over_http: bool) {
     let mut scene = Scene::new(over_http, &[]);
     let asked = is_asked(&scene.call(&plan()));

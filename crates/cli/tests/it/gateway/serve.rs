@@ -22,7 +22,7 @@ impl Behind {
         behind
     }
 
-    /// These servers, as `mcp.json` writes them.
+    /// Serves these servers, in the format of `mcp.json`.
     pub(crate) fn reaching(servers: &Value) -> Self {
         let behind = Self::new(&[]);
         behind.write(servers);
@@ -104,12 +104,12 @@ impl Behind {
         let output = self.command_of(arguments).output();
         let output = output.expect("the program can be started");
         let data = String::from_utf8_lossy(&output.stdout).into_owned();
-        let talk = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{arguments:?}: {data}{talk}");
+        let log = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {data}{log}");
         data
     }
 
-    /// Another command in the same home.
+    /// A further command in the same home.
     pub(crate) fn command_of(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_planwright"));
         command

@@ -106,7 +106,7 @@ fn the_user_says_what_holds() {
 }
 
 #[test]
-fn models_are_told_that_they_ask() {
+fn descriptions_say_that_a_tool_asks() {
     let behind = behind();
     let mut client = behind.client(&[], OLDER, &[]);
     let mut call = |name: &str, arguments: Value| {
@@ -133,7 +133,7 @@ fn run_of(answer: &Value) -> String {
 }
 
 #[test]
-fn a_call_that_nobody_at_the_client_can_decide_about_waits() {
+fn a_call_waits_if_the_client_cannot_ask() {
     let behind = behind();
     for revision in [OLDER, NEWEST] {
         let mut client = behind.client(&["--mode", "search"], revision, &[]);

@@ -11,7 +11,7 @@ use super::transcript::{commands, matches, run_ids};
 #[derive(Debug)]
 pub(super) struct Session {
     folder: tempfile::TempDir,
-    /// How the last command ended.
+    /// The exit status of the last command.
     status: i32,
     /// The ids of runs, by those that the page shows.
     ids: HashMap<String, String>,
@@ -69,7 +69,7 @@ impl Session {
         })
     }
 
-    /// What a command prints on standard output and standard error, in the order in which it does.
+    /// Runs a command. Returns its standard output and standard error, interleaved as printed.
     fn run(&mut self, line: &str) -> String {
         let path = self.folder.path().join(".printed");
         let printed = fs::File::create(&path).unwrap();

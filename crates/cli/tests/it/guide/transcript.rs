@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What stands for anything.
+/// A placeholder for any text.
 const ANYTHING: &str = "…";
 
 /// A length of time in a line that people read, or in JSON, and the blanks before it.
@@ -21,7 +21,7 @@ static RUN: LazyLock<Regex> = LazyLock::new(|| {
     .unwrap()
 });
 
-/// What else is another each time that a page is played, and what stands in its place.
+/// Patterns of text that differs in every run of a page, with their replacements.
 static OTHERS: LazyLock<[(Regex, &str); 3]> = LazyLock::new(|| {
     [
         (r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b", "MOMENT"),
@@ -42,7 +42,7 @@ pub(super) fn commands(block: &str) -> Result<Vec<(&str, &str)>, String> {
         .collect())
 }
 
-/// Whether what was printed is what the page shows.
+/// Returns true if the printed text matches the page.
 pub(super) fn matches(expected: &str, printed: &str) -> bool {
     let expected: Vec<String> = expected.trim_end().lines().map(even).collect();
     let printed: Vec<String> = printed.trim_end().lines().map(even).collect();
@@ -134,7 +134,7 @@ fn what_differs_is_seen() {
 }
 
 #[test]
-fn commands_are_told_from_what_they_print() {
+fn commands_are_distinguished_from_their_output() {
     let block = "$ one\nout\n\nmore\n$ two\n";
     assert_eq!(
         commands(block).unwrap(),

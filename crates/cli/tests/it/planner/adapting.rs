@@ -5,11 +5,11 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::ChatContext;
+use super::ModelFixture;
 use crate::program::{planwright, stderr, stdout};
 
-fn desk() -> ChatContext {
-    let desk = ChatContext::new(&json!({
+fn fixture() -> ModelFixture {
+    let fixture = ModelFixture::new(&json!({
         "find": {"annotations": {"readOnlyHint": true}, "returns": {"ids": [1, 2]}},
         "charge": {"echo": true},
         "pay": {"fails": {"code": "card_declined", "message": "Your card was declined."}},
@@ -19,28 +19,28 @@ fn desk() -> ChatContext {
             {"fails": {"code": "bad", "message": "nights must be a number"}}
         ]}
     }));
-    desk.write(
+    fixture.write(
         "plan.json",
         &json!({"name": "order", "title": "Pay all orders", "steps": [
         {"id": "orders", "tool": "find"},
         {"id": "fee", "tool": "charge", "args": {"order": "${orders.ids[1]}"}},
         {"id": "paid", "tool": "pay", "args": {"order": "${orders.ids[0]}"}, "after": ["fee"]},
-        {"id": "told", "tool": "invoice", "args": {"of": "${paid}"}}
-    ], "output": ["told"]}),
+        {"id": "notice", "tool": "invoice", "args": {"of": "${paid}"}}
+    ], "output": ["notice"]}),
     );
-    desk.write(
+    fixture.write(
         "trip.json",
         &json!({"steps": [
             {"id": "room", "tool": "book", "args": {"nights": "two"}},
-            {"id": "told", "tool": "invoice", "args": {"of": "${room}"}}
+            {"id": "notice", "tool": "invoice", "args": {"of": "${room}"}}
         ]}),
     );
-    desk
+    fixture
 }
 
-/// Another way to the end of `plan.json`.
+/// A different way to the end of `plan.json`.
 fn by_invoice() -> Value {
-    json!({"steps": [{"id": "told", "tool": "invoice", "args": {"of": "${orders.ids}"}}]})
+    json!({"steps": [{"id": "notice", "tool": "invoice", "args": {"of": "${orders.ids}"}}]})
 }
 
 /// The steps that were called, in order.
@@ -51,15 +51,15 @@ fn called(report: &Value) -> Vec<&str> {
 
 #[test]
 fn what_is_done_stays_done() {
-    let desk = desk();
+    let fixture = fixture();
     for keeping in [&[][..], &["--no-store"]] {
-        desk.answers(&[by_invoice()]);
-        let report = desk.json(
+        fixture.answers(&[by_invoice()]);
+        let report = fixture.json(
             &[&["run", "plan.json", "--replan", "1"], keeping].concat(),
             0,
         );
         assert_eq!(report["status"], "succeeded");
-        assert_eq!(report["output"], json!({"told": {"of": [1, 2]}}));
+        assert_eq!(report["output"], json!({"notice": {"of": [1, 2]}}));
         assert_eq!(report["replanned"], true);
         assert_eq!(report["revisions"][0]["step"], "paid");
         let ids: Vec<&str> = report["steps"]
@@ -68,7 +68,7 @@ fn what_is_done_stays_done() {
             .iter()
             .map(|step| step["id"].as_str().unwrap())
             .collect();
-        assert_eq!(ids, ["orders", "fee", "told"]);
+        assert_eq!(ids, ["orders", "fee", "notice"]);
         let calls = called(&report);
         assert_eq!(
             calls.iter().filter(|step| **step == "fee").count(),
@@ -80,12 +80,12 @@ fn what_is_done_stays_done() {
 
 #[test]
 fn every_revision_is_kept() {
-    let desk = desk();
-    desk.answers(&[by_invoice()]);
-    let report = desk.json(&["run", "plan.json", "--replan", "1"], 0);
+    let fixture = fixture();
+    fixture.answers(&[by_invoice()]);
+    let report = fixture.json(&["run", "plan.json", "--replan", "1"], 0);
     let run = report["run"].as_str().unwrap();
-    let told = |arguments: &[&str]| {
-        let output = planwright(desk.path()).args(arguments).output().unwrap();
+    let output_of = |arguments: &[&str]| {
+        let output = planwright(fixture.path()).args(arguments).output().unwrap();
         assert_eq!(
             output.status.code(),
             Some(0),
@@ -94,27 +94,27 @@ fn every_revision_is_kept() {
         );
         stdout(&output)
     };
-    told(&["replay", run]);
-    let runs: Value = serde_json::from_str(&told(&["runs", "--format", "json"])).unwrap();
+    output_of(&["replay", run]);
+    let runs: Value = serde_json::from_str(&output_of(&["runs", "--format", "json"])).unwrap();
     let listed = &runs["runs"][0];
     assert_eq!(
         (&listed["steps"], &listed["done"]),
         (&json!(3), &json!(3)),
         "{runs}"
     );
-    let now = told(&["show", run]);
+    let now = output_of(&["show", run]);
     assert!(
         now.contains("plan 2 of 2: replanned") && !now.contains("paid  "),
         "{now}"
     );
-    let before = told(&["show", run, "--revision", "1"]);
+    let before = output_of(&["show", run, "--revision", "1"]);
     assert!(before.contains("Your card was declined."), "{before}");
-    let logs = told(&["logs", run]);
+    let logs = output_of(&["logs", run]);
     assert!(
         logs.contains("replanned by replay:answers.json, since `paid` failed"),
         "{logs}"
     );
-    let none = planwright(desk.path())
+    let none = planwright(fixture.path())
         .args(["show", run, "--revision", "3"])
         .output()
         .unwrap();
@@ -124,8 +124,8 @@ fn every_revision_is_kept() {
 
 #[test]
 fn a_run_killed_in_its_second_plan_goes_on_with_that() {
-    let desk = desk();
-    desk.write(
+    let fixture = fixture();
+    fixture.write(
         "tools.json",
         &json!({"tools": {
             "find": {"annotations": {"readOnlyHint": true}, "returns": {"ids": [1, 2]}},
@@ -135,13 +135,13 @@ fn a_run_killed_in_its_second_plan_goes_on_with_that() {
             "look": {"annotations": {"readOnlyHint": true}, "sleep_ms": 600_000, "returns": 1}
         }}),
     );
-    desk.answers(&[json!({"steps": [
+    fixture.answers(&[json!({"steps": [
         {"id": "bill", "tool": "invoice", "args": {"of": "${orders.ids}"}},
         {"id": "looked", "tool": "look", "after": ["bill"]},
-        {"id": "told", "tool": "invoice", "args": {"of": "${bill}"}, "after": ["looked"]}
+        {"id": "notice", "tool": "invoice", "args": {"of": "${bill}"}, "after": ["looked"]}
     ]})]);
     let arguments = ["run", "plan.json", "--replan", "1", "--format", "events"];
-    let mut child = desk
+    let mut child = fixture
         .command(&arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -156,31 +156,31 @@ fn a_run_killed_in_its_second_plan_goes_on_with_that() {
         }
         if event["event"] == "step_started" && event["step"] == "looked" {
             // A call that merely reads does not wait until the answer before it is kept.
-            while !is_kept(&desk, &run, "bill") {}
+            while !is_stored(&fixture, &run, "bill") {}
             child.kill().unwrap();
             break;
         }
     }
     child.wait().unwrap();
-    let output = planwright(desk.path())
+    let output = planwright(fixture.path())
         .args(["resume", &run, "--set", "looked=1", "--format", "json"])
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
-    assert_eq!(report["output"], json!({"told": {"of": {"of": [1, 2]}}}));
+    assert_eq!(report["output"], json!({"notice": {"of": {"of": [1, 2]}}}));
     let calls = called(&report);
-    for once in ["orders", "fee", "paid", "bill", "told"] {
+    for once in ["orders", "fee", "paid", "bill", "notice"] {
         let count = calls.iter().filter(|step| **step == once).count();
         assert_eq!(count, 1, "{once}: {calls:?}");
     }
     assert_eq!(report["replanned"], true, "{report:#}");
 }
 
-/// Whether the store knows that the call of `step` went well.
-fn is_kept(desk: &ChatContext, run: &str, step: &str) -> bool {
+/// Returns true if the store has the success of the call of `step`.
+fn is_stored(fixture: &ModelFixture, run: &str, step: &str) -> bool {
     let arguments = ["logs", run, "--format", "json"];
-    let output = planwright(desk.path()).args(arguments).output().unwrap();
+    let output = planwright(fixture.path()).args(arguments).output().unwrap();
     let log: Value = serde_json::from_str(&stdout(&output)).unwrap();
     let mut lines = log["lines"].as_array().unwrap().iter();
     lines.any(|line| line["address"] == step && line["status"] == "succeeded")
@@ -188,33 +188,33 @@ fn is_kept(desk: &ChatContext, run: &str, step: &str) -> bool {
 
 #[test]
 fn who_resumes_may_let_a_model_write_another_plan() {
-    let desk = desk();
-    let report = desk.json(&["run", "plan.json"], 1);
+    let fixture = fixture();
+    let report = fixture.json(&["run", "plan.json"], 1);
     let run = report["run"].as_str().unwrap();
-    desk.answers(&[by_invoice()]);
-    let report = desk.json(&["resume", run, "--replan", "1"], 0);
-    assert_eq!(report["output"], json!({"told": {"of": [1, 2]}}));
+    fixture.answers(&[by_invoice()]);
+    let report = fixture.json(&["resume", run, "--replan", "1"], 0);
+    assert_eq!(report["output"], json!({"notice": {"of": [1, 2]}}));
     assert_eq!(report["replanned"], true);
     let calls = called(&report);
-    assert_eq!(calls, ["orders", "fee", "paid", "paid", "told"]);
+    assert_eq!(calls, ["orders", "fee", "paid", "paid", "notice"]);
 }
 
 #[test]
 fn it_is_bounded_and_explained() {
-    let desk = desk();
+    let fixture = fixture();
     let again = json!({"steps": [{"id": "other", "tool": "pay", "args": {"order": 3}}], "output": ["other"]});
-    desk.answers(&[again.clone(), again]);
-    let report = desk.json(&["run", "plan.json", "--replan", "1"], 1);
+    fixture.answers(&[again.clone(), again]);
+    let report = fixture.json(&["run", "plan.json", "--replan", "1"], 1);
     assert_eq!(report["status"], "failed");
     assert_eq!(report["revisions"].as_array().unwrap().len(), 1);
 }
 
 #[test]
 fn the_budget_is_that_of_the_whole_run() {
-    let desk = desk();
+    let fixture = fixture();
     for (most, status) in [("3", 1), ("4", 0)] {
-        desk.answers(&[by_invoice()]);
-        let report = desk.json(
+        fixture.answers(&[by_invoice()]);
+        let report = fixture.json(
             &["run", "plan.json", "--replan", "1", "--max-calls", most],
             status,
         );
@@ -225,7 +225,7 @@ fn the_budget_is_that_of_the_whole_run() {
 
 #[test]
 fn an_unsound_revision_runs_nothing() {
-    let desk = desk();
+    let fixture = fixture();
     let cases: &[(Value, &str)] = &[
         (json!("I give up"), "the answer holds no steps"),
         (
@@ -238,8 +238,8 @@ fn an_unsound_revision_runs_nothing() {
         ),
     ];
     for (answer, expected) in cases {
-        desk.answers(&[answer.clone(), answer.clone(), answer.clone()]);
-        let output = desk.run(&["run", "plan.json", "--replan", "2", "--format", "json"]);
+        fixture.answers(&[answer.clone(), answer.clone(), answer.clone()]);
+        let output = fixture.run(&["run", "plan.json", "--replan", "2", "--format", "json"]);
         assert_eq!(output.status.code(), Some(1));
         let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
         assert_eq!(called(&report), ["orders", "fee", "paid"]);
@@ -253,15 +253,15 @@ fn an_unsound_revision_runs_nothing() {
 
 #[test]
 fn a_done_step_is_never_called_again() {
-    let desk = desk();
+    let fixture = fixture();
     // The model writes a done step once more, otherwise: it stays as it was.
     let again = json!({"steps": [
         {"id": "fee", "tool": "charge", "args": {"order": 9}},
-        {"id": "told", "tool": "invoice", "args": {"of": "${fee}"}}
+        {"id": "notice", "tool": "invoice", "args": {"of": "${fee}"}}
     ]});
-    desk.answers(&[again]);
-    let report = desk.json(&["run", "plan.json", "--replan", "1"], 0);
-    assert_eq!(report["output"], json!({"told": {"of": {"order": 2}}}));
+    fixture.answers(&[again]);
+    let report = fixture.json(&["run", "plan.json", "--replan", "1"], 0);
+    assert_eq!(report["output"], json!({"notice": {"of": {"order": 2}}}));
     assert_eq!(
         called(&report)
             .iter()
@@ -273,10 +273,10 @@ fn a_done_step_is_never_called_again() {
 
 #[test]
 fn refused_arguments_are_corrected_once() {
-    let desk = desk();
-    desk.answers(&[json!({"args": {"nights": 2}})]);
-    let report = desk.json(&["run", "trip.json", "--repair"], 0);
-    assert_eq!(report["output"]["told"], json!({"of": "booked"}));
+    let fixture = fixture();
+    fixture.answers(&[json!({"args": {"nights": 2}})]);
+    let report = fixture.json(&["run", "trip.json", "--repair"], 0);
+    assert_eq!(report["output"]["notice"], json!({"of": "booked"}));
     assert_eq!(report["revisions"][0]["kind"], "repaired");
     assert_eq!(report["replanned"], Value::Null);
     for answer in [
@@ -284,17 +284,17 @@ fn refused_arguments_are_corrected_once() {
         json!({"args": null}),
         json!("no"),
     ] {
-        desk.answers(&[answer]);
-        let report = desk.json(&["run", "trip.json", "--repair"], 1);
+        fixture.answers(&[answer]);
+        let report = fixture.json(&["run", "trip.json", "--repair"], 1);
         assert_eq!(report["status"], "failed");
     }
 }
 
 #[test]
 fn a_model_that_fails_leaves_the_run_as_it_is() {
-    let desk = desk();
-    desk.answers(&[]);
-    let output = desk.run(&["run", "plan.json", "--replan", "1"]);
+    let fixture = fixture();
+    fixture.answers(&[]);
+    let output = fixture.run(&["run", "plan.json", "--replan", "1"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(
         stderr(&output).contains("the plan was not revised: "),
@@ -305,7 +305,7 @@ fn a_model_that_fails_leaves_the_run_as_it_is() {
 
 /// Runs `steps`, one of them failing, with a model that wants to pay again; returns the report and the messages.
 fn would_pay_again(steps: &Value, exit: i32) -> (Value, String) {
-    let desk = ChatContext::new(&json!({
+    let fixture = ModelFixture::new(&json!({
         "find": {"annotations": {"readOnlyHint": true}, "returns": {"ids": [1, 2]}},
         "look": {"annotations": {"readOnlyHint": true}, "sleep_ms": 600_000, "returns": 1},
         "pay": {"cases": [
@@ -314,10 +314,10 @@ fn would_pay_again(steps: &Value, exit: i32) -> (Value, String) {
             {"returns": "paid"}
         ]}
     }));
-    desk.write("plan.json", &json!({"title": "Pay", "steps": steps}));
+    fixture.write("plan.json", &json!({"title": "Pay", "steps": steps}));
     let again = json!({"steps": [{"id": "again", "tool": "pay", "args": {"order": 4}}]});
-    desk.answers(&[again]);
-    let output = desk.run(&["run", "plan.json", "--replan", "1", "--format", "json"]);
+    fixture.answers(&[again]);
+    let output = fixture.run(&["run", "plan.json", "--replan", "1", "--format", "json"]);
     assert_eq!(output.status.code(), Some(exit), "{}", stderr(&output));
     let report = serde_json::from_str(&stdout(&output)).unwrap();
     (report, stderr(&output))
@@ -353,9 +353,9 @@ fn what_may_have_happened_is_not_done_again() {
             "--set maybe=VALUE",
         ),
     ];
-    for (steps, said, advice) in cases {
-        let (report, told) = would_pay_again(&steps, 1);
-        assert!(told.contains(said) && told.contains(advice), "{told}");
+    for (steps, message, advice) in cases {
+        let (report, log) = would_pay_again(&steps, 1);
+        assert!(log.contains(message) && log.contains(advice), "{log}");
         assert_eq!(report["replanned"], Value::Null, "{report:#}");
         assert!(!called(&report).contains(&"again"), "{report:#}");
     }
@@ -369,8 +369,8 @@ fn what_may_happen_twice_holds_nothing_up() {
         json!([{"id": "each", "tool": "pay", "for_each": [2, 2], "args": {"order": "${item}"}}]),
     ];
     for steps in cases {
-        let (report, told) = would_pay_again(&steps, 0);
-        assert_eq!(report["replanned"], true, "{told}");
+        let (report, log) = would_pay_again(&steps, 0);
+        assert_eq!(report["replanned"], true, "{log}");
         assert_eq!(called(&report).last(), Some(&"again"));
     }
 }

@@ -4,11 +4,11 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::ChatContext;
+use super::ModelFixture;
 use crate::program::{planwright, stderr, stdout};
 
-fn desk() -> ChatContext {
-    ChatContext::new(&json!({
+fn fixture() -> ModelFixture {
+    ModelFixture::new(&json!({
         "list_dogs": {"annotations": {"readOnlyHint": true}, "returns": ["Rex", "Ada"]},
         "greet": {"echo": true}
     }))
@@ -23,15 +23,15 @@ fn plan() -> Value {
 
 #[test]
 fn a_plan_is_written_where_it_is_wanted() {
-    let desk = desk();
-    desk.answers(&[plan()]);
-    let shown = desk.run(&["create", "greet the first dog"]);
+    let fixture = fixture();
+    fixture.answers(&[plan()]);
+    let shown = fixture.run(&["create", "greet the first dog"]);
     assert_eq!(shown.status.code(), Some(0), "{}", stderr(&shown));
     let printed: Value = serde_json::from_str(&stdout(&shown)).unwrap();
     assert_eq!(printed["steps"][1]["args"], json!({"name": "${dogs[0]}"}));
     assert_eq!(printed["metadata"]["query"], "greet the first dog");
 
-    let written = desk.run(&[
+    let written = fixture.run(&[
         "create",
         "greet the first dog",
         "--output",
@@ -41,9 +41,9 @@ fn a_plan_is_written_where_it_is_wanted() {
     ]);
     assert_eq!(written.status.code(), Some(0), "{}", stderr(&written));
     assert_eq!(stdout(&written), "");
-    assert!(desk.path().join("plan.json").is_file());
+    assert!(fixture.path().join("plan.json").is_file());
     for plan in ["plan.json", "dogs"] {
-        let report = desk.json(&["run", plan], 0);
+        let report = fixture.json(&["run", plan], 0);
         assert_eq!(
             report["output"],
             json!({"hello": {"name": "Rex"}}),
@@ -51,17 +51,17 @@ fn a_plan_is_written_where_it_is_wanted() {
         );
     }
 
-    let again = desk.run(&["create", "greet the first dog", "--output", "plan.json"]);
+    let again = fixture.run(&["create", "greet the first dog", "--output", "plan.json"]);
     assert_eq!(again.status.code(), Some(2));
     assert!(stderr(&again).contains("`plan.json` is there already"));
 }
 
 #[test]
 fn every_answer_is_accounted_for() {
-    let desk = desk();
+    let fixture = fixture();
     let unknown = json!({"steps": [{"id": "a", "tool": "cats"}]});
-    desk.answers(&[json!("no plan at all"), unknown.clone(), plan()]);
-    let created = desk.json(&["create", "greet"], 0);
+    fixture.answers(&[json!("no plan at all"), unknown.clone(), plan()]);
+    let created = fixture.json(&["create", "greet"], 0);
     assert_eq!(created["schema"], "planwright.created/1");
     assert_eq!(created["model_calls"], 3);
     let codes: Vec<&Value> = created["attempts"]
@@ -79,12 +79,12 @@ fn every_answer_is_accounted_for() {
             .collect::<Vec<_>>()
     );
 
-    desk.answers(&[unknown]);
-    let given_up = desk.json(&["create", "greet", "--tries", "1"], 3);
+    fixture.answers(&[unknown]);
+    let given_up = fixture.json(&["create", "greet", "--tries", "1"], 3);
     assert_eq!(given_up["plan"], Value::Null);
 
-    desk.answers(&[json!("nothing")]);
-    let ended = desk.json(&["create", "greet"], 1);
+    fixture.answers(&[json!("nothing")]);
+    let ended = fixture.json(&["create", "greet"], 1);
     assert_eq!(ended["model_calls"], 1);
     assert_eq!(
         ended["error"]["message"],
@@ -94,38 +94,38 @@ fn every_answer_is_accounted_for() {
 
 #[test]
 fn what_was_written_once_is_found_again() {
-    let desk = desk();
-    desk.answers(&[plan()]);
-    let first = desk.json(&["create", "greet", "--cache"], 0);
+    let fixture = fixture();
+    fixture.answers(&[plan()]);
+    let first = fixture.json(&["create", "greet", "--cache"], 0);
     assert_eq!(
         (&first["cached"], &first["model_calls"]),
         (&json!(false), &json!(1))
     );
-    desk.answers(&[]);
-    let second = desk.json(&["create", "greet", "--cache"], 0);
+    fixture.answers(&[]);
+    let second = fixture.json(&["create", "greet", "--cache"], 0);
     assert_eq!(
         (&second["cached"], &second["model_calls"]),
         (&json!(true), &json!(0))
     );
     assert_eq!(first["plan"], second["plan"]);
     // Another goal, or other tools, make another plan.
-    desk.json(&["create", "greet twice", "--cache"], 1);
-    desk.write("tools.json", &json!({"tools": {"greet": {"echo": true}}}));
-    desk.json(&["create", "greet", "--cache"], 1);
+    fixture.json(&["create", "greet twice", "--cache"], 1);
+    fixture.write("tools.json", &json!({"tools": {"greet": {"echo": true}}}));
+    fixture.json(&["create", "greet", "--cache"], 1);
 }
 
 #[test]
 fn what_is_known_goes_into_the_prompt() {
-    let desk = desk();
-    desk.write(
+    let fixture = fixture();
+    fixture.write(
         "memory.json",
         &json!({"semantic": [{"text": "Rex bites", "score": 1}], "entities": ["dog:Rex"]}),
     );
-    desk.write(
+    fixture.write(
         "state.json",
         &json!({"type": "object", "properties": {"greeting": {"type": "string"}}}),
     );
-    let shown = desk.run(&[
+    let shown = fixture.run(&[
         "create",
         "greet it yesterday",
         "--now",
@@ -139,7 +139,7 @@ fn what_is_known_goes_into_the_prompt() {
         "state.json",
     ]);
     let prompt = stdout(&shown);
-    for told in [
+    for rule in [
         "Rex bites",
         "dog:Rex",
         "state.greeting",
@@ -148,16 +148,16 @@ fn what_is_known_goes_into_the_prompt() {
         "Today is 2025-10-12 (Sunday), UTC.",
         "\"yesterday\": from 2025-10-11 to 2025-10-11",
     ] {
-        assert!(prompt.contains(told), "{told}: {prompt}");
+        assert!(prompt.contains(rule), "{rule}: {prompt}");
     }
 }
 
 #[test]
 fn what_cannot_be_used_is_named() {
-    let desk = desk();
-    desk.answers(&[plan()]);
-    fs::write(desk.path().join("broken.json"), "{").unwrap();
-    desk.write("list.json", &json!([]));
+    let fixture = fixture();
+    fixture.answers(&[plan()]);
+    fs::write(fixture.path().join("broken.json"), "{").unwrap();
+    fixture.write("list.json", &json!([]));
     let cases: &[(&[&str], &str)] = &[
         (&["--context", "broken.json"], "`broken.json` is not JSON"),
         (
@@ -169,14 +169,14 @@ fn what_cannot_be_used_is_named() {
         (&["--tries", "0"], "it must be a whole number from 1 on"),
     ];
     for (arguments, expected) in cases {
-        let output = desk.run(&[&["create", "greet"], *arguments].concat());
+        let output = fixture.run(&[&["create", "greet"], *arguments].concat());
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        let said = stderr(&output);
-        assert!(said.contains(expected), "{arguments:?}: {said}");
+        let log = stderr(&output);
+        assert!(log.contains(expected), "{arguments:?}: {log}");
         assert_eq!(stdout(&output), "");
     }
-    fs::write(desk.path().join("answers.json"), "{}").unwrap();
-    let output = desk.run(&["create", "greet"]);
+    fs::write(fixture.path().join("answers.json"), "{}").unwrap();
+    let output = fixture.run(&["create", "greet"]);
     assert!(
         stderr(&output).contains("`answers.json` is no script of answers"),
         "{}",
@@ -186,8 +186,8 @@ fn what_cannot_be_used_is_named() {
 
 #[test]
 fn without_a_model_it_is_said_what_to_set() {
-    let desk = desk();
-    let mut command = planwright(desk.path());
+    let fixture = fixture();
+    let mut command = planwright(fixture.path());
     command.args(["create", "greet", "--simulate", "tools.json"]);
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(2));

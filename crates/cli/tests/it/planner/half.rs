@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::ChatContext;
+use super::ModelFixture;
 use crate::program::{stderr, stdout};
 
 const NO: &str = "I can't help with that.";
 
-fn desk() -> ChatContext {
-    ChatContext::new(&json!({
+fn fixture() -> ModelFixture {
+    ModelFixture::new(&json!({
         "list_dogs": {"annotations": {"readOnlyHint": true}, "returns": [{"name": "Rex", "age": 3}]},
         "weather": {"fails": {"code": "down", "message": "no weather today"}}
     }))
@@ -42,27 +42,27 @@ fn halves() -> [(Value, &'static str, u64); 4] {
 
 #[test]
 fn half_a_plan_is_a_failure() {
-    let desk = desk();
+    let fixture = fixture();
     for (half, message, asked) in halves() {
-        desk.write("answers.json", &json!([half, half, half, half]));
+        fixture.write("answers.json", &json!([half, half, half, half]));
         for command in [
             &["create", "list the dogs"][..],
             &["ask", "which dogs?"],
             &["ask", "which dogs?", "--no-stream"],
         ] {
-            let output = desk.run(command);
-            let said = stderr(&output);
+            let output = fixture.run(command);
+            let log = stderr(&output);
             assert_eq!(
                 (output.status.code(), stdout(&output)),
                 (Some(1), String::new()),
-                "{said}"
+                "{log}"
             );
-            assert!(said.contains(&format!("error: {message}")), "{said}");
+            assert!(log.contains(&format!("error: {message}")), "{log}");
             let words = half["text"]
                 .as_str()
                 .map_or(String::new(), |text| format!("  it said: {text}\n"));
-            assert!(said.contains(&words), "{said}");
-            let report = desk.json(command, 1);
+            assert!(log.contains(&words), "{log}");
+            let report = fixture.json(command, 1);
             let created = report.get("created").unwrap_or(&report);
             assert_eq!(created["usage"]["requests"], asked, "{report}");
             assert!(
@@ -82,22 +82,22 @@ fn half_a_plan_is_a_failure() {
 
 #[test]
 fn half_a_summary_is_a_failure() {
-    let desk = desk();
+    let fixture = fixture();
     for (half, message, _) in halves() {
-        desk.write("answers.json", &json!([plan(), half]));
-        let output = desk.run(&["ask", "which dogs?"]);
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(1), "{said}");
+        fixture.write("answers.json", &json!([plan(), half]));
+        let output = fixture.run(&["ask", "which dogs?"]);
+        let log = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{log}");
         assert!(
-            said.contains(&format!("the results were not summed up: {message}")),
-            "{said}"
+            log.contains(&format!("the results were not summed up: {message}")),
+            "{log}"
         );
         let words = half["text"].as_str().unwrap_or_default();
         assert!(
-            stdout(&output).trim_end() == words || said.contains(words),
-            "{said}"
+            stdout(&output).trim_end() == words || log.contains(words),
+            "{log}"
         );
-        let answer = desk.json(&["ask", "which dogs?"], 1);
+        let answer = fixture.json(&["ask", "which dogs?"], 1);
         assert_eq!(
             (&answer["answer"], &answer["by"]),
             (&Value::Null, &Value::Null)
@@ -114,7 +114,7 @@ fn half_a_summary_is_a_failure() {
 
 #[test]
 fn a_model_may_decline_to_sum_up() {
-    let desk = desk();
+    let fixture = fixture();
     for (declined, message) in [
         (
             json!({"text": "{\"cannot\": \"the results are of another year\"}"}),
@@ -125,27 +125,27 @@ fn a_model_may_decline_to_sum_up() {
             "`replay:answers.json` asks: Which dogs?",
         ),
     ] {
-        desk.write("answers.json", &json!([plan(), declined]));
-        let output = desk.run(&["ask", "which dogs?"]);
-        let said = stderr(&output);
+        fixture.write("answers.json", &json!([plan(), declined]));
+        let output = fixture.run(&["ask", "which dogs?"]);
+        let log = stderr(&output);
         assert_eq!(
             (output.status.code(), stdout(&output)),
             (Some(1), String::new()),
-            "{said}"
+            "{log}"
         );
         assert!(
-            said.contains(&format!("the results were not summed up: {message}\n")),
-            "{said}"
+            log.contains(&format!("the results were not summed up: {message}\n")),
+            "{log}"
         );
-        let answer = desk.json(&["ask", "which dogs?"], 1);
+        let answer = fixture.json(&["ask", "which dogs?"], 1);
         assert_eq!(
             (&answer["answer"], &answer["error"]["message"]),
             (&Value::Null, &json!(message))
         );
     }
     let braces = json!("{Rex} is the only dog [dogs].");
-    desk.write("answers.json", &json!([plan(), braces]));
-    let output = desk.run(&["ask", "which dogs?"]);
+    fixture.write("answers.json", &json!([plan(), braces]));
+    let output = fixture.run(&["ask", "which dogs?"]);
     assert_eq!(
         (output.status.code(), stdout(&output)),
         (Some(0), "{Rex} is the only dog [dogs].\n".to_owned())
@@ -154,7 +154,7 @@ fn a_model_may_decline_to_sum_up() {
 
 #[test]
 fn half_another_plan_is_a_failure() {
-    let desk = desk();
+    let fixture = fixture();
     let failing = json!({"json": {"steps": [{"id": "sky", "tool": "weather"}]}});
     for (half, message, asked) in halves() {
         let answers = json!([
@@ -167,13 +167,13 @@ fn half_another_plan_is_a_failure() {
         let left = usize::try_from(3 - asked).unwrap();
         let answers: Vec<&Value> = answers.as_array().unwrap().iter().collect();
         let answers = [&answers[..1], &answers[1 + left..]].concat();
-        desk.write("answers.json", &json!(answers));
-        let output = desk.run(&["ask", "how is the weather?", "--no-stream"]);
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(1), "{said}");
+        fixture.write("answers.json", &json!(answers));
+        let output = fixture.run(&["ask", "how is the weather?", "--no-stream"]);
+        let log = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{log}");
         assert!(
-            said.contains(&format!("the plan was not revised: {message}")),
-            "{said}"
+            log.contains(&format!("the plan was not revised: {message}")),
+            "{log}"
         );
         assert_eq!(stdout(&output), "Nothing is known of the weather.\n");
     }
@@ -181,8 +181,8 @@ fn half_another_plan_is_a_failure() {
 
 #[test]
 fn a_model_may_decline() {
-    let desk = desk();
-    for (kind, words, told) in [
+    let fixture = fixture();
+    for (kind, words, message_line) in [
         (
             "cannot",
             "no tool knows cats",
@@ -195,21 +195,21 @@ fn a_model_may_decline() {
         ),
     ] {
         let declined = json!({"json": {kind: words}});
-        desk.write("answers.json", &json!([declined, plan(), "Rex."]));
+        fixture.write("answers.json", &json!([declined, plan(), "Rex."]));
         for command in [
             &["create", "list the cats"][..],
             &["ask", "which cats?"],
             &["ask", "which cats?", "--no-stream"],
         ] {
-            let output = desk.run(command);
-            let said = stderr(&output);
+            let output = fixture.run(command);
+            let log = stderr(&output);
             assert_eq!(
                 (output.status.code(), stdout(&output)),
                 (Some(3), String::new()),
-                "{said}"
+                "{log}"
             );
-            assert_eq!(said.lines().next(), Some(told), "{said}");
-            let report = desk.json(command, 3);
+            assert_eq!(log.lines().next(), Some(message_line), "{log}");
+            let report = fixture.json(command, 3);
             let created = report.get("created").unwrap_or(&report);
             assert_eq!(created["declined"], json!({"kind": kind, "text": words}));
             assert_eq!(created["usage"]["requests"], 1);
@@ -219,12 +219,12 @@ fn a_model_may_decline() {
 
 #[test]
 fn a_model_may_decline_another_plan() {
-    let desk = desk();
-    desk.write(
+    let fixture = fixture();
+    fixture.write(
         "plan.json",
         &json!({"steps": [{"id": "sky", "tool": "weather"}]}),
     );
-    for (arguments, answer, told) in [
+    for (arguments, answer, message_line) in [
         (
             ["--replan", "2"],
             json!({"ask": "Which sky?"}),
@@ -246,13 +246,13 @@ fn a_model_may_decline_another_plan() {
             "the arguments of `sky` stay as they are: replay:answers.json answered without `args`",
         ),
     ] {
-        desk.write(
+        fixture.write(
             "answers.json",
             &json!([{ "json": answer }, {"json": {"steps": []}}]),
         );
-        let output = desk.run(&[&["run", "plan.json"], &arguments[..]].concat());
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains(&format!("{told}\n")), "{said}");
+        let output = fixture.run(&[&["run", "plan.json"], &arguments[..]].concat());
+        let log = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{log}");
+        assert!(log.contains(&format!("{message_line}\n")), "{log}");
     }
 }

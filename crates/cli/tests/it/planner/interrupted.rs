@@ -5,13 +5,13 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::ChatContext;
-use super::streamed::{desk, endless, plan, runs, told, tools, unsound, written};
+use super::ModelFixture;
+use super::streamed::{endless, fixture, plan, run_program, runs, tools, unsound, written};
 use crate::program::planwright;
 
 /// Begins to ask; what the program prints can be read while it goes on.
-fn ask(desk: &ChatContext) -> Child {
-    planwright(desk.path())
+fn ask(fixture: &ModelFixture) -> Child {
+    planwright(fixture.path())
         .args(["ask", "tell", "--format", "events"])
         .args(["--simulate", "tools.json", "--model", "replay:answers.json"])
         .stdin(Stdio::null())
@@ -32,66 +32,66 @@ fn interrupt(child: &Child) {
 fn when(child: &mut Child, event: &str, step: &str, act: impl Fn(&mut Child)) {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let happened = lines.by_ref().map_while(Result::ok).any(|line| {
-        let told: Value = serde_json::from_str(&line).unwrap();
-        told["event"] == event && told["step"] == step
+        let printed: Value = serde_json::from_str(&line).unwrap();
+        printed["event"] == event && printed["step"] == step
     });
     assert!(happened, "`{step}` never was {event}");
     act(child);
     assert!(lines.all(|line| line.is_ok()));
 }
 
-/// How it ended, and what it said.
+/// Waits for the end. Returns the exit status and the standard error.
 fn end(mut child: Child) -> (Option<i32>, String) {
-    let mut talk = String::new();
-    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut talk).unwrap();
-    (child.wait().unwrap().code(), talk)
+    let mut log = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut log).unwrap();
+    (child.wait().unwrap().code(), log)
 }
 
 #[test]
 fn a_plan_that_is_still_being_written_is_left() {
-    let desk = desk(&json!({"echo": true}));
-    written(&desk, &[endless()]);
-    let mut child = ask(&desk);
+    let fixture = fixture(&json!({"echo": true}));
+    written(&fixture, &[endless()]);
+    let mut child = ask(&fixture);
     when(&mut child, "step_ended", "c", |child| interrupt(child));
-    let (exit, talk) = end(child);
-    assert_eq!(exit, Some(130), "{talk}");
+    let (exit, log) = end(child);
+    assert_eq!(exit, Some(130), "{log}");
     assert!(
-        talk.contains("what was called merely reads, and nothing is stored of it"),
-        "{talk}"
+        log.contains("what was called merely reads, and nothing is stored of it"),
+        "{log}"
     );
-    assert_eq!(runs(&desk), [] as [Value; 0]);
+    assert_eq!(runs(&fixture), [] as [Value; 0]);
 }
 
 #[test]
 fn a_run_is_left_whose_plan_is_written_anew() {
-    let desk = desk(&json!({"echo": true}));
-    written(&desk, &[unsound(), endless()]);
-    let mut child = ask(&desk);
-    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-    let turned = said
+    let fixture = fixture(&json!({"echo": true}));
+    written(&fixture, &[unsound(), endless()]);
+    let mut child = ask(&fixture);
+    let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();
+    let turned = stderr
         .by_ref()
         .map_while(Result::ok)
-        .any(|line| line.contains("the plan turned out otherwise than it began"));
+        .any(|line| line.contains("the finished plan differs from its beginning"));
     assert!(turned);
     interrupt(&child);
-    let rest: Vec<String> = said.map_while(Result::ok).collect();
+    let rest: Vec<String> = stderr.map_while(Result::ok).collect();
     assert!(
         rest.iter()
             .any(|line| line.contains("the run cannot go on")),
         "{rest:?}"
     );
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    let run = runs(&desk)[0]["id"].as_str().unwrap().to_owned();
-    let (_, talk) = told(&desk, &["resume", &run], 2);
-    assert!(talk.contains("its plan was never whole"), "{talk}");
+    let run = runs(&fixture)[0]["id"].as_str().unwrap().to_owned();
+    let (_, log) = run_program(&fixture, &["resume", &run], 2);
+    assert!(log.contains("its plan was never whole"), "{log}");
 }
 
 #[test]
 fn a_run_whose_plan_is_there_goes_on_later() {
     for (is_killed, status) in [(false, Some(130)), (true, None)] {
-        let desk = desk(&json!({"sleep_ms": 3_600_000, "echo": true}));
-        written(&desk, &[plan()]);
-        let mut child = ask(&desk);
+        let fixture = fixture(&json!({"sleep_ms": 3_600_000, "echo": true}));
+        written(&fixture, &[plan()]);
+        let mut child = ask(&fixture);
         when(&mut child, "attempt_started", "tell", |child| {
             if is_killed {
                 child.kill().unwrap();
@@ -99,17 +99,17 @@ fn a_run_whose_plan_is_there_goes_on_later() {
                 interrupt(child);
             }
         });
-        let (exit, talk) = end(child);
-        assert_eq!(exit, status, "{talk}");
+        let (exit, log) = end(child);
+        assert_eq!(exit, status, "{log}");
         if status.is_some() {
-            assert!(talk.contains("go on with `planwright resume"), "{talk}");
+            assert!(log.contains("go on with `planwright resume"), "{log}");
         }
-        let run = runs(&desk)[0]["id"].as_str().unwrap().to_owned();
-        tools(&desk, &json!({"echo": true}));
+        let run = runs(&fixture)[0]["id"].as_str().unwrap().to_owned();
+        tools(&fixture, &json!({"echo": true}));
         let resume = ["resume", &run, "--retry", "tell", "--format", "json"];
-        let (data, _) = told(&desk, &resume, 0);
+        let (data, _) = run_program(&fixture, &resume, 0);
         let report: Value = serde_json::from_str(&data).unwrap();
         assert_eq!(report["status"], "succeeded");
-        told(&desk, &["replay", &run], 0);
+        run_program(&fixture, &["replay", &run], 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Models in the program, played by scripts: plans are created, and revised where they fail.
+//! The program with scripted models: plans are created, and revised if they fail.
 
 mod adapting;
 mod ask;
@@ -18,14 +18,14 @@ use tempfile::TempDir;
 
 use crate::program::{planwright, stderr, stdout};
 
-/// A folder with simulated tools, and what a model answers.
-pub(crate) struct ChatContext(TempDir);
+/// A folder with simulated tools, and the scripted answers of a model.
+pub(crate) struct ModelFixture(TempDir);
 
-impl ChatContext {
+impl ModelFixture {
     pub(crate) fn new(tools: &Value) -> Self {
-        let desk = Self(tempfile::tempdir().unwrap());
-        desk.write("tools.json", &json!({ "tools": tools }));
-        desk
+        let fixture = Self(tempfile::tempdir().unwrap());
+        fixture.write("tools.json", &json!({ "tools": tools }));
+        fixture
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -59,7 +59,7 @@ impl ChatContext {
         self.command(arguments).output().unwrap()
     }
 
-    /// What the program prints as JSON that ends with `exit`.
+    /// Runs the program, which must exit with `exit`, and returns its output as JSON.
     pub(crate) fn json(&self, arguments: &[&str], exit: i32) -> Value {
         let output = self.run(&[arguments, &["--format", "json"]].concat());
         assert_eq!(output.status.code(), Some(exit), "{}", stderr(&output));

@@ -2,22 +2,22 @@
 
 use serde_json::{Value, json};
 
-use super::ChatContext;
+use super::ModelFixture;
 use crate::program::{planwright, stderr, stdout};
 
-/// How fast the model writes where it matters: a token is four letters.
+/// The speed of the model in tokens per second; a token is four letters.
 const PACE: f64 = 500.0;
 
 /// `look` merely reads, `tell` changes something.
-pub(crate) fn desk(tell: &Value) -> ChatContext {
-    let desk = ChatContext::new(&json!({}));
-    tools(&desk, tell);
-    desk
+pub(crate) fn fixture(tell: &Value) -> ModelFixture {
+    let fixture = ModelFixture::new(&json!({}));
+    tools(&fixture, tell);
+    fixture
 }
 
-pub(super) fn tools(desk: &ChatContext, tell: &Value) {
+pub(super) fn tools(fixture: &ModelFixture, tell: &Value) {
     let reads = json!({"readOnlyHint": true});
-    desk.write(
+    fixture.write(
         "tools.json",
         &json!({"tools": {
             "look": {"echo": true, "annotations": reads},
@@ -28,9 +28,9 @@ pub(super) fn tools(desk: &ChatContext, tell: &Value) {
 }
 
 /// The model writes these answers in its own time.
-pub(crate) fn written(desk: &ChatContext, answers: &[Value]) {
+pub(crate) fn written(fixture: &ModelFixture, answers: &[Value]) {
     let answers: Vec<Value> = answers.iter().map(paced).collect();
-    desk.write("answers.json", &json!(answers));
+    fixture.write("answers.json", &json!(answers));
 }
 
 /// An answer that takes its time.
@@ -76,32 +76,36 @@ fn called<'a>(calls: &'a Value, field: &str) -> Vec<&'a str> {
     calls.map(|call| call[field].as_str().unwrap()).collect()
 }
 
-/// The runs that are kept, the newest first.
-pub(crate) fn runs(desk: &ChatContext) -> Vec<Value> {
-    let (data, _) = told(desk, &["runs", "--format", "json"], 0);
+/// Returns the stored runs, the newest first.
+pub(crate) fn runs(fixture: &ModelFixture) -> Vec<Value> {
+    let (data, _) = run_program(fixture, &["runs", "--format", "json"], 0);
     let runs: Value = serde_json::from_str(&data).unwrap();
     runs["runs"].as_array().unwrap().clone()
 }
 
-/// What another command says of a run.
-pub(super) fn told(desk: &ChatContext, arguments: &[&str], exit: i32) -> (String, String) {
-    let output = planwright(desk.path()).args(arguments).output().unwrap();
-    let (data, talk) = (stdout(&output), stderr(&output));
-    assert_eq!(output.status.code(), Some(exit), "{arguments:?}: {talk}");
-    (data, talk)
+/// Runs a command, which must exit with `exit`. Returns its standard output and standard error.
+pub(super) fn run_program(
+    fixture: &ModelFixture,
+    arguments: &[&str],
+    exit: i32,
+) -> (String, String) {
+    let output = planwright(fixture.path()).args(arguments).output().unwrap();
+    let (data, log) = (stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(exit), "{arguments:?}: {log}");
+    (data, log)
 }
 
 #[test]
 fn what_merely_reads_runs_while_the_plan_is_written() {
-    let desk = desk(&json!({"echo": true}));
+    let fixture = fixture(&json!({"echo": true}));
     for arguments in [
         &["ask", "tell"][..],
         &["ask", "tell", "--stream"],
         &["ask", "tell", "--no-store"],
     ] {
-        written(&desk, &[plan(), json!("Told [tell].")]);
-        let answer = desk.json(arguments, 0);
-        assert_eq!(answer["answer"], "Told [tell].");
+        written(&fixture, &[plan(), json!("Sent [tell].")]);
+        let answer = fixture.json(arguments, 0);
+        assert_eq!(answer["answer"], "Sent [tell].");
         assert_eq!(answer["run"]["status"], "succeeded");
         let streamed = &answer["streamed"];
         let first = streamed["first_call_at"].as_f64().unwrap();
@@ -121,53 +125,53 @@ fn what_merely_reads_runs_while_the_plan_is_written() {
 
 #[test]
 fn a_plan_in_lines_runs_while_it_is_written() {
-    let desk = desk(&json!({"echo": true}));
-    let plan = "a = look(at=\"alpha\")\ntold = tell(text=${a.at})\n\
-        b = look(at=\"something that takes its time to be written down\")\nreturn [\"told\"]";
-    written(&desk, &[json!(plan), json!("Told [told].")]);
-    let answer = desk.json(&["ask", "tell", "--notation", "lines"], 0);
+    let fixture = fixture(&json!({"echo": true}));
+    let plan = "a = look(at=\"alpha\")\nsent = tell(text=${a.at})\n\
+        b = look(at=\"something that takes its time to be written down\")\nreturn [\"sent\"]";
+    written(&fixture, &[json!(plan), json!("Read [sent].")]);
+    let answer = fixture.json(&["ask", "tell", "--notation", "lines"], 0);
     assert_eq!(
-        answer["run"]["output"]["told"]["text"], "alpha",
+        answer["run"]["output"]["sent"]["text"], "alpha",
         "{answer:#}"
     );
     assert_eq!(answer["streamed"]["early"][0]["address"], "a");
     let run = answer["run"]["run"].as_str().unwrap();
-    told(&desk, &["replay", run], 0);
+    run_program(&fixture, &["replay", run], 0);
 }
 
 #[test]
 fn the_plan_is_written_first_where_that_is_wished() {
-    let desk = desk(&json!({"echo": true}));
-    written(&desk, &[plan(), json!("Told [tell].")]);
-    let answer = desk.json(&["ask", "tell", "--no-stream"], 0);
+    let fixture = fixture(&json!({"echo": true}));
+    written(&fixture, &[plan(), json!("Sent [tell].")]);
+    let answer = fixture.json(&["ask", "tell", "--no-stream"], 0);
     assert_eq!(answer["streamed"], Value::Null);
     assert_eq!(answer["run"]["status"], "succeeded");
 
     let both = ["ask", "tell", "--stream", "--approve", "plan"];
-    let output = desk.run(&both);
+    let output = fixture.run(&both);
     assert_eq!(output.status.code(), Some(2));
     assert!(
         stderr(&output).contains("`--approve plan` asks about the whole of it first"),
         "{}",
         stderr(&output)
     );
-    written(&desk, &[plan()]);
+    written(&fixture, &[plan()]);
     let digest = format!("plan:{}", "0".repeat(16));
-    let output = desk.run(&["ask", "tell", "--approve", &digest]);
+    let output = fixture.run(&["ask", "tell", "--approve", &digest]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
         stderr(&output).contains("the plan is not the one that was approved"),
         "{}",
         stderr(&output)
     );
-    assert_eq!(runs(&desk).len(), 1);
+    assert_eq!(runs(&fixture).len(), 1);
 }
 
 #[test]
 fn of_an_unsound_plan_only_what_reads_has_run() {
-    let desk = desk(&json!({"echo": true}));
-    written(&desk, &[unsound(), json!("I cannot."), unsound()]);
-    let answer = desk.json(&["ask", "tell"], 3);
+    let fixture = fixture(&json!({"echo": true}));
+    written(&fixture, &[unsound(), json!("I cannot."), unsound()]);
+    let answer = fixture.json(&["ask", "tell"], 3);
     assert_eq!(
         (&answer["answer"], &answer["run"]),
         (&Value::Null, &Value::Null)
@@ -183,46 +187,46 @@ fn of_an_unsound_plan_only_what_reads_has_run() {
 
     // The run can be shown but not resumed: its plan was never complete.
     let run = streamed["abandoned"]["run"].as_str().unwrap();
-    assert!(told(&desk, &["runs"], 0).0.contains("cancelled"));
+    assert!(run_program(&fixture, &["runs"], 0).0.contains("cancelled"));
     for command in ["show", "logs", "replay"] {
-        assert_ne!(told(&desk, &[command, run], 0).0, "");
+        assert_ne!(run_program(&fixture, &[command, run], 0).0, "");
     }
-    let (_, talk) = told(&desk, &["resume", run], 2);
-    assert!(talk.contains("its plan was never whole"), "{talk}");
-    desk.write("plan.json", &plan());
-    let (data, _) = told(
-        &desk,
+    let (_, log) = run_program(&fixture, &["resume", run], 2);
+    assert!(log.contains("its plan was never whole"), "{log}");
+    fixture.write("plan.json", &plan());
+    let (data, _) = run_program(
+        &fixture,
         &["resume", run, "--plan", "plan.json", "--format", "json"],
         0,
     );
     let report: Value = serde_json::from_str(&data).unwrap();
     assert_eq!(report["status"], "succeeded");
 
-    written(&desk, &[unsound(), json!("I cannot."), unsound()]);
-    let output = desk.run(&["ask", "tell"]);
+    written(&fixture, &[unsound(), json!("I cannot."), unsound()]);
+    let output = fixture.run(&["ask", "tell"]);
     assert_eq!(
         (output.status.code(), stdout(&output)),
         (Some(3), String::new())
     );
-    let talk = stderr(&output);
+    let log = stderr(&output);
     for words in [
-        "what was called by then merely reads: `a`",
+        "the calls made before are read-only: `a`",
         "there is no tool `launch_rocket`",
         "no answer was a sound plan",
         "the run cannot go on, since its plan was never whole",
     ] {
-        assert!(talk.contains(words), "{words}: {talk}");
+        assert!(log.contains(words), "{words}: {log}");
     }
 }
 
 #[test]
 fn a_sound_plan_after_an_unsound_one_goes_on_with_the_same_run() {
-    let desk = desk(&json!({"echo": true}));
+    let fixture = fixture(&json!({"echo": true}));
     for keeping in [&[][..], &["--no-store"]] {
         let mut other = plan();
         other["steps"][2]["args"] = json!({"at": "beta"});
-        written(&desk, &[unsound(), other, json!("Told.")]);
-        let answer = desk.json(&[&["ask", "tell"], keeping].concat(), 0);
+        written(&fixture, &[unsound(), other, json!("Sent.")]);
+        let answer = fixture.json(&[&["ask", "tell"], keeping].concat(), 0);
         assert_eq!(answer["run"]["status"], "succeeded");
         let streamed = &answer["streamed"];
         assert_eq!(streamed["early"][0]["address"], "a");
@@ -232,28 +236,30 @@ fn a_sound_plan_after_an_unsound_one_goes_on_with_the_same_run() {
         assert_eq!(calls.iter().filter(|step| **step == "a").count(), 1);
         if keeping.is_empty() {
             let run = answer["run"]["run"].as_str().unwrap();
-            told(&desk, &["replay", run], 0);
-            let (shown, _) = told(&desk, &["show", run], 0);
-            let change =
-                "plan 2 of 2: the one before ran while it was written, and turned out otherwise";
+            run_program(&fixture, &["replay", run], 0);
+            let (shown, _) = run_program(&fixture, &["show", run], 0);
+            let change = "plan 2 of 2: the previous one ran while it was written, and was replaced";
             assert!(shown.contains(change), "{shown}");
-            let (begun, _) = told(&desk, &["show", run, "--revision", "1"], 0);
+            let (begun, _) = run_program(&fixture, &["show", run, "--revision", "1"], 0);
             assert!(!begun.contains("plan 2"), "{begun}");
-            let (_, talk) = told(&desk, &["show", run, "--revision", "3"], 2);
-            assert!(talk.contains("it had 2 plans"), "{talk}");
+            let (_, log) = run_program(&fixture, &["show", run, "--revision", "3"], 2);
+            assert!(log.contains("it had 2 plans"), "{log}");
         }
     }
 }
 
 #[test]
 fn a_streamed_run_that_fails_goes_another_way() {
-    let desk = desk(&json!({"echo": true}));
+    let fixture = fixture(&json!({"echo": true}));
     let mut failing = plan();
     failing["steps"][2]["tool"] = json!("down");
     let other = json!({"steps": [{"id": "d", "tool": "look", "args": {"at": "${tell.text}"}}], "output": ["d"]});
     for keeping in [&[][..], &["--no-store"]] {
-        written(&desk, &[failing.clone(), other.clone(), json!("Told [d].")]);
-        let answer = desk.json(&[&["ask", "tell"], keeping].concat(), 0);
+        written(
+            &fixture,
+            &[failing.clone(), other.clone(), json!("Sent [d].")],
+        );
+        let answer = fixture.json(&[&["ask", "tell"], keeping].concat(), 0);
         assert_eq!(answer["run"]["replanned"], true);
         assert_eq!(answer["run"]["revisions"][0]["step"], "b");
         assert_eq!(answer["rests_on"], json!(["d"]));
@@ -264,28 +270,28 @@ fn a_streamed_run_that_fails_goes_another_way() {
         }
         if keeping.is_empty() {
             let run = answer["run"]["run"].as_str().unwrap();
-            told(&desk, &["replay", run], 0);
+            run_program(&fixture, &["replay", run], 0);
         }
     }
 }
 
 #[test]
 fn a_plan_that_is_to_be_shown_runs_nothing() {
-    let desk = desk(&json!({"echo": true}));
+    let fixture = fixture(&json!({"echo": true}));
     let shown = json!({"mode": "show", "steps": plan()["steps"]});
     for stream in ["--stream", "--no-stream"] {
-        written(&desk, std::slice::from_ref(&shown));
-        let output = desk.run(&["ask", "tell", stream]);
+        written(&fixture, std::slice::from_ref(&shown));
+        let output = fixture.run(&["ask", "tell", stream]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         assert!(stderr(&output).contains("it is only to be shown, so it is not run"));
-        assert_eq!(runs(&desk), [] as [Value; 0]);
+        assert_eq!(runs(&fixture), [] as [Value; 0]);
     }
 }
 
 #[test]
 fn values_from_outside_are_there_when_the_plan_is() {
-    let desk = desk(&json!({"echo": true}));
-    let settings = desk.path().join(".config/planwright");
+    let fixture = fixture(&json!({"echo": true}));
+    let settings = fixture.path().join(".config/planwright");
     std::fs::create_dir_all(&settings).unwrap();
     let rules = "[env]\nDOOR_CODE = ['tell']\nOTHER_CODE = ['tell']\n";
     std::fs::write(settings.join("planwright.toml"), rules).unwrap();
@@ -293,8 +299,8 @@ fn values_from_outside_are_there_when_the_plan_is() {
         let mut plan = plan();
         plan["steps"][1]["args"]["text"] = json!(format!("${{env.{name}}}"));
         plan["output"] = json!(["tell"]);
-        written(&desk, &[plan, json!("Told.")]);
-        let mut command = planwright(desk.path());
+        written(&fixture, &[plan, json!("Sent.")]);
+        let mut command = planwright(fixture.path());
         command.env("DOOR_CODE", "open sesame").args([
             "ask",
             "tell",
@@ -312,8 +318,8 @@ fn values_from_outside_are_there_when_the_plan_is() {
     let answer: Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(answer["run"]["output"]["tell"]["text"], "[redacted]");
     assert_eq!(answer["streamed"]["early"][0]["address"], "a");
-    told(
-        &desk,
+    run_program(
+        &fixture,
         &["replay", answer["run"]["run"].as_str().unwrap()],
         0,
     );

@@ -3,11 +3,11 @@
 use planwright_testkit::model_server::{ModelServer, ScriptedResponse};
 use serde_json::{Value, json};
 
-use super::ChatContext;
+use super::ModelFixture;
 use crate::program::{planwright, stderr, stdout};
 
-fn desk() -> ChatContext {
-    ChatContext::new(&json!({
+fn fixture() -> ModelFixture {
+    ModelFixture::new(&json!({
         "list_dogs": {"annotations": {"readOnlyHint": true}, "returns": ["Rex"]},
         "weather": {"fails": {"code": "bad", "message": "no such city"}}
     }))
@@ -41,22 +41,22 @@ fn live(words: &str) -> ScriptedResponse {
     ScriptedResponse::new(200, "text/event-stream", frames)
 }
 
-/// What a command prints that asks a provider whose prices are known, and what the provider was asked.
+/// Runs a command with a provider whose prices are known. Returns the outputs and the provider's requests.
 fn run(
-    desk: &ChatContext,
+    fixture: &ModelFixture,
     script: Vec<ScriptedResponse>,
     arguments: &[&str],
     exit: i32,
 ) -> (String, String, Vec<Value>) {
     let server = ModelServer::start(script);
-    let settings = desk.path().join(".config/planwright");
+    let settings = fixture.path().join(".config/planwright");
     std::fs::create_dir_all(&settings).unwrap();
     let config = format!(
         "[model]\nname = 'openai:m'\nbase_url = '{}/v1'\nprices = {{ input = 10, output = 100 }}\n",
         server.url()
     );
     std::fs::write(settings.join("planwright.toml"), config).unwrap();
-    let mut command = planwright(desk.path());
+    let mut command = planwright(fixture.path());
     let output = command
         .args(arguments)
         .args(["--simulate", "tools.json"])
@@ -64,10 +64,10 @@ fn run(
         .env("TZ", "Europe/Vienna")
         .output()
         .unwrap();
-    let talk = stderr(&output);
-    assert_eq!(output.status.code(), Some(exit), "{talk}");
+    let log = stderr(&output);
+    assert_eq!(output.status.code(), Some(exit), "{log}");
     let asked = server.asked().into_iter().map(|asked| asked.body).collect();
-    (stdout(&output), talk, asked)
+    (stdout(&output), log, asked)
 }
 
 fn failing() -> Value {
@@ -89,7 +89,7 @@ const COST: &str = "tokens read, ";
 
 #[test]
 fn everything_that_was_asked_counts() {
-    let desk = desk();
+    let fixture = fixture();
     let script = || {
         vec![
             answer(&failing()),
@@ -107,13 +107,13 @@ fn everything_that_was_asked_counts() {
         "--repair",
         "--no-store",
     ];
-    let (data, talk, asked) = run(&desk, script(), &ask, 0);
-    assert_eq!(data, "Rex [dogs].\n", "{talk}");
+    let (data, log, asked) = run(&fixture, script(), &ask, 0);
+    assert_eq!(data, "Rex [dogs].\n", "{log}");
     assert!(
-        talk.ends_with("4000 tokens read, 400 written, $0.0800\n"),
-        "{talk}"
+        log.ends_with("4000 tokens read, 400 written, $0.0800\n"),
+        "{log}"
     );
-    assert_eq!(talk.matches(COST).count(), 1, "{talk}");
+    assert_eq!(log.matches(COST).count(), 1, "{log}");
     // Each prompt contains the day and the meaning of the phrase.
     for body in &asked {
         let words = words(body);
@@ -125,7 +125,7 @@ fn everything_that_was_asked_counts() {
         );
     }
     let (data, ..) = run(
-        &desk,
+        &fixture,
         script(),
         &[&ask[..], &["--format", "json"]].concat(),
         0,
@@ -147,16 +147,16 @@ fn everything_that_was_asked_counts() {
 
 #[test]
 fn other_plans_of_a_run_count() {
-    let desk = desk();
+    let fixture = fixture();
     let mut plan = failing();
     plan["metadata"] =
         json!({"query": "who was here last week?", "timestamp": "2025-10-12T09:00:00Z"});
-    desk.write("plan.json", &plan);
+    fixture.write("plan.json", &plan);
     let run_plan = ["run", "plan.json", "--replan", "1", "--no-store"];
-    let (_, talk, asked) = run(&desk, vec![answer(&other())], &run_plan, 0);
+    let (_, log, asked) = run(&fixture, vec![answer(&other())], &run_plan, 0);
     assert!(
-        talk.contains("1000 tokens read, 100 written, $0.0200\n"),
-        "{talk}"
+        log.contains("1000 tokens read, 100 written, $0.0200\n"),
+        "{log}"
     );
     let words = words(&asked[0]);
     // What a phrase meant when the plan was asked for is what it means now.
@@ -166,7 +166,7 @@ fn other_plans_of_a_run_count() {
     );
     assert!(words.contains("), Europe/Vienna.\n"), "{words}");
     let json = [&run_plan[..], &["--format", "json"]].concat();
-    let (data, ..) = run(&desk, vec![answer(&other())], &json, 0);
+    let (data, ..) = run(&fixture, vec![answer(&other())], &json, 0);
     let report: Value = serde_json::from_str(&data).unwrap();
     assert_eq!(report["usage"]["cost"], 0.02);
     assert_eq!(report["usage"]["requests"], 1);
@@ -174,7 +174,7 @@ fn other_plans_of_a_run_count() {
 
 #[test]
 fn a_conversation_counts_and_knows_the_day() {
-    let desk = desk();
+    let fixture = fixture();
     let chat = [
         "chat",
         "Who was here last week?",
@@ -184,11 +184,11 @@ fn a_conversation_counts_and_knows_the_day() {
         "UTC",
         "--no-store",
     ];
-    let (data, talk, asked) = run(&desk, vec![answer(&json!("Rex."))], &chat, 0);
+    let (data, log, asked) = run(&fixture, vec![answer(&json!("Rex."))], &chat, 0);
     assert_eq!(data, "Rex.\n");
     assert!(
-        talk.contains("1000 tokens read, 100 written, $0.0200\n"),
-        "{talk}"
+        log.contains("1000 tokens read, 100 written, $0.0200\n"),
+        "{log}"
     );
     let words = words(&asked[0]);
     assert!(
@@ -200,12 +200,12 @@ fn a_conversation_counts_and_knows_the_day() {
         "{words}"
     );
     let json = [&chat[..], &["--format", "json"]].concat();
-    let (data, ..) = run(&desk, vec![answer(&json!("Rex."))], &json, 0);
+    let (data, ..) = run(&fixture, vec![answer(&json!("Rex."))], &json, 0);
     let report: Value = serde_json::from_str(&data).unwrap();
     assert_eq!(report["usage"]["cost"], 0.02);
     let solution = answer(&json!({"calls": [], "output": "Rex."}));
     let acts = [&chat[..], &["--protocol", "acts"]].concat();
-    let (.., asked) = run(&desk, vec![solution], &acts, 0);
+    let (.., asked) = run(&fixture, vec![solution], &acts, 0);
     let other = self::words(&asked[0]);
     for line in words.lines().filter(|line| line.contains("2025-10-12")) {
         assert!(other.contains(line), "{line}: {other}");
@@ -213,13 +213,13 @@ fn a_conversation_counts_and_knows_the_day() {
 }
 
 #[test]
-fn nobody_is_sent_to_a_run_that_is_not_stored() {
-    let desk = ChatContext::new(&json!({"pay": {"approval": true, "returns": "paid"}}));
+fn no_hint_names_a_run_that_is_not_stored() {
+    let fixture = ModelFixture::new(&json!({"pay": {"approval": true, "returns": "paid"}}));
     let call = json!({"id": "c1", "type": "function", "function": {
         "name": "plan_create_and_execute", "arguments": "{\"goal\": \"pay\"}",
     }});
     let message = json!({"role": "assistant", "content": null, "tool_calls": [call]});
-    let wish =
+    let change =
         json!({"model": "m", "choices": [{"message": message, "finish_reason": "tool_calls"}]});
     let plan = json!({"steps": [{"id": "pay", "tool": "pay"}]});
     for (arguments, is_stored) in [
@@ -227,19 +227,23 @@ fn nobody_is_sent_to_a_run_that_is_not_stored() {
         (vec!["chat", "Pay.", "--no-store"], false),
     ] {
         let script = vec![
-            ScriptedResponse::json(200, &wish),
+            ScriptedResponse::json(200, &change),
             answer(&plan),
             answer(&json!("It waits.")),
         ];
         let (data, _, asked) = run(
-            &desk,
+            &fixture,
             script,
             &[&arguments[..], &["--no-stream"]].concat(),
             0,
         );
         assert_eq!(data, "It waits.\n");
-        let told = words(&asked[2]);
-        assert!(told.contains("\"status\":\"waiting\""), "{told}");
-        assert_eq!(told.contains("planwright approve"), is_stored, "{told}");
+        let request = words(&asked[2]);
+        assert!(request.contains("\"status\":\"waiting\""), "{request}");
+        assert_eq!(
+            request.contains("planwright approve"),
+            is_stored,
+            "{request}"
+        );
     }
 }

@@ -27,10 +27,10 @@ A plan with an *error* does not run. A *warning* is about a plan that runs, but 
 | --- | --- | --- |
 ";
 
-/// Where findings are written down, a line `SEVERITY CODE at …` for each.
+/// The folder of the diagnostics, a line `SEVERITY CODE at …` for each.
 const GOLDEN: &str = "crates/cli/tests/golden/findings";
 
-/// Where is written down what cannot be converted, a line that begins with the severity for each.
+/// The folder of the diagnostics of conversions, a line that begins with the severity for each.
 const CONVERSIONS: &str = "crates/dialects/tests/golden/conversions";
 
 #[test]
@@ -52,7 +52,7 @@ fn generated_index_of_codes() {
     generated::check("docs/codes/README.md", &text);
 }
 
-/// How bad the findings of each code can be, as the examples of the pages and the golden cases have them.
+/// Collects the severities of each code from the examples of the pages and the golden cases.
 fn severities() -> BTreeMap<Code, BTreeSet<Severity>> {
     let mut severities: BTreeMap<Code, BTreeSet<Severity>> = BTreeMap::new();
     let mut note = |code, severity| severities.entry(code).or_default().insert(severity);

@@ -6,7 +6,7 @@ use std::fs;
 use planwright_testkit::generated::project_file;
 use regex::Regex;
 
-/// That `page` has in backticks whatever the first group of `pattern` finds in the part of `source` between two texts.
+/// Checks that `page` has in backticks all matches of the first group of `pattern` in the part of `source` between two texts.
 fn check(page: &str, source: &str, (from, to): (&str, &str), pattern: &str) {
     let read = |path: &str| fs::read_to_string(project_file(path)).unwrap();
     let (source_text, page_text) = (read(source), read(page));

@@ -67,7 +67,7 @@ fn runs_are_forgotten() {
     let shop = Shop::new();
     let waiting = shop.run(PLAN, &[]);
     let [old, new] = [(); 2].map(|()| shop.run(PLAN, &["--approve", "all"]));
-    let kept = |wanted: &[&String]| {
+    let check_stored = |wanted: &[&String]| {
         let listed = stdout(&shop.command(&["runs"]));
         let ids: Vec<&str> = listed.lines().skip(1).map(|line| &line[..8]).collect();
         let wanted: Vec<&str> = wanted.iter().map(|id| &id[..8]).collect();
@@ -80,13 +80,13 @@ fn runs_are_forgotten() {
         stderr(&only).starts_with("1 run would be forgotten"),
         "{only:?}"
     );
-    kept(&[&new, &old, &waiting]);
+    check_stored(&[&new, &old, &waiting]);
     done(&shop.command(&["prune", "--keep", "1"]));
-    kept(&[&new, &waiting]);
+    check_stored(&[&new, &waiting]);
     done(&shop.command(&["prune", "--older-than", "0s"]));
-    kept(&[&waiting]);
+    check_stored(&[&waiting]);
     done(&shop.command(&["prune", "--older-than", "0s", "--unfinished"]));
-    kept(&[]);
+    check_stored(&[]);
 }
 
 /// A run of another store whose file is at hand.
@@ -196,8 +196,8 @@ fn consent_that_comes_with_a_file_counts_for_nothing() {
             run
         };
         let foreign = Foreign::new(waiting, forge);
-        let said = foreign.import();
-        assert!(said.contains("1 stored decision"), "{case}: {said}");
+        let log = foreign.import();
+        assert!(log.contains("1 stored decision"), "{case}: {log}");
         let early = foreign.command(&["approve", &foreign.run, "pay"]);
         assert_eq!(early.status.code(), Some(2), "{case}: {early:?}");
         assert!(stderr(&early).contains("was imported"), "{case}: {early:?}");
@@ -236,8 +236,8 @@ fn the_approval_of_a_plan_that_comes_with_a_file_counts_for_nothing() {
         run
     };
     let foreign = Foreign::new(approved, |_| {});
-    let said = foreign.import();
-    assert!(said.contains("the approval of its plan"), "{said}");
+    let log = foreign.import();
+    assert!(log.contains("the approval of its plan"), "{log}");
     assert_eq!(foreign.resume(&[]), (Some(4), "waiting".to_owned()));
     let replayed = foreign.command(&["replay", &foreign.run]);
     assert_eq!(replayed.status.code(), Some(0), "{replayed:?}");
@@ -258,10 +258,10 @@ fn tool_sources_that_come_with_a_file_are_not_used() {
     assert!(listed.contains("waiting, imported"), "{listed}");
     let output = foreign.command(&["resume", &foreign.run, "--approve", "all"]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
-    let said = stderr(&output);
+    let log = stderr(&output);
     assert!(
-        said.contains("was imported") && said.contains("--servers FILE"),
-        "{said}"
+        log.contains("was imported") && log.contains("--servers FILE"),
+        "{log}"
     );
     // What is named does not bring along what is found and not trusted.
     let beside = [

@@ -71,7 +71,7 @@ fn people_see_a_line_each() {
 }
 
 #[test]
-fn who_has_a_run_is_told_and_what_became_of_it_afterwards() {
+fn the_owner_and_the_later_outcome_of_a_run_are_listed() {
     let shop = Shop::new();
     let plan = r#"{"name": "slow", "steps": [{"id": "wait", "tool": "wait"}]}"#;
     let mut child = shop.begin(plan);

@@ -12,7 +12,7 @@ const PLAN: &str = r#"{"name": "shop", "steps": [
     {"id": "pay", "tool": "pay", "args": {"sum": 7, "for": "${list.orders[0].id}"}}
 ]}"#;
 
-/// What a line is about, in a few words.
+/// Summarizes a line in a few words.
 fn words(line: &Value) -> String {
     let text = |name: &str| line.get(name).and_then(Value::as_text);
     let mut words = vec![text("what").unwrap().to_owned()];
@@ -35,7 +35,7 @@ fn lines(shop: &Shop, args: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn everything_is_told_in_order() {
+fn all_entries_are_logged_in_order() {
     let shop = Shop::new();
     let run = shop.run(PLAN, &["--max-parallel", "1"]);
     let resumed = shop.command(&["resume", &run, "--approve", "all", "--skip", "price[1]"]);
@@ -62,7 +62,7 @@ fn everything_is_told_in_order() {
 }
 
 #[test]
-fn one_step_is_told_of_alone() {
+fn a_single_step_can_be_selected() {
     let shop = Shop::new();
     let run = shop.run(PLAN, &[]);
     assert_eq!(

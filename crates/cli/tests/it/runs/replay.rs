@@ -5,7 +5,7 @@ use planwright::core::Value;
 use super::support::{Shop, json};
 use crate::program::stdout;
 
-/// Everything that decides how a run goes.
+/// A plan with all features that influence the course of a run.
 const PLAN: &str = r#"{"name": "shop", "inputs": {"key": {"schema": {"writeOnly": true}}, "who": {"default": "Ada"}}, "steps": [
     {"id": "list", "tool": "list"},
     {"id": "price", "for_each": "${list.orders}", "tool": "price", "args": {"total": "${item.total}"}},
@@ -59,7 +59,7 @@ fn runs_decide_the_same_again() {
 }
 
 #[test]
-fn people_are_told_how_much_was_compared() {
+fn the_number_of_comparisons_is_reported() {
     let shop = Shop::new();
     let run = shop.run(
         r#"{"steps": [{"id": "one", "tool": "list", "args": {}}], "output": "${one}"}"#,

@@ -1,4 +1,4 @@
-//! What is printed about runs is as the published schemas say.
+//! Output about runs conforms to the published schemas.
 
 use std::fs;
 

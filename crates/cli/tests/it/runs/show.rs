@@ -14,7 +14,7 @@ const PLAN: &str = r#"{"name": "shop", "steps": [
     {"id": "inner", "plan": {"steps": [{"id": "a", "tool": "echo"}, {"id": "b", "after": ["a"], "tool": "echo"}]}}
 ]}"#;
 
-/// What is drawn of a step of the run, or of a plan inside of its plan.
+/// Draws the run. Returns the lines of its steps, and of the plans inside of its plan.
 fn drawn(shop: &Shop, run: &str) -> Vec<String> {
     let graph = json(&shop.command(&["show", run, "--as", "json"]));
     let plans = graph.get("plans").and_then(Value::as_list).unwrap_or(&[]);
@@ -87,7 +87,7 @@ fn all_pictures_have_marks() {
 }
 
 #[test]
-fn what_is_under_way_is_told_from_what_was_interrupted() {
+fn running_steps_differ_from_interrupted_ones() {
     let shop = Shop::new();
     let mut child = shop.begin(
         r#"{"name": "slow", "steps": [{"id": "wait", "tool": "wait"}, {"id": "then", "after": ["wait"], "tool": "echo"}]}"#,

@@ -107,7 +107,7 @@ impl Shop {
     }
 }
 
-/// What a command printed, as JSON.
+/// Parses the standard output of a command as JSON.
 pub(super) fn json(output: &Output) -> Value {
     let text = stdout(output);
     Value::from_json(&text).unwrap_or_else(|error| panic!("{error}: {text} {output:?}"))

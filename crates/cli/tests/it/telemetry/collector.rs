@@ -23,7 +23,7 @@ pub(crate) struct Heard {
     pub(crate) text: String,
 }
 
-/// It listens until the test is over.
+/// A collector of OTLP requests that listens until the test is over.
 pub(crate) struct Collector {
     address: String,
     heard: Arc<Mutex<Heard>>,
@@ -57,7 +57,7 @@ impl Collector {
     }
 }
 
-/// One request of a connection; nothing once it is closed.
+/// Reads a request of a connection; `None` once it is closed.
 fn take(stream: &TcpStream, heard: &Mutex<Heard>) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let mut path = String::new();

@@ -18,7 +18,7 @@ type Implementation = fn(&[Value], &mut EvaluationBudget) -> Result<Value, Evalu
 /// A function of the expression language.
 #[derive(Debug)]
 pub(crate) struct BuiltinFunction {
-    /// Its name.
+    /// The name of the function.
     pub(crate) name: &'static str,
     /// The call style.
     style: CallStyle,

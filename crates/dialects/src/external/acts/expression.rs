@@ -15,7 +15,7 @@ use crate::lowering::path::{PathSegment, quoted, write_quoted_name};
 /// The sign at the start of a reference.
 pub(super) const SIGN: char = '†';
 
-/// One or more operands joined by an operator.
+/// An operand, or several joined by an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ActsExpression {
     /// The operator; without meaning for a single place.

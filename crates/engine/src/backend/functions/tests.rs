@@ -12,7 +12,7 @@ use crate::backend::{
     CallClock, CallContext, ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput,
 };
 
-/// Where something is.
+/// The position of a place.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 struct Spot {
     north: f64,
@@ -50,7 +50,7 @@ fn types_become_schemas() {
     #[derive(Deserialize, JsonSchema)]
     #[expect(dead_code, reason = "only its schema counts")]
     struct Flat {
-        /// What it is called.
+        /// The name of the place.
         name: String,
         count: Option<u8>,
         #[serde(default)]
@@ -58,7 +58,7 @@ fn types_become_schemas() {
     }
     check::<Flat, String>(
         json!({"type": "object", "required": ["name"], "properties": {
-            "name": {"type": "string", "description": "What it is called."},
+            "name": {"type": "string", "description": "The name of the place."},
             "count": {"type": ["integer", "null"], "format": "uint8", "minimum": 0, "maximum": 255},
             "loud": {"type": "boolean", "default": false},
         }, "additionalProperties": false}),
@@ -105,7 +105,7 @@ fn objects_have_no_other_fields() {
         #[serde(flatten)]
         rest: serde_json::Map<String, serde_json::Value>,
     }
-    let spot = json!({"type": "object", "description": "Where something is.", "required": ["north"],
+    let spot = json!({"type": "object", "description": "The position of a place.", "required": ["north"],
                       "properties": {"north": {"type": "number", "format": "double"}},
                       "additionalProperties": false});
     check::<(), Whole>(
@@ -156,7 +156,7 @@ fn marks_stand_beside_the_parameters() {
         many: Vec<Sharable<Unit>>,
         any: Sharable<serde_json::Value>,
     }
-    let spot = json!({"type": "object", "description": "Where something is.", "required": ["north"],
+    let spot = json!({"type": "object", "description": "The position of a place.", "required": ["north"],
                       "properties": {"north": {"type": "number", "format": "double"}},
                       "additionalProperties": false});
     let unit = json!({"type": "string", "enum": ["celsius", "kelvin"]});

@@ -16,7 +16,7 @@ use crate::run::outcome::StepStatus;
 pub struct StepHistory {
     /// The calls, in the order in which they were sent.
     pub calls: Vec<PastCall>,
-    /// The answer to the latest question about its call, if any.
+    /// The answer to the latest question about the step's call, if any.
     pub decided: Option<PastDecision>,
     /// The call of the latest question.
     pub asked: Option<CallSubject>,
@@ -26,7 +26,7 @@ pub struct StepHistory {
     pub chosen: Option<Choice>,
     /// The number of its calls before a person chose to retry.
     calls_before_retry: usize,
-    /// Its latest end.
+    /// The latest end of the step.
     pub settled: Option<PastEnd>,
 }
 

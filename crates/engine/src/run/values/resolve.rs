@@ -49,7 +49,7 @@ impl Warnings {
 /// The reason why a reference has no value.
 #[derive(Clone, Debug)]
 pub(crate) enum ResolveError {
-    /// These steps must settle first.
+    /// The steps that must settle first.
     Wait(Vec<u32>),
     /// The value will never exist, so the step is skipped.
     Skip(SkipReason),

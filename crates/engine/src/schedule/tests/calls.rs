@@ -1,4 +1,4 @@
-//! One call: attempts, pauses, timers, people.
+//! Single calls: attempts, pauses, timers, approvals.
 
 use super::scene::check;
 

@@ -186,7 +186,7 @@ fn of_many_thousands_the_best_that_may_start_is_started() {
 }
 
 #[test]
-fn a_full_tool_holds_up_nobody_else() {
+fn a_full_tool_does_not_delay_others() {
     let waits = vec![vec![]; 4];
     let mut limits = limits(4, None);
     limits.tools = HashMap::from([(Arc::from("s.0"), NonZeroUsize::MIN)]);

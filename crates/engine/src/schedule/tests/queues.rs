@@ -231,7 +231,7 @@ fn what_was_stopped_is_not_started() {
 }
 
 #[test]
-fn what_was_stopped_holds_up_nobody() {
+fn stopped_tasks_delay_no_others() {
     for (stopped, other) in [("a", "a"), ("a alone", "a"), ("a", "a alone")] {
         check(
             "tool=1",

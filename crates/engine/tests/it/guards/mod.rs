@@ -156,7 +156,7 @@ fn rounds_without_progress_end() {
 }
 
 #[test]
-fn why_an_attempt_failed_before_one_was_refused_is_told() {
+fn the_failure_before_a_refused_attempt_is_reported() {
     let mut options = options(Guards::new().calls(1));
     options.attempts = NonZeroU32::new(2).unwrap();
     let mut answer = |_: &ToolCall| Err(ToolError::unavailable("gone"));
@@ -170,7 +170,7 @@ fn why_an_attempt_failed_before_one_was_refused_is_told() {
 }
 
 #[test]
-fn nobody_is_asked_about_a_call_that_is_refused_anyway() {
+fn a_refused_call_asks_for_no_approval() {
     let mut step = call("a", "t", &[]);
     step.approval = Approval::Ask;
     check(

@@ -93,7 +93,7 @@ impl Approver for Person {
     }
 }
 
-/// One run from its first process to its last.
+/// A run from its first process to its last.
 struct Life {
     chance: Chance,
     plan: CheckedPlan,

@@ -22,7 +22,7 @@ fn check(seeds: Range<u64>) {
     seen.must_have_seen_everything();
 }
 
-/// Whenever processes die, nothing is lost, and nothing happens twice.
+/// No loss and no repetition when processes die.
 mod nothing_is_lost_and_nothing_happens_twice {
     use super::check;
 

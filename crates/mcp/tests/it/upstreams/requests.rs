@@ -30,7 +30,7 @@ fn yes() -> Arc<Client> {
 fn refusing() -> Arc<Client> {
     let error = UpstreamError {
         code: -1,
-        message: "nobody is here".to_owned(),
+        message: "no client is here".to_owned(),
         data: Some(json!({"x": [1]}).into()),
     };
     Client::new(None, Some(Err(error)))
@@ -62,7 +62,7 @@ async fn requests_and_responses_are_passed_unchanged() {
     elicitation/create? {"message":"Sure?","odd":[1.0],"requestedSchema":{"type":"object","properties":{}}}
     "#);
     assert_snapshot!(check(question(), &refusing()).await, @r#"
-    {"error":{"code":-1,"message":"nobody is here","data":{"x":[1]}}}
+    {"error":{"code":-1,"message":"no client is here","data":{"x":[1]}}}
     elicitation/create? {"message":"Sure?","odd":[1.0],"requestedSchema":{"type":"object","properties":{}}}
     "#);
     let sampling =

@@ -63,9 +63,9 @@ fn omitted_lines_are_counted() {
     for budget in 8..LINES.len() / 4 {
         let text = shop().to_text(budget);
         assert!(text.len() <= budget * 4, "{budget}: {text}");
-        let told = text.lines().count() - 1;
+        let shown = text.lines().count() - 1;
         assert!(
-            text.ends_with(&format!("… {} more lines left out\n", 11 - told)),
+            text.ends_with(&format!("… {} more lines left out\n", 11 - shown)),
             "{text}"
         );
     }

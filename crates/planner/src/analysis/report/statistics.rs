@@ -123,7 +123,7 @@ pub enum Granularity {
 /// A day, week, month, or year with the records in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TimeBucket {
-    /// Its first day.
+    /// The first day of the period.
     pub from: String,
     /// The number of records in it.
     pub count: usize,
@@ -157,7 +157,7 @@ pub enum TrendDirection {
     Falling,
     /// A change that is small compared with the mean.
     Flat,
-    /// None of the others.
+    /// No significant direction.
     Unclear,
 }
 
@@ -181,7 +181,7 @@ pub struct ValueGroup {
     pub value: Value,
     /// The number of records.
     pub count: usize,
-    /// Their share of all records with a group value, from 0 to 1.
+    /// The share of all records with a group value, from 0 to 1.
     pub share: Amount,
     /// The sums of their numbers by field, if there are few groups.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]

@@ -283,9 +283,9 @@ fn align_weeks(candidates: &mut [PhraseCandidate], tokens: &[DateToken]) {
 pub struct DateMention {
     /// The phrase as written.
     pub phrase: String,
-    /// Its byte range.
+    /// The byte range of the phrase.
     pub at: Range<usize>,
-    /// Its range of days.
+    /// The range of days of the phrase.
     pub meaning: Result<DateRange, DateError>,
 }
 

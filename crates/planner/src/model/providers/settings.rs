@@ -224,7 +224,7 @@ impl Prices {
 
 #[expect(
     clippy::cast_precision_loss,
-    reason = "nobody counts more tokens than 2 to the power of 53"
+    reason = "no request has more tokens than 2 to the power of 53"
 )]
 fn as_float(tokens: u64) -> f64 {
     tokens as f64
@@ -291,7 +291,7 @@ mod tests {
             ("gemini", Some("GEMINI_API_KEY")),
             ("ollama", None),
             ("openai-compatible", None),
-            ("nobody", None),
+            ("unlisted", None),
         ] {
             assert_eq!(key_variable(provider), expected, "{provider}");
         }

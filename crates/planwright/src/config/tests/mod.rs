@@ -15,10 +15,10 @@ fn read(origin: Origin, text: &str) -> Result<ConfigSource, Vec<String>> {
         Origin::Project => "planwright.toml",
     };
     ConfigSource::read(origin, name, text).map_err(|faults| {
-        let told = faults
+        let lines = faults
             .iter()
             .map(|fault| format!("{fault} ({})", fault.help));
-        told.collect()
+        lines.collect()
     })
 }
 
@@ -28,7 +28,7 @@ fn faults(origin: Origin, text: &str, expected: &[&str]) {
     assert_eq!(found, expected, "{text}");
 }
 
-/// What holds of both files, without what is not set.
+/// Returns the effective settings of both files, without those that are not set.
 fn settled(user: &str, project: &str) -> Vec<String> {
     let user = read(Origin::User, user).unwrap();
     let project = read(Origin::Project, project).unwrap();
@@ -141,7 +141,7 @@ output.max_bytes = 1000
 }
 
 #[test]
-fn all_faults_are_told_at_once() {
+fn all_faults_are_reported_at_once() {
     faults(
         Origin::User,
         r#"
@@ -239,7 +239,7 @@ fn a_project_makes_pins_stricter_and_no_looser() {
     );
 }
 
-/// What a tool becomes: `a` asks, `r` read-only, `i` idempotent, `d` destructive, `t` trusted.
+/// Returns the configured tool as letters: `a` asks, `r` read-only, `i` idempotent, `d` destructive, `t` trusted.
 fn becomes(user: &str, project: &str, tool: Tool) -> String {
     let user = read(Origin::User, user).unwrap();
     let project = read(Origin::Project, project).unwrap();

@@ -1,4 +1,4 @@
-//! Which model is asked.
+//! The choice of the model.
 
 use planwright_core::Value;
 

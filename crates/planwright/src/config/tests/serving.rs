@@ -1,4 +1,4 @@
-//! Who is served, and where telemetry goes.
+//! Access to the server, and the destinations of telemetry.
 
 use super::*;
 
@@ -75,7 +75,7 @@ headers.x-api-key = "k3y"
 }
 
 #[test]
-fn keys_of_a_collector_are_not_told() {
+fn keys_of_a_collector_are_not_shown() {
     let text = "[telemetry]\nheaders.x-api-key = \"k3y\"\n";
     let source = read(Origin::User, text).unwrap();
     let config = Config::of([&source]);

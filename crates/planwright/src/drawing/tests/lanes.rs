@@ -1,4 +1,4 @@
-//! That lanes are the edges, whatever the graph.
+//! Agreement of the lanes with the edges, for any graph.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::drawing::Symbols;
 use crate::drawing::graph::Graph;
 use crate::drawing::lanes::{RowOrder, StepRow, rows};
 
-/// What leads to the step of row `row` in the picture: the steps at whose symbols the lanes end that are joined above it.
+/// Returns the predecessors of the step in row `row` of the picture: the steps at whose symbols the lanes end that join above it.
 fn leads_to(rows: &[StepRow], row: usize) -> Vec<usize> {
     let column = |row: &StepRow| row.left.chars().count() / 2;
     let at = |line: &str, column: usize| line.chars().nth(column * 2).unwrap_or(' ');

@@ -1,4 +1,4 @@
-//! What is said beside the graph.
+//! Remarks beside the graph.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,4 @@
-//! Which graphs give which lanes.
+//! Lanes of graphs of various shapes.
 
 use insta::assert_snapshot;
 use planwright_core::plan::{Alternative, Form, Node, Read, Reference, Source};
@@ -184,7 +184,7 @@ fn more_lanes_than_fit_are_named() {
 }
 
 #[test]
-fn circles_are_told() {
+fn cycles_are_reported() {
     let steps = vec![
         step("a", "get", &[]),
         step("b", "turn", &["d", "a"]),

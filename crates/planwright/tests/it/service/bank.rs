@@ -13,7 +13,7 @@ pub(crate) struct Transfer {
     to: String,
 }
 
-/// What has happened, and how many transfers are to fail before.
+/// A bank that records its transfers; the first transfers fail.
 #[derive(Clone, Default)]
 pub(crate) struct Bank {
     looks: Arc<AtomicUsize>,
@@ -22,7 +22,7 @@ pub(crate) struct Bank {
 }
 
 impl Bank {
-    /// One whose next transfers fail.
+    /// Creates a bank whose next transfers fail.
     pub(crate) fn failing(failures: usize) -> Self {
         let bank = Self::default();
         bank.failures.store(failures, Ordering::Relaxed);
@@ -70,12 +70,12 @@ impl Bank {
         opened.unwrap()
     }
 
-    /// Who was paid, in order, failed attempts included.
+    /// Returns the payees in order, failed attempts included.
     pub(crate) fn paid(&self) -> Vec<String> {
         self.paid.lock().unwrap().clone()
     }
 
-    /// How often `look` was called.
+    /// Returns the number of calls of `look`.
     pub(crate) fn looks(&self) -> usize {
         self.looks.load(Ordering::Relaxed)
     }

@@ -133,7 +133,7 @@ async fn values_from_outside_need_a_release_where_the_plan_runs() {
     assert_eq!(bank.paid(), [""; 0]);
 }
 
-/// Why these functions cannot be opened.
+/// Returns the error of opening a service with `functions`.
 async fn refusal(functions: Functions) -> String {
     let error = Planwright::builder().functions(functions).open().await;
     error.unwrap_err().to_string()

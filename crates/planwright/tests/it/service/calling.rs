@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::support::planwright;
 
-/// What the plan of `steps` gives.
+/// Returns the output of the plan of `steps`.
 async fn outcome(steps: serde_json::Value) -> Result<serde_json::Value, Error> {
     let planwright = planwright().await;
     let plan = planwright.check(parse(json!({"steps": steps}).to_string()))?;

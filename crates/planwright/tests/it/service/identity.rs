@@ -74,7 +74,7 @@ async fn an_extended_plan_is_resumed_as_a_whole() {
     assert_eq!((bank.looks(), bank.paid().len()), (1, 1));
 }
 
-/// Why a run of `PAY` is refused.
+/// Returns the error of a run of `PAY`.
 async fn refusal(
     planwright: &Planwright,
     id: &str,

@@ -167,8 +167,8 @@ async fn what_is_in_the_way_is_said() {
     assert!(help.is_some());
     let broken = Planwright::builder().server("broken", "sh", ["-c", "echo oh no >&2; exit 3"]);
     let error = broken.open().await.unwrap_err();
-    let told = format!("{error:?}");
-    assert!(told.ends_with("\nIt wrote:\noh no"), "{told}");
+    let message = format!("{error:?}");
+    assert!(message.ends_with("\nIt wrote:\noh no"), "{message}");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Whatever runtime the caller has, and across its threads.
+//! Use of the library on runtimes of every kind, and across their threads.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ const PLAN: &str = r#"{"steps": [
     {"id": "note", "tool": "note", "args": {"to": "Ada", "text": "${here.temp} degrees"}}
 ], "output": "${note}"}"#;
 
-/// All that a program does, as one future.
+/// A whole program, as one future.
 async fn all() -> Result<String, Error> {
     let planwright = Planwright::builder().functions(functions()).open().await?;
     let plan = planwright.check(parse(PLAN))?;

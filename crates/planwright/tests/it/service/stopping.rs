@@ -1,4 +1,4 @@
-//! Whatever is dropped leaves nothing behind: no call, no process.
+//! Dropped runs and services leave no call and no process behind.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -27,7 +27,7 @@ async fn stuck_server(address: &str) -> Planwright {
     opened.unwrap()
 }
 
-/// What a server tells, waited for beside the runtime.
+/// The notifications of a server, awaited outside of the runtime.
 struct Watched {
     address: String,
     recorder: Arc<Mutex<Recorder>>,

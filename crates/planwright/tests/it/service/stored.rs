@@ -138,7 +138,7 @@ impl Approver for Asked {
 }
 
 #[tokio::test]
-async fn a_run_waits_for_a_decision_if_told_to() {
+async fn a_run_waits_for_a_decision_on_request() {
     let disk = Disk::new();
     let bank = Bank::default();
     let planwright = bank.asking().await;
@@ -329,7 +329,7 @@ async fn plans_of_any_origin_are_resumed() {
 }
 
 #[tokio::test]
-async fn a_plan_that_nobody_could_read_again_is_not_stored() {
+async fn a_plan_that_cannot_be_read_again_is_not_stored() {
     let disk = Disk::new();
     let (store, bank) = (disk.open(), Bank::default());
     let planwright = bank.builder(bank.pay()).open().await.unwrap();

@@ -1,4 +1,4 @@
-//! What these tests share: a few functions, and servers that are watched.
+//! Shared support of these tests: functions, and servers that are observed.
 
 use planwright::schemars::{self, JsonSchema};
 use planwright::{Function, Functions, Planwright, Sharable, ToolError};

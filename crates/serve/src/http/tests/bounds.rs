@@ -118,7 +118,7 @@ async fn there_are_so_many_connections() {
 }
 
 #[tokio::test]
-async fn those_who_are_not_let_in_shut_nobody_out() {
+async fn refused_clients_do_not_lock_others_out() {
     let (server, tokens) = Server::start(&["ada"], "max_connections = 16").await;
     let mut slow = Vec::new();
     for _ in 0..100 {

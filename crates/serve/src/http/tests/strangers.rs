@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn whoever_is_on_this_machine_is_one_client_where_there_are_no_tokens() {
+async fn without_tokens_all_local_processes_are_one_client() {
     let (server, _) = Server::start(&[], "").await;
     check(
         &server.post(&[], "hello").await,
@@ -87,7 +87,7 @@ async fn a_token_that_is_taken_back_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn guesses_are_few_and_lock_nobody_out() {
+async fn guesses_are_limited_and_lock_no_client_out() {
     let (server, tokens) = Server::start(&["ada"], "").await;
     let mut limited = 0;
     for guess in 0..40 {
