@@ -77,7 +77,7 @@ pub struct FlowParameter {
 /// The sources of a value, as far as they can be listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FlowSources {
-    /// These.
+    /// All sources of the value.
     Listed(Arc<[FlowOrigin]>),
     /// Too many to list.
     TooMany,
