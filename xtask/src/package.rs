@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn only_our_own_earlier_packages_go() {
         let home = std::env::temp_dir().join(format!("planwright-xtask-{}", std::process::id()));
-        let kept = [
+        let present = [
             "registry/src/index.crates.io-1/planwright-core-0.1.0",
             "registry/src/-2/serde-1.0.0",
         ];
@@ -167,12 +167,12 @@ mod tests {
             "registry/src/-2/planwright-core-0.1.0",
             "registry/cache/-2/planwright-0.1.0.crate",
         ];
-        for path in kept.iter().chain(&gone) {
+        for path in present.iter().chain(&gone) {
             fs::create_dir_all(home.join(path)).unwrap();
         }
         forget_earlier_packages(&home).unwrap();
         let is_there = |path: &&str| home.join(path).exists();
-        assert!(kept.iter().all(is_there));
+        assert!(present.iter().all(is_there));
         assert!(!gone.iter().any(is_there));
         fs::remove_dir_all(&home).unwrap();
         // It succeeds if there are no packages yet.

@@ -28,7 +28,7 @@ const STEPS: usize = 20;
 const ROUNDS: usize = 15;
 
 /// The gateway stores its runs, as it does by default.
-const KEPT: &[&str] = &["--store", "runs.db"];
+const STORED: &[&str] = &["--store", "runs.db"];
 
 fn main() {
     let planwright = program::planwright();
@@ -58,7 +58,7 @@ fn gateway(planwright: &Path, folder: &Path, mode: &str, store_args: &[&str]) ->
 
 fn one_call(planwright: &Path, folder: &Path, script: &str) {
     let mut direct = Session::start(Command::new(fake_server::program()).arg(script));
-    let mut through = gateway(planwright, folder, "plain", KEPT);
+    let mut through = gateway(planwright, folder, "plain", STORED);
     let arguments = json!({"word": "hello", "number": 7});
     let (mut alone, mut behind) = (Times::default(), Times::default());
     for _ in 0..CALLS {
@@ -76,28 +76,28 @@ fn one_call(planwright: &Path, folder: &Path, script: &str) {
 }
 
 fn twenty_calls(planwright: &Path, folder: &Path) {
-    let mut single = gateway(planwright, folder, "plain", KEPT);
-    let mut kept = gateway(planwright, folder, "plan", KEPT);
+    let mut single = gateway(planwright, folder, "plain", STORED);
+    let mut stored = gateway(planwright, folder, "plan", STORED);
     let mut forgotten = gateway(planwright, folder, "plan", &["--no-store"]);
     let steps: Vec<Value> = (0..STEPS)
         .map(|step| json!({"id": format!("s{step}"), "tool": "slow", "args": {}}))
         .collect();
     let plan = json!({"plan": {"steps": steps, "output": ["s0"]}});
     let mut times: [Times; 3] = Default::default();
-    let [one_by_one, one_kept, one_forgotten] = &mut times;
+    let [one_by_one, one_stored, one_forgotten] = &mut times;
     for _ in 0..ROUNDS {
         one_by_one.time(|| {
             for _ in 0..STEPS {
                 single.call("slow", &json!({}));
             }
         });
-        one_kept.time(|| kept.call("execute_plan", &plan));
+        one_stored.time(|| stored.call("execute_plan", &plan));
         one_forgotten.time(|| forgotten.call("execute_plan", &plan));
     }
     println!("{STEPS} independent calls of 50 ms, {ROUNDS} times: median, least");
     one_by_one.row("one by one");
     for (name, plan) in [
-        ("one plan, kept", one_kept),
+        ("one plan, kept", one_stored),
         ("one plan, not kept", one_forgotten),
     ] {
         plan.row(name);

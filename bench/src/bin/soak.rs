@@ -99,8 +99,8 @@ impl Server {
         .stdin(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()?;
-        let talk = child.stderr.take().ok_or("it has no standard error")?;
-        let mut lines = BufReader::new(talk).lines();
+        let stderr = child.stderr.take().ok_or("it has no standard error")?;
+        let mut lines = BufReader::new(stderr).lines();
         let address = loop {
             let line = lines.next().ok_or("it did not begin to listen")??;
             if let Some((_, rest)) = line.split_once("http://") {

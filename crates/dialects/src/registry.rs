@@ -168,12 +168,12 @@ pub fn detect(document: &Document) -> Result<&'static dyn Dialect, Box<Diagnosti
     let mut best = MatchConfidence::Possible;
     let mut candidates: Vec<&'static dyn Dialect> = Vec::new();
     for dialect in of_syntax(document.syntax) {
-        let likeness = dialect.recognise(document);
-        if likeness > best {
-            best = likeness;
+        let confidence = dialect.recognise(document);
+        if confidence > best {
+            best = confidence;
             candidates.clear();
         }
-        if likeness == best {
+        if confidence == best {
             candidates.push(dialect);
         }
     }

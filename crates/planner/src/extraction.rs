@@ -56,9 +56,9 @@ impl Extraction {
         let mut messages = vec![Message::User(question(&args, &schema))];
         let rejected = match self.ask(&schema, &messages).await? {
             (_, Ok(value)) => return Ok(value),
-            (said, Err(faults)) => {
+            (answer, Err(faults)) => {
                 messages.push(Message::Assistant {
-                    text: said,
+                    text: answer,
                     calls: Vec::new(),
                 });
                 faults
@@ -68,11 +68,11 @@ impl Extraction {
             "The answer does not fit the schema:\n{}Answer again, with JSON alone.",
             rejected.lines()
         )));
-        let (said, read) = self.ask(&schema, &messages).await?;
+        let (answer, read) = self.ask(&schema, &messages).await?;
         read.map_err(|faults| {
             let name = self.model.name();
             let message = format!("the answer of `{name}` does not fit the schema: {faults}");
-            ToolError::tool(message, words(&said))
+            ToolError::tool(message, words(&answer))
         })
     }
 
@@ -138,11 +138,11 @@ fn question(args: &Value, schema: &Schema) -> String {
 }
 
 /// Reads the value in an answer: the answer itself, or the last value among words that fits.
-fn read(said: &str, schema: &Schema) -> Result<Value, AnswerFaults> {
-    let whole = Value::from_json(said.trim()).ok();
+fn read(answer: &str, schema: &Schema) -> Result<Value, AnswerFaults> {
+    let whole = Value::from_json(answer.trim()).ok();
     let values: Vec<Value> = match whole {
         Some(value) => vec![value],
-        None => json_values(said)
+        None => json_values(answer)
             .into_iter()
             .filter_map(|text| Value::from_json(text).ok())
             .collect(),
@@ -222,11 +222,11 @@ fn failure(error: ModelError) -> ToolError {
 }
 
 /// The model's own words as the data of an error. They may come from the text, so no message quotes them.
-fn words(said: &str) -> Value {
-    if said.is_empty() {
+fn words(answer: &str) -> Value {
+    if answer.is_empty() {
         return Value::Null;
     }
-    Value::object([("said", Value::from(crate::model::excerpt(said, 500)))])
+    Value::object([("said", Value::from(crate::model::excerpt(answer, 500)))])
 }
 
 #[cfg(test)]
@@ -236,15 +236,15 @@ mod tests {
     const SCHEMA: &str =
         r#"{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}"#;
 
-    fn check(said: &str, expected: Result<&str, &str>) {
+    fn check(answer: &str, expected: Result<&str, &str>) {
         let schema = Schema::from_value(Value::from_json(SCHEMA).unwrap());
-        let read = read(said, &schema);
+        let read = read(answer, &schema);
         let read = read.map(|value| value.to_json());
         let read = read.map_err(|faults| faults.to_string());
         assert_eq!(
             read,
             expected.map(str::to_owned).map_err(str::to_owned),
-            "{said}"
+            "{answer}"
         );
     }
 

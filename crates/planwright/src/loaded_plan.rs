@@ -78,8 +78,8 @@ impl LoadedPlan {
         }
     }
 
-    /// Reads a plan again that was kept.
-    pub fn kept(kept: &PlanTextV1, given: Object) -> Self {
+    /// Reads a stored plan again.
+    pub fn from_stored(stored: &PlanTextV1, given: Object) -> Self {
         // It was within all limits when it was read for the first time.
         let limits = document::ReadLimits {
             bytes: usize::MAX,
@@ -87,31 +87,31 @@ impl LoadedPlan {
             ..document::ReadLimits::default()
         };
         let options = ReadOptions {
-            dialect: Some(&kept.dialect),
+            dialect: Some(&stored.dialect),
             limits,
-            ..ReadOptions::new(&kept.source)
+            ..ReadOptions::new(&stored.source)
         };
-        let result = planwright_dialects::parse(kept.text.as_bytes(), &options);
-        let mut loaded = Self::new(kept.source.as_str(), result)
+        let result = planwright_dialects::parse(stored.text.as_bytes(), &options);
+        let mut loaded = Self::new(stored.source.as_str(), result)
             .with_given(given)
-            .with_max_steps(kept.max_steps)
+            .with_max_steps(stored.max_steps)
             .with_recalled(
-                kept.recalled.clone(),
-                RecalledLabelsV1::decode(&kept.recalled_labels),
+                stored.recalled.clone(),
+                RecalledLabelsV1::decode(&stored.recalled_labels),
             );
-        if kept.reorder {
+        if stored.reorder {
             loaded = loaded.reordered();
         }
-        if kept.share {
+        if stored.share {
             loaded = loaded.shared();
         }
         let find = |name: &str| {
-            let mut plans = kept.library.iter();
+            let mut plans = stored.library.iter();
             let found = plans.find(|plan| plan.name == name);
             Ok::<_, std::convert::Infallible>(found.map(|plan| plan.text.clone().into_bytes()))
         };
         let Ok(mut loaded) = loaded.with_library(limits, find);
-        loaded.has_library = !kept.library.is_empty();
+        loaded.has_library = !stored.library.is_empty();
         loaded
     }
 
@@ -214,7 +214,7 @@ impl LoadedPlan {
     }
 
     /// Returns the data with which it can be loaded again; `None` if it was read in no dialect.
-    pub fn to_kept(&self) -> Option<PlanTextV1> {
+    pub fn to_stored(&self) -> Option<PlanTextV1> {
         let (own, library) = self.texts.split_first()?;
         Some(PlanTextV1 {
             source: own.0.clone(),

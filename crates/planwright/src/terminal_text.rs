@@ -56,14 +56,14 @@ pub fn shortened<'t>(text: &'t str, columns: usize, ellipsis: &str) -> Cow<'t, s
     }
     let room = columns.saturating_sub(width(ellipsis));
     let mut used = 0;
-    let kept: String = text
+    let prefix: String = text
         .chars()
         .take_while(|character| {
             used += character.width().unwrap_or(0);
             used <= room
         })
         .collect();
-    Cow::Owned(format!("{}{ellipsis}", kept.trim_end()))
+    Cow::Owned(format!("{}{ellipsis}", prefix.trim_end()))
 }
 
 /// `text` with spaces behind it, so that it takes at least `columns`.

@@ -86,10 +86,10 @@ fn fuzz(project: &Project, target: &str, seconds: u32) -> Result<bool, String> {
         .stderr(errors)
         .status()
         .map_err(|error| explain(&program, &error))?;
-    let said = fs::read(&log).map_err(|error| explain(&log, &error))?;
-    let said = String::from_utf8_lossy(&said);
-    let inputs = figure(&said, "number_of_executed_units").unwrap_or("no count of");
-    let memory = figure(&said, "peak_rss_mb").unwrap_or("unknown");
+    let statistics = fs::read(&log).map_err(|error| explain(&log, &error))?;
+    let statistics = String::from_utf8_lossy(&statistics);
+    let inputs = figure(&statistics, "number_of_executed_units").unwrap_or("no count of");
+    let memory = figure(&statistics, "peak_rss_mb").unwrap_or("unknown");
     println!("{target}: {inputs} inputs, at most {memory} MB");
     if !status.success() {
         println!("{target}: {status}, see `{}`", log.display());
@@ -98,8 +98,8 @@ fn fuzz(project: &Project, target: &str, seconds: u32) -> Result<bool, String> {
 }
 
 /// Returns a figure that libFuzzer prints at its end.
-fn figure<'a>(said: &'a str, name: &str) -> Option<&'a str> {
-    let after = said.rsplit_once(&format!("stat::{name}:"))?.1;
+fn figure<'a>(statistics: &'a str, name: &str) -> Option<&'a str> {
+    let after = statistics.rsplit_once(&format!("stat::{name}:"))?.1;
     after.split_whitespace().next()
 }
 
@@ -109,9 +109,9 @@ mod tests {
 
     #[test]
     fn figures_are_found_by_name() {
-        let said = "Done 9 runs\nstat::number_of_executed_units: 912\nstat::peak_rss_mb:              41\n";
-        assert_eq!(figure(said, "number_of_executed_units"), Some("912"));
-        assert_eq!(figure(said, "peak_rss_mb"), Some("41"));
-        assert_eq!(figure(said, "new_units_added"), None);
+        let statistics = "Done 9 runs\nstat::number_of_executed_units: 912\nstat::peak_rss_mb:              41\n";
+        assert_eq!(figure(statistics, "number_of_executed_units"), Some("912"));
+        assert_eq!(figure(statistics, "peak_rss_mb"), Some("41"));
+        assert_eq!(figure(statistics, "new_units_added"), None);
     }
 }

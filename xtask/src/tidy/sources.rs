@@ -83,9 +83,10 @@ fn blank_inline_tests(text: &mut RustText) {
         let lines =
             text.code[..start].matches('\n').count()..=text.code[..end].matches('\n').count();
         for view in [&mut text.code, &mut text.comments] {
-            let kept = view.split('\n').enumerate();
-            let kept = kept.map(|(number, line)| if lines.contains(&number) { "" } else { line });
-            *view = kept.collect::<Vec<_>>().join("\n");
+            let view_lines = view.split('\n').enumerate();
+            let view_lines =
+                view_lines.map(|(number, line)| if lines.contains(&number) { "" } else { line });
+            *view = view_lines.collect::<Vec<_>>().join("\n");
         }
         from = 0;
     }

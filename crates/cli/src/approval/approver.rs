@@ -27,7 +27,7 @@ use crate::view::printer::{Printer, terminal};
 pub(crate) struct ApprovalSubject<'a> {
     pub(crate) toolbox: &'a Toolbox,
     /// The store in which other processes leave decisions, and the run's id there.
-    pub(crate) kept: Option<(Store, &'a str)>,
+    pub(crate) stored: Option<(Store, &'a str)>,
     /// True if a person has approved the plan as a whole.
     pub(crate) is_approved: bool,
     pub(crate) live: &'a Arc<Live>,
@@ -40,7 +40,7 @@ pub(crate) fn approver(
     printer: Printer,
 ) -> Result<Arc<dyn Approver>, CommandError> {
     let waits = arguments.approve == Approve::Wait && !subject.is_approved;
-    let passphrase = PassphraseCheck::open(subject.kept.as_ref().map(|(store, _)| store))?;
+    let passphrase = PassphraseCheck::open(subject.stored.as_ref().map(|(store, _)| store))?;
     if arguments.approve == Approve::All {
         passphrase.confirm()?;
     }
@@ -58,7 +58,7 @@ pub(crate) fn approver(
         }),
         Approve::Ask | Approve::Plan(_) | Approve::Wait => Arc::new(Always(Decision::Later)),
     };
-    match subject.kept {
+    match subject.stored {
         Some((store, run)) => {
             if waits {
                 otherwise = Arc::new(Announced {
@@ -287,9 +287,9 @@ fn ask(printer: Printer, passphrase: &PassphraseCheck, request: &ApprovalRequest
                         }
                     }
                     Ok(other) => {
-                        printer.talk(&format!("  that is a {}, not an object", other.kind()));
+                        printer.status(&format!("  that is a {}, not an object", other.kind()));
                     }
-                    Err(error) => printer.talk(&format!("  that is not JSON: {error}")),
+                    Err(error) => printer.status(&format!("  that is not JSON: {error}")),
                 }
             }
             _ => {}

@@ -66,7 +66,7 @@ pub(crate) fn to_plan(
 /// Shows a plan to the person who decides about it: its graph, every call with all its arguments, what its tools may do.
 pub(crate) fn show(plan: &CheckedPlan, printer: Printer) {
     // The drawing escapes what is not its own: to escape it once more would show its colours as text.
-    printer.talk(drawing::text(plan, &printer.talk_style()).trim_end());
+    printer.status(drawing::text(plan, &printer.status_style()).trim_end());
     printer.quote(text_report::dry_run(&preview(plan, &EvaluationLimits::default())).trim_end());
     for line in effects(plan) {
         printer.quote(&line);

@@ -39,7 +39,7 @@ pub(crate) fn approve(
         Some(digest) => is_meant(&question.call, digest)?,
         None if is_agreed(&question.call)? => {}
         None => {
-            printer.talk("nothing was decided");
+            printer.status("nothing was decided");
             return Ok(Exit::Waiting);
         }
     }

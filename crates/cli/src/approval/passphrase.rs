@@ -84,7 +84,7 @@ pub(crate) fn passphrase(
     }
     if arguments.remove {
         store.set_passphrase(None).map_err(store::explain)?;
-        printer.talk("decisions want no passphrase any more");
+        printer.status("decisions want no passphrase any more");
         return Ok(Exit::Success);
     }
     let new = prompt("new passphrase: ")?;
@@ -104,7 +104,7 @@ pub(crate) fn passphrase(
     store
         .set_passphrase(Some(&hash.to_string()))
         .map_err(store::explain)?;
-    printer.talk("decisions from the command line want the passphrase from now on");
+    printer.status("decisions from the command line want the passphrase from now on");
     Ok(Exit::Success)
 }
 

@@ -13,7 +13,7 @@ use planwright::planner::agent::{
     AgentState, ResumeOutcome, SolutionOutcome, SolutionRunner,
 };
 
-use super::chat_file::{Chat, Talk};
+use super::chat_file::{Chat, Conversation};
 use super::context::ChatContext;
 use super::output::TurnEnd;
 use super::review::{Reviewed, review};
@@ -47,7 +47,7 @@ pub(super) async fn take(
         .with_exposed_planner()
         .restrict(Policy::new());
     let bounds = bounds(context, &state);
-    let kept = StoringListener {
+    let stored = StoringListener {
         context,
         chat: std::sync::Mutex::new(chat.clone()),
     };
@@ -62,13 +62,13 @@ pub(super) async fn take(
         output: schema.as_ref(),
         moment: day.moment(),
         bounds: &bounds,
-        listener: &kept,
+        listener: &stored,
     };
     let outcome = tokio::select! {
         outcome = agent.go_on(state) => Some(outcome),
         () = signals.next() => None,
     };
-    *chat = kept
+    *chat = stored
         .chat
         .into_inner()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -80,7 +80,7 @@ pub(super) async fn take(
         return Ok(Exit::Interrupted);
     };
     chat.usage = state.usage();
-    chat.talk = Talk::Acts(Some(state.to_json()));
+    chat.conversation = Conversation::Acts(Some(state.to_json()));
     if context.keeps() {
         chat.keep()?;
     }
@@ -102,7 +102,7 @@ pub(super) async fn take(
 
 /// Returns the state of the loop, or a new one.
 fn begin(context: &ChatContext<'_>, chat: &Chat) -> Result<AgentState, CommandError> {
-    if let Talk::Acts(Some(json)) = &chat.talk {
+    if let Conversation::Acts(Some(json)) = &chat.conversation {
         return AgentState::read(json)
             .map_err(|error| CommandError::new(format!("the conversation cannot go on: {error}")));
     }
@@ -163,12 +163,12 @@ fn json(path: &Path) -> Result<Value, CommandError> {
 
 /// Rounds count for each turn, everything else for the whole conversation.
 fn bounds(context: &ChatContext<'_>, state: &AgentState) -> AgentLimits {
-    let said = &context.arguments.bounds;
+    let limits = &context.arguments.bounds;
     let mut bounds = AgentLimits::default();
-    bounds.rounds = said.rounds.saturating_add(state.rounds());
+    bounds.rounds = limits.rounds.saturating_add(state.rounds());
     bounds.tries = context.arguments.planning.tries;
-    bounds.tokens = said.tokens;
-    bounds.cost = said.cost;
+    bounds.tokens = limits.tokens;
+    bounds.cost = limits.cost;
     bounds.tool_tokens = context.arguments.planning.tool_tokens;
     bounds
 }
@@ -227,7 +227,7 @@ impl AgentListener for StoringListener<'_> {
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         chat.usage = state.usage();
         chat.calls = self.context.backend.made();
-        chat.talk = Talk::Acts(Some(state.to_json()));
+        chat.conversation = Conversation::Acts(Some(state.to_json()));
         if self.context.keeps() {
             chat.keep().map_err(|error| error.to_string())
         } else {

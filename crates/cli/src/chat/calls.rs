@@ -130,9 +130,9 @@ fn unreadable(arguments: &Value) -> Option<String> {
         Ok(value) => format!("a {} and no object", value.kind()),
         Err(error) => format!("no JSON: {error}"),
     };
-    let said = terminal_text::shortened(&text, MAX_ARGUMENTS, "…");
+    let arguments = terminal_text::shortened(&text, MAX_ARGUMENTS, "…");
     Some(format!(
-        "the arguments are {fault}; call it again with a JSON object. They were: {said}"
+        "the arguments are {fault}; call it again with a JSON object. They were: {arguments}"
     ))
 }
 

@@ -36,12 +36,12 @@ pub(super) struct Chat {
     pub(super) usage: Usage,
     /// The number of calls of tools.
     pub(super) calls: u64,
-    pub(super) talk: Talk,
+    pub(super) conversation: Conversation,
 }
 
 /// The messages of the conversation.
 #[derive(Clone, Debug)]
-pub(super) enum Talk {
+pub(super) enum Conversation {
     Tools {
         messages: Vec<Message>,
         /// The plans that were written, by id.
@@ -67,20 +67,20 @@ impl Chat {
             title: String::new(),
             usage: Usage::default(),
             calls: 0,
-            talk: match protocol {
-                Protocol::Tools => Talk::Tools {
+            conversation: match protocol {
+                Protocol::Tools => Conversation::Tools {
                     messages: Vec::new(),
                     plans: IndexMap::new(),
                 },
-                Protocol::Acts => Talk::Acts(None),
+                Protocol::Acts => Conversation::Acts(None),
             },
         }
     }
 
     pub(super) fn protocol(&self) -> Protocol {
-        match self.talk {
-            Talk::Tools { .. } => Protocol::Tools,
-            Talk::Acts(_) => Protocol::Acts,
+        match self.conversation {
+            Conversation::Tools { .. } => Protocol::Tools,
+            Conversation::Acts(_) => Protocol::Acts,
         }
     }
 
@@ -145,7 +145,7 @@ pub(super) fn list(format: RunFormat, printer: Printer) -> Result<Exit, CommandE
     }
     chats.sort_by(|one, other| other.began.cmp(&one.began));
     if chats.is_empty() && format == RunFormat::Text {
-        printer.talk("no conversation is stored");
+        printer.status("no conversation is stored");
     }
     for chat in &chats {
         match format {
@@ -275,12 +275,14 @@ struct CallV1 {
 
 impl ChatV1 {
     fn of(chat: &Chat) -> Self {
-        let (protocol, messages, plans, agent) = match &chat.talk {
-            Talk::Tools { messages, plans } => {
+        let (protocol, messages, plans, agent) = match &chat.conversation {
+            Conversation::Tools { messages, plans } => {
                 let messages = messages.iter().map(MessageV1::of).collect();
                 (ProtocolV1::Tools, messages, plans.clone(), None)
             }
-            Talk::Acts(agent) => (ProtocolV1::Acts, Vec::new(), IndexMap::new(), agent.clone()),
+            Conversation::Acts(agent) => {
+                (ProtocolV1::Acts, Vec::new(), IndexMap::new(), agent.clone())
+            }
         };
         Self {
             version: VERSION.to_owned(),
@@ -315,12 +317,12 @@ impl ChatV1 {
             title: self.title,
             usage,
             calls: self.calls,
-            talk: match self.protocol {
-                ProtocolV1::Tools => Talk::Tools {
+            conversation: match self.protocol {
+                ProtocolV1::Tools => Conversation::Tools {
                     messages: answered(self.messages.into_iter().map(MessageV1::message).collect()),
                     plans: self.plans,
                 },
-                ProtocolV1::Acts => Talk::Acts(self.agent),
+                ProtocolV1::Acts => Conversation::Acts(self.agent),
             },
         }
     }

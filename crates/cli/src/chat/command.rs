@@ -59,7 +59,7 @@ pub(crate) async fn command(
         context = ChatContext::open(arguments, &config, model, chat.calls, printer) => ChatContext { is_streamed, ..context? },
         () = signals.next() => return Ok(Exit::Interrupted),
     };
-    let exit = talk(&context, &mut chat, &config, &mut signals).await;
+    let exit = converse(&context, &mut chat, &config, &mut signals).await;
     telemetry::close(context.telemetry.clone()).await;
     context.toolbox.close().await;
     if context.keeps() && chat.is_begun() {
@@ -72,7 +72,7 @@ pub(crate) async fn command(
 }
 
 /// Takes turns until there is nothing more to be said.
-async fn talk(
+async fn converse(
     context: &ChatContext<'_>,
     chat: &mut Chat,
     config: &Config,
@@ -138,9 +138,9 @@ impl ChatInput {
 fn line() -> Option<String> {
     let input = std::io::stdin();
     if input.is_terminal() && Printer::is_watched() {
-        let mut talk = std::io::stderr();
+        let mut terminal = std::io::stderr();
         // A prompt that cannot be shown is no reason not to listen.
-        let _ = write!(talk, "> ").and_then(|()| talk.flush());
+        let _ = write!(terminal, "> ").and_then(|()| terminal.flush());
     }
     let mut line = String::new();
     match input.lock().read_line(&mut line) {

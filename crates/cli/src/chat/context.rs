@@ -82,9 +82,9 @@ impl<'a> ChatContext<'a> {
         };
         let mut toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
         toolbox.add_extraction(Arc::clone(&model));
-        toolbox.govern(config, store.as_ref(), printer)?;
+        toolbox.apply_config(config, store.as_ref(), printer)?;
         for note in toolbox.notes() {
-            printer.talk(&note);
+            printer.status(&note);
         }
         Ok(Self {
             arguments,
@@ -263,7 +263,7 @@ impl<'a> ChatContext<'a> {
         let store = self.store.as_ref().filter(|_| is_shown);
         spec.approver = self.approver(ApprovalSubject {
             toolbox: &self.toolbox,
-            kept: store.map(|store| (store.clone(), &*id)),
+            stored: store.map(|store| (store.clone(), &*id)),
             is_approved,
             live: &live,
         })?;

@@ -18,7 +18,7 @@ use super::context::ChatContext;
 use super::review::{Reviewed, review};
 use crate::args::Approve;
 use crate::error::CommandError;
-use crate::planning::create::Wanted;
+use crate::planning::create::PlanRequirements;
 use crate::planning::progress;
 use crate::runs::{run_storage, store};
 use crate::view::live::words::counted;
@@ -49,10 +49,10 @@ impl CallHandler<'_> {
     /// `plan_execute`
     pub(super) async fn execute(&self, id: &str) -> Result<CallOutcome, CommandError> {
         for _ in 0..CHANGES {
-            let Some(kept) = self.plan(id) else {
+            let Some(stored) = self.plan(id) else {
                 return Ok(CallOutcome::bad(self.no_plan(id)));
             };
-            let loaded = ChatContext::read(id, &kept.text, Some(Native.name()));
+            let loaded = ChatContext::read(id, &stored.text, Some(Native.name()));
             let (plan, loaded) = self.context.check(loaded);
             let Some(plan) = plan else {
                 return Ok(CallOutcome::bad(wrong(&loaded.diagnostics)));
@@ -61,11 +61,11 @@ impl CallHandler<'_> {
                 return self.run(id, &loaded, &plan, false).await;
             }
             let judge = |text: &str| self.judged(id, text);
-            match review(self.context, &plan, &kept.text, &judge).await {
+            match review(self.context, &plan, &stored.text, &judge).await {
                 Reviewed::Run => return self.run(id, &loaded, &plan, true).await,
                 Reviewed::Edited(text) => {
                     let (loaded, plan) = self.judged(id, &text);
-                    self.put(id, ChatPlan { text, ..kept });
+                    self.put(id, ChatPlan { text, ..stored });
                     return match plan {
                         Some(plan) => self.run(id, &loaded, &plan, true).await,
                         None => Ok(CallOutcome::bad(wrong(&loaded.diagnostics))),
@@ -74,10 +74,10 @@ impl CallHandler<'_> {
                 Reviewed::Change(change) => {
                     let goal = format!(
                         "{}\n\nA plan for that is:\n{}\nThe person asks for a change: {change}",
-                        kept.goal, kept.text
+                        stored.goal, stored.text
                     );
                     match self.asked(&goal).await? {
-                        Ok(text) => self.put(id, ChatPlan { text, ..kept }),
+                        Ok(text) => self.put(id, ChatPlan { text, ..stored }),
                         Err(outcome) => return Ok(outcome),
                     }
                 }
@@ -118,8 +118,8 @@ impl CallHandler<'_> {
     /// Has a plan written; its text.
     async fn asked(&self, goal: &str) -> Result<Result<String, CallOutcome>, CommandError> {
         let context = self.context;
-        let wanted = self.wanted(goal)?;
-        let created = wanted
+        let requirements = self.requirements(goal)?;
+        let created = requirements
             .ask(context.model.as_ref(), &context.arguments.planning)
             .await;
         *self.usage.lock().unwrap_or_else(PoisonError::into_inner) += created.usage;
@@ -130,13 +130,16 @@ impl CallHandler<'_> {
         })
     }
 
-    pub(super) fn wanted<'w>(&'w self, goal: &'w str) -> Result<Wanted<'w>, CommandError> {
+    pub(super) fn requirements<'w>(
+        &'w self,
+        goal: &'w str,
+    ) -> Result<PlanRequirements<'w>, CommandError> {
         let context = self.context;
         let durations = match &context.store {
             Some(store) => store.durations().map_err(store::explain)?,
             None => context.toolbox.durations.clone(),
         };
-        Ok(Wanted::new(
+        Ok(PlanRequirements::new(
             goal,
             &context.toolbox,
             &context.known,
@@ -155,11 +158,11 @@ impl CallHandler<'_> {
         let run = random_id();
         self.context.shown.line(&headline(id, plan, &run));
         let summary = self.context.run(&run, loaded, plan, is_approved).await?;
-        Ok(self.came_of(id, &summary))
+        Ok(self.outcome_of(id, &summary))
     }
 
     /// Returns the outcome of a run, for the model.
-    pub(super) fn came_of(&self, id: &str, summary: &RunSummary) -> CallOutcome {
+    pub(super) fn outcome_of(&self, id: &str, summary: &RunSummary) -> CallOutcome {
         let most = self.context.arguments.bounds.result;
         CallOutcome {
             text: outcome(id, summary, most, self.context.keeps()).to_json(),
@@ -185,7 +188,7 @@ impl CallHandler<'_> {
 
     /// A plan as the model is shown it.
     pub(super) fn described(&self, id: &str) -> CallOutcome {
-        let text = self.plan(id).map(|kept| kept.text).unwrap_or_default();
+        let text = self.plan(id).map(|stored| stored.text).unwrap_or_default();
         let plan = ChatContext::read(id, &text, Some(Native.name())).plan;
         let plan = plan.unwrap_or_default();
         self.context

@@ -65,7 +65,7 @@ pub(super) async fn review(
                             text = edited.into();
                             is_edited = true;
                         } else {
-                            printer.talk("that plan is not sound; the one before stands");
+                            printer.status("that plan is not sound; the one before stands");
                         }
                     }
                     Ok(Err(error)) => printer.quote(&format!("error: {error}")),

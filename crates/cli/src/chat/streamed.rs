@@ -43,7 +43,7 @@ impl CallHandler<'_> {
         let live = Live::written_by(context.model.name(), RunFormat::Events, context.printer);
         let subject = ApprovalSubject {
             toolbox: &context.toolbox,
-            kept: context.store.clone().map(|store| (store, &*run)),
+            stored: context.store.clone().map(|store| (store, &*run)),
             is_approved: false,
             live: &live,
         };
@@ -77,7 +77,7 @@ impl CallHandler<'_> {
             listener: &mut listener,
         };
         let streamed = self
-            .wanted(goal)?
+            .requirements(goal)?
             .run(context.model.as_ref(), &context.arguments.planning, ahead)
             .await;
         let id = hearing.end();
@@ -100,7 +100,7 @@ impl CallHandler<'_> {
                 if let Some(store) = &context.store {
                     run_storage::learn(store, &options.durations, &summary, context.printer);
                 }
-                self.came_of(&id, &summary)
+                self.outcome_of(&id, &summary)
             }
             // It says that it is only to be shown.
             (_, _, Some(plan)) => self.described(&self.add(goal, plan.text.clone())),
@@ -138,7 +138,7 @@ impl ChatStreamListener<'_> {
             StreamEvent::RunStarted(_) if !self.is_announced => {
                 self.is_announced = true;
                 let run = run_storage::short(self.run);
-                self.talk(|| {
+                self.print(|| {
                     context
                         .shown
                         .line(&format!("  a plan that is still being written, run {run}"));
@@ -164,13 +164,13 @@ impl ChatStreamListener<'_> {
                     observer(event);
                 }
                 context.shown.run(self.run, event);
-                self.talk(|| self.lines.event(event));
+                self.print(|| self.lines.event(event));
             }
             StreamEvent::Abandoned(summary) => {
                 self.lines.begin_again();
                 self.observers = (self.observe)();
                 if let Some(line) = in_vain(summary) {
-                    self.talk(|| context.shown.line(&format!("  {line}")));
+                    self.print(|| context.shown.line(&format!("  {line}")));
                 }
             }
             _ => {}
@@ -178,10 +178,10 @@ impl ChatStreamListener<'_> {
     }
 
     /// Talks above the line that says who is waited for.
-    fn talk(&self, talk: impl FnOnce()) {
+    fn print(&self, print: impl FnOnce()) {
         match &self.waiting {
-            Some(waiting) => waiting.suspend(talk),
-            None => talk(),
+            Some(waiting) => waiting.suspend(print),
+            None => print(),
         }
     }
 

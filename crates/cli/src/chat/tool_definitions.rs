@@ -71,10 +71,10 @@ fn parameters(tool: &Tool) -> Value {
 }
 
 fn plan_tools() -> [ToolDefinition; 3] {
-    let text = |said: &str| {
+    let text = |description: &str| {
         Value::object([
             ("type", Value::from("string")),
-            ("description", Value::from(said)),
+            ("description", Value::from(description)),
         ])
     };
     let offer = |name: &str, description: &str, fields: Vec<(&str, Value)>, required: &str| {

@@ -12,7 +12,7 @@ use planwright::planner::model::{
 use planwright::terminal_text;
 
 use super::calls::CallHandler;
-use super::chat_file::{Chat, ChatPlan, Talk};
+use super::chat_file::{Chat, ChatPlan, Conversation};
 use super::context::ChatContext;
 use super::output::TurnEnd;
 use super::tool_definitions::{SYSTEM, offers};
@@ -163,7 +163,7 @@ async fn call(
     calls: &[ModelCall],
     signals: &mut Signals,
 ) -> bool {
-    let Talk::Tools { plans, .. } = &mut chat.talk else {
+    let Conversation::Tools { plans, .. } = &mut chat.conversation else {
         return false;
     };
     let plans: Mutex<IndexMap<String, ChatPlan>> = Mutex::new(std::mem::take(plans));
@@ -192,8 +192,8 @@ async fn call(
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
     chat.usage += context.toolbox.take_extraction_usage();
-    if let Talk::Tools { plans: kept, .. } = &mut chat.talk {
-        *kept = plans.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Conversation::Tools { plans: stored, .. } = &mut chat.conversation {
+        *stored = plans.into_inner().unwrap_or_else(PoisonError::into_inner);
     }
     let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
     for (call, result) in calls.iter().zip(results) {
@@ -210,14 +210,14 @@ async fn call(
 }
 
 fn messages(chat: &Chat) -> Vec<Message> {
-    match &chat.talk {
-        Talk::Tools { messages, .. } => messages.clone(),
-        Talk::Acts(_) => Vec::new(),
+    match &chat.conversation {
+        Conversation::Tools { messages, .. } => messages.clone(),
+        Conversation::Acts(_) => Vec::new(),
     }
 }
 
 fn say(chat: &mut Chat, message: Message) {
-    if let Talk::Tools { messages, .. } = &mut chat.talk {
+    if let Conversation::Tools { messages, .. } = &mut chat.conversation {
         messages.push(message);
     }
 }

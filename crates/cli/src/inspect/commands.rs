@@ -45,7 +45,7 @@ pub(crate) async fn check(
     let needed = loaded.tool_names();
     let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
     // Whether a plan is sound does not depend on what asks.
-    toolbox.govern(&config, None, printer)?;
+    toolbox.apply_config(&config, None, printer)?;
     let (mut sound, mut loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));
     toolbox.close().await;
     if arguments.strict && !loaded.diagnostics.is_empty() {
@@ -58,10 +58,10 @@ pub(crate) async fn check(
             if let Some(plan) = &sound {
                 let steps = plan.steps().len();
                 let what = if steps == 1 { "step" } else { "steps" };
-                printer.talk(&format!("the plan is sound: {steps} {what}"));
+                printer.status(&format!("the plan is sound: {steps} {what}"));
             } else {
                 for note in toolbox.notes_on(&loaded.diagnostics) {
-                    printer.talk(&note);
+                    printer.status(&note);
                 }
             }
         }
@@ -108,7 +108,7 @@ pub(crate) async fn show(
     }
     let needed = loaded.tool_names();
     let mut scripted = Durations::new();
-    let kept = match &arguments.durations {
+    let stored = match &arguments.durations {
         Some(path) => run_storage::load(path)?,
         None => Durations::new(),
     };
@@ -118,7 +118,7 @@ pub(crate) async fn show(
         let mut opened = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
         opened.close().await;
         let pins = store::open_if_there(&arguments.plan.text.store)?;
-        opened.govern(&config, pins.as_ref(), printer)?;
+        opened.apply_config(&config, pins.as_ref(), printer)?;
         scripted = std::mem::take(&mut opened.durations);
         let catalog = opened.catalog.clone();
         toolbox = Some(opened);
@@ -139,7 +139,8 @@ pub(crate) async fn show(
         needed
             .iter()
             .map(|name| {
-                qualified(name).unwrap_or_else(|| Tool::new(server_of(name, &kept), name.as_str()))
+                qualified(name)
+                    .unwrap_or_else(|| Tool::new(server_of(name, &stored), name.as_str()))
             })
             .collect::<Catalog>()
     };
@@ -155,14 +156,14 @@ pub(crate) async fn show(
     diagnostics::show(&loaded.diagnostics, &loaded.texts, printer);
     if let Some(toolbox) = toolbox.filter(|_| marks_flow) {
         for note in toolbox.notes_on(&loaded.diagnostics) {
-            printer.talk(&note);
+            printer.status(&note);
         }
     }
     if arguments.estimate {
         let Some(plan) = &sound else {
             return Ok(Exit::Rejected);
         };
-        for (server, tool, learned) in kept.tools() {
+        for (server, tool, learned) in stored.tools() {
             scripted.insert(server, tool, learned);
         }
         estimate::show(plan, arguments, &scripted, printer)?;
@@ -196,8 +197,8 @@ fn or_a_run(arguments: &ShowArguments) -> impl FnOnce(CommandError) -> CommandEr
 }
 
 /// The server of a tool that a plan names without one, by what was seen of it in runs.
-fn server_of(tool: &str, kept: &Durations) -> Arc<str> {
-    let tools = kept.tools().into_iter();
+fn server_of(tool: &str, stored: &Durations) -> Arc<str> {
+    let tools = stored.tools().into_iter();
     let mut servers = tools.filter(|(_, name, _)| &***name == tool);
     match (servers.next(), servers.next()) {
         (Some((server, ..)), None) => Arc::clone(server),
@@ -235,7 +236,7 @@ pub(crate) async fn tools(
     } else {
         Some(store::open(&arguments.store, printer)?)
     };
-    toolbox.govern(&config, pins.as_ref(), printer)?;
+    toolbox.apply_config(&config, pins.as_ref(), printer)?;
     let filter = arguments.filter.as_deref().map(str::to_lowercase);
     let matches = |tool: &Tool| {
         filter.as_ref().is_none_or(|filter| {
@@ -295,7 +296,7 @@ pub(crate) async fn tools(
                 }
             }
             if found.is_empty() {
-                printer.talk(if catalog.is_empty() {
+                printer.status(if catalog.is_empty() {
                     "no tools: name servers with `--servers FILE` or try `--workspace .`"
                 } else {
                     "no tool matches"

@@ -61,7 +61,7 @@ pub(crate) async fn convert(
         Format::Text => match &text {
             Some(text) if file.is_none() => printer.data(text),
             Some(_) => {}
-            None => printer.talk("the plan was not converted; nothing was written"),
+            None => printer.status("the plan was not converted; nothing was written"),
         },
         Format::Json => {
             let conversion = ConversionV1::new(

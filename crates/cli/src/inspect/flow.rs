@@ -54,7 +54,7 @@ async fn of_plan(
 ) -> Result<Exit, CommandError> {
     let needed = loaded.tool_names();
     let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
-    toolbox.govern(config, None, printer)?;
+    toolbox.apply_config(config, None, printer)?;
     let (sound, loaded) = check(loaded, &toolbox.catalog, config);
     toolbox.close().await;
     let report = sound.as_ref().and_then(|plan| plan.flow()).map(|report| {
@@ -71,7 +71,7 @@ async fn of_plan(
                 Some(report) => printer.data(&plan_text(report)),
                 None => {
                     for note in toolbox.notes_on(&loaded.diagnostics) {
-                        printer.talk(&note);
+                        printer.status(&note);
                     }
                 }
             }
@@ -207,7 +207,7 @@ async fn of_tools(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let mut toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
-    toolbox.govern(config, None, printer)?;
+    toolbox.apply_config(config, None, printer)?;
     toolbox.close().await;
     let policy = config.flow();
     let tools: Vec<FlowToolV1> = toolbox
@@ -225,7 +225,7 @@ async fn of_tools(
             let diagnostics: Diagnostics = found.into_iter().collect();
             diagnostics::show(&diagnostics, &[], printer);
             for note in toolbox.notes() {
-                printer.talk(&note);
+                printer.status(&note);
             }
             printer.data(&tools_text(&tools));
         }

@@ -105,7 +105,7 @@ pub(super) async fn check(
     if !read.is_empty() {
         toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
         // Whether a plan is sound does not depend on what asks.
-        toolbox.govern(config, None, printer)?;
+        toolbox.apply_config(config, None, printer)?;
         toolbox.close().await;
     }
     let policy = config.restrict(Policy::new());
@@ -184,9 +184,9 @@ fn show(plans: &[CheckedPlan], toolbox: &Toolbox, printer: Printer) {
         }
     }
     for note in notes {
-        printer.talk(&note);
+        printer.status(&note);
     }
     if plans.is_empty() {
-        printer.talk("no plans: `planwright save PLAN` saves one");
+        printer.status("no plans: `planwright save PLAN` saves one");
     }
 }

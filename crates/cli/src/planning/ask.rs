@@ -17,7 +17,7 @@ use planwright::service::random_id;
 use planwright::telemetry::Telemetry;
 use planwright_store::Store;
 
-use super::create::{self, Wanted};
+use super::create::{self, PlanRequirements};
 use super::dates::{Known, PlanningDay};
 use super::{model, progress};
 use crate::args::{AdaptArguments, AskArguments, RunFormat};
@@ -56,14 +56,15 @@ pub(crate) async fn command(
         Some(store::open(&arguments.store, printer)?)
     };
     toolbox.add_extraction(Arc::clone(&model));
-    toolbox.govern(&config, pins.as_ref(), printer)?;
+    toolbox.apply_config(&config, pins.as_ref(), printer)?;
     for note in toolbox.notes() {
-        printer.talk(&note);
+        printer.status(&note);
     }
     let durations = create::durations(&arguments.store, arguments.no_store, &toolbox)?;
     known.mention_unclear_times(&arguments.question, printer);
     let day = known.day(&arguments.question);
-    let wanted = Wanted::new(&arguments.question, &toolbox, &known, durations, &config);
+    let requirements =
+        PlanRequirements::new(&arguments.question, &toolbox, &known, durations, &config);
     let asking = AskSession {
         arguments,
         config: &config,
@@ -72,13 +73,13 @@ pub(crate) async fn command(
         day,
         printer,
     };
-    let came = if is_streamed {
-        Box::pin(asking.stream(&wanted, &mut signals)).await
+    let outcome = if is_streamed {
+        Box::pin(asking.stream(&requirements, &mut signals)).await
     } else {
-        asking.write(&wanted, &mut signals).await
+        asking.write(&requirements, &mut signals).await
     };
     toolbox.close().await;
-    match came? {
+    match outcome? {
         AskOutcome::CompletedRun(ran) => asking.answer(*ran, signals).await,
         AskOutcome::Nothing(exit) => Ok(exit),
     }
@@ -116,12 +117,12 @@ impl AskSession<'_> {
     /// Has the plan written, then runs it.
     pub(super) async fn write(
         &self,
-        wanted: &Wanted<'_>,
+        requirements: &PlanRequirements<'_>,
         signals: &mut Signals,
     ) -> Result<AskOutcome, CommandError> {
         let arguments = self.arguments;
         let created = tokio::select! {
-            created = wanted.ask(self.model.as_ref(), &arguments.planning) => created,
+            created = requirements.ask(self.model.as_ref(), &arguments.planning) => created,
             () = signals.next() => return Ok(AskOutcome::Nothing(Exit::Interrupted)),
         };
         progress::tell(&created, self.model.name(), self.printer);
@@ -181,7 +182,7 @@ impl AskSession<'_> {
         let is_to_run = plan.checked.plan().mode == Mode::Run;
         if !is_to_run {
             self.printer
-                .talk("the plan says that it is only to be shown, so it is not run");
+                .status("the plan says that it is only to be shown, so it is not run");
         }
         is_to_run
     }

@@ -11,7 +11,7 @@ use planwright::service::{EventObserver, ObservedRun, random_id};
 use planwright::telemetry::Telemetry;
 
 use super::ask::{AskOutcome, AskSession, CompletedRun, SOURCE};
-use super::create::{self, RunAhead, Wanted};
+use super::create::{self, PlanRequirements, RunAhead};
 use super::progress;
 use crate::approval::approver::{ApprovalSubject, approver};
 use crate::error::{CommandError, Exit};
@@ -26,7 +26,7 @@ impl AskSession<'_> {
     /// Has the plan written, and runs it meanwhile.
     pub(crate) async fn stream(
         &self,
-        wanted: &Wanted<'_>,
+        requirements: &PlanRequirements<'_>,
         signals: &mut Signals,
     ) -> Result<AskOutcome, CommandError> {
         let id = random_id();
@@ -45,7 +45,7 @@ impl AskSession<'_> {
         };
         let live = Live::written_by(self.model.name(), self.arguments.format, self.printer);
         let streamed = self
-            .follow(wanted, &keeper, &live, &telemetry, signals)
+            .follow(requirements, &keeper, &live, &telemetry, signals)
             .await
             .inspect_err(|_| live.finish())?;
         let Some(streamed) = streamed else {
@@ -108,7 +108,7 @@ impl AskSession<'_> {
     /// Listens to the model and the run until both have ended; nothing where they were left.
     async fn follow(
         &self,
-        wanted: &Wanted<'_>,
+        requirements: &PlanRequirements<'_>,
         keeper: &EarlyRunStore<'_>,
         live: &Arc<Live>,
         telemetry: &Telemetry,
@@ -116,7 +116,7 @@ impl AskSession<'_> {
     ) -> Result<Option<StreamOutcome>, CommandError> {
         let subject = ApprovalSubject {
             toolbox: self.toolbox,
-            kept: keeper.store.map(|store| (store.clone(), keeper.id)),
+            stored: keeper.store.map(|store| (store.clone(), keeper.id)),
             is_approved: false,
             live,
         };
@@ -125,7 +125,7 @@ impl AskSession<'_> {
             .engine()
             .with_options(keeper.options.clone())
             .with_approver(approver(&self.arguments.consent, subject, self.printer)?);
-        let stand = Mutex::new(Stand::default());
+        let state = Mutex::new(EarlyRunState::default());
         let observed = ObservedRun::new(keeper.id.into(), telemetry::parent());
         let observe = || service.observe(&observed);
         let mut hearing = AskStreamListener {
@@ -138,10 +138,10 @@ impl AskSession<'_> {
             observers: observe(),
             observe: &observe,
             attempts: Vec::new(),
-            stand: &stand,
+            state: &state,
         };
         let mut listener = |event: StreamEvent<'_>| hearing.hear(event);
-        let streaming = wanted.run(
+        let streaming = requirements.run(
             self.model.as_ref(),
             &self.arguments.planning,
             RunAhead {
@@ -157,15 +157,15 @@ impl AskSession<'_> {
             tokio::select! {
                 streamed = &mut streaming => return Ok(Some(streamed)),
                 () = signals.next() => {
-                    let stand = lock(&stand);
-                    let running = stand.canceller.as_ref().filter(|_| stand.is_planned && !is_ending);
+                    let state = lock(&state);
+                    let running = state.canceller.as_ref().filter(|_| state.is_planned && !is_ending);
                     let Some(canceller) = running else {
                         live.finish();
-                        keeper.left(stand.has_called, self.printer);
+                        keeper.left(state.has_called, self.printer);
                         return Ok(None);
                     };
                     is_ending = true;
-                    live.suspend(|| self.printer.talk(INTERRUPTED));
+                    live.suspend(|| self.printer.status(INTERRUPTED));
                     canceller.cancel();
                 }
             }
@@ -175,7 +175,7 @@ impl AskSession<'_> {
 
 /// The progress of plan and run.
 #[derive(Default)]
-struct Stand {
+struct EarlyRunState {
     /// The handle that cancels the run.
     canceller: Option<Canceller>,
     /// True if the plan is there.
@@ -183,8 +183,8 @@ struct Stand {
     has_called: bool,
 }
 
-fn lock(stand: &Mutex<Stand>) -> MutexGuard<'_, Stand> {
-    stand.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(state: &Mutex<EarlyRunState>) -> MutexGuard<'_, EarlyRunState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Shows what the model and the run tell.
@@ -195,7 +195,7 @@ struct AskStreamListener<'a> {
     observe: &'a (dyn Fn() -> Vec<EventObserver> + Sync),
     /// The model's answers so far.
     attempts: Vec<PlanAttempt>,
-    stand: &'a Mutex<Stand>,
+    state: &'a Mutex<EarlyRunState>,
 }
 
 impl AskStreamListener<'_> {
@@ -204,18 +204,18 @@ impl AskStreamListener<'_> {
         match event {
             StreamEvent::PlanAttempt(attempt) => self.attempts.push(attempt.clone()),
             StreamEvent::RunStarted(canceller) => {
-                lock(self.stand).canceller = Some(canceller.clone());
+                lock(self.state).canceller = Some(canceller.clone());
             }
             StreamEvent::PlanGrew(plan) => live.grow(&plan.checked),
             StreamEvent::Planned(plan) => {
                 live.grow(&plan.checked);
                 live.is_written();
                 live.suspend(|| progress::attempts(&self.attempts, printer));
-                lock(self.stand).is_planned = true;
+                lock(self.state).is_planned = true;
             }
             StreamEvent::Run(event) => {
                 if let RunEvent::AttemptStarted { .. } = event.event {
-                    lock(self.stand).has_called = true;
+                    lock(self.state).has_called = true;
                 }
                 for observer in &mut self.observers {
                     observer(event);

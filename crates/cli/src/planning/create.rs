@@ -54,43 +54,43 @@ pub(crate) async fn command(
     };
     // Plans are only checked here, so no model reads any text.
     toolbox.catalog.add_extraction();
-    toolbox.govern(&config, pins.as_ref(), printer)?;
+    toolbox.apply_config(&config, pins.as_ref(), printer)?;
     for note in toolbox.notes() {
-        printer.talk(&note);
+        printer.status(&note);
     }
     let durations = durations(&arguments.store, arguments.no_store, &toolbox)?;
     known.mention_unclear_times(&arguments.goal, printer);
-    let wanted = Wanted::new(&arguments.goal, &toolbox, &known, durations, &config);
+    let requirements = PlanRequirements::new(&arguments.goal, &toolbox, &known, durations, &config);
     if arguments.show_prompt {
-        let task = wanted.task().text(
+        let task = requirements.task().text(
             arguments.planning.tool_tokens,
             CreateSettings::default().memory_tokens,
-            wanted.notation,
+            requirements.notation,
         );
-        printer.data(&format!("{}\n\n{task}", wanted.notation.writing()));
+        printer.data(&format!("{}\n\n{task}", requirements.notation.writing()));
         return Ok(Exit::Success);
     }
     let model = model::open(&arguments.model, &config)?;
     let earlier = if arguments.cache {
-        cached(&wanted, model.name())?
+        cached(&requirements, model.name())?
     } else {
         None
     };
     let (text, report, exit) = match earlier {
         Some(text) => {
-            printer.talk("the plan is the one of the last time");
+            printer.status("the plan is the one of the last time");
             let report = CreatedV1::cached(Value::from_json(&text).ok(), model.name());
             (Some(text), report, Exit::Success)
         }
         None => {
-            let created = wanted.ask(model.as_ref(), &arguments.planning).await;
+            let created = requirements.ask(model.as_ref(), &arguments.planning).await;
             super::progress::tell(&created, model.name(), printer);
             super::progress::usage(created.usage, printer);
             let report = document::created(&created, model.name());
             let exit = exit(&created);
             let text = created.plan.map(|plan| plan.text);
             if let (Some(text), true) = (&text, arguments.cache) {
-                keep(&wanted.key(model.name()), text)?;
+                keep(&requirements.key(model.name()), text)?;
             }
             (text, report, exit)
         }
@@ -153,15 +153,18 @@ pub(crate) fn exit(created: &PlanResponse) -> Exit {
 }
 
 /// The plan of an earlier time, where it is still sound.
-fn cached(wanted: &Wanted<'_>, model: &str) -> Result<Option<String>, CommandError> {
-    let Some(text) = get(&wanted.key(model))? else {
+fn cached(
+    requirements: &PlanRequirements<'_>,
+    model: &str,
+) -> Result<Option<String>, CommandError> {
+    let Some(text) = get(&requirements.key(model))? else {
         return Ok(None);
     };
     let result = parse_as(&Native, text.as_bytes(), &ReadOptions::new("cached"));
     let sound = result
         .plan
         .filter(|_| !result.diagnostics.has_errors())
-        .and_then(|plan| planwright::core::check(plan, &wanted.context()).0);
+        .and_then(|plan| planwright::core::check(plan, &requirements.context()).0);
     Ok(sound.map(|_| text))
 }
 
@@ -181,7 +184,7 @@ pub(crate) struct RunAhead<'a> {
 }
 
 /// A plan that is wanted, and all that it is written from.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct PlanRequirements<'a> {
     goal: &'a str,
     day: PlanningDay,
     timestamp: String,
@@ -194,7 +197,7 @@ pub(crate) struct Wanted<'a> {
     given: Object,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> PlanRequirements<'a> {
     /// A plan for `goal` with the tools of `toolbox`.
     pub(crate) fn new(
         goal: &'a str,

@@ -19,8 +19,8 @@ const VARIABLE: &str = "PLANWRIGHT_MODEL";
 /// Returns the name of the model: from the arguments, the environment or the configuration, in this order.
 pub(crate) fn name(arguments: &ModelArguments, config: &Config) -> Option<String> {
     let variable = || environment::variable(VARIABLE).filter(|name| !name.is_empty());
-    let said = arguments.model.clone().or_else(variable);
-    said.or_else(|| config.model().name.as_deref().map(str::to_owned))
+    let name = arguments.model.clone().or_else(variable);
+    name.or_else(|| config.model().name.as_deref().map(str::to_owned))
 }
 
 /// The model of that name.
@@ -74,12 +74,12 @@ fn provider(
     arguments: &ModelArguments,
     settings: &ModelSettings,
 ) -> Result<ProviderSettings, CommandError> {
-    let mut wanted = ProviderSettings::new(name);
+    let mut provider = ProviderSettings::new(name);
     let known = settings.name.as_deref().unwrap_or(name);
     let is_known_provider = of_provider(known) == of_provider(name);
     let base_url = settings.base_url.as_deref().filter(|_| is_known_provider);
     let base_url = arguments.model_base_url.as_deref().or(base_url);
-    wanted.base_url = base_url.map(str::to_owned);
+    provider.base_url = base_url.map(str::to_owned);
     let place = settings.key.as_ref().filter(|_| is_known_provider);
     let key = match place {
         Some(place) => Some(environment::read(place).map_err(|fault| {
@@ -88,20 +88,20 @@ fn provider(
         })?),
         None => providers::key_variable(of_provider(name)).and_then(environment::variable),
     };
-    wanted.key = key.filter(|key| !key.is_empty()).as_deref().map(Key::new);
-    wanted.temperature = settings.temperature;
-    wanted.max_tokens = settings.max_tokens;
-    wanted.timeout = settings.timeout.unwrap_or(wanted.timeout);
-    wanted.attempts = settings.attempts.unwrap_or(wanted.attempts);
-    wanted.now = Some(run_storage::since_1970);
-    wanted.seed = u64::from(std::process::id());
+    provider.key = key.filter(|key| !key.is_empty()).as_deref().map(Key::new);
+    provider.temperature = settings.temperature;
+    provider.max_tokens = settings.max_tokens;
+    provider.timeout = settings.timeout.unwrap_or(provider.timeout);
+    provider.attempts = settings.attempts.unwrap_or(provider.attempts);
+    provider.now = Some(run_storage::since_1970);
+    provider.seed = u64::from(std::process::id());
     let prices = settings.prices.filter(|_| known == name);
-    wanted.prices = prices.map(|prices| Prices {
+    provider.prices = prices.map(|prices| Prices {
         input: prices.input,
         output: prices.output,
         cached: prices.cached,
     });
-    Ok(wanted)
+    Ok(provider)
 }
 
 fn of_provider(name: &str) -> &str {

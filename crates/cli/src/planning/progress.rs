@@ -25,9 +25,9 @@ impl Waiting {
         Self { bar }
     }
 
-    /// Takes the line away while `talk` has the terminal.
-    pub(crate) fn suspend<T>(&self, talk: impl FnOnce() -> T) -> T {
-        self.bar.suspend(talk)
+    /// Takes the line away while `print` has the terminal.
+    pub(crate) fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
     }
 
     /// Removes the line, since the model has answered.
@@ -49,10 +49,10 @@ pub(crate) fn attempts(attempts: &[PlanAttempt], printer: Printer) {
         let is_last = index + 1 == last;
         let number = index + 1;
         if attempt.diagnostics.has_errors() {
-            printer.talk(&format!("answer {number} of {last} was no sound plan:"));
+            printer.status(&format!("answer {number} of {last} was no sound plan:"));
             diagnostics(attempt, printer);
             if !attempt.holds_plan {
-                said(attempt.words(), printer);
+                quote_reply(attempt.words(), printer);
             }
         } else if is_last {
             diagnostics(attempt, printer);
@@ -72,7 +72,7 @@ pub(crate) fn end(created: &PlanResponse, model: &str, printer: Printer) {
     } else if let Some(declined) = &created.declined {
         printer.quote(&format!("{model} {declined}"));
     } else if created.plan.is_none() {
-        printer.talk(
+        printer.status(
             "no answer was a sound plan; ask in other words, or allow more of them with --tries",
         );
     }
@@ -82,14 +82,14 @@ pub(crate) fn end(created: &PlanResponse, model: &str, printer: Printer) {
 pub(crate) fn failure(what: &str, error: &ModelError, with_words: bool, printer: Printer) {
     printer.quote(&format!("{what}: {error}"));
     if with_words {
-        said(&error.said, printer);
+        quote_reply(&error.said, printer);
     }
     if let Some(help) = &error.help {
         printer.quote(&format!("  hint: {help}"));
     }
 }
 
-fn said(words: &str, printer: Printer) {
+fn quote_reply(words: &str, printer: Printer) {
     if !words.is_empty() {
         printer.quote(&format!("  it said: {words}"));
     }
@@ -98,7 +98,7 @@ fn said(words: &str, printer: Printer) {
 /// Prints the tokens and the cost of answers, if they are known.
 pub(crate) fn usage(usage: Usage, printer: Printer) {
     if let Some(cost) = cost(usage) {
-        printer.talk(&cost);
+        printer.status(&cost);
     }
 }
 

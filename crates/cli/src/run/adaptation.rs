@@ -101,7 +101,7 @@ impl AdaptationSettings<'_> {
             dialect: "native".to_owned(),
             ..old.clone()
         };
-        LoadedPlan::kept(&new, session.loaded.given.clone())
+        LoadedPlan::from_stored(&new, session.loaded.given.clone())
     }
 
     /// Returns the history of the run so far.
@@ -135,11 +135,11 @@ impl Adaptation<'_> {
         let Some(journal) = journal else {
             return Ok(None);
         };
-        let Some(old) = session.loaded.to_kept() else {
+        let Some(old) = session.loaded.to_stored() else {
             return Ok(None);
         };
         let Some(situation) = FailedRun::of(before, summary) else {
-            session.printer.talk("the plan cannot be revised: it runs for several instances, or cannot be written down in one piece");
+            session.printer.status("the plan cannot be revised: it runs for several instances, or cannot be written down in one piece");
             return Ok(None);
         };
         let adapting = self.adapting;
@@ -223,7 +223,7 @@ impl Adaptation<'_> {
             .iter()
             .map(|step| step.as_str().to_owned())
             .collect();
-        process.plan = loaded.to_kept();
+        process.plan = loaded.to_stored();
         process.revision = Some(revision.clone());
         process.approved_plan.clone_from(&approved);
         for step in &forgotten {

@@ -48,7 +48,7 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
         store = Some(store::open(&arguments.plan.text.store, printer)?);
     }
     toolbox.open_extraction(&arguments.adapt.model, &config);
-    toolbox.govern(&config, store.as_ref(), printer)?;
+    toolbox.apply_config(&config, store.as_ref(), printer)?;
     if let Err(error) = limits::known(&options.limits, &toolbox) {
         toolbox.close().await;
         return Err(error);
@@ -123,10 +123,10 @@ pub(crate) fn rejected(
 ) -> Result<Exit, CommandError> {
     output::diagnostics(loaded, RunFormat::Text, printer);
     for note in toolbox.notes_on(&loaded.diagnostics) {
-        printer.talk(&note);
+        printer.status(&note);
     }
     match format {
-        RunFormat::Text => printer.talk("the plan was rejected; nothing was called"),
+        RunFormat::Text => printer.status("the plan was rejected; nothing was called"),
         RunFormat::Json | RunFormat::Events => {
             let mut report = ReportV1::without_run(
                 ReportStatus::Rejected,

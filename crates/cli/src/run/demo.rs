@@ -36,12 +36,12 @@ pub(crate) async fn demo(
     let plan = plan(&toolbox)?;
     let watched = arguments.format == RunFormat::Text;
     if watched {
-        printer.talk(&format!(
+        printer.status(&format!(
             "A plan of {} steps over the files of `{}`, checked before anything happens:\n",
             plan.steps().len(),
             arguments.folder.display()
         ));
-        printer.talk(&drawing::text(&plan, &printer.talk_style()));
+        printer.status(&drawing::text(&plan, &printer.status_style()));
     }
     let live = Live::new(&plan, arguments.format, printer);
     let service = toolbox.service(&Config::default(), &Telemetry::off());
@@ -68,8 +68,8 @@ pub(crate) async fn demo(
     let summary = ended.summary;
     if watched {
         let savings = Savings::of(&summary);
-        printer.talk(&savings.to_string());
-        printer.talk("\nNext: `planwright tools --workspace .` lists these tools, `planwright run --help` says the rest.");
+        printer.status(&savings.to_string());
+        printer.status("\nNext: `planwright tools --workspace .` lists these tools, `planwright run --help` says the rest.");
     }
     Ok(Exit::of_run(summary.status))
 }
@@ -104,11 +104,11 @@ impl Savings {
         for step in &summary.steps {
             collect(step, &mut exchanges);
         }
-        let mut said = 0;
+        let mut tokens = 0;
         let mut one_by_one = 0;
         for exchange in &exchanges {
-            said += exchange;
-            one_by_one += said;
+            tokens += exchange;
+            one_by_one += tokens;
         }
         let as_plan = 2 * PLAN.len() as u64 + summary.output.to_json().len() as u64;
         Self {

@@ -68,7 +68,7 @@ impl EarlyRunStore<'_> {
         } else if standing.journal.is_some() {
             run_storage::left(self.id, self.store.is_some(), printer);
         } else if has_called {
-            printer.talk(
+            printer.status(
                 "the plan was not whole yet: what was called merely reads, and nothing is stored of it",
             );
         }
@@ -113,11 +113,11 @@ impl EarlyRunStore<'_> {
         stored::process(&plan.checked, self.options, run_storage::now())
     }
 
-    fn begun(&self, kept: RunJournal, is_unfinished: bool) -> RunJournal {
+    fn begun(&self, run_journal: RunJournal, is_unfinished: bool) -> RunJournal {
         let mut standing = self.standing();
-        standing.journal = Some(Arc::clone(&kept.journal));
+        standing.journal = Some(Arc::clone(&run_journal.journal));
         standing.is_unfinished = is_unfinished;
-        kept
+        run_journal
     }
 
     /// Sees to it that the plan can be given what it needs from outside.
@@ -161,25 +161,25 @@ impl EarlyRunStorage for EarlyRunStore<'_> {
         beginning: Option<usize>,
     ) -> Result<RunJournal, JournalError> {
         self.can_be_given(plan)?;
-        let kept = match self.store {
+        let run_journal = match self.store {
             Some(store) => self.in_store(store, |keeper| keeper.begin(plan, beginning))?,
             None => self.in_memory(&ProcessV1 {
                 beginning,
                 ..self.process(plan)
             }),
         };
-        Ok(self.begun(kept, false))
+        Ok(self.begun(run_journal, false))
     }
 
     fn abandon(&self, plan: &CreatedPlan, beginning: usize) -> Result<RunJournal, JournalError> {
-        let kept = match self.store {
+        let run_journal = match self.store {
             Some(store) => self.in_store(store, |keeper| keeper.abandon(plan, beginning))?,
             None => self.in_memory(&ProcessV1 {
                 beginning: Some(beginning),
                 ..self.process(plan)
             }),
         };
-        Ok(self.begun(kept, true))
+        Ok(self.begun(run_journal, true))
     }
 
     fn go_on(&self, plan: &CreatedPlan, forgotten: &[StepId]) -> Result<Value, JournalError> {

@@ -21,8 +21,8 @@ const MAX_DECISION_WIDTH: usize = 400;
 pub(crate) fn replay(arguments: &ReplayArguments, printer: Printer) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
     let id = store.run(&arguments.run).map_err(store::explain)?.id;
-    let kept = StoredRun::read(&store, &id)?;
-    let result = kept.replayed(&id);
+    let stored = StoredRun::read(&store, &id)?;
+    let result = stored.replayed(&id);
     let replay = ReplayV1::new(&id, &result);
     match arguments.format {
         Format::Json => output::json(&replay, RunFormat::Json, printer)?,

@@ -46,23 +46,23 @@ pub(crate) async fn resume(
         .hold(&arguments.run, &store::this_process())
         .map_err(store::explain)?;
     let id: Arc<str> = leased.id().into();
-    let kept = StoredRun::read(&store, &id)?;
-    if kept.status() == Some(RunStatus::Succeeded) && arguments.changes_nothing() {
-        return show_once_more(&id, &kept, arguments, printer);
+    let stored = StoredRun::read(&store, &id)?;
+    if stored.status() == Some(RunStatus::Succeeded) && arguments.changes_nothing() {
+        return show_once_more(&id, &stored, arguments, printer);
     }
     if !arguments.retry.is_empty() {
         // To repeat a call whose outcome is unknown is a decision like any other.
         PassphraseCheck::open(Some(&store))?.confirm()?;
     }
-    let sources = sources(&id, &kept, arguments)?;
+    let sources = sources(&id, &stored, arguments)?;
     settle_orphans(&leased, arguments, printer).await;
-    let old = kept.loaded(vars(arguments)?)?;
+    let old = stored.loaded(vars(arguments)?)?;
     let loaded = match &arguments.plan {
-        Some(_) => plan_file::read(&new_plan(arguments, &old, &kept.plan))?,
+        Some(_) => plan_file::read(&new_plan(arguments, &old, &stored.plan))?,
         None => old,
     };
-    let Settings { config, .. } = settings::load(folder(&kept))?;
-    let config = kept.with_flow(config);
+    let Settings { config, .. } = settings::load(folder(&stored))?;
+    let config = stored.with_flow(config);
     let telemetry = telemetry::open(&config)?;
     let max_output = limits::max_output(&arguments.guards, &config);
     let mut signals = Signals::new()?;
@@ -73,7 +73,7 @@ pub(crate) async fn resume(
     };
     toolbox.open_extraction(&arguments.adapt.model, &config);
     // What the gateway asked about is asked about here as well.
-    toolbox.govern_asking(&config, Some(&store), |tool| kept.asks(tool), printer)?;
+    toolbox.apply_config_asking(&config, Some(&store), |tool| stored.asks(tool), printer)?;
     let (plan, loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));
     let Some(plan) = plan else {
         let exit = rejected(&loaded, &toolbox, arguments.format, printer);
@@ -81,7 +81,7 @@ pub(crate) async fn resume(
         return exit;
     };
     output::diagnostics(&loaded, arguments.format, printer);
-    for (tool, changes) in kept.changed_tools(&plan) {
+    for (tool, changes) in stored.changed_tools(&plan) {
         printer.quote(&format!(
             "warning: the tool `{tool}` is not what it was when the run went on last: {changes} changed"
         ));
@@ -91,12 +91,12 @@ pub(crate) async fn resume(
         secrets: toolbox.secrets(),
         secret_values: environment::get(&plan, &config)?,
         seal_key: store::seal_key(Some(&store))?,
-        ..overrides.resumed(&config, kept.options())
+        ..overrides.resumed(&config, stored.options())
     };
     let request = ResumeRequest {
         id: &id,
         plan: &plan,
-        new_plan: arguments.plan.as_ref().and_then(|_| loaded.to_kept()),
+        new_plan: arguments.plan.as_ref().and_then(|_| loaded.to_stored()),
         options: &options,
         keep: arguments
             .keep
@@ -106,7 +106,7 @@ pub(crate) async fn resume(
         choices: choices(arguments)?,
         now: run_storage::now(),
     };
-    let mut prepared = request.prepare(&kept, &store)?;
+    let mut prepared = request.prepare(&stored, &store)?;
     for StaleStep { step, from, .. } in &prepared.rerun {
         printer.quote(&format!(
             "`{step}` is run again: its result was computed from `{from}`, which the new plan changes (`--keep {word}` keeps it)",
@@ -120,7 +120,7 @@ pub(crate) async fn resume(
     };
     // Consent to the plan stands as long as the plan, what it is given and its tools are what was shown.
     let approved = approved.or_else(|| {
-        let before = kept.process.as_ref()?.approved_plan.clone();
+        let before = stored.process.as_ref()?.approved_plan.clone();
         before.filter(|digest| *digest == stored::plan_consent(&plan, &options))
     });
     prepared.process.approved_plan.clone_from(&approved);
@@ -148,7 +148,7 @@ pub(crate) async fn resume(
         printer,
         telemetry,
         adapting: arguments.adapt.open(&config)?,
-        revisions: kept.revisions(),
+        revisions: stored.revisions(),
     };
     session.drive(leg, signals).await
 }
@@ -157,14 +157,14 @@ pub(crate) async fn resume(
 /// of a stranger: programs to start, folders to read.
 fn sources(
     id: &str,
-    kept: &StoredRun,
+    stored: &StoredRun,
     arguments: &ResumeArguments,
 ) -> Result<ToolArguments, CommandError> {
     if arguments.tools.are_named() {
         return Ok(arguments.tools.clone());
     }
-    if kept.imported.is_none() {
-        return Ok(run_storage::tool_arguments(&kept.run.tools));
+    if stored.imported.is_none() {
+        return Ok(run_storage::tool_arguments(&stored.run.tools));
     }
     let run = run_storage::short(id);
     Err(CommandError::new(format!(
@@ -176,9 +176,9 @@ fn sources(
 }
 
 /// The folder whose configuration the run obeys: the one that it began in, unless it was imported.
-fn folder(kept: &StoredRun) -> &Path {
-    Path::new(match kept.imported {
-        None => kept.run.tools.folder.as_str(),
+fn folder(stored: &StoredRun) -> &Path {
+    Path::new(match stored.imported {
+        None => stored.run.tools.folder.as_str(),
         Some(_) => ".",
     })
 }
@@ -205,11 +205,11 @@ async fn settle_orphans(held: &LeasedRun, arguments: &ResumeArguments, printer: 
 /// Shows what a run came to that is done. No server is started, and nothing can be called.
 fn show_once_more(
     id: &str,
-    kept: &StoredRun,
+    stored: &StoredRun,
     arguments: &ResumeArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let ReplayReport { summary, .. } = kept.replayed(id).map_err(|error| {
+    let ReplayReport { summary, .. } = stored.replayed(id).map_err(|error| {
         CommandError::new(format!(
             "the run has succeeded, but its result cannot be shown: {error}"
         ))
@@ -218,12 +218,12 @@ fn show_once_more(
             run_storage::short(id)
         ))
     })?;
-    let loaded = LoadedPlan::kept(&kept.plan, kept.vars.clone());
-    let live = Live::new(&kept.latest_plan()?, arguments.format, printer);
-    let Settings { config, .. } = settings::load(folder(kept))?;
+    let loaded = LoadedPlan::from_stored(&stored.plan, stored.vars.clone());
+    let live = Live::new(&stored.latest_plan()?, arguments.format, printer);
+    let Settings { config, .. } = settings::load(folder(stored))?;
     let max_output = limits::max_output(&arguments.guards, &config);
     let ended = FinishedRun {
-        revisions: kept.revisions(),
+        revisions: stored.revisions(),
         is_stored: true,
         ..FinishedRun::of(summary, live)
     };
@@ -232,7 +232,7 @@ fn show_once_more(
 }
 
 /// The arguments by which the plan is read that takes the place of the one so far.
-fn new_plan(arguments: &ResumeArguments, old: &LoadedPlan, kept: &PlanTextV1) -> PlanArguments {
+fn new_plan(arguments: &ResumeArguments, old: &LoadedPlan, stored: &PlanTextV1) -> PlanArguments {
     let vars = old
         .given
         .iter()
@@ -248,8 +248,8 @@ fn new_plan(arguments: &ResumeArguments, old: &LoadedPlan, kept: &PlanTextV1) ->
         vars: vars.collect(),
         vars_file: None,
         library: arguments.library.clone(),
-        reorder: kept.reorder,
-        max_steps: kept.max_steps,
+        reorder: stored.reorder,
+        max_steps: stored.max_steps,
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn approved(
     if consent::to_plan(plan, &own, digest.as_deref(), &passphrase, printer)? {
         return Ok(Some(Some(own)));
     }
-    printer.talk("the plan was not approved; nothing was called");
+    printer.status("the plan was not approved; nothing was called");
     Ok(None)
 }
 
@@ -149,7 +149,7 @@ impl RunSession<'_> {
     ) -> Result<(Option<RunSummary>, Option<Arc<dyn Journal>>), CommandError> {
         let subject = ApprovalSubject {
             toolbox: self.toolbox,
-            kept: self.store.map(|store| (store.clone(), &**self.id)),
+            stored: self.store.map(|store| (store.clone(), &**self.id)),
             is_approved: leg.is_approved,
             live,
         };
@@ -231,7 +231,7 @@ pub(crate) async fn watch(mut run: Run, signals: &mut Signals, watch: Watch) -> 
                     return None;
                 }
                 is_interrupted = true;
-                watch.live.suspend(|| watch.printer.talk(INTERRUPTED));
+                watch.live.suspend(|| watch.printer.status(INTERRUPTED));
                 run.cancel();
             }
         }

@@ -41,11 +41,11 @@ struct Side {
     run: RunListingV1,
     plan: CheckedPlan,
     inputs: Value,
-    steps: IndexMap<String, Came>,
+    steps: IndexMap<String, StepState>,
 }
 
 /// The outcome of a step.
-struct Came {
+struct StepState {
     side: StepSideV1,
     args: Option<Value>,
     output: Option<Value>,
@@ -54,12 +54,12 @@ struct Came {
 impl Side {
     fn read(store: &Store, selector: &str) -> Result<Self, CommandError> {
         let info = store.run(selector).map_err(store::explain)?;
-        let kept = StoredRun::read(store, &info.id)?;
-        let plan = kept.latest_plan()?;
+        let stored = StoredRun::read(store, &info.id)?;
+        let plan = stored.latest_plan()?;
         let mut steps = IndexMap::new();
-        match kept.replayed(&info.id) {
+        match stored.replayed(&info.id) {
             Ok(replayed) => collect(&replayed.summary.steps, &mut steps),
-            Err(_) => by_history(&History::new(&kept.entries), &mut steps),
+            Err(_) => by_history(&History::new(&stored.entries), &mut steps),
         }
         Ok(Self {
             run: described(&info),
@@ -85,13 +85,13 @@ fn inputs(plan: &CheckedPlan) -> Value {
     Value::from(inputs)
 }
 
-fn collect(steps: &[StepSummary], found: &mut IndexMap<String, Came>) {
+fn collect(steps: &[StepSummary], found: &mut IndexMap<String, StepState>) {
     for step in steps {
         let took = match (step.started, step.ended) {
             (Some(started), Some(ended)) => Some(ended.saturating_sub(started)),
             _ => None,
         };
-        let came = Came {
+        let state = StepState {
             side: StepSideV1 {
                 status: step.status.as_str(),
                 attempts: step.attempts,
@@ -101,26 +101,26 @@ fn collect(steps: &[StepSummary], found: &mut IndexMap<String, Came>) {
             args: step.args.clone(),
             output: step.output.clone(),
         };
-        found.insert(step.at.to_string(), came);
+        found.insert(step.at.to_string(), state);
         collect(&step.parts, found);
     }
 }
 
 /// Adds the outcomes of steps by their stored history alone.
-fn by_history(history: &History, found: &mut IndexMap<String, Came>) {
+fn by_history(history: &History, found: &mut IndexMap<String, StepState>) {
     for (at, past) in history.steps() {
         found.insert(at.to_string(), of_past(past));
     }
     found.sort_unstable_keys();
 }
 
-fn of_past(past: &StepHistory) -> Came {
+fn of_past(past: &StepHistory) -> StepState {
     let call = past.calls.last();
     let end = past.settled.as_ref();
     let started = end.and_then(|end| end.started);
     let took = end.and_then(|end| Some(end.ended.saturating_sub(started?)));
     let error = end.and_then(|end| end.error.as_ref());
-    Came {
+    StepState {
         side: StepSideV1 {
             status: end.map_or("not_run", |end| end.status.as_str()),
             attempts: past.attempts(),
@@ -139,9 +139,9 @@ fn compare(mut before: Side, after: Side) -> DiffV1 {
     let plan = plans(&before.plan, &after.plan);
     let inputs = changes(Some(&before.inputs), Some(&after.inputs));
     let mut steps: Vec<StepDiffV1> = Vec::new();
-    for (address, came) in after.steps {
+    for (address, state) in after.steps {
         let old = before.steps.shift_remove(&address);
-        steps.push(step(address, old, Some(came)));
+        steps.push(step(address, old, Some(state)));
     }
     for (address, old) in before.steps {
         steps.push(step(address, Some(old), None));
@@ -185,15 +185,18 @@ fn plans(before: &CheckedPlan, after: &CheckedPlan) -> PlanDiffV1 {
     }
 }
 
-fn step(address: String, before: Option<Came>, after: Option<Came>) -> StepDiffV1 {
-    let part = |came: &Option<Came>, part: fn(&Came) -> Option<&Value>| {
-        came.as_ref().and_then(part).cloned()
+fn step(address: String, before: Option<StepState>, after: Option<StepState>) -> StepDiffV1 {
+    let part = |state: &Option<StepState>, part: fn(&StepState) -> Option<&Value>| {
+        state.as_ref().and_then(part).cloned()
     };
-    let args = |came: &Option<Came>| part(came, |came| came.args.as_ref());
-    let output = |came: &Option<Came>| part(came, |came| came.output.as_ref());
+    let args = |state: &Option<StepState>| part(state, |state| state.args.as_ref());
+    let output = |state: &Option<StepState>| part(state, |state| state.output.as_ref());
     let args = changes(args(&before).as_ref(), args(&after).as_ref());
     let output = changes(output(&before).as_ref(), output(&after).as_ref());
-    let (before, after) = (before.map(|came| came.side), after.map(|came| came.side));
+    let (before, after) = (
+        before.map(|state| state.side),
+        after.map(|state| state.side),
+    );
     let without_time = |side: &Option<StepSideV1>| {
         side.clone().map(|side| StepSideV1 {
             duration_ms: None,

@@ -56,12 +56,12 @@ pub(crate) fn import(arguments: &ImportArguments, printer: Printer) -> Result<Ex
     })?;
     let run = run_storage::short(&imported.id);
     if imported.is_new {
-        printer.talk(&left_behind(&store, &imported)?);
-        printer.talk(&format!(
+        printer.status(&left_behind(&store, &imported)?);
+        printer.status(&format!(
             "look at it with `planwright show {run}` or `planwright logs {run}`"
         ));
     } else {
-        printer.talk(&format!("the run {run} was there already, just as it is"));
+        printer.status(&format!("the run {run} was there already, just as it is"));
     }
     printer.data_line(&imported.id);
     Ok(Exit::Success)
@@ -164,11 +164,11 @@ pub(crate) fn prune(arguments: &PruneArguments, printer: Printer) -> Result<Exit
     }
     for run in &pruned.held {
         let run = run_storage::short(run);
-        printer.talk(&format!("the run {run} is left alone: a process has it"));
+        printer.status(&format!("the run {run} is left alone: a process has it"));
     }
     let runs = counted(pruned.runs.len(), "run");
     let would = if arguments.dry_run { "would be " } else { "" };
-    printer.talk(&if pruned.runs.is_empty() {
+    printer.status(&if pruned.runs.is_empty() {
         format!("no run {would}forgotten")
     } else {
         format!("{runs} {would}forgotten, {} given back", size(pruned.bytes))

@@ -36,7 +36,7 @@ pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, 
     let runs: Vec<RunListingV1> = found.iter().map(described).collect();
     match arguments.format {
         Format::Json => output::json(&RunsV1::new(runs), RunFormat::Json, printer)?,
-        Format::Text if runs.is_empty() => printer.talk(match filter {
+        Format::Text if runs.is_empty() => printer.status(match filter {
             RunFilter {
                 standing: None,
                 plan: None,

@@ -24,14 +24,14 @@ use crate::view::printer::Printer;
 pub(crate) fn logs(arguments: &LogsArguments, printer: Printer) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
     let info = store.run(&arguments.run).map_err(store::explain)?;
-    let kept = StoredRun::read(&store, &info.id)?;
+    let stored = StoredRun::read(&store, &info.id)?;
     let step = arguments.step.as_deref();
     let step = step
-        .map(|step| address(step, &kept, info.created))
+        .map(|step| address(step, &stored, info.created))
         .transpose()?;
     let step = step.as_deref();
-    let entries = || EntryV1::of(&kept.entries, info.created, step);
-    let log = || LogV1::new(list::described(&info), info.created, &kept.entries, step);
+    let entries = || EntryV1::of(&stored.entries, info.created, step);
+    let log = || LogV1::new(list::described(&info), info.created, &stored.entries, step);
     match arguments.format {
         LogFormat::Text => printer.data(&text(&log(), Printer::data_width())),
         LogFormat::Json => output::json(&log(), RunFormat::Json, printer)?,
@@ -45,18 +45,18 @@ pub(crate) fn logs(arguments: &LogsArguments, printer: Printer) -> Result<Exit, 
 }
 
 /// The address of the step, item or round that `step` names, as the entries show it.
-fn address(step: &str, kept: &StoredRun, created: SystemTime) -> Result<String, CommandError> {
-    let ids = kept.step_ids();
+fn address(step: &str, stored: &StoredRun, created: SystemTime) -> Result<String, CommandError> {
+    let ids = stored.step_ids();
     let planned = ids.iter().map(|id| Address::of_step(StepId::new(&**id)));
     let mut known: Vec<Address> = planned.collect();
-    let recorded = kept
+    let recorded = stored
         .entries
         .iter()
         .filter_map(|entry| entry.record.address());
     known.extend(recorded.map(|at| Address::clone(at)));
     match Address::find(step, &known) {
         Ok(Some(at)) => Ok(at.to_string()),
-        Ok(None) if !EntryV1::of(&kept.entries, created, Some(step)).is_empty() => {
+        Ok(None) if !EntryV1::of(&stored.entries, created, Some(step)).is_empty() => {
             Ok(step.to_owned())
         }
         Ok(None) => {

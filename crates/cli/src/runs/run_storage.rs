@@ -152,13 +152,13 @@ pub(crate) fn short(id: &str) -> &str {
 }
 
 /// The tools of a run that is kept.
-pub(crate) fn tool_arguments(kept: &ToolSourcesV1) -> ToolArguments {
+pub(crate) fn tool_arguments(stored: &ToolSourcesV1) -> ToolArguments {
     let path = |text: &Option<String>| text.as_ref().map(PathBuf::from);
     ToolArguments {
-        servers: path(&kept.servers),
-        simulate: path(&kept.simulate),
-        workspace: path(&kept.workspace),
-        folder: Some(PathBuf::from(&kept.folder)),
+        servers: path(&stored.servers),
+        simulate: path(&stored.simulate),
+        workspace: path(&stored.workspace),
+        folder: Some(PathBuf::from(&stored.folder)),
     }
 }
 

@@ -46,22 +46,22 @@ pub(crate) fn show(
     arguments: &ShowArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let kept = revision(StoredRun::read(store, id)?, arguments)?;
+    let stored = revision(StoredRun::read(store, id)?, arguments)?;
     let run = described(&store.run(id).map_err(store::explain)?);
     if arguments.picture == Picture::Source {
-        printer.data(&kept.plan.text);
+        printer.data(&stored.plan.text);
         return Ok(Exit::Success);
     }
-    let plan = kept.latest_plan()?;
-    let mut drawing = drawing(id, &kept, &run, &plan);
+    let plan = stored.latest_plan()?;
+    let mut drawing = drawing(id, &stored, &run, &plan);
     if arguments.flow().is_on() {
         let Settings { config, .. } = settings::load(Path::new("."))?;
-        let config = arguments.flow().apply(kept.with_flow(config));
+        let config = arguments.flow().apply(stored.with_flow(config));
         flow::mark(&mut drawing, &plan, &config);
     }
     if let Picture::Text | Picture::Ascii = arguments.picture {
         printer.data_line(&headline(&run));
-        for line in revised(&kept) {
+        for line in revised(&stored) {
             printer.data_line(&terminal_text::lines(&line));
         }
     }
@@ -72,7 +72,7 @@ pub(crate) fn show(
     };
     draw(&drawing, arguments.picture, Some(drawn), printer)?;
     if let Picture::Text | Picture::Ascii = arguments.picture {
-        for call in OpenCall::of(id, &kept.history()?) {
+        for call in OpenCall::of(id, &stored.history()?) {
             printer.data_line(&format!("\n{}", call.text()));
         }
     }
@@ -80,20 +80,20 @@ pub(crate) fn show(
 }
 
 /// The run as it stood with the plan that the arguments name.
-fn revision(kept: StoredRun, arguments: &ShowArguments) -> Result<StoredRun, CommandError> {
+fn revision(stored: StoredRun, arguments: &ShowArguments) -> Result<StoredRun, CommandError> {
     let Some(number) = arguments.revision else {
-        return Ok(kept);
+        return Ok(stored);
     };
-    let count = kept.changes().len() + 1;
-    kept.with_plan(number.get() - 1)?.ok_or_else(|| {
+    let count = stored.changes().len() + 1;
+    stored.with_plan(number.get() - 1)?.ok_or_else(|| {
         CommandError::new(format!("the run has no plan number {number}"))
             .hint(format!("it had {}", counted(count, "plan")))
     })
 }
 
 /// Returns the lines about revised plans of the run.
-fn revised(kept: &StoredRun) -> Vec<String> {
-    let changes = kept.changes();
+fn revised(stored: &StoredRun) -> Vec<String> {
+    let changes = stored.changes();
     let count = changes.len() + 1;
     let line = |(index, change): (usize, &PlanChange)| {
         let why = match &change.revision {
@@ -113,13 +113,18 @@ fn revised(kept: &StoredRun) -> Vec<String> {
     changes.iter().enumerate().map(line).collect()
 }
 
-fn drawing(id: &str, kept: &StoredRun, run: &RunListingV1, plan: &CheckedPlan) -> Drawing {
+fn drawing(id: &str, stored: &StoredRun, run: &RunListingV1, plan: &CheckedPlan) -> Drawing {
     let is_running = run.status == "running";
     let mut drawing = Drawing::of(plan);
-    match kept.replayed(id) {
+    match stored.replayed(id) {
         Ok(replayed) => drawing.set_states(&replayed.summary.steps, is_running),
         // What the run would decide now is of no interest here: what it did stands in its journal.
-        Err(_) => by_history(plan, &History::new(&kept.entries), is_running, &mut drawing),
+        Err(_) => by_history(
+            plan,
+            &History::new(&stored.entries),
+            is_running,
+            &mut drawing,
+        ),
     }
     drawing
 }

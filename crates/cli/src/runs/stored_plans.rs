@@ -26,7 +26,7 @@ pub(crate) fn save(arguments: &SaveArguments, printer: Printer) -> Result<Exit, 
     diagnostics.sort();
     diagnostics::show(&diagnostics, &[(name, text.clone())], printer);
     let Some(plan) = result.plan.filter(|_| !diagnostics.has_errors()) else {
-        printer.talk("the plan was rejected; nothing was saved");
+        printer.status("the plan was rejected; nothing was saved");
         return Ok(Exit::Rejected);
     };
     let store = store::open(&arguments.text.store, printer)?;
@@ -120,7 +120,7 @@ pub(crate) fn list(arguments: &ListArguments, printer: Printer) -> Result<Exit, 
                 printer.data_line(terminal_text::one_line(&line).trim_end());
             }
             if plans.is_empty() {
-                printer.talk("no plans: `planwright save PLAN` saves one");
+                printer.status("no plans: `planwright save PLAN` saves one");
             }
         }
     }

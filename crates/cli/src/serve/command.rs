@@ -45,7 +45,7 @@ pub(crate) async fn serve(
     let signals = Signals::new()?;
     let (toolbox, servers) = Toolbox::without_servers(&arguments.tools, printer)?;
     for note in toolbox.notes() {
-        printer.talk(&note);
+        printer.status(&note);
     }
     let servers = servers.unwrap_or_else(ServersConfig::default);
     let upstreams = Upstreams::new(servers, toolbox::connect_options());
@@ -61,7 +61,7 @@ pub(crate) async fn serve(
     match arguments.listen {
         None => {
             if std::io::stdin().is_terminal() {
-                printer.talk(
+                printer.status(
                     "speaking MCP on standard input and output, and waiting for a client; `planwright wrap` adds it to one, Ctrl-C ends it",
                 );
             }
@@ -186,7 +186,7 @@ async fn over_http(
     let stop = CancellationToken::new();
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let service = HttpService::new(&gateway, most, stop.clone());
-    printer.talk(&format!("listening on http://{address}/mcp"));
+    printer.status(&format!("listening on http://{address}/mcp"));
     let end = async move { signals.next().await };
     let put_away = async {
         host.suspend(GRACE).await;
@@ -260,7 +260,7 @@ impl Keeper {
             match forgetting.await {
                 Ok(Ok(pruned)) if !pruned.runs.is_empty() => {
                     let runs = counted(pruned.runs.len(), "stored run");
-                    self.printer.talk(&format!(
+                    self.printer.status(&format!(
                         "{runs} forgotten: `[store]` in planwright.toml says how long and up to which size runs are stored"
                     ));
                 }

@@ -53,7 +53,7 @@ pub(crate) fn command(arguments: &TokenArguments, printer: Printer) -> Result<Ex
                 .collect();
             match format {
                 Format::Json => output::json(&clients, RunFormat::Json, printer)?,
-                Format::Text if clients.is_empty() => printer.talk("no client has a token"),
+                Format::Text if clients.is_empty() => printer.status("no client has a token"),
                 Format::Text => printer.data(&table(&clients)),
             }
         }

@@ -42,25 +42,25 @@ pub(crate) fn init(arguments: &InitArguments, printer: Printer) -> Result<Exit, 
     })?;
     write(SETTINGS, &settings, arguments.force)?;
     let mut written = vec![shown("planwright.toml")];
-    let mut kept = Vec::new();
+    let mut existing = Vec::new();
     let there = SERVER_FILES
         .iter()
         .find(|name| at(name).symlink_metadata().is_ok());
     match there {
-        Some(name) => kept.push(shown(name)),
+        Some(name) => existing.push(shown(name)),
         None => {
             write(SERVERS, &at("mcp.json"), false)?;
             written.push(shown("mcp.json"));
         }
     }
-    let report = InitV1::new(written, kept);
+    let report = InitV1::new(written, existing);
     match arguments.format {
         Format::Json => output::json(&report, RunFormat::Json, printer)?,
         Format::Text => {
             for file in &report.written {
                 printer.data_line(&terminal_text::one_line(file));
             }
-            for file in &report.kept {
+            for file in &report.existing {
                 printer.quote(&format!("`{file}` was there already, and stays as it is"));
             }
         }
@@ -88,19 +88,19 @@ mod tests {
     }
 
     /// The keys of all that a file says.
-    fn said(origin: Origin, text: &str) -> Vec<String> {
+    fn keys(origin: Origin, text: &str) -> Vec<String> {
         let source = ConfigSource::read(origin, "planwright.toml", text).unwrap();
         let settings = Config::of([&source]).settings();
-        let said = settings
+        let keys = settings
             .into_iter()
             .filter(|setting| &*setting.set_in != "default");
-        said.map(|setting| setting.key).collect()
+        keys.map(|setting| setting.key).collect()
     }
 
     #[test]
     fn the_first_configuration_says_nothing_and_shows_what_may_be_said() {
-        assert!(said(Origin::Project, SETTINGS).is_empty());
-        assert!(said(Origin::Project, &awake(SETTINGS, "#")).len() > 15);
+        assert!(keys(Origin::Project, SETTINGS).is_empty());
+        assert!(keys(Origin::Project, &awake(SETTINGS, "#")).len() > 15);
     }
 
     /// The settings that only the user's own file can have.
@@ -120,7 +120,7 @@ mod tests {
     fn the_first_configuration_shows_all_that_a_project_may_say() {
         let schema = include_str!("../../../../docs/schema/config.schema.json");
         let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
-        let shown = said(Origin::Project, &awake(SETTINGS, "#"));
+        let shown = keys(Origin::Project, &awake(SETTINGS, "#"));
         let mut missing = Vec::new();
         for (table, of) in schema["properties"].as_object().unwrap() {
             let Some(name) = of["$ref"].as_str().and_then(|path| path.rsplit('/').next()) else {

@@ -52,12 +52,12 @@ pub(crate) fn settings_folder() -> Option<PathBuf> {
 
 /// Returns the local time zone: from `TZ`, else from the system, else UTC.
 pub(crate) fn zone() -> Result<Zone, CommandError> {
-    let said = variable("TZ");
-    match (TimeZone::try_system(), said) {
+    let zone = variable("TZ");
+    match (TimeZone::try_system(), zone) {
         (Ok(zone), _) => Ok(Zone::from(zone)),
         (Err(_), None) => Ok(Zone::utc()),
-        (Err(_), Some(said)) => Err(CommandError::new(format!(
-            "`TZ` is `{said}`, which is no time zone that is known"
+        (Err(_), Some(zone)) => Err(CommandError::new(format!(
+            "`TZ` is `{zone}`, which is no time zone that is known"
         ))
         .hint("name one: `--tz Europe/Berlin`")),
     }

@@ -64,7 +64,7 @@ async fn pin(file: &Path, stored: &StoreArguments, printer: Printer) -> Result<(
     {
         return ask(&store, &changed, &terminal, printer).map(drop);
     }
-    printer.talk(
+    printer.status(
         "some of its tools changed since they were pinned: look at `planwright tools --changed`",
     );
     Ok(())
@@ -84,7 +84,7 @@ pub(crate) fn mention(store: &Store, printer: Printer) -> Result<(), CommandErro
             super::change_report::new(new)
         ),
     };
-    printer.talk(&format!("{what}: `planwright tools --changed`"));
+    printer.status(&format!("{what}: `planwright tools --changed`"));
     Ok(())
 }
 
@@ -127,7 +127,7 @@ fn show(store: &Store, format: Format, printer: Printer) -> Result<Exit, Command
             output::json(&changes, RunFormat::Json, printer)?;
         }
         Format::Text if changed.is_empty() => {
-            printer.talk("no tool changed since it was pinned");
+            printer.status("no tool changed since it was pinned");
         }
         Format::Text => {
             for line in super::change_report::lines(&changed) {
@@ -158,7 +158,7 @@ fn accept(
 ) -> Result<Exit, CommandError> {
     let selection = selected(&pending(store)?, names)?;
     if selection.is_empty() {
-        printer.talk("no tool changed since it was pinned");
+        printer.status("no tool changed since it was pinned");
         return Ok(Exit::Success);
     }
     if let Some(digest) = digest {
@@ -223,7 +223,7 @@ fn ask(
     printer: Printer,
 ) -> Result<bool, CommandError> {
     for line in super::change_report::lines(selection) {
-        printer.talk(&line);
+        printer.status(&line);
     }
     let mut lines = BufReader::new(terminal).lines();
     loop {
@@ -235,7 +235,7 @@ fn ask(
         match answer.as_deref().map(str::trim) {
             Some("y" | "yes" | "Y") => break,
             Some("n" | "no" | "N") | None => {
-                printer.talk("nothing was accepted");
+                printer.status("nothing was accepted");
                 return Ok(false);
             }
             Some(_) => {}
@@ -258,7 +258,7 @@ fn keep(store: &Store, selection: &[Pending], printer: Printer) -> Result<(), Co
         })?;
     let count: usize = selection.iter().map(|server| server.tools.len()).sum();
     let tools = if count == 1 { "tool is" } else { "tools are" };
-    printer.talk(&format!("{count} {tools} pinned as shown"));
+    printer.status(&format!("{count} {tools} pinned as shown"));
     Ok(())
 }
 

@@ -175,18 +175,18 @@ impl Toolbox {
 
     /// Applies the configuration to the tools. Those of servers are compared with what is pinned of them in `store`; without one,
     /// nothing is pinned.
-    pub(crate) fn govern(
+    pub(crate) fn apply_config(
         &mut self,
         config: &Config,
         store: Option<&Store>,
         printer: Printer,
     ) -> Result<(), CommandError> {
-        self.govern_asking(config, store, |_| false, printer)
+        self.apply_config_asking(config, store, |_| false, printer)
     }
 
-    /// As [`govern`](Self::govern), with the tools for which `asks` says so asking if they leave open whether they destroy something,
+    /// As [`apply_config`](Self::apply_config), with the tools for which `asks` says so asking if they leave open whether they destroy something,
     /// and no file says what holds of such tools.
-    pub(crate) fn govern_asking(
+    pub(crate) fn apply_config_asking(
         &mut self,
         config: &Config,
         store: Option<&Store>,

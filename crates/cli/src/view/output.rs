@@ -44,7 +44,7 @@ pub(crate) fn report(
             ended.live.summary(summary, ended.is_stored);
             progress::usage(ended.usage, printer);
             if Printer::shows_both() {
-                printer.talk("");
+                printer.status("");
             }
             printer.data(&text_report::text(summary, max_output));
             Ok(())

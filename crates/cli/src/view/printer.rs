@@ -72,7 +72,7 @@ impl Printer {
             && !LOST.swap(true, Ordering::Relaxed)
         {
             let reason = reason(&error);
-            self.talk(&format!("error: cannot write the output: {reason}"));
+            self.status(&format!("error: cannot write the output: {reason}"));
         }
     }
 
@@ -87,7 +87,7 @@ impl Printer {
     }
 
     /// Prints a status line. Without a reader nothing is lost.
-    pub(crate) fn talk(self, text: &str) {
+    pub(crate) fn status(self, text: &str) {
         let mut stream = AutoStream::new(std::io::stderr().lock(), self.choice);
         let _ = writeln!(stream, "{text}").and_then(|()| stream.flush());
     }
@@ -95,7 +95,7 @@ impl Printer {
     /// Prints a line that holds text from elsewhere, which must not steer the terminal: what is asked there must be what
     /// it looks like.
     pub(crate) fn quote(self, text: &str) {
-        self.talk(&terminal_text::lines(text));
+        self.status(&terminal_text::lines(text));
     }
 
     /// Returns whether a person watches what goes on.
@@ -114,7 +114,7 @@ impl Printer {
     }
 
     /// Returns whether what goes on may be coloured.
-    pub(crate) fn colours_talk(self) -> bool {
+    pub(crate) fn colours_status(self) -> bool {
         match self.choice {
             ColorChoice::Always | ColorChoice::AlwaysAnsi => true,
             ColorChoice::Never => false,
@@ -132,16 +132,16 @@ impl Printer {
     }
 
     /// Returns the style of a picture on standard error.
-    pub(crate) fn talk_style(self) -> drawing::Style {
+    pub(crate) fn status_style(self) -> drawing::Style {
         drawing::Style {
             symbols: drawing::Symbols::Unicode,
-            width: Self::is_watched().then(Self::talk_width),
-            colour: self.colours_talk(),
+            width: Self::is_watched().then(Self::status_width),
+            colour: self.colours_status(),
         }
     }
 
     /// Returns the width of the terminal that shows status lines.
-    pub(crate) fn talk_width() -> usize {
+    pub(crate) fn status_width() -> usize {
         width(terminal_size::terminal_size_of(std::io::stderr()))
     }
 

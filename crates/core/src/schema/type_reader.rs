@@ -364,7 +364,7 @@ fn object_intersection(one: &ObjectType, other: &ObjectType) -> ObjectType {
     }
     let additional = match (&one.additional, &other.additional) {
         (Additional::Closed, _) | (_, Additional::Closed) => Additional::Closed,
-        (Additional::Unspecified, said) | (said, Additional::Unspecified) => said.clone(),
+        (Additional::Unspecified, stated) | (stated, Additional::Unspecified) => stated.clone(),
         (Additional::Open(one), Additional::Open(other)) => {
             Additional::Open(intersection(one.clone(), other.clone()))
         }

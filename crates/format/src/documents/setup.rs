@@ -123,16 +123,17 @@ pub struct InitV1 {
     /// The files that are new.
     pub written: Vec<String>,
     /// The files that were there already.
-    pub kept: Vec<String>,
+    #[serde(rename = "kept")]
+    pub existing: Vec<String>,
 }
 
 impl InitV1 {
     /// The document about files that were written and files that existed.
-    pub fn new(written: Vec<String>, kept: Vec<String>) -> Self {
+    pub fn new(written: Vec<String>, existing: Vec<String>) -> Self {
         Self {
             schema: INIT_SCHEMA,
             written,
-            kept,
+            existing,
         }
     }
 }

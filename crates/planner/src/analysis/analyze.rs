@@ -67,14 +67,14 @@ fn analyze_step(result: &StepResult<'_>) -> StepAnalysis {
 /// Keeps the page information of the longest list only, if several lists have the same evidence.
 fn keep_longest_page(collections: &mut [CollectionAnalysis]) {
     for at in 0..collections.len() {
-        let said_by = |collection: &CollectionAnalysis| {
-            collection.page.as_ref().map(|page| page.said_by.clone())
+        let stated_by = |collection: &CollectionAnalysis| {
+            collection.page.as_ref().map(|page| page.stated_by.clone())
         };
-        let own = said_by(&collections[at]);
+        let own = stated_by(&collections[at]);
         let count = collections[at].count;
         let others = collections.iter().enumerate();
         let is_other = |(other, collection): (usize, &CollectionAnalysis)| {
-            said_by(collection) == own
+            stated_by(collection) == own
                 && (count < collection.count || count == collection.count && other < at)
         };
         if own.is_some() && others.into_iter().any(is_other) {

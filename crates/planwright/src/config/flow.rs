@@ -151,7 +151,7 @@ pub(super) struct FlowRules {
     switched_off: Option<Arc<str>>,
     by_flow: bool,
     /// The settings that files set, with their places.
-    said: Vec<(&'static str, Value, Arc<str>)>,
+    settings: Vec<(&'static str, Value, Arc<str>)>,
 }
 
 impl FlowRules {
@@ -181,7 +181,7 @@ impl FlowRules {
             ("leaves", &table.leaves, &mut self.policy.leaves),
             ("decides", &table.decides, &mut self.policy.decides),
         ];
-        let mut said = Vec::new();
+        let mut settings = Vec::new();
         for (word, patterns, rules) in &mut lists {
             let Some(patterns) = patterns else { continue };
             // The user's list takes the place of the default, a project's adds to it.
@@ -189,11 +189,11 @@ impl FlowRules {
                 rules.clear();
             }
             if patterns.get_ref().is_empty() {
-                said.push((*word, Value::list([]), source.place(patterns)));
+                settings.push((*word, Value::list([]), source.place(patterns)));
             }
             for pattern in patterns.get_ref() {
                 rules.push(rule(source, pattern));
-                said.push((*word, text_of(pattern), source.place(pattern)));
+                settings.push((*word, text_of(pattern), source.place(pattern)));
             }
         }
         if let Some(patterns) = &table.guard {
@@ -201,7 +201,7 @@ impl FlowRules {
                 self.policy.guard.clear();
             }
             if patterns.get_ref().is_empty() {
-                said.push(("guard", Value::list([]), source.place(patterns)));
+                settings.push(("guard", Value::list([]), source.place(patterns)));
             }
             for pattern in patterns.get_ref() {
                 let guard = match pattern.get_ref().0.as_str() {
@@ -209,10 +209,10 @@ impl FlowRules {
                     _ => Guard::Rule(rule(source, pattern)),
                 };
                 self.policy.guard.push(guard);
-                said.push(("guard", text_of(pattern), source.place(pattern)));
+                settings.push(("guard", text_of(pattern), source.place(pattern)));
             }
         }
-        self.said.extend(said);
+        self.settings.extend(settings);
         if let Some(planner) = &table.planner {
             self.policy.planner = planner.get_ref().0;
             let word = match planner.get_ref().0 {
@@ -238,7 +238,7 @@ impl FlowRules {
     }
 
     fn say(&mut self, word: &'static str, value: Value, place: Arc<str>) {
-        self.said.push((word, value, place));
+        self.settings.push((word, value, place));
     }
 
     /// Switches the analysis on, whatever the files say.
@@ -273,7 +273,7 @@ impl FlowRules {
 
     /// Lists the settings that are set.
     pub(super) fn list(&self, list: &mut List) {
-        for (word, value, place) in &self.said {
+        for (word, value, place) in &self.settings {
             list.push(&format!("flow.{word}"), value.clone(), Some(place));
         }
     }

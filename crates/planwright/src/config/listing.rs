@@ -184,7 +184,7 @@ impl List {
     }
 
     /// A setting that is optional: it is listed only if a file sets it.
-    pub(super) fn said<T: Copy>(
+    pub(super) fn add<T: Copy>(
         &mut self,
         key: &str,
         bound: Option<&Bound<T>>,

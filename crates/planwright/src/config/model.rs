@@ -156,7 +156,7 @@ pub struct ModelSettings {
     pub attempts: Option<u32>,
     /// The prices of its tokens.
     pub prices: Option<ModelPrices>,
-    said: Vec<(&'static str, Value, Arc<str>)>,
+    settings: Vec<(&'static str, Value, Arc<str>)>,
 }
 
 /// The price of a million tokens, in US dollars.
@@ -195,12 +195,12 @@ impl ModelSettings {
             .prices
             .as_ref()
             .map(|prices| prices.get_ref().prices());
-        self.said = said(table, source);
+        self.settings = settings(table, source);
     }
 
     /// Lists the settings that are set. Of a key only its place is listed.
     pub(super) fn list(&self, list: &mut List) {
-        for (word, value, place) in &self.said {
+        for (word, value, place) in &self.settings {
             list.push(&format!("model.{word}"), value.clone(), Some(place));
         }
     }
@@ -226,76 +226,86 @@ impl PricesTable {
 }
 
 /// The settings of a file, with their places.
-fn said(table: &ModelTable, source: &ConfigSource) -> Vec<(&'static str, Value, Arc<str>)> {
-    let mut said = Vec::new();
+fn settings(table: &ModelTable, source: &ConfigSource) -> Vec<(&'static str, Value, Arc<str>)> {
+    let mut settings = Vec::new();
     let text = |value: &String| Value::from(value.as_str());
     let number = |value: &std::num::NonZeroU32| Value::from(value.get());
-    push(&mut said, source, "name", table.name.as_ref(), text);
+    push(&mut settings, source, "name", table.name.as_ref(), text);
     push(
-        &mut said,
+        &mut settings,
         source,
         "base_url",
         table.base_url.as_ref(),
         |url| Value::from(&*url.0),
     );
     push(
-        &mut said,
+        &mut settings,
         source,
         "key_variable",
         table.key_variable.as_ref(),
         text,
     );
-    push(&mut said, source, "key_file", table.key_file.as_ref(), text);
     push(
-        &mut said,
+        &mut settings,
+        source,
+        "key_file",
+        table.key_file.as_ref(),
+        text,
+    );
+    push(
+        &mut settings,
         source,
         "notation",
         table.notation.as_ref(),
         |word| Value::from(word.as_str()),
     );
     push(
-        &mut said,
+        &mut settings,
         source,
         "temperature",
         table.temperature.as_ref(),
         |it| Value::from(it.0),
     );
     push(
-        &mut said,
+        &mut settings,
         source,
         "max_tokens",
         table.max_tokens.as_ref(),
         number,
     );
     push(
-        &mut said,
+        &mut settings,
         source,
         "timeout",
         table.timeout.as_ref(),
         |time| Value::from(shown_time(time.0)),
     );
     push(
-        &mut said,
+        &mut settings,
         source,
         "attempts",
         table.attempts.as_ref(),
         number,
     );
-    push(&mut said, source, "prices", table.prices.as_ref(), |it| {
-        it.shown()
-    });
-    said
+    push(
+        &mut settings,
+        source,
+        "prices",
+        table.prices.as_ref(),
+        |it| it.shown(),
+    );
+    settings
 }
 
 fn push<T>(
-    said: &mut Vec<(&'static str, Value, Arc<str>)>,
+    settings: &mut Vec<(&'static str, Value, Arc<str>)>,
     source: &ConfigSource,
     word: &'static str,
     value: Option<&Spanned<T>>,
     shown: impl Fn(&T) -> Value,
 ) {
     if let Some(value) = value {
-        said.push((word, shown(value.get_ref()), source.place(value)));
+        settings.push((word, shown(value.get_ref()), source.place(value)));
     }
 }
 

@@ -136,7 +136,7 @@ impl Serve {
         if source.origin == Origin::User {
             self.add_own(source, table);
         }
-        for (known, said, usual) in [
+        for (known, value, usual) in [
             (&mut self.max_body, &table.max_body, Self::MAX_BODY),
             (
                 &mut self.recall_bytes,
@@ -144,9 +144,9 @@ impl Serve {
                 Self::RECALL_BYTES,
             ),
         ] {
-            lower(known, source, said.as_ref(), usual, |size| size.0);
+            lower(known, source, value.as_ref(), usual, |size| size.0);
         }
-        for (known, said, usual) in [
+        for (known, value, usual) in [
             (
                 &mut self.max_requests,
                 &table.max_requests,
@@ -159,9 +159,9 @@ impl Serve {
                 Self::MAX_CONNECTIONS,
             ),
         ] {
-            lower(known, source, said.as_ref(), usual, |count| *count);
+            lower(known, source, value.as_ref(), usual, |count| *count);
         }
-        for (known, said, usual) in [
+        for (known, value, usual) in [
             (
                 &mut self.request_time,
                 &table.request_time,
@@ -178,26 +178,26 @@ impl Serve {
                 Self::CALL_TIMEOUT,
             ),
         ] {
-            lower(known, source, said.as_ref(), usual, |time| time.0);
+            lower(known, source, value.as_ref(), usual, |time| time.0);
         }
-        for (known, said, usual) in [
+        for (known, value, usual) in [
             (&mut self.recall_for, &table.recall_for, Self::RECALL_FOR),
             (&mut self.task_after, &table.task_after, Self::TASK_AFTER),
         ] {
-            lower(known, source, said.as_ref(), usual, |time| time.0);
+            lower(known, source, value.as_ref(), usual, |time| time.0);
         }
-        let (known, said) = (&mut self.listing_tokens, &table.listing_tokens);
+        let (known, value) = (&mut self.listing_tokens, &table.listing_tokens);
         let usual = Self::LISTING_TOKENS;
-        lower(known, source, said.as_ref(), usual, |tokens| *tokens);
-        if let Some(said) = &table.rate {
-            let rate = said.get_ref().0;
+        lower(known, source, value.as_ref(), usual, |tokens| *tokens);
+        if let Some(value) = &table.rate {
+            let rate = value.get_ref().0;
             let gap = |rate: Rate| rate.per / rate.calls.get();
             let is_lower = match &self.rate {
                 Some(known) => gap(rate) > gap(known.most),
                 None => source.origin == Origin::User || gap(rate) >= gap(Self::RATE),
             };
             if is_lower {
-                self.rate = Some(Bound::set_in(rate, source.place(said)));
+                self.rate = Some(Bound::set_in(rate, source.place(value)));
             }
         }
     }
@@ -230,23 +230,23 @@ impl Serve {
                 list.push(key, Value::from(&**text), Some(place));
             }
         }
-        let said = |bound: &Option<Bound<NonZeroU32>>| {
+        let value = |bound: &Option<Bound<NonZeroU32>>| {
             let bound = bound.as_ref()?;
             Some(Bound::set_in(
                 u64::from(bound.most.get()),
                 bound.set_in.clone(),
             ))
         };
-        list.said("serve.max_body", self.max_body.as_ref(), Value::from);
+        list.add("serve.max_body", self.max_body.as_ref(), Value::from);
         for (key, bound) in [
             ("serve.max_requests", &self.max_requests),
             ("serve.max_plans", &self.max_plans),
             ("serve.max_connections", &self.max_connections),
         ] {
-            list.said(key, said(bound).as_ref(), Value::from);
+            list.add(key, value(bound).as_ref(), Value::from);
         }
         let rate = |rate| Value::from(shown_rate(rate));
-        list.said("serve.rate", self.rate.as_ref(), rate);
+        list.add("serve.rate", self.rate.as_ref(), rate);
         for (key, bound) in [
             ("serve.request_time", &self.request_time),
             ("serve.shutdown_time", &self.shutdown_time),
@@ -254,13 +254,13 @@ impl Serve {
             ("serve.task_after", &self.task_after),
             ("serve.call_timeout", &self.call_timeout),
         ] {
-            list.said(key, bound.as_ref(), |time| Value::from(shown_time(time)));
+            list.add(key, bound.as_ref(), |time| Value::from(shown_time(time)));
         }
         for (key, bound) in [
             ("serve.recall_bytes", &self.recall_bytes),
             ("serve.listing_tokens", &self.listing_tokens),
         ] {
-            list.said(key, bound.as_ref(), Value::from);
+            list.add(key, bound.as_ref(), Value::from);
         }
     }
 }
@@ -269,11 +269,11 @@ impl Serve {
 fn lower<T, U: Ord>(
     known: &mut Option<Bound<U>>,
     source: &ConfigSource,
-    said: Option<&Spanned<T>>,
+    value: Option<&Spanned<T>>,
     usual: U,
     most: impl Fn(&T) -> U,
 ) {
-    let bound = said.map(|said| Bound::set_in(most(said.get_ref()), source.place(said)));
+    let bound = value.map(|value| Bound::set_in(most(value.get_ref()), source.place(value)));
     let is_free = source.origin == Origin::User || known.is_some();
     let bound = bound.filter(|bound| is_free || bound.most <= usual);
     super::settled::lower(known, bound);
@@ -354,19 +354,19 @@ impl Retention {
 
     pub(super) fn list(&self, list: &mut List) {
         let keep = self.keep.as_ref();
-        list.said("store.keep", keep, |keep| Value::from(shown_time(keep)));
-        list.said("store.max_bytes", self.max_bytes.as_ref(), Value::from);
+        list.add("store.keep", keep, |keep| Value::from(shown_time(keep)));
+        list.add("store.max_bytes", self.max_bytes.as_ref(), Value::from);
     }
 }
 
 /// The faults of a file's settings of the store: place, fault, way out.
 pub(super) fn store_faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     let table = &source.file.store;
-    let said = [
+    let value = [
         table.keep.as_ref().map(Spanned::span),
         table.max_bytes.as_ref().map(Spanned::span),
     ];
-    match said.into_iter().flatten().next() {
+    match value.into_iter().flatten().next() {
         Some(span) if source.origin == Origin::Project => vec![(
             span,
             "a project cannot say how long runs are stored".to_owned(),

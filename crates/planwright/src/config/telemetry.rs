@@ -94,12 +94,12 @@ impl TelemetrySettings {
 /// The faults of a file's settings of telemetry: place, fault, way out.
 pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     let table = &source.file.telemetry;
-    let said = [
+    let settings = [
         table.endpoint.as_ref().map(Spanned::span),
         table.headers.keys().next().map(Spanned::span),
         table.capture_values.as_ref().map(Spanned::span),
     ];
-    let span = said.into_iter().flatten().next();
+    let span = settings.into_iter().flatten().next();
     match span {
         Some(span) if source.origin == Origin::Project => vec![(
             span,

@@ -160,18 +160,23 @@ pub fn difference(before: &str, now: &str) -> Vec<DifferenceLine> {
         .take(rest)
         .take_while(same)
         .count();
-    let mut lines: Vec<DifferenceLine> = old.iter().take(front).map(|line| kept(line)).collect();
+    let mut lines: Vec<DifferenceLine> =
+        old.iter().take(front).map(|line| unchanged(line)).collect();
     let part = |lines: &[&str]| -> Vec<String> {
         let middle = lines.len() - front - back;
         let part = lines.iter().skip(front).take(middle);
         part.map(|line| (*line).to_owned()).collect()
     };
     lines.extend(compared(part(&old), part(&new)));
-    lines.extend(old.iter().skip(old.len() - back).map(|line| kept(line)));
+    lines.extend(
+        old.iter()
+            .skip(old.len() - back)
+            .map(|line| unchanged(line)),
+    );
     shortened(lines)
 }
 
-fn kept(line: &str) -> DifferenceLine {
+fn unchanged(line: &str) -> DifferenceLine {
     DifferenceLine::Same(line.to_owned())
 }
 
@@ -206,7 +211,7 @@ fn compared(old: Vec<String>, new: Vec<String>) -> Vec<DifferenceLine> {
     loop {
         match (old.get(row), new.get(column)) {
             (Some(left), Some(right)) if left == right => {
-                lines.push(kept(left));
+                lines.push(unchanged(left));
                 (row, column) = (row + 1, column + 1);
             }
             (Some(left), right)

@@ -226,11 +226,11 @@ impl Resume {
 /// The stored plan, checked with the tools here.
 fn stored_plan(
     planwright: &Planwright,
-    kept: &StoredRun,
+    stored: &StoredRun,
     inputs: Object,
 ) -> Result<CheckedPlan, Error> {
     let open = planwright.open();
-    let (plan, loaded) = kept.loaded(inputs)?.check(&open.catalog, &open.policy);
+    let (plan, loaded) = stored.loaded(inputs)?.check(&open.catalog, &open.policy);
     match plan {
         Some(plan) => Ok(plan.with_warnings(loaded.diagnostics)),
         None => Err(Error::Rejected(loaded.diagnostics)),

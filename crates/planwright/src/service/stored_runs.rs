@@ -189,7 +189,7 @@ pub(super) fn plan_text(planwright: &Planwright, plan: &CheckedPlan) -> Result<P
         max_steps: policy.limits.max_steps,
         library: library.into_values().collect(),
     };
-    let loaded = LoadedPlan::kept(&text, plan.inputs().clone());
+    let loaded = LoadedPlan::from_stored(&text, plan.inputs().clone());
     match loaded.check(planwright.catalog(), policy).0 {
         Some(again) if again.digest() == plan.digest() => Ok(text),
         _ => {

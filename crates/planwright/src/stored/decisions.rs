@@ -257,7 +257,7 @@ pub fn open_questions(store: &Store, selector: &str) -> Result<Vec<OpenQuestion>
     let info = store.run(selector)?;
     let run = info.id;
     let history = match StoredRun::read(store, &run) {
-        Ok(kept) => kept.history()?,
+        Ok(stored) => stored.history()?,
         // A program that drives the store by itself stores headers of its own.
         Err(StoredRunError::Unreadable(_)) => {
             let entries = store

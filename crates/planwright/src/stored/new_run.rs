@@ -39,7 +39,7 @@ impl NewStoredRun {
     /// A run of a loaded plan, which has nothing but its text.
     pub fn of(loaded: &LoadedPlan, tools: ToolSourcesV1, now: SystemTime) -> Self {
         Self {
-            source: loaded.to_kept(),
+            source: loaded.to_stored(),
             tools,
             client: None,
             approved_plan: None,

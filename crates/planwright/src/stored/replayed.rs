@@ -143,7 +143,7 @@ impl Opener {
         if digest == whole.digest() {
             return Ok(whole.clone());
         }
-        let mut loaded = LoadedPlan::kept(&self.plan, self.vars.clone());
+        let mut loaded = LoadedPlan::from_stored(&self.plan, self.vars.clone());
         loaded.plan = loaded.plan.map(|plan| plan.beginning(steps));
         let (plan, _) = loaded.check(catalog, &Policy::new().allow_all_releases());
         plan.filter(|plan| plan.digest() == digest)
@@ -156,7 +156,7 @@ fn checked(
     vars: &Object,
     catalog: &Catalog,
 ) -> Result<CheckedPlan, StoredRunError> {
-    let loaded = LoadedPlan::kept(plan, vars.clone());
+    let loaded = LoadedPlan::from_stored(plan, vars.clone());
     let (plan, _) = loaded.check(catalog, &Policy::new().allow_all_releases());
     plan.ok_or(StoredRunError::Unsound)
 }

@@ -58,22 +58,22 @@ impl ResumeRequest<'_> {
     /// earlier process may still be carrying out a call that is to be made again.
     pub fn prepare(
         mut self,
-        kept: &StoredRun,
+        stored: &StoredRun,
         store: &Store,
     ) -> Result<PreparedResume, StoredRunError> {
-        if kept.is_unfinished() && self.new_plan.is_none() {
+        if stored.is_unfinished() && self.new_plan.is_none() {
             return Err(StoredRunError::Unfinished);
         }
-        let mut history = kept.history()?;
+        let mut history = stored.history()?;
         // The journal does so when it is opened; here nothing waits for it.
         store.delete_used_decisions(self.id, &history)?;
         let mut process = process(self.plan, self.options, self.now);
-        process.revokes_consent = kept.is_just_imported();
-        let idle = kept.idle(self.now);
+        process.revokes_consent = stored.is_just_imported();
+        let idle = stored.idle(self.now);
         process.idle_ms = Some(u64::try_from(idle.as_millis()).unwrap_or(u64::MAX));
         history.add_pause(process.idle());
         self.choices = resolve_choices(self.plan, &history, self.choices)?;
-        if self.new_plan.is_none() && !is_plan_of(self.plan, kept, &history) {
+        if self.new_plan.is_none() && !is_plan_of(self.plan, stored, &history) {
             return Err(StoredRunError::OtherPlan);
         }
         let mut rerun = Vec::new();
@@ -82,7 +82,7 @@ impl ResumeRequest<'_> {
             if planwright_dialects::dialect(&text.dialect).is_none() {
                 return Err(StoredRunError::UnknownDialect(text.dialect));
             }
-            let before = kept.latest_plan()?;
+            let before = stored.latest_plan()?;
             let mut forgotten = changed(&before, self.plan);
             check_keep(self.plan, &forgotten, &self.keep, &history)?;
             rerun = stale_steps(self.plan, &forgotten, &self.keep, &history);
@@ -95,7 +95,7 @@ impl ResumeRequest<'_> {
             process.plan = Some(text);
         }
         let given = redacted_inputs(self.plan, &self.options.masked_texts());
-        if given != kept.vars {
+        if given != stored.vars {
             process.vars = Some(given);
         }
         for (step, choice) in self.choices {
@@ -125,13 +125,13 @@ impl ResumeRequest<'_> {
 
 /// Returns whether `plan` is the plan that the run had last. A secret default is masked in a plan that took the place of another, so the
 /// stored text counts as well.
-fn is_plan_of(plan: &CheckedPlan, kept: &StoredRun, history: &History) -> bool {
-    let process = kept.process.as_ref();
+fn is_plan_of(plan: &CheckedPlan, stored: &StoredRun, history: &History) -> bool {
+    let process = stored.process.as_ref();
     let was_beginning = process.is_some_and(|process| process.beginning.is_some());
     let is_last = |digest: &Arc<str>| **digest == *plan.digest();
     was_beginning
         || history.plan_digest().is_none_or(is_last)
-        || kept
+        || stored
             .latest_plan()
             .is_ok_and(|stored| stored.digest() == plan.digest())
 }

@@ -216,7 +216,7 @@ impl StoredRun {
 
     /// The ids of the steps of the latest plan.
     pub fn step_ids(&self) -> Vec<String> {
-        let loaded = LoadedPlan::kept(&self.plan, self.vars.clone());
+        let loaded = LoadedPlan::from_stored(&self.plan, self.vars.clone());
         let steps = loaded.plan.iter().flat_map(|plan| &plan.steps);
         steps.map(|step| step.id.to_string()).collect()
     }
@@ -232,7 +232,7 @@ impl StoredRun {
         let mut hidden = given.iter().filter(|(_, value)| holds_mask(value));
         match hidden.next() {
             Some((name, _)) => Err(StoredRunError::Hidden(name.clone())),
-            None => Ok(LoadedPlan::kept(&self.plan, given)),
+            None => Ok(LoadedPlan::from_stored(&self.plan, given)),
         }
     }
 

@@ -47,7 +47,7 @@ impl StreamedRunStore<'_> {
         beginning: Option<usize>,
         is_unfinished: bool,
     ) -> Result<RunJournal, JournalError> {
-        let source = (self.loaded)(&plan.text).to_kept();
+        let source = (self.loaded)(&plan.text).to_stored();
         let new = NewStoredRun {
             source: source.map(|text| PlanTextV1 {
                 is_unfinished,
@@ -84,7 +84,7 @@ impl EarlyRunStorage for StreamedRunStore<'_> {
     }
 
     fn go_on(&self, plan: &CreatedPlan, forgotten: &[StepId]) -> Result<Value, JournalError> {
-        let text = (self.loaded)(&plan.text).to_kept();
+        let text = (self.loaded)(&plan.text).to_stored();
         let text = text.ok_or_else(|| journal_error(StoredRunError::NoDialect))?;
         let process = ProcessV1 {
             plan: Some(text),

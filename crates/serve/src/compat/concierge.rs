@@ -212,7 +212,7 @@ impl PlanHost {
         let from = Value::Text(before.current().name.clone());
         if let Err(error) = moved {
             let message = format!("{error}; {}", error.help());
-            return Ok(said(
+            return Ok(response(
                 [
                     ("error", Value::from(message)),
                     ("allowed_transitions", names(&before.current().next)),
@@ -228,7 +228,7 @@ impl PlanHost {
         } else {
             "there are other tools now: use them, and go on until the last stage"
         };
-        Ok(said(
+        Ok(response(
             [
                 ("status", Value::from("transitioned")),
                 ("from_stage", from),
@@ -253,7 +253,7 @@ impl PlanHost {
         };
         self.announce();
         let message = format!("the stage is `{first}` again, and nothing is known");
-        Ok(said(
+        Ok(response(
             [
                 ("status", Value::from("terminated")),
                 ("previous_stage", Value::Text(before)),
@@ -264,7 +264,7 @@ impl PlanHost {
     }
 }
 
-fn said<const N: usize>(fields: [(&'static str, Value); N], is_error: bool) -> Value {
+fn response<const N: usize>(fields: [(&'static str, Value); N], is_error: bool) -> Value {
     let answered = Value::object(fields);
     let text = serde_json::to_string_pretty(&answered).unwrap_or_else(|_| answered.to_json());
     answer::in_form_of_profile(answered, text, (Vec::new(), None), is_error)

@@ -143,13 +143,13 @@ impl PlanHost {
         let ready = match self.create_valid_plan(call, goal, None).await? {
             Ok(ready) => ready,
             Err(refusal) => {
-                let said = refusal
+                let message = refusal
                     .get("content")
                     .and_then(|content| content.as_list()?.first()?.get("text"));
-                let said = said
+                let message = message
                     .and_then(Value::as_text)
                     .unwrap_or("no plan was written");
-                return Err(BadRequest(said.to_owned()));
+                return Err(BadRequest(message.to_owned()));
             }
         };
         if call.name == mcp_cli::PLAN_CREATE {

@@ -99,7 +99,7 @@ pub(super) async fn admit(
     next: Next,
 ) -> Response {
     match gate.admit(request).await {
-        Ok((request, kept)) => kept.until_answered(next.run(request).await),
+        Ok((request, request_guard)) => request_guard.until_answered(next.run(request).await),
         Err(refusal) => refusal.into_response(),
     }
 }

@@ -50,26 +50,26 @@ struct RequestStateV1 {
 impl RequestStateV1 {
     /// The state as a client gets it.
     fn seal(&self, key: &SealKey) -> Option<String> {
-        let said = serde_json::to_string(self).ok()?;
-        Some(format!("{PREFIX}.{}.{said}", tag(key, &said)))
+        let text = serde_json::to_string(self).ok()?;
+        Some(format!("{PREFIX}.{}.{text}", tag(key, &text)))
     }
 
     /// The state that a client came back with, if it was sealed with this key.
     fn open(text: &str, key: &SealKey) -> Option<Self> {
         let rest = text.strip_prefix(PREFIX)?.strip_prefix('.')?;
-        let (sealed, said) = rest.split_once('.')?;
+        let (sealed, text) = rest.split_once('.')?;
         // Digests of the tags are compared, so that the time that takes tells nothing of the tag itself.
         let digest = |tag: &str| key.seal(&Value::from(tag));
-        if digest(sealed) != digest(&tag(key, said)) {
+        if digest(sealed) != digest(&tag(key, text)) {
             return None;
         }
-        serde_json::from_str(said).ok()
+        serde_json::from_str(text).ok()
     }
 }
 
-fn tag(key: &SealKey, said: &str) -> Arc<str> {
+fn tag(key: &SealKey, text: &str) -> Arc<str> {
     // Seals of arguments never have this form.
-    key.seal(&Value::list([Value::from(PREFIX), Value::from(said)]))
+    key.seal(&Value::list([Value::from(PREFIX), Value::from(text)]))
 }
 
 fn seconds(time: SystemTime) -> u64 {

@@ -154,7 +154,7 @@ impl PlanHost {
         options.seal_key = self
             .seal_key()
             .map_err(|error| InvalidPlan::Refused(BadRequest(error.to_string())))?;
-        let new_plan = changes.plan.as_ref().and_then(|_| loaded.to_kept());
+        let new_plan = changes.plan.as_ref().and_then(|_| loaded.to_stored());
         let is_cancelled = changes.cancel;
         let storage = self
             .prepare(id, &plan, new_plan, &options, changes, stored)

@@ -258,15 +258,15 @@ impl RunRegistry {
         // The latest first.
         ended.sort_by_key(|(ended, _)| std::cmp::Reverse(ended.at));
         let mut bytes = 0_u64;
-        let kept = ended
+        let retained = ended
             .iter()
             .take(MAX_ENDED_RUNS - 1)
             .take_while(|(ended, _)| {
                 bytes = bytes.saturating_add(ended.bytes);
                 bytes <= MAX_ENDED_BYTES
             });
-        let kept = kept.count();
-        for (_, id) in ended.into_iter().skip(kept) {
+        let retained = retained.count();
+        for (_, id) in ended.into_iter().skip(retained) {
             runs.remove(&id);
         }
     }

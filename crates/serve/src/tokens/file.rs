@@ -101,7 +101,7 @@ impl TokenFile {
         getrandom::fill(&mut bytes)
             .map_err(|error| ServeError::new(format!("the system gives no randomness: {error}")))?;
         let token = format!("{PREFIX}{}", hex(&bytes));
-        let kept = StoredToken {
+        let stored = StoredToken {
             name: name.to_owned(),
             sha256: hex(&hash(&token)),
             created: planwright_format::timestamp(now()),
@@ -114,7 +114,7 @@ impl TokenFile {
                     )),
                 );
             }
-            tokens.push(kept);
+            tokens.push(stored);
             Ok(())
         })?;
         Ok(token)

@@ -11,7 +11,7 @@ use planwright::format::{
 use super::edit::{EditFault, Section};
 use super::object::ObjectText;
 use super::own_rules::RulesChange;
-use super::place::{KnownClient, Ours, ServerListPlace, Surroundings};
+use super::place::{GatewayFiles, KnownClient, ServerListPlace, Surroundings};
 use super::rules::{ClientRule, RuleList};
 use crate::args::{Format, RunFormat, WrapArguments};
 use crate::error::{CommandError, Exit};
@@ -99,9 +99,9 @@ fn put_in_front(
     if !super::edit::has_servers(&text, &path).map_err(explain)? {
         return Ok(None);
     }
-    let ours = Ours::of(place)?;
-    let known = super::place::read(&ours.servers)?;
-    let file = ours.servers.display().to_string();
+    let gateway_files = GatewayFiles::of(place)?;
+    let known = super::place::read(&gateway_files.servers)?;
+    let file = gateway_files.servers.display().to_string();
     let section = Section {
         path: &path,
         name: place.entry,
@@ -111,7 +111,7 @@ fn put_in_front(
     let wrapped = super::edit::wrap(&text, known.as_deref(), &section, &super::report::reason)
         .map_err(explain)?;
     let changed = !wrapped.moved.is_empty();
-    let mut report = report(place, &ours);
+    let mut report = report(place, &gateway_files);
     report.stay = wrapped
         .stay
         .into_iter()
@@ -119,13 +119,18 @@ fn put_in_front(
         .collect();
     report.moved = wrapped.moved;
     // Of the servers that moved before as well: the client may have other rules now.
-    let behind = servers(&wrapped.ours, super::edit::OURS);
+    let behind = servers(&wrapped.gateway_text, super::edit::GATEWAY_SERVERS);
     let rules = client_rules(place, around, &servers(&text, &path), &behind)?;
     let (left, carried): (Vec<_>, Vec<_>) = rules.iter().partition(|rule| rule.is_refused());
-    let change = RulesChange::adding(&ours, &carried)?;
+    let change = RulesChange::adding(&gateway_files, &carried)?;
     report.changed = changed || change.is_some();
     if report.changed && !rules.is_empty() {
-        report.rules = Some(carried_rules(&ours, &carried, &left, change.as_ref()));
+        report.rules = Some(carried_rules(
+            &gateway_files,
+            &carried,
+            &left,
+            change.as_ref(),
+        ));
     }
     if !changed {
         report.backup = None;
@@ -138,17 +143,17 @@ fn put_in_front(
         report.backup = None;
     } else {
         if known.is_none() {
-            super::place::write_private(&ours.backup, &text)?;
+            super::place::write_private(&gateway_files.backup, &text)?;
         }
-        super::place::write_private(&ours.servers, &wrapped.ours)?;
+        super::place::write_private(&gateway_files.servers, &wrapped.gateway_text)?;
         // The rules first: no call comes through the gateway that they do not hold for.
         let ruled = change.as_ref().map_or(Ok(()), RulesChange::write);
         let done =
             ruled.and_then(|()| super::place::replace_client(&place.file, &text, &wrapped.client));
         if let Err(error) = done {
             match known {
-                Some(known) => super::place::write_private(&ours.servers, &known)?,
-                None => super::place::remove(&ours.servers)?,
+                Some(known) => super::place::write_private(&gateway_files.servers, &known)?,
+                None => super::place::remove(&gateway_files.servers)?,
             }
             if let Some(change) = &change {
                 change.revert()?;
@@ -161,19 +166,25 @@ fn put_in_front(
 
 /// Puts the servers of one list back; nothing where none were taken.
 fn undo(place: &ServerListPlace, dry_run: bool) -> Result<Option<WrappedFileV1>, CommandError> {
-    let ours = Ours::of(place)?;
-    let Some(wrapped) = super::place::read(&ours.servers)? else {
+    let gateway_files = GatewayFiles::of(place)?;
+    let Some(wrapped) = super::place::read(&gateway_files.servers)? else {
         return Ok(None);
     };
     let Some(text) = super::place::read(&place.file)? else {
         return Err(
             CommandError::new(format!("`{}` is gone", place.file.display()))
-                .hint(format!("its servers are in `{}`", ours.servers.display()))
-                .hint(format!("as it was, it is in `{}`", ours.backup.display())),
+                .hint(format!(
+                    "its servers are in `{}`",
+                    gateway_files.servers.display()
+                ))
+                .hint(format!(
+                    "as it was, it is in `{}`",
+                    gateway_files.backup.display()
+                )),
         );
     };
     let path = path(place);
-    let file = ours.servers.display().to_string();
+    let file = gateway_files.servers.display().to_string();
     let section = Section {
         path: &path,
         name: place.entry,
@@ -186,16 +197,16 @@ fn undo(place: &ServerListPlace, dry_run: bool) -> Result<Option<WrappedFileV1>,
     };
     let mut restored = super::edit::unwrap(&text, &wrapped, &section)
         .map_err(|fault| explain(&place.file, fault))?;
-    let backup = super::place::read(&ours.backup)?;
+    let backup = super::place::read(&gateway_files.backup)?;
     let as_it_was = backup.filter(|backup| {
         let again = super::edit::wrap(backup, None, &section, &super::report::reason);
-        again.is_ok_and(|again| again.client == text && again.ours == wrapped)
+        again.is_ok_and(|again| again.client == text && again.gateway_text == wrapped)
     });
     let is_exact = as_it_was.is_some();
     if let Some(backup) = as_it_was {
         restored.client = backup;
     }
-    let mut report = report(place, &ours);
+    let mut report = report(place, &gateway_files);
     report.changed = true;
     report.returned = restored.returned;
     report.renamed = restored
@@ -203,9 +214,9 @@ fn undo(place: &ServerListPlace, dry_run: bool) -> Result<Option<WrappedFileV1>,
         .into_iter()
         .map(|(server, now)| RenamedServerV1 { server, now })
         .collect();
-    let change = RulesChange::undoing(&ours)?;
+    let change = RulesChange::undoing(&gateway_files)?;
     if change.is_some() {
-        report.rules = Some(carried_rules(&ours, &[], &[], change.as_ref()));
+        report.rules = Some(carried_rules(&gateway_files, &[], &[], change.as_ref()));
     }
     if dry_run {
         let shown = servers(&restored.client, &path);
@@ -213,12 +224,12 @@ fn undo(place: &ServerListPlace, dry_run: bool) -> Result<Option<WrappedFileV1>,
         return Ok(Some(report));
     }
     super::place::replace_client(&place.file, &text, &restored.client)?;
-    super::place::remove(&ours.servers)?;
+    super::place::remove(&gateway_files.servers)?;
     if let Some(change) = change {
         change.write()?;
     }
     if is_exact {
-        super::place::remove(&ours.backup)?;
+        super::place::remove(&gateway_files.backup)?;
         report.backup = None;
     }
     Ok(Some(report))
@@ -275,7 +286,7 @@ fn client_rules(
 }
 
 fn carried_rules(
-    ours: &Ours,
+    gateway_files: &GatewayFiles,
     carried: &[&ClientRule],
     left: &[&ClientRule],
     change: Option<&RulesChange>,
@@ -295,7 +306,7 @@ fn carried_rules(
     });
     difference.retain(|line| line.starts_with(['+', '-']));
     CarriedRulesV1 {
-        file: ours.settings.display().to_string(),
+        file: gateway_files.settings.display().to_string(),
         no_ask: of(RuleList::NoAsk),
         ask: of(RuleList::Ask),
         deny: of(RuleList::Deny),
@@ -304,13 +315,13 @@ fn carried_rules(
     }
 }
 
-fn report(place: &ServerListPlace, ours: &Ours) -> WrappedFileV1 {
+fn report(place: &ServerListPlace, gateway_files: &GatewayFiles) -> WrappedFileV1 {
     WrappedFileV1 {
         path: place.file.display().to_string(),
         scope: place.scope.map(crate::args::WrapScope::word),
         entry: place.entry,
-        servers_file: ours.servers.display().to_string(),
-        backup: Some(ours.backup.display().to_string()),
+        servers_file: gateway_files.servers.display().to_string(),
+        backup: Some(gateway_files.backup.display().to_string()),
         ..WrappedFileV1::default()
     }
 }

@@ -5,7 +5,7 @@ use planwright::core::Value;
 use super::object::{Member, ObjectText};
 
 /// The way to the servers in a file of ours.
-pub(crate) const OURS: &[&str] = &["mcpServers"];
+pub(crate) const GATEWAY_SERVERS: &[&str] = &["mcpServers"];
 
 /// A file of ours without servers.
 const EMPTY: &str = "{\n  \"mcpServers\": {\n  }\n}\n";
@@ -36,7 +36,7 @@ pub(crate) struct Wrapped {
     /// The text of the client's file.
     pub(crate) client: String,
     /// The text of ours.
-    pub(crate) ours: String,
+    pub(crate) gateway_text: String,
     /// The servers that have moved now.
     pub(crate) moved: Vec<String>,
     /// The servers that stay, each with the reason.
@@ -54,23 +54,23 @@ pub(crate) struct Unwrapped {
     pub(crate) renamed: Vec<(String, String)>,
 }
 
-/// Moves the servers of `text` into our file, which has the text `ours` where it is there already. `stays` says why one cannot move.
+/// Moves the servers of `text` into our file, which has the text `gateway_text` where it is there already. `stays` says why one cannot move.
 pub(crate) fn wrap(
     text: &str,
-    ours: Option<&str>,
+    gateway_text: Option<&str>,
     section: &Section<'_>,
     stays: &dyn Fn(&str, &Value) -> Option<String>,
 ) -> Result<Wrapped, EditFault> {
     let mut client = object(text, section.path)?.ok_or_else(|| no_servers(section.path))?;
-    let mut target = our_servers(ours.unwrap_or(EMPTY))?;
+    let mut target = our_servers(gateway_text.unwrap_or(EMPTY))?;
     let has_entry = has_entry(&client, section)?;
-    let mut kept = Vec::new();
+    let mut members = Vec::new();
     let mut moved = Vec::new();
     let mut stay = Vec::new();
     let mut place = None;
     for member in std::mem::take(&mut client.members) {
         if has_entry && member.name == section.name {
-            kept.push(member);
+            members.push(member);
             continue;
         }
         let known = target.get(&member.name).is_some();
@@ -79,37 +79,37 @@ pub(crate) fn wrap(
         });
         if let Some(reason) = reason {
             stay.push((member.name.clone(), reason));
-            kept.push(member);
+            members.push(member);
         } else {
-            place.get_or_insert((kept.len(), member.blanks().to_owned()));
+            place.get_or_insert((members.len(), member.blanks().to_owned()));
             moved.push(member.name.clone());
             target.members.push(member);
         }
     }
     if let Some((at, blanks)) = place.filter(|_| !has_entry) {
         let written = written(&section.entry, &blanks, &client.foot);
-        kept.insert(
+        members.insert(
             at,
             Member::new(&blanks, section.name, section.entry.clone(), &written),
         );
     }
-    client.members = kept;
+    client.members = members;
     Ok(Wrapped {
         client: client.text(),
-        ours: target.text(),
+        gateway_text: target.text(),
         moved,
         stay,
     })
 }
 
-/// Moves the servers of our file `ours` back to where our entry stands in `text`.
+/// Moves the servers of our file `gateway_text` back to where our entry stands in `text`.
 pub(crate) fn unwrap(
     text: &str,
-    ours: &str,
+    gateway_text: &str,
     section: &Section<'_>,
 ) -> Result<Unwrapped, EditFault> {
     let mut client = object(text, section.path)?.ok_or_else(|| no_servers(section.path))?;
-    let mut wrapped = our_servers(ours)?;
+    let mut wrapped = our_servers(gateway_text)?;
     // A comment behind the last server goes with it.
     if let Some(last) = wrapped.members.last_mut() {
         last.tail += wrapped.foot.trim_end();
@@ -173,7 +173,7 @@ fn object(text: &str, path: &[&str]) -> Result<Option<ObjectText>, EditFault> {
 }
 
 fn our_servers(text: &str) -> Result<ObjectText, EditFault> {
-    object(text, OURS)?.ok_or_else(|| no_servers(OURS))
+    object(text, GATEWAY_SERVERS)?.ok_or_else(|| no_servers(GATEWAY_SERVERS))
 }
 
 fn no_servers(path: &[&str]) -> EditFault {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use toml_edit::{Array, DocumentMut, Item, RawString, TableLike, Value};
 
-use super::place::{self, Ours};
+use super::place::{self, GatewayFiles};
 use super::rules::ClientRule;
 use crate::error::CommandError;
 
@@ -35,17 +35,20 @@ struct Record {
 
 impl RulesChange {
     /// The change that adds `rules`; nothing if the file has them all.
-    pub(crate) fn adding(ours: &Ours, rules: &[&ClientRule]) -> Result<Option<Self>, CommandError> {
-        let before = place::read(&ours.settings)?;
-        let record_before = place::read(&ours.rules)?;
+    pub(crate) fn adding(
+        gateway_files: &GatewayFiles,
+        rules: &[&ClientRule],
+    ) -> Result<Option<Self>, CommandError> {
+        let before = place::read(&gateway_files.settings)?;
+        let record_before = place::read(&gateway_files.rules)?;
         let text = before.clone().unwrap_or_default();
-        let explain = |message| unusable(ours, message);
+        let explain = |message| unusable(gateway_files, message);
         let (after, mut added) = add(&text, rules).map_err(explain)?;
         if added.is_empty() {
             return Ok(None);
         }
         let mut as_it_was = before.clone();
-        if let Some(earlier) = read(ours, record_before.as_deref())? {
+        if let Some(earlier) = read(gateway_files, record_before.as_deref())? {
             as_it_was = if before.as_deref() == Some(&*earlier.after) {
                 earlier.before
             } else {
@@ -61,35 +64,35 @@ impl RulesChange {
         let record = serde_json::to_string(&record);
         let record = record.map_err(|error| CommandError::new(error.to_string()))?;
         Ok(Some(Self {
-            file: ours.settings.clone(),
+            file: gateway_files.settings.clone(),
             before,
             after: Some(after),
-            record_file: ours.rules.clone(),
+            record_file: gateway_files.rules.clone(),
             record_before,
             record: Some(record),
         }))
     }
 
     /// The change that takes back what was added; nothing if nothing was.
-    pub(crate) fn undoing(ours: &Ours) -> Result<Option<Self>, CommandError> {
-        let record_before = place::read(&ours.rules)?;
-        let Some(record) = read(ours, record_before.as_deref())? else {
+    pub(crate) fn undoing(gateway_files: &GatewayFiles) -> Result<Option<Self>, CommandError> {
+        let record_before = place::read(&gateway_files.rules)?;
+        let Some(record) = read(gateway_files, record_before.as_deref())? else {
             return Ok(None);
         };
-        let before = place::read(&ours.settings)?;
+        let before = place::read(&gateway_files.settings)?;
         let after = match &before {
             Some(text) if *text != record.after => {
                 let rest = remove(text, &record.added);
-                Some(rest.map_err(|message| unusable(ours, message))?)
+                Some(rest.map_err(|message| unusable(gateway_files, message))?)
             }
             Some(_) => record.before,
             None => None,
         };
         Ok(Some(Self {
-            file: ours.settings.clone(),
+            file: gateway_files.settings.clone(),
             before,
             after,
-            record_file: ours.rules.clone(),
+            record_file: gateway_files.rules.clone(),
             record_before,
             record: None,
         }))
@@ -125,21 +128,24 @@ fn put(file: &std::path::Path, text: Option<&str>) -> Result<(), CommandError> {
     }
 }
 
-fn read(ours: &Ours, record: Option<&str>) -> Result<Option<Record>, CommandError> {
+fn read(
+    gateway_files: &GatewayFiles,
+    record: Option<&str>,
+) -> Result<Option<Record>, CommandError> {
     let record = record.map(serde_json::from_str).transpose();
     record.map_err(|error| {
         CommandError::new(format!(
             "`{}` cannot be read: {error}",
-            ours.rules.display()
+            gateway_files.rules.display()
         ))
         .hint("remove it: the rules that it lists then stay in your planwright.toml")
     })
 }
 
-fn unusable(ours: &Ours, message: String) -> CommandError {
+fn unusable(gateway_files: &GatewayFiles, message: String) -> CommandError {
     CommandError::new(format!(
         "`{}` cannot be changed: {message}",
-        ours.settings.display()
+        gateway_files.settings.display()
     ))
     .hint("mend it, then try again: nothing was changed")
 }

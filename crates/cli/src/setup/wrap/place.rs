@@ -254,7 +254,7 @@ impl Surroundings {
 
 /// The files of ours that belong to one list of servers.
 #[derive(Clone, Debug)]
-pub(crate) struct Ours {
+pub(crate) struct GatewayFiles {
     /// The servers that stand behind the gateway.
     pub(crate) servers: PathBuf,
     /// The client's file as it was before anything was moved.
@@ -265,7 +265,7 @@ pub(crate) struct Ours {
     pub(crate) settings: PathBuf,
 }
 
-impl Ours {
+impl GatewayFiles {
     /// Returns the files for `place`.
     pub(crate) fn of(place: &ServerListPlace) -> Result<Self, CommandError> {
         let folder = environment::settings_folder().ok_or_else(|| {

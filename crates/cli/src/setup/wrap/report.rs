@@ -17,11 +17,11 @@ pub(crate) fn print(report: &WrapV1, printer: Printer) {
         }
     }
     if report.files.is_empty() {
-        printer.talk("nothing of it stands behind the gateway");
+        printer.status("nothing of it stands behind the gateway");
     }
     let has_changed = report.files.iter().any(|file| file.changed);
     if has_changed && !report.dry_run {
-        printer.talk("the client sees it once it is started again, or reloads its servers");
+        printer.status("the client sees it once it is started again, or reloads its servers");
     }
     if has_changed && !report.undo {
         printer.quote(

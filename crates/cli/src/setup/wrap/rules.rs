@@ -254,12 +254,12 @@ mod tests {
         assert_eq!(of_cursor("hub:status", "git"), [""; 0]);
         let entry = r#"{"alwaysAllow": ["a"], "autoApprove": ["b"], "disabledTools": ["c"], "excludeTools": ["d"], "trust": true}"#;
         let rules = of_entry("git", &Value::from_json(entry).unwrap(), "f", true);
-        let said: Vec<String> = rules
+        let texts: Vec<String> = rules
             .iter()
             .map(|rule| format!("{} {}", rule.list.key(), rule.pattern))
             .collect();
         assert_eq!(
-            said,
+            texts,
             [
                 "no_ask git.a",
                 "no_ask git.b",

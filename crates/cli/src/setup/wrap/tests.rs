@@ -28,8 +28,8 @@ fn wrapped(text: &str) -> Wrapped {
     wrap(text, None, &section(SERVERS), &stays).unwrap()
 }
 
-fn unwrapped(text: &str, ours: &str) -> Unwrapped {
-    unwrap(text, ours, &section(SERVERS)).unwrap()
+fn unwrapped(text: &str, gateway_text: &str) -> Unwrapped {
+    unwrap(text, gateway_text, &section(SERVERS)).unwrap()
 }
 
 const CLIENT: &str = r#"{
@@ -52,7 +52,7 @@ const CLIENT: &str = r#"{
 fn all_else_stays_byte_by_byte() {
     let Wrapped {
         client,
-        ours,
+        gateway_text,
         moved,
         stay,
     } = wrapped(CLIENT);
@@ -73,7 +73,7 @@ fn all_else_stays_byte_by_byte() {
 "#
     );
     assert_eq!(
-        ours,
+        gateway_text,
         r#"{
   "mcpServers": {
         // Reads mail.
@@ -88,7 +88,7 @@ fn all_else_stays_byte_by_byte() {
     );
     assert_eq!(moved, ["mail", "files"]);
     assert_eq!(stay, [("stays".to_owned(), "it has to".to_owned())]);
-    let back = unwrapped(&client, &ours);
+    let back = unwrapped(&client, &gateway_text);
     assert_eq!(back.returned, ["mail", "files"]);
     let members = |text: &str| {
         let object = ObjectText::find(text, SERVERS).unwrap().unwrap();
@@ -113,16 +113,29 @@ fn all_else_stays_byte_by_byte() {
 #[test]
 fn a_second_time_changes_nothing() {
     let first = wrapped(CLIENT);
-    let second = wrap(&first.client, Some(&first.ours), &section(SERVERS), &stays).unwrap();
-    assert_eq!((second.client, second.ours), (first.client, first.ours));
+    let second = wrap(
+        &first.client,
+        Some(&first.gateway_text),
+        &section(SERVERS),
+        &stays,
+    )
+    .unwrap();
+    assert_eq!(
+        (second.client, second.gateway_text),
+        (first.client, first.gateway_text)
+    );
     assert!(second.moved.is_empty());
 }
 
 #[test]
 fn small_and_odd_files() {
-    let check = |text: &str, client: &str, ours: &str| {
+    let check = |text: &str, client: &str, gateway_text: &str| {
         let wrapped = wrapped(text);
-        assert_eq!((&*wrapped.client, &*wrapped.ours), (client, ours), "{text}");
+        assert_eq!(
+            (&*wrapped.client, &*wrapped.gateway_text),
+            (client, gateway_text),
+            "{text}"
+        );
     };
     let entry =
         r#""planwright": {"command": "planwright", "args": ["serve", "--servers", "ours.json"]}"#;
@@ -140,7 +153,7 @@ fn small_and_odd_files() {
     // A comment that ends with its line swallows nothing.
     let odd = wrapped("{\"mcpServers\": {\"stays\": 1, // one\n \"b\": {} }}");
     assert!(odd.client.contains("// one\n"), "{}", odd.client);
-    let back = unwrapped(&odd.client, &odd.ours);
+    let back = unwrapped(&odd.client, &odd.gateway_text);
     assert!(has_servers(&back.client, SERVERS).unwrap());
     // Nothing to move.
     assert_eq!(
@@ -188,7 +201,7 @@ fn inner_objects_and_other_forms() {
             .client
             .ends_with(r#", "n": 1}, "/c": {"mcpServers": {"y": {}}}}, "mcpServers": {"z": {}}}"#)
     );
-    let back = unwrap(&wrapped.client, &wrapped.ours, &section(path)).unwrap();
+    let back = unwrap(&wrapped.client, &wrapped.gateway_text, &section(path)).unwrap();
     assert_eq!(back.client, text);
 }
 
@@ -200,10 +213,10 @@ fn what_came_meanwhile_is_not_lost() {
         "\"stays\": {\"command\": \"x\"},",
         "\"stays\": {\"command\": \"x\"},\n        \"new\": {},\n        \"mail\": {\"command\": \"other\"},",
     );
-    let ours = first
-        .ours
+    let gateway_text = first
+        .gateway_text
         .replace("\"mail\": {", "\"added\": {},\n        \"mail\": {");
-    let again = wrap(&client, Some(&ours), &section(SERVERS), &stays).unwrap();
+    let again = wrap(&client, Some(&gateway_text), &section(SERVERS), &stays).unwrap();
     assert_eq!(again.moved, ["new"]);
     assert_eq!(
         again.stay[1],
@@ -212,7 +225,7 @@ fn what_came_meanwhile_is_not_lost() {
             "a server of that name is behind the gateway already".to_owned()
         )
     );
-    let back = unwrapped(&client, &ours);
+    let back = unwrapped(&client, &gateway_text);
     assert_eq!(back.returned, ["added", "mail-2", "files"]);
     assert_eq!(back.renamed, [("mail".to_owned(), "mail-2".to_owned())]);
     let object = ObjectText::find(&back.client, SERVERS).unwrap().unwrap();
@@ -224,9 +237,12 @@ fn what_came_meanwhile_is_not_lost() {
     assert_eq!(names, ["added", "mail-2", "files", "stays", "new", "mail"]);
     // Our entry is gone: the servers come back all the same, and one that is there just so comes once.
     let bare = "{\n  \"mcpServers\": {}\n}";
-    assert_eq!(unwrapped(bare, &first.ours).returned, ["mail", "files"]);
+    assert_eq!(
+        unwrapped(bare, &first.gateway_text).returned,
+        ["mail", "files"]
+    );
     let half = r#"{"mcpServers": {"mail": {"command": "mail", "env": {"TOKEN": "s3cret"}}}}"#;
-    assert_eq!(unwrapped(half, &first.ours).returned, ["files"]);
+    assert_eq!(unwrapped(half, &first.gateway_text).returned, ["files"]);
 }
 
 #[test]
@@ -360,8 +376,8 @@ proptest! {
         let wrapped = wrapped(&text);
         let here = servers(&wrapped.client);
         prop_assert_eq!(here.len(), wrapped.stay.len() + usize::from(!wrapped.moved.is_empty()));
-        prop_assert_eq!(servers(&wrapped.ours).len(), wrapped.moved.len());
-        let back = unwrapped(&wrapped.client, &wrapped.ours);
+        prop_assert_eq!(servers(&wrapped.gateway_text).len(), wrapped.moved.len());
+        let back = unwrapped(&wrapped.client, &wrapped.gateway_text);
         prop_assert_eq!(servers(&back.client), before);
         for comment in ["/* c */", "// d", "// {,}"] {
             let count = |text: &str| text.matches(comment).count();

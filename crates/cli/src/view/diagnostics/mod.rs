@@ -37,15 +37,15 @@ pub(crate) fn show(diagnostics: &Diagnostics, texts: &[(String, String)], printe
             diagnostics,
             texts,
             Look {
-                width: Printer::talk_width(),
-                coloured: printer.colours_talk(),
+                width: Printer::status_width(),
+                coloured: printer.colours_status(),
             },
         );
         format!("{}\n\n{count}", shown.trim_end())
     } else {
         compact(diagnostics, texts) + &count
     };
-    printer.talk(&shown);
+    printer.status(&shown);
 }
 
 /// `2 errors, 1 warning`, `more than 100 errors`

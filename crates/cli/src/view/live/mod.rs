@@ -67,7 +67,7 @@ impl Live {
     fn with(board: StepLines, format: RunFormat, printer: Printer) -> Arc<Self> {
         let is_shown = format != RunFormat::Events && Printer::is_watched();
         let view = is_shown.then(|| {
-            let print = Box::new(move |line: &str| printer.talk(line));
+            let print = Box::new(move |line: &str| printer.status(line));
             View::new(ProgressDrawTarget::stderr(), print, board, printer)
         });
         Arc::new(Self { view, printer })
@@ -103,11 +103,11 @@ impl Live {
         }
     }
 
-    /// Takes the view away while `talk` has the terminal. Events still come in; what they say is shown later.
-    pub(crate) fn suspend<T>(&self, talk: impl FnOnce() -> T) -> T {
+    /// Takes the view away while `status` has the terminal. Events still come in; what they say is shown later.
+    pub(crate) fn suspend<T>(&self, status: impl FnOnce() -> T) -> T {
         match &self.view {
-            Some(view) => view.suspend(talk),
-            None => talk(),
+            Some(view) => view.suspend(status),
+            None => status(),
         }
     }
 
@@ -122,7 +122,7 @@ impl Live {
     pub(crate) fn summary(&self, summary: &RunSummary, is_stored: bool) {
         self.finish();
         self.printer
-            .talk(summary::summary(summary, is_stored).trim_end());
+            .status(summary::summary(summary, is_stored).trim_end());
     }
 }
 
@@ -141,14 +141,14 @@ impl View {
             offset: Duration::ZERO,
             is_over: false,
         }));
-        let coloured = printer.colours_talk();
+        let coloured = printer.colours_status();
         let drawn = Arc::clone(&stage);
         let lines = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
             let stage = lock(&drawn);
             if stage.suspended == 0 && !stage.is_over {
                 let now = state.elapsed().saturating_sub(stage.offset);
                 let mut lines = stage.held.clone();
-                lines.extend(stage.board.lines(now, Printer::talk_width()));
+                lines.extend(stage.board.lines(now, Printer::status_width()));
                 let _ = out.write_str(&shown(&lines.join("\n"), coloured));
             }
         };
@@ -177,12 +177,12 @@ impl View {
         }
     }
 
-    fn suspend<T>(&self, talk: impl FnOnce() -> T) -> T {
+    fn suspend<T>(&self, status: impl FnOnce() -> T) -> T {
         lock(&self.stage).suspended += 1;
         self.bar.disable_steady_tick();
         // The stage is empty now: this draws nothing in place of what was there.
         self.bar.suspend(|| ());
-        let answer = talk();
+        let answer = status();
         let mut stage = lock(&self.stage);
         stage.suspended -= 1;
         if stage.suspended == 0 && !stage.is_over {
@@ -268,7 +268,7 @@ impl EndedStepLines {
     pub(crate) fn event(&self, event: &StampedEvent) {
         let line = self.board().event(event);
         if let Some(line) = line {
-            self.printer.talk(&format!("  {line}"));
+            self.printer.status(&format!("  {line}"));
         }
     }
 

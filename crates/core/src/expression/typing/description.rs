@@ -55,9 +55,9 @@ impl Local<'_> {
             }
             Accessor::Part(..) | Accessor::Item(_) | Accessor::Matches(_) => false,
         };
-        let kept = accessors.iter().skip(length).all(keeps);
+        let are_kept = accessors.iter().skip(length).all(keeps);
         match source(base, bindings) {
-            Some(read) if kept => {
+            Some(read) if are_kept => {
                 let path: String = accessors.iter().copied().map_while(constant_path).collect();
                 format!("{article} {kind} of `{}`", cut(&(print_read(read) + &path)))
             }

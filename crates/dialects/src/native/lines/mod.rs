@@ -58,7 +58,7 @@ impl Dialect for Lines {
 
     fn recognise(&self, document: &Document) -> MatchConfidence {
         let text = document.root.as_text();
-        text.map_or(MatchConfidence::No, |text| statement::likeness(text))
+        text.map_or(MatchConfidence::No, |text| statement::confidence(text))
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {

@@ -180,7 +180,7 @@ pub(super) fn all(text: &str) -> impl Iterator<Item = LineToken> {
 }
 
 /// The confidence that `text` is a plan in lines: certain if it holds nothing else.
-pub(super) fn likeness(text: &str) -> MatchConfidence {
+pub(super) fn confidence(text: &str) -> MatchConfidence {
     let mut has_step = false;
     let mut has_words = false;
     for found in all(text) {
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn what_looks_like_a_plan_in_lines() {
-        let check = |text: &str, wanted| assert_eq!(likeness(text), wanted, "{text}");
+        let check = |text: &str, wanted| assert_eq!(confidence(text), wanted, "{text}");
         check(
             "# A plan\n\na = f(x=1)\nreturn ${a}",
             MatchConfidence::Certain,

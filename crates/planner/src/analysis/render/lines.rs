@@ -174,7 +174,7 @@ fn collection_size(collection: &CollectionAnalysis) -> String {
         );
     }
     if let Some(page) = &collection.page {
-        let by = display_pointer(&page.said_by);
+        let by = display_pointer(&page.stated_by);
         let _ = write!(
             text,
             "; one page of more, as{by} says: all figures are of these {} alone",

@@ -211,7 +211,7 @@ pub struct PageInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<u64>,
     /// The JSON pointer to the value that is the evidence.
-    pub said_by: String,
+    pub stated_by: String,
 }
 
 /// An item that summarizes others.

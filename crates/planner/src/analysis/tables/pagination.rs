@@ -268,7 +268,7 @@ impl PaginationHints {
         // The last count is from the object nearest to the list.
         let counted = longer.next_back().map(|(pointer, total)| PageInfo {
             of: Some(*total),
-            said_by: pointer.clone(),
+            stated_by: pointer.clone(),
         });
         // A total that equals the count proves that the list is complete.
         let is_whole = self.counts.iter().any(|(pointer, total)| {
@@ -280,7 +280,7 @@ impl PaginationHints {
             .filter(|_| !is_whole)
             .map(|pointer| PageInfo {
                 of: None,
-                said_by: pointer.clone(),
+                stated_by: pointer.clone(),
             });
         let is_shown = |range: &&ShownRange| {
             usize::try_from(range.shown) == Ok(count) && range.shown < range.total
@@ -289,7 +289,7 @@ impl PaginationHints {
             let range = self.ranges.iter().rev().find(is_shown)?;
             Some(PageInfo {
                 of: Some(range.total),
-                said_by: range.at.clone(),
+                stated_by: range.at.clone(),
             })
         };
         counted.or_else(range).or(next)
@@ -342,7 +342,7 @@ pub(crate) fn page_of_joined(rows: &[(PaginationHints, usize)], at: &str) -> Opt
         .iter()
         .map(|(hints, count)| hints.page(*count, &[]))
         .collect();
-    let said_by = format!("{at}{}", pages.iter().flatten().next_back()?.said_by);
+    let stated_by = format!("{at}{}", pages.iter().flatten().next_back()?.stated_by);
     let totals: Vec<u64> = rows
         .iter()
         .filter_map(|(hints, _)| Some(hints.counts.last()?.1))
@@ -353,7 +353,10 @@ pub(crate) fn page_of_joined(rows: &[(PaginationHints, usize)], at: &str) -> Opt
         && totals.windows(2).all(|pair| pair[0] == pair[1]);
     if is_one {
         let total = totals[0];
-        return (usize::try_from(total) != Ok(shown)).then_some(PageInfo { of: None, said_by });
+        return (usize::try_from(total) != Ok(shown)).then_some(PageInfo {
+            of: None,
+            stated_by,
+        });
     }
     // The pages of one list end with a page without a successor.
     let is_last_whole =
@@ -362,5 +365,5 @@ pub(crate) fn page_of_joined(rows: &[(PaginationHints, usize)], at: &str) -> Opt
         return None;
     }
     let of = (totals.len() == rows.len()).then(|| totals.iter().sum());
-    Some(PageInfo { of, said_by })
+    Some(PageInfo { of, stated_by })
 }

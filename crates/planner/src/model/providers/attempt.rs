@@ -153,12 +153,12 @@ fn is_interruption(word: &str) -> bool {
 }
 
 /// Normalizes the arguments of a call: providers write missing arguments as null or as empty text.
-pub(super) fn arguments(said: &serde_json::Value) -> Value {
-    let is_nothing = said.is_null() || said.as_str().is_some_and(|text| text.trim().is_empty());
+pub(super) fn arguments(reply: &serde_json::Value) -> Value {
+    let is_nothing = reply.is_null() || reply.as_str().is_some_and(|text| text.trim().is_empty());
     if is_nothing {
         return Value::from(serde_json::json!({}));
     }
-    Value::from(said.clone())
+    Value::from(reply.clone())
 }
 
 fn convert_usage(usage: &genai::chat::Usage) -> Usage {

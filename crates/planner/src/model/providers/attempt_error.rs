@@ -27,7 +27,7 @@ pub(super) struct AttemptError {
     /// The provider's message if it rejected the request.
     pub(super) rejection: Option<String>,
     /// The model's own text as far as it arrived.
-    pub(super) said: String,
+    pub(super) reply: String,
     /// The tokens that the provider reports in spite of the error.
     pub(super) usage: Usage,
 }
@@ -49,7 +49,7 @@ impl AttemptError {
             is_transient: false,
             retry_after: None,
             rejection: None,
-            said: String::new(),
+            reply: String::new(),
             usage: Usage::default(),
         }
     }
@@ -76,7 +76,7 @@ impl AttemptError {
     pub(super) fn stopped(context: ErrorContext<'_>, reason: &str, reply: Reply) -> Self {
         let message = format!("the answer of `{}` broke off ({reason})", context.name);
         Self {
-            said: reply.text,
+            reply: reply.text,
             usage: reply.usage,
             ..Self::new(ModelErrorKind::Interrupted, message)
         }
@@ -84,11 +84,11 @@ impl AttemptError {
         .transient()
     }
 
-    /// Creates the error for a reply that exceeds `allowed` bytes; `said` is the part that was read.
-    pub(super) fn too_long(context: ErrorContext<'_>, allowed: usize, said: &str) -> Self {
+    /// Creates the error for a reply that exceeds `allowed` bytes; `reply` is the part that was read.
+    pub(super) fn too_long(context: ErrorContext<'_>, allowed: usize, reply: &str) -> Self {
         let message = format!("the answer of `{}` exceeds {allowed} bytes", context.name);
         Self {
-            said: said.to_owned(),
+            reply: reply.to_owned(),
             ..Self::new(ModelErrorKind::CutOff, message)
         }
         .help("the model may repeat itself; ask again, or ask another model")
@@ -167,7 +167,7 @@ impl AttemptError {
         ModelError {
             help,
             ..ModelError::new(self.kind, message)
-                .with_words(&self.said)
+                .with_words(&self.reply)
                 .with_usage(usage)
         }
     }

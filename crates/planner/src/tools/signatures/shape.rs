@@ -54,10 +54,10 @@ pub(super) fn one_line(text: &str) -> Cow<'_, str> {
 
 /// Returns `text` trimmed, without control characters except line breaks and tabs.
 pub(super) fn multi_line(text: &str) -> String {
-    let is_kept = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
+    let is_plain = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
     without_hidden(text.trim())
         .chars()
-        .filter(is_kept)
+        .filter(is_plain)
         .collect()
 }
 
