@@ -31,7 +31,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let mut own = std::env::args_os().skip(1);
     if own.next().is_some_and(|first| first == SUPERVISE) {
-        // Not for people: this process stands between another one and a server.
+        // Not for people: this process supervises a server for another process.
         return ExitCode::from(supervise(own));
     }
     let arguments = Arguments::parse();
@@ -121,7 +121,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
     exit
 }
 
-/// Does something until it is done or a signal comes. What it has started, such as servers, ends with it.
+/// Runs a future until it completes or a signal arrives. Processes that it has started, such as servers, end with it.
 async fn interruptible(
     command: impl Future<Output = Result<Exit, CommandError>>,
 ) -> Result<Exit, CommandError> {

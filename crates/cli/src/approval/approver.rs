@@ -106,7 +106,7 @@ pub(crate) fn approver(
 /// Decisions from a file; another approver decides the rest.
 struct PredefinedDecisions {
     decisions: HashMap<String, Decision>,
-    /// The servers, whose names say which tool a name may mean.
+    /// The servers, whose names resolve the names of tools.
     servers: ServerNames,
     otherwise: Arc<dyn Approver>,
 }
@@ -179,7 +179,7 @@ fn read(path: &Path) -> Result<HashMap<String, Decision>, CommandError> {
     Ok(decisions)
 }
 
-/// Sees to it that every decision is about a tool that there is: one with a slip in its name would decide about nothing.
+/// Checks that every decision names an existing tool: one with a typing error would have no effect.
 fn known(
     decisions: &HashMap<String, Decision>,
     path: &Path,

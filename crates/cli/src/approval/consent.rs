@@ -63,9 +63,9 @@ pub(crate) fn to_plan(
     }
 }
 
-/// Shows a plan to the person who decides about it: its graph, every call with all its arguments, what its tools may do.
+/// Shows a plan to the person who approves it: its graph, every call with all its arguments, the effects of its tools.
 pub(crate) fn show(plan: &CheckedPlan, printer: Printer) {
-    // The drawing escapes what is not its own: to escape it once more would show its colours as text.
+    // The drawing has escaped foreign text already: to escape it again would show its colours as text.
     printer.status(drawing::text(plan, &printer.status_style()).trim_end());
     printer.quote(text_report::dry_run(&preview(plan, &EvaluationLimits::default())).trim_end());
     for line in effects(plan) {
@@ -111,7 +111,7 @@ impl Approver for WholePlan {
     }
 }
 
-/// Says how another process can decide about a call, and leaves it to that.
+/// Prints the commands with which another process can decide about a call, and leaves the decision to it.
 pub(crate) struct Announced {
     pub(crate) run: String,
     pub(crate) live: Arc<Live>,

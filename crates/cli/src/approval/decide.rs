@@ -86,7 +86,7 @@ fn show(question: &Question, format: Format, printer: Printer) -> Result<Exit, C
     Ok(Exit::Success)
 }
 
-/// Checks that a digest stands for the call.
+/// Checks that the digest is that of the call.
 fn is_meant(call: &OpenCall, digest: &str) -> Result<(), CommandError> {
     if call.digest.starts_with(digest) {
         return Ok(());

@@ -1,6 +1,6 @@
 //! `planwright passphrase`, and the question for it before a decision from the command line counts.
 //!
-//! A program with a shell of the same user can start `planwright` and a terminal for it, but it does not know what only the person knows.
+//! A program with a shell of the same user can start `planwright` and a terminal for it, but it does not know the passphrase.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,7 @@ use crate::view::printer::Printer;
 /// The shortest passphrase that is taken, in characters.
 const SHORTEST: usize = 8;
 
-/// The passphrase that decisions from the command line want, if one is set.
+/// The passphrase that decisions from the command line require, if one is set.
 #[derive(Clone, Debug)]
 pub(crate) struct PassphraseCheck {
     /// The hashes that a passphrase has to match, all of them.
@@ -117,7 +117,7 @@ fn verify(hash: &str, given: &str) -> Result<(), CommandError> {
 
 /// Reads a line from the terminal without showing it.
 fn prompt(text: &str) -> Result<String, CommandError> {
-    // `rpassword` turns the echo off only after the prompt, and would show what is typed or pasted at once.
+    // `rpassword` turns the echo off only after the prompt, so early input would be visible.
     #[cfg(unix)]
     let _no_echo = echo::EchoOff::new();
     rpassword::prompt_password(text).map_err(|error| {

@@ -25,7 +25,7 @@ use crate::view::printer::Printer;
 pub(crate) struct OpenCall {
     /// The run.
     pub(crate) run: String,
-    /// The step, item or round that wants to call.
+    /// The calling step, item or round.
     pub(crate) at: Arc<Address>,
     /// The call that the decision is about.
     pub(crate) subject: CallSubject,
@@ -170,7 +170,7 @@ impl Question {
         }
         let tool = self.tool.as_ref();
         let mut faults = tool.map_or_else(Vec::new, |tool| tool.input.validate(args));
-        // What stands for a secret says nothing about it.
+        // The placeholder of a secret reveals nothing about it.
         faults.retain(|fault| {
             let part = part_at(args, &fault.path).unwrap_or(args);
             fault.kind != FaultKind::Wrong || !holds_mask(part)
@@ -191,7 +191,7 @@ impl Question {
         }))
     }
 
-    /// Adds what can be done about a secret.
+    /// Adds the hint for a secret.
     fn explain_secret(&self, error: CommandError) -> CommandError {
         error
             .hint(format!(

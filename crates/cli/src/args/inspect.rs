@@ -33,7 +33,7 @@ pub(crate) struct CheckArguments {
     pub(crate) format: Format,
 }
 
-/// Lets `--saved` stand in place of the plan.
+/// Makes `--saved` an alternative to the plan.
 fn optional_with_saved(plan: Arg) -> Arg {
     plan.required(false)
         .required_unless_present("saved")
@@ -46,10 +46,10 @@ const READING: &str = "Reading the plan";
 /// The switches of the flow analysis.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct FlowSwitches {
-    /// Check where data goes, as `[flow]` in planwright.toml or else the defaults say.
+    /// Check the data flow by the rules of `[flow]` in planwright.toml, or by the defaults.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) flow: bool,
-    /// As `--flow`, for a plan whose author has read untrusted text: its literals and inputs are untrusted.
+    /// Like `--flow`, for a plan whose author has read untrusted text: its literals and inputs are untrusted.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) exposed: bool,
 }
@@ -87,7 +87,7 @@ pub(crate) struct FlowArguments {
     /// The plan's dialect, if its shape does not tell.
     #[arg(long, visible_alias = "from", value_name = "DIALECT", value_parser = dialect_names(), help_heading = READING)]
     dialect: Option<String>,
-    /// An input or variable; VALUE is JSON where it parses, else text.
+    /// An input or variable; VALUE is JSON if it parses, else text.
     #[arg(long = "var", value_name = "NAME=VALUE", help_heading = READING)]
     vars: Vec<String>,
     /// A file with a JSON object of inputs and variables; `--var` wins over it.
@@ -138,19 +138,19 @@ pub(crate) struct ShowArguments {
     /// The kind of picture.
     #[arg(help_heading = OPTIONS, long = "as", value_enum, default_value_t = Picture::Text, value_name = "KIND")]
     pub(crate) picture: Picture,
-    /// Of a run that went on with other plans: the plan that it had at first (1), then (2), and so on.
+    /// The plan of a run that was resumed with other plans: the first (1), the second (2), and so on.
     #[arg(help_heading = OPTIONS, long, value_name = "N", value_parser = positive::<NonZeroUsize>, allow_negative_numbers = true, conflicts_with = "estimate")]
     pub(crate) revision: Option<NonZeroUsize>,
     /// Mark untrusted and private values on their ways, as `[flow]` in planwright.toml or else the defaults label them. This needs the tools.
     #[arg(help_heading = OPTIONS, long, conflicts_with = "estimate")]
     pub(crate) flow: bool,
-    /// As `--flow`, for a plan whose author has read untrusted text: its literals and inputs are untrusted.
+    /// Like `--flow`, for a plan whose author has read untrusted text: its literals and inputs are untrusted.
     #[arg(help_heading = OPTIONS, long, conflicts_with = "estimate")]
     pub(crate) exposed: bool,
-    /// In place of a picture: the expected time, the critical path, and what a conversation step by step would take.
+    /// Print the expected time, the critical path, and the time of a step-by-step conversation instead of a picture.
     #[arg(help_heading = ESTIMATE, long, conflicts_with = "picture")]
     pub(crate) estimate: bool,
-    /// Durations of calls, as `run --durations` writes them; the sleep of simulated tools counts for those that are missing.
+    /// Durations of calls, as `run --durations` writes them; the sleep of simulated tools is the default.
     #[arg(help_heading = ESTIMATE, long, value_name = "FILE", requires = "estimate")]
     pub(crate) durations: Option<PathBuf>,
     /// The time that a model takes between two calls.
@@ -185,7 +185,7 @@ pub(crate) enum Picture {
     Mermaid,
     /// Graphviz.
     Dot,
-    /// The plan as it is written.
+    /// The plan as written.
     Source,
     /// Steps and edges as JSON.
     Json,
@@ -217,11 +217,11 @@ pub(crate) struct ConvertArguments {
 pub(crate) struct ToolsArguments {
     #[command(flatten)]
     pub(crate) tools: ToolArguments,
-    /// Show only tools whose name or description contains this, with their schemas.
+    /// Show only tools with this text in the name or description, with their schemas.
     #[arg(value_name = "TEXT", help_heading = OPTIONS, conflicts_with_all = ["changed", "accept"])]
     pub(crate) filter: Option<String>,
-    /// Show how tools changed since they were pinned, as a difference, and the digest that accepts it. Those of servers that are not
-    /// configured here are listed as they were seen last.
+    /// Show the changes of tools since they were pinned, as a diff, and the digest that accepts it. Tools of servers that are not
+    /// configured here are listed as last seen.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) changed: bool,
     /// Accept changed and new tools, all or those that a pattern such as `SERVER.TOOL` or `SERVER.*` covers: show the difference and
@@ -236,12 +236,12 @@ pub(crate) struct ToolsArguments {
     pub(crate) format: Format,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
-    /// Pin nothing: compare no tool with what it was.
+    /// Pin nothing: do not compare tools with earlier definitions.
     #[arg(help_heading = KEEPING, long, conflicts_with_all = ["store", "changed", "accept"])]
     pub(crate) no_store: bool,
 }
 
-/// Reads what `--digest` takes.
+/// Parses the value of `--digest`.
 fn change_digest(text: &str) -> Result<String, String> {
     if text.len() < 12 {
         return Err("a digest has at least its first 12 digits".to_owned());
@@ -257,7 +257,7 @@ pub(crate) struct ConfigArguments {
     pub(crate) format: Format,
 }
 
-/// The heading of what is about time.
+/// The heading of the options of time.
 const TIME: &str = "Time";
 
 /// `dates`
@@ -279,7 +279,7 @@ pub(crate) struct MomentArguments {
     /// The time to go by, such as `2025-10-12T09:00:00Z`; without an offset it is the zone's own. The clock's, if not given.
     #[arg(help_heading = TIME, long, value_name = "TIME")]
     pub(crate) now: Option<String>,
-    /// The time zone whose days are meant, such as `Europe/Berlin`; else what `TZ` says, else the system's.
+    /// The time zone of the days, such as `Europe/Berlin`; default: `TZ`, else the system's.
     #[arg(help_heading = TIME, long, value_name = "ZONE")]
     pub(crate) tz: Option<String>,
 }

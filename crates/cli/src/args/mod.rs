@@ -93,12 +93,12 @@ pub(crate) enum Command {
     /// Exit status: 0 succeeded, 1 a step failed, 2 usage, 3 the plan was rejected and nothing was called, 4 waiting for
     /// a decision, 130 interrupted.
     Run(Box<RunArguments>),
-    /// Go on with a run that was interrupted, waits, or failed.
+    /// Resume a run that was interrupted, is waiting for a decision, or failed.
     ///
-    /// What is done stays done. A call that was under way is made again only where its tool says that this does no harm;
-    /// else the step is `unknown`, and `--retry`, `--skip` or `--set` says what is to become of it.
+    /// Finished steps stay finished. A call in progress is repeated only if its tool declares that this is safe;
+    /// otherwise the step is `unknown`, and `--retry`, `--skip` or `--set` decides about it.
     ///
-    /// Exit status: as `run`; 2 also where another process has the run.
+    /// Exit status: as `run`; also 2 if another process has leased the run.
     Resume(Box<ResumeArguments>),
     /// Show a call that waits for a decision, and approve it.
     ///
@@ -108,133 +108,133 @@ pub(crate) enum Command {
     Approve(ApproveArguments),
     /// Reject a call that waits for a decision: its step fails.
     Reject(RejectArguments),
-    /// Set the passphrase that decisions from the command line want, or change it.
+    /// Set or change the passphrase that decisions on the command line require.
     Passphrase(PassphraseArguments),
-    /// List the runs that are kept, the newest first.
+    /// List the stored runs, the newest first.
     Runs(RunsArguments),
-    /// Tell what a run did: each call in the order of sending, what people decided, and the processes that drove it.
+    /// Print the log of a run: its calls in the order of sending, the decisions of people, and the processes that drove it.
     Logs(LogsArguments),
-    /// Drive a run again from what is kept of it, calling nothing, and prove that it decides the same.
+    /// Replay a run from its journal without any calls, and verify that it decides the same.
     ///
-    /// Exit status: 0 it does, 1 it decides otherwise, or that cannot be said; 2 usage.
+    /// Exit status: 0 same decisions, 1 different decisions or not comparable, 2 usage.
     Replay(ReplayArguments),
-    /// Tell what differs between two runs: plan, inputs, and what became of each step.
+    /// Compare two runs: their plans, inputs, and the outcome of each step.
     ///
-    /// Exit status: 0 nothing but times, 1 something, 2 usage.
+    /// Exit status: 0 no differences except times, 1 differences, 2 usage.
     Diff(DiffArguments),
     /// Write a run to a file that another machine can take in, look at and replay.
     Export(ExportArguments),
     /// Take in a run that `export` wrote.
     Import(ImportArguments),
-    /// Delete old runs. Runs that wait for a person, or whose process died, stay; runs that were ended with Ctrl-C are deleted.
+    /// Delete old runs. Runs that wait for a person or whose process died are retained; runs that were ended with Ctrl-C are deleted.
     Prune(PruneArguments),
     /// Check a plan, or all stored ones: diagnostics only, nothing is called.
     ///
     /// Exit status: 0 sound, 2 usage, 3 rejected.
     Check(CheckArguments),
-    /// Show where the arguments of a plan come from: each guarded or leaving parameter, its sources and ways.
+    /// Show the origins of a plan's arguments: each guarded or leaving parameter, its sources and paths.
     ///
-    /// `[flow]` in planwright.toml says what is untrusted, private and guarded; without it, the defaults hold.
+    /// `[flow]` in planwright.toml defines untrusted, private and guarded data; without it, the defaults apply.
     ///
     /// Exit status: 0 clean, 2 usage, 3 denied, or the plan has errors; 4 a step would ask.
     Flow(FlowArguments),
-    /// Draw a plan; or a run that is kept, with how each of its steps stands.
+    /// Draw a plan, or a stored run with the status of each step.
     ///
-    /// A run is named by its id, or the beginning of it, where there is neither a file nor a saved plan of that name.
+    /// A run is named by its id, or the beginning of it, if neither a file nor a saved plan has that name.
     Show(ShowArguments),
-    /// Write a plan in another dialect, or say what that dialect cannot say.
+    /// Write a plan in another dialect, or report the parts that it cannot express.
     ///
-    /// Tools are not needed; `--servers` or `--simulate` let it know more, such as which parameters take references.
+    /// Tools are optional; `--servers` or `--simulate` provide details, such as the parameters that take references.
     ///
-    /// Exit status: 0 converted, 2 usage, 3 the plan has faults, or something in it cannot be said; nothing was written.
+    /// Exit status: 0 converted, 2 usage, 3 the plan has faults or cannot be expressed; nothing was written.
     Convert(ConvertArguments),
-    /// Let a model write a plan for what you want.
+    /// Let a model write a plan for a goal.
     ///
     /// The model receives the tools, today's date and the meaning of phrases of time. Planwright checks its plan and returns every error to
     /// it, until the plan is sound or the attempts are used up. Nothing is called.
     ///
     /// Exit status: 0 written, 1 the model did not answer, 2 usage, 3 no answer was a sound plan.
     Create(Box<CreateArguments>),
-    /// Answer a question with the tools that there are.
+    /// Answer a question with the available tools.
     ///
-    /// A model writes a plan, the plan runs, what can be computed of the results is computed, and the model says what they come to:
-    /// with the steps that this rests on, and with what failed or was left out. Steps that merely read run while the plan is still
+    /// A model writes a plan, the plan runs, statistics of the results are computed, and the model summarizes them
+    /// with references to the supporting steps, the failures and the omissions. Read-only steps run while the plan is still
     /// being written, unless `--no-stream` is given.
     ///
-    /// Exit status: as `run`; 1 also where the model did not write a plan, 3 where no plan of it was sound.
+    /// Exit status: as `run`; also 1 if the model did not write a plan, 3 if none of its plans was sound.
     Ask(Box<AskArguments>),
-    /// Talk with a model that has the tools, and can write plans and run them.
+    /// Chat with a model that can call the tools, and write and run plans.
     ///
-    /// The model calls tools directly, or has a plan written and run where calls need each other's results. Calls that do not need
-    /// each other run at the same time. Steps of a plan that merely read run while it is still being written, unless `--no-stream` is
-    /// given. What is said is kept after each round, and `--resume` goes on with it. The answers go to
+    /// The model calls tools directly, or has a plan written and run if calls need each other's results. Independent calls
+    /// run at the same time. Read-only steps of a plan run while it is still being written, unless `--no-stream` is
+    /// given. The conversation is stored after each round, and `--resume` continues it. The answers go to
     /// standard output, everything else to standard error.
     ///
-    /// Exit status, of the last answer: 0 there is one, 1 the model did not answer or a bound was reached, 2 usage, 3 no solution was
+    /// Exit status of the last answer: 0 answered, 1 the model did not answer or a limit was reached, 2 usage, 3 no solution was
     /// sound, 4 waiting for a decision, 130 interrupted.
     Chat(Box<ChatArguments>),
-    /// Save a plan under a name, as the newest version of it.
+    /// Save a plan under a name, as its newest version.
     ///
-    /// Its text is read and must be without faults; tools are not needed. Wherever a command takes a plan, the name, with
-    /// `@VERSION` for an older one, or the beginning of an id will do. A file of that name goes first.
+    /// The text must have no faults; tools are not needed. Every command that takes a plan accepts the name, with
+    /// `@VERSION` for an older one, or the beginning of an id. A file of that name takes precedence.
     ///
     /// Exit status: 0 saved, 2 usage, 3 the plan has faults and nothing was saved.
     Save(SaveArguments),
-    /// List the plans that are saved, with what they need to be given.
+    /// List the saved plans with their inputs.
     List(ListArguments),
-    /// Delete a plan that was saved, or one version of it. Runs of it keep what they need.
+    /// Delete a saved plan, or one version of it. Its runs are not affected.
     Delete(DeleteArguments),
-    /// List what the configured servers offer, or how it changed.
+    /// List the tools of the configured servers, or their changes.
     ///
-    /// Each tool of a server is pinned when it is seen first: name, description, schemas and annotations, with the way to reach its
-    /// server. What changes later is shown by `--changed`, and accepted by `--accept`; until then the tool may ask before each call,
-    /// as `pin` in `planwright.toml` says.
+    /// Each tool of a server is pinned when it is first seen: name, description, schemas and annotations, with the transport of its
+    /// server. Later changes are shown by `--changed`, and accepted by `--accept`; until then the tool may ask before each call,
+    /// as configured by `pin` in `planwright.toml`.
     Tools(ToolsArguments),
-    /// Show what holds of the configuration here, and from where.
+    /// Show the effective configuration and its origins.
     ///
-    /// The user's `planwright.toml` lies in the folder of settings, a project's in the nearest folder from here upwards, no
+    /// The user's `planwright.toml` is in the folder of settings, a project's in the nearest folder from here upwards, no
     /// further than the one that holds `.git`.
     Config(ConfigArguments),
-    /// Write a `planwright.toml` to begin with, all of it comments, and an `mcp.json` where there is none.
+    /// Write a `planwright.toml` that consists of comments, and an `mcp.json` if there is none.
     ///
-    /// Exit status: 0 written, 2 usage; also where there is a `planwright.toml` already.
+    /// Exit status: 0 written, 2 usage, or a `planwright.toml` exists already.
     Init(InitArguments),
-    /// Put the gateway in front of the MCP servers that a client has.
+    /// Put the gateway in front of a client's MCP servers.
     ///
     /// The servers of the client's file move to a file in the folder of settings, which its owner alone may read, and one entry
-    /// stands in their place: `planwright serve` with that file. All else in the client's file stays as it is. A server that only
-    /// the client can start stays, too, with the reason. The rules that the client has about their tools are added to your own
-    /// `planwright.toml`; those of a project's shared files only where they make things stricter. A copy of the file is kept, and
-    /// `--undo` takes the gateway and the rules away again.
+    /// replaces them: `planwright serve` with that file. The rest of the client's file is unchanged. A server that only
+    /// the client can start stays as well, with the reason. The client's rules about their tools are added to your own
+    /// `planwright.toml`; those of a project's shared files only if they are stricter. A backup of the file is stored, and
+    /// `--undo` removes the gateway and the rules again.
     Wrap(WrapArguments),
     /// Trust an `mcp.json`, so that its servers are started when it is found rather than named.
     ///
     /// The servers are started once, so that their tools are pinned as they are. Tools that changed since they were pinned are shown;
     /// on a terminal, they can be accepted.
     Trust(TrustArguments),
-    /// Be one MCP server in front of many, which takes plans.
+    /// Run a gateway: one MCP server in front of many, which runs plans.
     ///
     /// Over standard input and output, for the one client that starts it; with `--listen`, over Streamable HTTP at `/mcp` for
-    /// many. Servers are started when the first client comes. What plans may call, and how much, is said in `planwright.toml`.
+    /// many. Servers are started for the first client. `planwright.toml` limits the calls of plans.
     ///
-    /// Exit status: 0 the client went, or a signal came, 2 usage.
+    /// Exit status: 0 the client disconnected or a signal arrived, 2 usage.
     Serve(ServeArguments),
-    /// Log in to a server that is reached over HTTP and wants to know who you are.
+    /// Log in to an HTTP server that requires authorization.
     ///
-    /// The page to open is printed; what the server gives out is kept in the folder of data, for its owner alone, and renewed
-    /// where it can be.
+    /// Prints the page to open. The tokens are stored in the folder of data, readable by their owner only, and renewed
+    /// if possible.
     ///
-    /// Exit status: 0 logged in, 2 usage, or the server does not let you in.
+    /// Exit status: 0 logged in, 2 usage, or access was denied.
     Login(LoginArguments),
     /// Tokens of the clients that may reach `serve` over HTTP.
     Token(TokenArguments),
     /// Run a plan over the files of this folder, with nothing installed.
     Demo(DemoArguments),
-    /// Tell what a phrase of time means: `last week`, `October 1st to October 10th`, `3 days ago`.
+    /// Resolve a phrase of time: `last week`, `October 1st to October 10th`, `3 days ago`.
     ///
-    /// Printed are the first day and the last, both included. No model is asked.
+    /// Prints the first and the last day, both included. No model is asked.
     ///
-    /// Exit status: 0 it is known, 2 it is not, or means no days.
+    /// Exit status: 0 resolved, 2 unknown, or no range of days.
     Dates(DatesArguments),
     /// Print a script that completes commands and flags in a shell.
     Completions {
@@ -279,7 +279,7 @@ pub(crate) struct TextArguments {
 pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) text: TextArguments,
-    /// An input or variable; VALUE is JSON where it parses, else text.
+    /// An input or variable; VALUE is JSON if it parses, else text.
     #[arg(long = "var", value_name = "NAME=VALUE")]
     pub(crate) vars: Vec<String>,
     /// A file with a JSON object of inputs and variables; `--var` wins over it.
@@ -288,10 +288,10 @@ pub(crate) struct PlanArguments {
     /// A folder of plans that steps may run by name: `DIR/NAME.json`.
     #[arg(long, value_name = "DIR")]
     pub(crate) library: Option<PathBuf>,
-    /// Let independent steps run together even where the dialect lists them in order.
+    /// Let independent steps run concurrently even if the dialect lists them in order.
     #[arg(long)]
     pub(crate) reorder: bool,
-    /// The most steps that a plan may have, those of the plans that it runs included.
+    /// Maximum number of steps of a plan, including those of the plans that it runs.
     #[arg(long, value_name = "N", default_value_t = MAX_STEPS)]
     pub(crate) max_steps: usize,
 }
@@ -321,13 +321,13 @@ impl ToolArguments {
     }
 }
 
-/// The heading of what is about the run. It is said flag by flag, for those of flattened arguments go on behind them.
+/// The heading of the options of a run. It is set for each flag, since flags of flattened arguments follow them.
 const RUNNING: &str = "Running";
 
-/// The heading of what is about keeping runs.
+/// The heading of the options of storage.
 const KEEPING: &str = "Keeping";
 
-/// The heading of what is about the estimate.
+/// The heading of the options of the estimate.
 const ESTIMATE: &str = "Estimating";
 
 /// No heading of its own: among the command's options, or its arguments.
@@ -342,7 +342,7 @@ pub(crate) struct RunArguments {
     pub(crate) tools: ToolArguments,
     #[command(flatten)]
     pub(crate) flow: FlowSwitches,
-    /// Show the order, the arguments as far as they are known and the approvals that would be asked; call nothing.
+    /// Show the order, the known arguments and the required approvals; call nothing.
     #[arg(help_heading = RUNNING, long)]
     pub(crate) dry_run: bool,
     /// Maximum number of calls in flight.
@@ -354,7 +354,7 @@ pub(crate) struct RunArguments {
     /// Maximum number of calls of one tool: `N` for each, `SERVER.TOOL=N` for one.
     #[arg(help_heading = RUNNING, long, value_name = "[SERVER.TOOL=]N")]
     pub(crate) max_per_tool: Vec<String>,
-    /// Attempts in all at a call that another attempt may mend.
+    /// Maximum number of attempts at a call that can be retried.
     #[arg(help_heading = RUNNING, long, value_name = "N", default_value = "1", value_parser = positive::<NonZeroU32>, allow_negative_numbers = true)]
     pub(crate) attempts: NonZeroU32,
     /// The pause before the second attempt; it doubles from there, up to a minute, and varies by up to a fifth.
@@ -370,7 +370,7 @@ pub(crate) struct RunArguments {
     /// Start nothing new after the first failure.
     #[arg(help_heading = RUNNING, long)]
     pub(crate) fail_fast: bool,
-    /// The most tasks that the run may come to: steps, items, rounds, steps of inner plans.
+    /// Maximum number of tasks of the run: steps, items, rounds, steps of inner plans.
     #[arg(help_heading = RUNNING, long, value_name = "N", default_value_t = 200_000)]
     pub(crate) max_tasks: usize,
     #[command(flatten)]
@@ -382,10 +382,10 @@ pub(crate) struct RunArguments {
     /// Output: a person's view, one JSON report, or one JSON event a line.
     #[arg(help_heading = RUNNING, long, value_enum, default_value_t = RunFormat::Text)]
     pub(crate) format: RunFormat,
-    /// A file that keeps how long calls take, from run to run: what waits for a place starts accordingly.
+    /// A file with the durations of calls, kept across runs; waiting calls start in an order based on it.
     #[arg(help_heading = RUNNING, long, value_name = "FILE")]
     pub(crate) durations: Option<PathBuf>,
-    /// Keep nothing on disk: the run cannot be resumed or looked at later.
+    /// Store nothing on disk: the run cannot be resumed or shown later.
     #[arg(help_heading = RUNNING, long, conflicts_with = "store")]
     pub(crate) no_store: bool,
 }
@@ -393,7 +393,7 @@ pub(crate) struct RunArguments {
 /// The store of runs and plans.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct StoreArguments {
-    /// The file that runs and plans are kept in; else `PLANWRIGHT_STORE`, else one in the user's data folder.
+    /// The file that stores runs and plans; default: `PLANWRIGHT_STORE`, else a file in the user's data folder.
     #[arg(help_heading = KEEPING, long, value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
 }
@@ -407,8 +407,8 @@ pub(crate) struct GuardArguments {
     /// Longest time that the run may take; calls in flight are cancelled then. Unlimited by default.
     #[arg(help_heading = RUNNING, long = "max-time", value_name = "TIME", value_parser = time_limit, allow_negative_numbers = true)]
     pub(crate) time: Option<Duration>,
-    /// The most that is shown of one value, such as `64KiB`; what is handed on stays whole. Text shows 256 KiB if not given,
-    /// reports and events all of it.
+    /// Maximum size of a shown value, such as `64KiB`; values passed between steps stay whole. Text shows 256 KiB if not given,
+    /// reports and events show all.
     #[arg(help_heading = RUNNING, long = "max-output", value_name = "BYTES", value_parser = size, allow_negative_numbers = true)]
     pub(crate) output: Option<u64>,
 }

@@ -41,12 +41,12 @@ pub(crate) struct AskArguments {
     pub(crate) format: RunFormat,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
-    /// Keep nothing on disk: the run cannot be resumed or looked at later.
+    /// Store nothing on disk: the run cannot be resumed or shown later.
     #[arg(help_heading = RUNNING, long, conflicts_with = "store")]
     pub(crate) no_store: bool,
 }
 
-/// The heading of what is about the plan.
+/// The heading of the options of the plan.
 const PLANNING: &str = "Planning";
 
 /// `create`
@@ -64,13 +64,13 @@ pub(crate) struct CreateArguments {
     /// Show the prompt, and ask no model.
     #[arg(help_heading = PLANNING, long)]
     pub(crate) show_prompt: bool,
-    /// Take the plan from the last time, if the same was wanted with the same tools; else keep it for the next time.
+    /// Reuse the plan of an earlier request with the same goal and tools; otherwise cache the new plan.
     #[arg(help_heading = PLANNING, long)]
     pub(crate) cache: bool,
     /// Write the plan to this file.
     #[arg(help_heading = OPTIONS, long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Replace the file where it is there already.
+    /// Replace an existing file.
     #[arg(help_heading = OPTIONS, long, requires = "output")]
     pub(crate) force: bool,
     /// Save the plan under this name, for `run NAME`.
@@ -81,18 +81,18 @@ pub(crate) struct CreateArguments {
     pub(crate) format: Format,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
-    /// Keep nothing on disk.
+    /// Store nothing on disk.
     #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["store", "save", "cache"])]
     pub(crate) no_store: bool,
 }
 
-/// The material that a plan is written from, beside the goal.
+/// The material for a plan, besides the goal.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PlanningArguments {
     /// Maximum number of answers, each asked for with all errors of the one before.
     #[arg(help_heading = PLANNING, long, value_name = "N", default_value = "3", value_parser = positive::<NonZeroU32>, allow_negative_numbers = true)]
     pub(crate) tries: NonZeroU32,
-    /// In what the model writes the plan: lines take about two thirds of the tokens of JSON. What it is kept as is JSON in either case.
+    /// The dialect in which the model writes the plan: lines take about two thirds of the tokens of JSON. The plan is stored as JSON.
     #[arg(help_heading = PLANNING, long, value_enum, value_name = "NOTATION")]
     pub(crate) notation: Option<NotationWord>,
     /// Memory of earlier questions: JSON with `semantic`, `episodic` and `entities`.
@@ -108,7 +108,7 @@ pub(crate) struct PlanningArguments {
     pub(crate) moment: MomentArguments,
 }
 
-/// In what a model writes a plan.
+/// The dialect in which a model writes a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum NotationWord {
     /// JSON.
@@ -126,7 +126,7 @@ impl From<NotationWord> for PlanDialect {
     }
 }
 
-/// The heading of what bounds a conversation.
+/// The heading of the limits of a conversation.
 const BOUNDS: &str = "Bounds";
 
 /// The heading of the Acts' protocol.
@@ -158,7 +158,7 @@ pub(crate) struct ChatArguments {
     /// Go on with a conversation: its id, or the beginning of it.
     #[arg(help_heading = OPTIONS, long, value_name = "ID")]
     pub(crate) resume: Option<String>,
-    /// List the conversations that are kept, the newest first.
+    /// List the stored conversations, the newest first.
     #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["message", "resume", "no_store"])]
     pub(crate) list: bool,
     /// Output: the answers, one JSON object for each answer, or one JSON event a line.
@@ -204,13 +204,13 @@ pub(crate) struct ChatBounds {
     /// Maximum number of requests to the model for one answer: it is asked again after each round of calls.
     #[arg(help_heading = BOUNDS, long = "max-rounds", value_name = "N", default_value = "10", value_parser = positive::<NonZeroU32>, allow_negative_numbers = true)]
     pub(crate) rounds: NonZeroU32,
-    /// The most calls of tools in all, those inside of plans included; without limit if not given.
+    /// Maximum number of tool calls, including those inside of plans; unlimited if not given.
     #[arg(help_heading = BOUNDS, long = "max-calls", value_name = "N")]
     pub(crate) calls: Option<u64>,
     /// The most tokens that the model reads and writes in all; without limit if not given.
     #[arg(help_heading = BOUNDS, long = "max-tokens", value_name = "N")]
     pub(crate) tokens: Option<u64>,
-    /// The most that the model's answers may cost in all, in US dollars, as far as prices are known.
+    /// Maximum cost of the model's answers, in US dollars, as far as prices are known.
     #[arg(help_heading = BOUNDS, long = "max-cost", value_name = "USD")]
     pub(crate) cost: Option<f64>,
     /// The most that the model is shown of one result.
@@ -227,10 +227,10 @@ pub(crate) enum Protocol {
     Acts,
 }
 
-/// The heading of what is about the model.
+/// The heading of the options of the model.
 const MODEL: &str = "Model";
 
-/// The model that is asked.
+/// The model to use.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ModelArguments {
     /// The model, such as `openai:gpt-4o` or `ollama:llama3.2`. `replay:FILE` answers from a script.
@@ -239,7 +239,7 @@ pub(crate) struct ModelArguments {
     /// The address of the provider, if it is not the usual one.
     #[arg(help_heading = MODEL, long, value_name = "URL")]
     pub(crate) model_base_url: Option<String>,
-    /// Write what the model answers to this file, as a script for `replay:FILE`.
+    /// Write the model's answers to this file, as a script for `replay:FILE`.
     #[arg(help_heading = MODEL, long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! The page about all commands, made of what clap knows, as `--help` is.
+//! The page about all commands, generated from clap's definitions, like `--help`.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ const HEAD: &str = "\
 
 <!-- `cargo xtask generate` makes this page of what `--help` prints. -->
 
-`planwright COMMAND --help` says the same in a terminal. Standard output is data, standard error is talk; see
+`planwright COMMAND --help` prints the same in a terminal. Standard output has the data, standard error the messages; see
 [operating](../guide/operating.md).
 ";
 

@@ -30,7 +30,7 @@ pub(crate) struct ApproveArguments {
     /// Make the call with these arguments in place of its own: a JSON object.
     #[arg(help_heading = OPTIONS, long, value_name = "JSON")]
     pub(crate) args: Option<String>,
-    /// Approve the call that this digest stands for, without a question on the terminal: its first 12 digits or more.
+    /// Approve the call with this digest without a question on the terminal; at least its first 12 digits.
     #[arg(help_heading = OPTIONS, long, value_name = "DIGEST", value_parser = digest)]
     pub(crate) digest: Option<String>,
     /// Print the call with all of its arguments and its digest, and decide nothing.
@@ -71,7 +71,7 @@ pub(crate) struct QuestionArguments {
     /// The run: its id, or the beginning of it.
     #[arg(value_name = "RUN", help_heading = OPTIONS)]
     pub(crate) run: String,
-    /// The step that wants to call, with its item or round where it has one: `STEP[0]`.
+    /// The calling step, with its item or round, if any: `STEP[0]`.
     #[arg(value_name = "STEP", help_heading = OPTIONS)]
     pub(crate) step: String,
 }
@@ -101,10 +101,10 @@ fn digest(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// The fewest digits that stand for a digest.
+/// Minimum number of digits of an abbreviated digest.
 const SHORTEST_DIGEST: usize = 12;
 
-/// Reads what `--approve` takes.
+/// Parses the value of `--approve`.
 fn approve(text: &str) -> Result<Approve, String> {
     Ok(match text {
         "ask" => Approve::Ask,
@@ -134,13 +134,13 @@ pub(crate) struct ResumeArguments {
     /// Do without this step.
     #[arg(help_heading = OPTIONS, long, value_name = "STEP")]
     pub(crate) skip: Vec<String>,
-    /// Go on as if this step had given VALUE, which is JSON where it parses, else text.
+    /// Continue as if this step had returned VALUE, which is JSON if it parses, else text.
     #[arg(help_heading = OPTIONS, long, value_name = "STEP=VALUE")]
     pub(crate) set: Vec<String>,
-    /// A plan in place of the one so far: finished steps keep their results unless it changes them, or what they were computed from.
+    /// A plan that replaces the current one: finished steps keep their results unless it changes them or their inputs.
     #[arg(help_heading = OPTIONS, long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
-    /// Keep the result of this finished step, though that plan changes what it was computed from.
+    /// Keep the result of this finished step, although that plan changes its inputs.
     #[arg(help_heading = OPTIONS, long, value_name = "STEP", requires = "plan")]
     pub(crate) keep: Vec<String>,
     /// The dialect of that plan, if its shape does not tell.
@@ -152,7 +152,7 @@ pub(crate) struct ResumeArguments {
     /// Kill the servers that an earlier process of the run has left running.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) kill_servers: bool,
-    /// An input, such as a secret one, which is never kept; VALUE is JSON where it parses, else text.
+    /// An input, such as a secret one, which is never stored; VALUE is JSON if it parses, else text.
     #[arg(help_heading = OPTIONS, long = "var", value_name = "NAME=VALUE")]
     pub(crate) vars: Vec<String>,
     #[command(flatten)]
@@ -171,7 +171,7 @@ pub(crate) struct ResumeArguments {
 }
 
 impl ResumeArguments {
-    /// Returns whether nothing is said that the run would not do by itself.
+    /// Returns true if the arguments do not change the run.
     pub(crate) fn changes_nothing(&self) -> bool {
         self.plan.is_none() && self.retry.is_empty() && self.skip.is_empty() && self.set.is_empty()
     }
@@ -180,11 +180,11 @@ impl ResumeArguments {
 /// True if steps run while their plan is still being written.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StreamArguments {
-    /// Start steps that merely read as soon as the plan is sound up to them, while the model still writes the rest; all others wait for
-    /// the whole plan. So it is without `--approve plan`.
+    /// Start read-only steps as soon as the plan is sound up to them, while the model still writes the rest; all others wait for
+    /// the whole plan. This is the default without `--approve plan`.
     #[arg(help_heading = RUNNING, long, conflicts_with = "no_stream")]
     pub(crate) stream: bool,
-    /// Call nothing before the whole plan is written.
+    /// Call nothing until the whole plan is written.
     #[arg(help_heading = RUNNING, long)]
     pub(crate) no_stream: bool,
 }

@@ -18,25 +18,25 @@ pub(crate) struct ServeArguments {
     /// The tools that clients see.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = ServeMode::Plan)]
     pub(crate) mode: ServeMode,
-    /// Have the tools for plans beside those of servers: with `--mode plain`.
+    /// Offer the tools for plans in addition to those of the servers; with `--mode plain`.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) with_plans: bool,
     /// The tools of another system in the place of ours, for prompts that were written for it: with `--mode plan`, or `--mode plain`.
     #[arg(help_heading = OPTIONS, long, value_enum, value_name = "SYSTEM", conflicts_with = "with_plans")]
     pub(crate) face: Option<ServeFace>,
-    /// Serve over HTTP at this address, or at this port of the loopback address; over standard input and output where it is left
-    /// out.
+    /// Serve over HTTP at this address, or at this port of the loopback address; default: standard input and
+    /// output.
     #[arg(help_heading = OPTIONS, long, value_name = "ADDRESS", value_parser = listen_address)]
     pub(crate) listen: Option<SocketAddr>,
-    /// The time that a call in a plan may go without progress, for steps and servers without a `timeout` of their own; 5m, or what
-    /// `[serve] call_timeout` says, if not given.
+    /// The time that a call in a plan may take without progress, for steps and servers without a `timeout`; default: 5m, or
+    /// `[serve] call_timeout`.
     #[arg(help_heading = OPTIONS, long, value_name = "TIME", value_parser = time_limit, allow_negative_numbers = true)]
     pub(crate) timeout: Option<Duration>,
     #[command(flatten)]
     pub(crate) model: ModelArguments,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
-    /// Keep nothing: what was run is forgotten when the gateway ends.
+    /// Store nothing: runs are forgotten when the gateway ends.
     #[arg(help_heading = OPTIONS, long, conflicts_with = "store")]
     pub(crate) no_store: bool,
 }
@@ -44,15 +44,15 @@ pub(crate) struct ServeArguments {
 /// The tools that clients see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ServeMode {
-    /// Tools to hand over plans, and to find out what they may call.
+    /// Tools to submit plans, and to search the tools that plans may call.
     Plan,
     /// `search_tools` and `call_tool`.
     Search,
-    /// Every tool of every server, as it is.
+    /// Every tool of every server, unchanged.
     Plain,
 }
 
-/// A system whose tools clients see.
+/// A system whose tools are offered to clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ServeFace {
     /// `execute_plan`, and the tools for stages, as Concierge has them.
@@ -64,7 +64,7 @@ pub(crate) enum ServeFace {
 }
 
 impl ServeArguments {
-    /// The system whose tools stand in the place of ours.
+    /// The system whose tools replace those of Planwright.
     pub(crate) fn face(&self) -> Option<CompatProfile> {
         self.face.map(|face| match face {
             ServeFace::Concierge => CompatProfile::Concierge,
@@ -73,10 +73,10 @@ impl ServeArguments {
         })
     }
 
-    /// Refuses what would have no effect in this mode.
+    /// Rejects options that have no effect in this mode.
     pub(crate) fn check(&self) -> Result<(), CommandError> {
         let is_search = self.mode == ServeMode::Search;
-        // Plain tools are those of servers, handed on as they are; ours only plans can call.
+        // Plain tools are those of servers, passed on unchanged; the built-in tools are for plans only.
         let is_bare = self.mode() == GatewayMode::Plain && self.face.is_none();
         let bare = "leave `--mode` out, or say `--with-plans`: plans can call these tools";
         let idle = [
@@ -126,7 +126,7 @@ pub(crate) struct LoginArguments {
     /// An `mcp.json`; else `./mcp.json`, `./.mcp.json`, then the one in the user's settings, once trusted.
     #[arg(long, value_name = "FILE")]
     pub(crate) servers: Option<PathBuf>,
-    /// Forget what the server has given out.
+    /// Forget the tokens of the server.
     #[arg(long)]
     pub(crate) remove: bool,
 }
@@ -141,10 +141,10 @@ pub(crate) struct TokenArguments {
 /// The action on tokens.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum TokenCommand {
-    /// Make a token for a client, and print it. It is shown this once: only its hash is stored.
+    /// Create a token for a client, and print it. It cannot be shown again: only its hash is stored.
     ///
-    /// From the first token on, `serve --listen` takes no request without one. Each token is a client of its own, whose runs
-    /// no other sees.
+    /// Once a token exists, `serve --listen` refuses requests without one. Each token is a separate client, whose runs
+    /// are hidden from others.
     Create {
         /// The name of the client: letters, digits, `_`, `-` and `.`.
         #[arg(value_name = "NAME", help_heading = OPTIONS)]

@@ -84,7 +84,7 @@ pub(crate) struct LogsArguments {
     /// The run: its id, or the beginning of it.
     #[arg(value_name = "RUN", help_heading = OPTIONS)]
     pub(crate) run: String,
-    /// Only what is about this step and its parts; an item or a round is `STEP[0]` or `STEP#0`.
+    /// Only entries of this step and its parts; an item or a round is `STEP[0]` or `STEP#0`.
     #[arg(value_name = "STEP", help_heading = OPTIONS)]
     pub(crate) step: Option<String>,
     /// Output: a person's view, one JSON object with whole values, or each entry of the journal on a line.
@@ -101,7 +101,7 @@ pub(crate) enum LogFormat {
     Text,
     /// A JSON object.
     Json,
-    /// A JSON object a line: the journal as it is.
+    /// The journal, a JSON object per line.
     Events,
 }
 
@@ -124,7 +124,7 @@ pub(crate) struct DiffArguments {
     /// The one run: its id, or the beginning of it.
     #[arg(value_name = "RUN", help_heading = OPTIONS)]
     pub(crate) before: String,
-    /// The other run.
+    /// The second run.
     #[arg(value_name = "RUN", help_heading = OPTIONS)]
     pub(crate) after: String,
     /// Output format.
@@ -163,23 +163,23 @@ pub(crate) struct ImportArguments {
 /// `prune`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PruneArguments {
-    /// Forget runs that began longer ago than this, such as `12h` or `30d`; `30d` where neither this nor `--keep` is said.
+    /// Delete runs that began longer ago than this, such as `12h` or `30d`; default: `30d`, unless `--keep` is given.
     #[arg(help_heading = OPTIONS, long, value_name = "TIME", value_parser = age)]
     pub(crate) older_than: Option<Duration>,
-    /// But for this many, the newest.
+    /// Keep the newest N runs.
     #[arg(help_heading = OPTIONS, long, value_name = "N")]
     pub(crate) keep: Option<usize>,
-    /// Delete runs that wait for a person or whose process died as well. A run in progress is never deleted.
+    /// Also delete runs that wait for a person or whose process died. A run in progress is never deleted.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) unfinished: bool,
-    /// Only say which it would be.
+    /// Only list the runs that would be deleted.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
 }
 
-/// Reads from when on something is of interest.
+/// Parses the value of `--since`.
 fn since(text: &str) -> Result<Since, String> {
     match day(text) {
         Some(moment) => Ok(Since::At(moment)),

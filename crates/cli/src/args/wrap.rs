@@ -12,7 +12,7 @@ pub(crate) struct WrapArguments {
     /// The client, `claude-code`, `claude-desktop`, `cursor` or `vscode`; or the file in which one lists its servers.
     #[arg(value_name = "CLIENT|FILE")]
     pub(crate) target: String,
-    /// Put the servers back. Those that came to either file meanwhile stay.
+    /// Put the servers back. Servers that were added to either file since then stay.
     #[arg(long)]
     pub(crate) undo: bool,
     /// Show what would change; change nothing.

@@ -1,4 +1,4 @@
-//! `--protocol acts`: the model answers with solutions, and the loop goes on until there is an output.
+//! `--protocol acts`: the model answers with solutions, and the loop continues until there is an output.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -190,7 +190,7 @@ fn explained(end: &AgentEnd) -> String {
     }
 }
 
-/// Keeps the conversation as the loop goes on, and shows it.
+/// Stores and shows the conversation during the loop.
 struct StoringListener<'a> {
     context: &'a ChatContext<'a>,
     chat: std::sync::Mutex<Chat>,

@@ -30,7 +30,7 @@ pub(super) struct CallHandler<'a> {
     pub(super) context: &'a ChatContext<'a>,
     /// The plans of the conversation.
     pub(super) plans: &'a Mutex<IndexMap<String, ChatPlan>>,
-    /// The tokens and the cost of other questions to the model meanwhile.
+    /// The tokens and the cost of other requests to the model during the call.
     pub(super) usage: Mutex<Usage>,
 }
 
@@ -119,7 +119,7 @@ impl CallHandler<'_> {
     }
 }
 
-/// Returns the reason why arguments cannot be read: a model does not always write valid JSON. The model's words are repeated, since it does
+/// Returns the reason why arguments cannot be read, as JSON of a model may be invalid. The model's text is repeated, since it does
 /// not see them otherwise.
 fn unreadable(arguments: &Value) -> Option<String> {
     if matches!(arguments, Value::Object(_) | Value::Null) {

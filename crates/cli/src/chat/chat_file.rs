@@ -1,4 +1,4 @@
-//! Conversations, and the files that they are kept in: one for each, in the folder of data.
+//! Stored conversations: a file for each, in the folder of data.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -88,12 +88,12 @@ impl Chat {
         run_storage::short(&self.id)
     }
 
-    /// Returns whether anything was said.
+    /// Returns true if the conversation has messages.
     pub(super) fn is_begun(&self) -> bool {
         !self.title.is_empty()
     }
 
-    /// Takes note of what it is about.
+    /// Sets the title of the conversation.
     pub(super) fn name(&mut self, words: &str) {
         if self.title.is_empty() {
             words.trim().clone_into(&mut self.title);

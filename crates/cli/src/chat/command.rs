@@ -71,7 +71,7 @@ pub(crate) async fn command(
     exit
 }
 
-/// Takes turns until there is nothing more to be said.
+/// Runs turns until the input ends.
 async fn converse(
     context: &ChatContext<'_>,
     chat: &mut Chat,
@@ -134,7 +134,7 @@ impl ChatInput {
     }
 }
 
-/// The next line of standard input; nothing at its end.
+/// Reads the next line of standard input; `None` at its end.
 fn line() -> Option<String> {
     let input = std::io::stdin();
     if input.is_terminal() && Printer::is_watched() {

@@ -106,7 +106,7 @@ impl<'a> ChatContext<'a> {
         })
     }
 
-    /// Returns whether anything is kept.
+    /// Returns true if the conversation is stored.
     pub(super) fn keeps(&self) -> bool {
         self.store.is_some()
     }
@@ -125,7 +125,7 @@ impl<'a> ChatContext<'a> {
         loaded.check(&self.toolbox.catalog, &self.policy())
     }
 
-    /// Returns the rules for what the model writes next.
+    /// Returns the rules for the next plan of the model.
     fn policy(&self) -> Policy {
         let config = self.config.clone();
         let config = if self.is_exposed.load(Ordering::Relaxed) {
@@ -313,7 +313,7 @@ impl<'a> ChatContext<'a> {
     }
 }
 
-/// Returns whether anything is called; what only reads the state is not worth a line, and not kept.
+/// Returns true if the plan calls tools; a plan that only reads the state is neither shown nor stored.
 fn calls(plan: &CheckedPlan) -> bool {
     let mut steps = plan.steps().iter();
     steps.any(|step| step.tool.is_some() || step.plan.is_some())

@@ -57,7 +57,7 @@ impl Delegates {
         Ok(delegates)
     }
 
-    /// Hands a plan those that it calls.
+    /// Adds the plans that a plan calls.
     pub(super) fn hand_to(&self, loaded: LoadedPlan) -> LoadedPlan {
         if self.texts.is_empty() {
             return loaded;

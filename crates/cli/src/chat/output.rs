@@ -41,7 +41,7 @@ pub(super) struct TurnEnd<'a> {
 }
 
 impl<'a> TurnEnd<'a> {
-    /// The end of a turn about which nothing else is known.
+    /// Creates the end of a turn without further details.
     pub(super) fn of(chat: &'a str, usage: Usage) -> Self {
         Self {
             chat,
@@ -88,7 +88,7 @@ impl ChatOutput {
         }
     }
 
-    /// The model says something on its way.
+    /// Prints an intermediate message of the model.
     pub(super) fn aside(&self, words: &str) {
         self.event("said", [("text", Value::from(words))]);
         self.printer.quote(words.trim_end());

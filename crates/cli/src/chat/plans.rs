@@ -97,7 +97,7 @@ impl CallHandler<'_> {
         (loaded, plan)
     }
 
-    /// Has a plan written and kept; its id.
+    /// Has the model write a plan, and stores it. Returns its id.
     async fn written(&self, goal: &str) -> Result<Result<String, CallOutcome>, CommandError> {
         let text = match self.asked(goal).await? {
             Ok(text) => text,

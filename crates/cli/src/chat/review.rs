@@ -28,7 +28,7 @@ pub(super) enum Reviewed {
 /// Reads and checks a text.
 pub(super) type Judge<'a> = dyn Fn(&str) -> (LoadedPlan, Option<CheckedPlan>) + Sync + 'a;
 
-/// Shows `plan`, whose text is `text`, and asks what is to become of it.
+/// Shows `plan`, whose text is `text`, and asks for a decision about it.
 pub(super) async fn review(
     context: &ChatContext<'_>,
     plan: &CheckedPlan,
@@ -65,7 +65,7 @@ pub(super) async fn review(
                             text = edited.into();
                             is_edited = true;
                         } else {
-                            printer.status("that plan is not sound; the one before stands");
+                            printer.status("the edited plan has errors; the previous one is kept");
                         }
                     }
                     Ok(Err(error)) => printer.quote(&format!("error: {error}")),

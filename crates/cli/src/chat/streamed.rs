@@ -39,7 +39,7 @@ impl CallHandler<'_> {
             memory: MemoryJournal::new(),
             standing: Mutex::default(),
         };
-        // Several runs may go on at once: lines are printed as steps end, and nothing is drawn.
+        // Several runs may be in progress at once: lines are printed as steps end, and nothing is drawn.
         let live = Live::written_by(context.model.name(), RunFormat::Events, context.printer);
         let subject = ApprovalSubject {
             toolbox: &context.toolbox,
@@ -102,7 +102,7 @@ impl CallHandler<'_> {
                 }
                 self.outcome_of(&id, &summary)
             }
-            // It says that it is only to be shown.
+            // The plan asks to be shown without a run.
             (_, _, Some(plan)) => self.described(&self.add(goal, plan.text.clone())),
             (_, _, None) => {
                 keeper.left(false, context.printer);
@@ -112,7 +112,7 @@ impl CallHandler<'_> {
     }
 }
 
-/// Shows what the model and the run tell.
+/// Shows the events of the model and the run.
 struct ChatStreamListener<'a> {
     calling: &'a CallHandler<'a>,
     goal: &'a str,
@@ -177,7 +177,7 @@ impl ChatStreamListener<'_> {
         }
     }
 
-    /// Talks above the line that says who is waited for.
+    /// Prints above the line that names the pending model.
     fn print(&self, print: impl FnOnce()) {
         match &self.waiting {
             Some(waiting) => waiting.suspend(print),

@@ -55,7 +55,7 @@ pub(super) fn offers(tools: &IndexMap<String, Arc<Tool>>) -> Vec<ToolDefinition>
     offers
 }
 
-/// Providers want an object with `properties`.
+/// An empty object schema: providers require an object with `properties`.
 fn parameters(tool: &Tool) -> Value {
     let schema = tool.input.as_value();
     let seen = without_hidden_texts(schema);

@@ -1,4 +1,4 @@
-//! A turn: the person says something, the model calls tools as needed, and answers.
+//! A turn: the person writes a message, the model calls tools as needed, and answers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -97,7 +97,7 @@ pub(super) async fn take(
     Ok(exit)
 }
 
-/// Asks, lets calls run, and asks again, until there is an answer.
+/// Sends requests to the model and runs its calls until there is an answer.
 async fn rounds(
     context: &ChatContext<'_>,
     chat: &mut Chat,

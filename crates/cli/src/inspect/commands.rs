@@ -44,7 +44,7 @@ pub(crate) async fn check(
     let loaded = plan_file::read(&arguments.plan)?;
     let needed = loaded.tool_names();
     let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
-    // Whether a plan is sound does not depend on what asks.
+    // The soundness of a plan does not depend on approvals.
     toolbox.apply_config(&config, None, printer)?;
     let (mut sound, mut loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));
     toolbox.close().await;
@@ -124,7 +124,7 @@ pub(crate) async fn show(
         toolbox = Some(opened);
         catalog
     } else {
-        // A picture needs no tools: whatever the plan names is taken to exist.
+        // A drawing needs no tools: all tools that the plan names are assumed to exist.
         let mut servers = ServerNames::default();
         for (server, _) in needed.iter().filter_map(|name| name.split_once('.')) {
             servers.add(&server.into());
@@ -173,7 +173,7 @@ pub(crate) async fn show(
         (Some(plan), _) if !loaded.diagnostics.has_errors() => (Drawing::of(plan), Exit::Success),
         // Only the flow policy denies it.
         (Some(plan), _) => (Drawing::of(plan), Exit::Rejected),
-        // A picture, as far as it goes, helps to find what is wrong.
+        // Even a partial drawing helps to find the fault.
         (None, Some(plan)) => (Drawing::of_unchecked(plan), Exit::Rejected),
         (None, None) => return Ok(Exit::Rejected),
     };
@@ -196,7 +196,7 @@ fn or_a_run(arguments: &ShowArguments) -> impl FnOnce(CommandError) -> CommandEr
     }
 }
 
-/// The server of a tool that a plan names without one, by what was seen of it in runs.
+/// Returns the server of a tool that a plan names without one, as recorded in earlier runs.
 fn server_of(tool: &str, stored: &Durations) -> Arc<str> {
     let tools = stored.tools().into_iter();
     let mut servers = tools.filter(|(_, name, _)| &***name == tool);
@@ -271,7 +271,7 @@ pub(crate) async fn tools(
             output::json(&listing, RunFormat::Json, printer)?;
         }
         Format::Text => {
-            // A server whose tools are not listed in one go has one heading all the same.
+            // A server has a single heading, even if its tools are not listed consecutively.
             let servers: IndexSet<&Arc<str>> = found.iter().map(|tool| &tool.server).collect();
             found.sort_by_key(|tool| servers.get_index_of(&tool.server));
             let mut server = None;
@@ -307,7 +307,7 @@ pub(crate) async fn tools(
     Ok(Exit::Success)
 }
 
-/// `name(city: string, days?: integer)`, with a mark where a person is asked.
+/// Formats `name(city: string, days?: integer)`, with a mark if a person is asked.
 fn signature(catalog: &Catalog, tool: &Tool) -> String {
     let schema = tool.input.as_value();
     let required: Vec<&str> = schema

@@ -1,4 +1,4 @@
-//! `planwright convert`: a plan in another dialect, or what that dialect cannot say.
+//! `planwright convert`: a plan in another dialect, or the parts that it cannot express.
 
 use planwright::core::check::{CheckContext, check, name_arguments};
 use planwright::core::{Catalog, Code, Diagnostics, Plan};
@@ -14,7 +14,7 @@ use crate::tools::toolbox::Toolbox;
 use crate::view::printer::Printer;
 use crate::view::{diagnostics, output};
 
-/// The help for what the dialect that was asked for cannot say.
+/// The help for parts that the requested dialect cannot express.
 const WAY_OUT: &str = "take it out of the plan, or keep it with `--to native`";
 
 /// `planwright convert PLAN --to DIALECT`
@@ -79,7 +79,7 @@ pub(crate) async fn convert(
     })
 }
 
-/// The tools, where some were named: a conversion works without them, but then less is known.
+/// Loads the named tools, if any: a conversion works without them, with less information.
 async fn catalog(
     arguments: &ConvertArguments,
     plan: &Plan,
@@ -94,8 +94,8 @@ async fn catalog(
     Ok(Some(toolbox.catalog))
 }
 
-/// The references of `plan` that stand where those of `printed` must not: a dialect may let only marked
-/// parameters take them.
+/// Returns the references of `plan` at places where `printed` must not have any: a dialect may allow references only in marked
+/// parameters.
 fn unsharable(plan: &Plan, printed: &str, dialect: &str, catalog: &Catalog) -> Diagnostics {
     let options = ReadOptions::new("converted").in_dialect(dialect);
     let Some(converted) = dialects::parse(printed.as_bytes(), &options).plan else {

@@ -1,4 +1,4 @@
-//! `show --estimate`: what a run is expected to take.
+//! `show --estimate`: the expected duration of a run.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use crate::error::CommandError;
 use crate::view::output;
 use crate::view::printer::Printer;
 
-/// Prints what a run of `plan` is expected to take.
+/// Prints the expected duration of a run of `plan`.
 pub(crate) fn show(
     plan: &CheckedPlan,
     arguments: &ShowArguments,

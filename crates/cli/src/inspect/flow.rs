@@ -1,4 +1,4 @@
-//! `planwright flow`: where the arguments of a plan come from, and how the policy classifies tools.
+//! `planwright flow`: the origins of a plan's arguments, and the classification of tools by the policy.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -111,7 +111,7 @@ pub(super) fn check(
     (sound, loaded)
 }
 
-/// Marks in a drawing of `plan` where untrusted and private values go.
+/// Marks the flow of untrusted and private values in a drawing of `plan`.
 pub(crate) fn mark(drawing: &mut Drawing, plan: &CheckedPlan, config: &Config) {
     let policy = config.restrict(Policy::new());
     drawing.mark_flow(plan, config.flow(), &policy.releases);

@@ -104,7 +104,7 @@ pub(super) async fn check(
     let mut toolbox = Toolbox::empty();
     if !read.is_empty() {
         toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
-        // Whether a plan is sound does not depend on what asks.
+        // The soundness of a plan does not depend on approvals.
         toolbox.apply_config(config, None, printer)?;
         toolbox.close().await;
     }
@@ -166,7 +166,7 @@ pub(super) async fn check(
     })
 }
 
-/// Prints a line for each plan, after the diagnostics of those that have any.
+/// Prints the diagnostics of the plans, then a line for each plan.
 fn show(plans: &[CheckedPlan], toolbox: &Toolbox, printer: Printer) {
     let called = |plan: &CheckedPlan| format!("{}@{}", plan.name, plan.version);
     let width = plans

@@ -1,4 +1,4 @@
-//! From what a run came to, to an answer: what can be computed is computed, and a model says what it comes to.
+//! The answer to a question from the results of a run: computed statistics, summarized by a model.
 
 use planwright::engine::{RunStatus, RunSummary, StepStatus};
 use planwright::format::{AnswerV1, ReportV1, Trim, UsageV1};
@@ -19,7 +19,7 @@ use crate::system::signals::Signals;
 const ANALYSIS_TOKENS: usize = 1500;
 
 impl AskSession<'_> {
-    /// Computes what can be computed, and asks what it comes to.
+    /// Computes the statistics and asks the model for a summary.
     pub(crate) async fn answer(
         &self,
         ran: CompletedRun,
@@ -101,7 +101,7 @@ impl AskSession<'_> {
         Ok(if is_incomplete { Exit::Failed } else { exit })
     }
 
-    /// Answers with what was computed, in the place of a model that is not there.
+    /// Answers with the computed statistics, without a model.
     fn do_without(&self, answer: &mut AnswerV1, evidence: &Evidence) {
         let text = without_model(evidence);
         let steps = evidence.results.iter();
@@ -150,7 +150,7 @@ impl AskSession<'_> {
         said.map_err(|error| FailedAnswer { error, has_words })
     }
 
-    /// Prints the document, or what the answer rests on and what is missing.
+    /// Prints the document, or the supporting steps of the answer and its gaps.
     fn print(&self, answer: &AnswerV1, evidence: Option<&Evidence>) -> Result<(), CommandError> {
         if self.arguments.format == RunFormat::Text {
             for line in evidence.into_iter().flat_map(|_| footing(answer)) {
@@ -169,7 +169,7 @@ struct FailedAnswer {
     has_words: bool,
 }
 
-/// Returns whether a model was there and gave no whole answer. What is computed is then no answer either: it was meant to be put in words.
+/// Returns true if a model was asked and gave no complete answer. The computed statistics are no answer either, since they were its input.
 fn is_half_an_answer(kind: ModelErrorKind) -> bool {
     matches!(
         kind,
@@ -208,7 +208,7 @@ fn analysed(summary: &RunSummary) -> Analysis {
     analyze(&results, &failures)
 }
 
-/// On what an answer rests, and what is missing, in lines.
+/// Formats the supporting steps of an answer and its gaps as lines.
 fn footing(answer: &AnswerV1) -> Vec<String> {
     let mut lines = Vec::new();
     if !answer.rests_on.is_empty() {

@@ -1,4 +1,4 @@
-//! `planwright ask QUESTION`: a model writes a plan, the plan runs, what can be computed is computed, a model says what it comes to.
+//! `planwright ask QUESTION`: a model writes a plan, the plan runs, statistics are computed, a model summarizes them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -177,7 +177,7 @@ impl AskSession<'_> {
         })
     }
 
-    /// Returns whether the plan says that it is to be run.
+    /// Returns true if the plan asks to be run.
     pub(super) fn is_to_run(&self, plan: &CreatedPlan) -> bool {
         let is_to_run = plan.checked.plan().mode == Mode::Run;
         if !is_to_run {
@@ -250,7 +250,7 @@ impl AskSession<'_> {
         limits::max_output(&self.arguments.guards, self.config)
     }
 
-    /// A created plan as it is read and kept.
+    /// A created plan as it is read and stored.
     pub(super) fn loaded(text: &str) -> LoadedPlan {
         created(SOURCE, text)
     }

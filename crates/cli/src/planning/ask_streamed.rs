@@ -105,7 +105,7 @@ impl AskSession<'_> {
         })
     }
 
-    /// Listens to the model and the run until both have ended; nothing where they were left.
+    /// Follows the model and the run until both have ended; `None` if they were interrupted.
     async fn follow(
         &self,
         requirements: &PlanRequirements<'_>,
@@ -187,7 +187,7 @@ fn lock(state: &Mutex<EarlyRunState>) -> MutexGuard<'_, EarlyRunState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Shows what the model and the run tell.
+/// Shows the events of the model and the run.
 struct AskStreamListener<'a> {
     watch: Watch,
     observers: Vec<EventObserver>,

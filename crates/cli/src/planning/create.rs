@@ -78,7 +78,7 @@ pub(crate) async fn command(
     };
     let (text, report, exit) = match earlier {
         Some(text) => {
-            printer.status("the plan is the one of the last time");
+            printer.status("the plan comes from the cache");
             let report = CreatedV1::cached(Value::from_json(&text).ok(), model.name());
             (Some(text), report, Exit::Success)
         }
@@ -106,7 +106,7 @@ pub(crate) async fn command(
     Ok(exit)
 }
 
-/// Puts the plan where it was wished to be.
+/// Writes the plan to the requested place.
 fn deliver(text: &str, arguments: &CreateArguments, printer: Printer) -> Result<(), CommandError> {
     if let Some(file) = &arguments.output {
         text_file::write(text, file, arguments.force)?;
@@ -152,7 +152,7 @@ pub(crate) fn exit(created: &PlanResponse) -> Exit {
     }
 }
 
-/// The plan of an earlier time, where it is still sound.
+/// Returns the cached plan, if it is still sound.
 fn cached(
     requirements: &PlanRequirements<'_>,
     model: &str,
@@ -168,7 +168,7 @@ fn cached(
     Ok(sound.map(|_| text))
 }
 
-/// In what the model writes: as the arguments say, else as the configuration does.
+/// Returns the dialect of the model: from the arguments, else from the configuration.
 fn notation(known: &Known, config: &Config) -> PlanDialect {
     let configured = || PlanDialect::named(config.model().notation?.as_str());
     known.notation.or_else(configured).unwrap_or_default()
@@ -183,7 +183,7 @@ pub(crate) struct RunAhead<'a> {
     pub(crate) listener: &'a mut (dyn FnMut(StreamEvent<'_>) + Send),
 }
 
-/// A plan that is wanted, and all that it is written from.
+/// The requirements of a plan: its goal, and the material that the model receives.
 pub(crate) struct PlanRequirements<'a> {
     goal: &'a str,
     day: PlanningDay,

@@ -1,4 +1,4 @@
-//! The facts beside a question: its moment, its phrases of time, the memory and the state to fill; and `planwright dates PHRASE`.
+//! The facts besides a question: its moment, its phrases of time, the memory and the state to fill; and `planwright dates PHRASE`.
 
 use std::path::Path;
 
@@ -54,7 +54,7 @@ pub(crate) fn now(arguments: &MomentArguments) -> Result<Now, CommandError> {
     now.map_err(refused)
 }
 
-/// The zone whose days are meant.
+/// Returns the time zone of the days.
 pub(crate) fn zone(arguments: &MomentArguments) -> Result<Zone, CommandError> {
     match &arguments.tz {
         Some(name) => Zone::named(name).map_err(refused),
@@ -70,7 +70,7 @@ fn refused(error: TimeError) -> CommandError {
     CommandError::new(error.to_string())
 }
 
-/// The facts beside the goal.
+/// The facts besides the goal.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(super) now: Now,
@@ -115,7 +115,7 @@ impl Known {
 }
 
 impl Known {
-    /// The day, and what the phrases of time in `text` mean.
+    /// The day, and the meanings of the phrases of time in `text`.
     pub(crate) fn day(&self, text: &str) -> PlanningDay {
         PlanningDay::of(text, &self.now, &self.now)
     }
@@ -138,7 +138,7 @@ pub(crate) struct PlanningDay {
 }
 
 impl PlanningDay {
-    /// The day of `now`, and what the phrases of time in `text` mean, which was said at the moment `asked`.
+    /// The day of `now`, and the meanings of the phrases of time in `text`, which was written at the moment `asked`.
     pub(crate) fn of(text: &str, asked: &Now, now: &Now) -> Self {
         Self {
             today: now.to_string(),

@@ -13,7 +13,7 @@ use crate::error::{CommandError, reason};
 use crate::runs::run_storage;
 use crate::system::{environment, text_file};
 
-/// The variable that names the model, where no argument does.
+/// The variable that names the model if no argument does.
 const VARIABLE: &str = "PLANWRIGHT_MODEL";
 
 /// Returns the name of the model: from the arguments, the environment or the configuration, in this order.
@@ -123,7 +123,7 @@ struct ScriptFile {
 }
 
 impl ScriptFile {
-    /// Creates a file, so that a file that cannot be written is known before a model is asked.
+    /// Creates a file, so that an unwritable file is reported before a model is asked.
     fn begin(path: &Path) -> Result<Self, CommandError> {
         let shown = path.display();
         if path.symlink_metadata().is_ok() {

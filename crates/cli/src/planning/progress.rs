@@ -9,15 +9,15 @@ use planwright::terminal_text;
 
 use crate::view::printer::Printer;
 
-/// A line that says who is waited for.
+/// A line that names the pending model.
 pub(crate) struct Waiting {
     bar: ProgressBar,
 }
 
 impl Waiting {
-    /// Says `what` is waited for.
+    /// Shows that `what` is pending.
     pub(crate) fn new(what: &str) -> Self {
-        // Nothing is drawn where standard error is no terminal.
+        // Nothing is drawn if standard error is no terminal.
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         bar.set_style(ProgressStyle::default_spinner());
         bar.set_message(terminal_text::one_line(what).into_owned());
@@ -36,13 +36,13 @@ impl Waiting {
     }
 }
 
-/// Tells how it went: what was mended, what was wrong, why there is no plan.
+/// Reports the result: repairs, faults, the reason why there is no plan.
 pub(crate) fn tell(created: &PlanResponse, model: &str, printer: Printer) {
     attempts(&created.attempts, printer);
     end(created, model, printer);
 }
 
-/// Tells what was mended in the answers so far, and what was wrong.
+/// Reports the repairs and the faults of the answers so far.
 pub(crate) fn attempts(attempts: &[PlanAttempt], printer: Printer) {
     let last = attempts.len();
     for (index, attempt) in attempts.iter().enumerate() {
@@ -63,7 +63,7 @@ pub(crate) fn attempts(attempts: &[PlanAttempt], printer: Printer) {
     }
 }
 
-/// Tells why there is no plan.
+/// Reports why there is no plan.
 pub(crate) fn end(created: &PlanResponse, model: &str, printer: Printer) {
     if let Some(error) = &created.failure {
         let last = created.attempts.last();

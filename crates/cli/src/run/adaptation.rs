@@ -1,4 +1,4 @@
-//! A run that failed goes on with another plan, which a model writes: `run --replan`, `run --repair`.
+//! Adaptation of a failed run: it continues with a plan that a model writes, by `run --replan` or `run --repair`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -86,7 +86,7 @@ impl AdaptationSettings<'_> {
         }
     }
 
-    /// The day, and what the phrases of time in the goal of `plan` meant when it was asked for.
+    /// The day, and the meanings that the phrases of time in the goal of `plan` had at the time of the request.
     fn day(&self, goal: &str, plan: &CheckedPlan) -> PlanningDay {
         let asked = plan.plan().metadata.get("timestamp");
         let asked = asked.and_then(Value::as_text);
@@ -117,14 +117,14 @@ impl AdaptationSettings<'_> {
 pub(crate) struct Adaptation<'a> {
     adapting: &'a AdaptationSettings<'a>,
     replans_left: u32,
-    /// The steps whose arguments were looked at.
+    /// The steps whose arguments were examined.
     corrected: BTreeSet<Arc<str>>,
     /// The tokens and the cost of the model's answers.
     pub(crate) usage: Usage,
 }
 
 impl Adaptation<'_> {
-    /// With which plan the run goes on that failed; nothing where it does not.
+    /// Returns the plan with which the failed run continues, if any.
     pub(crate) async fn next(
         &mut self,
         session: &RunSession<'_>,
@@ -153,7 +153,7 @@ impl Adaptation<'_> {
             keep_to(pinned, "no other plan was asked for", session);
             return Ok(None);
         }
-        // The model has read what failed, and what the steps before it returned.
+        // The model has read the failure and the results of the steps before it.
         let config = adapting.config.clone().with_exposed_planner();
         let policy = config.restrict(Policy::new());
         let judge = |text: &str| {
@@ -335,7 +335,7 @@ impl Adaptation<'_> {
     }
 }
 
-/// Says that a call is not to be made a second time by another plan.
+/// Returns the message that another plan must not repeat a call.
 fn keep_to(pinned: &CalledStep, therefore: &str, session: &RunSession<'_>) {
     let happened = if pinned.happened {
         "was made"

@@ -114,7 +114,7 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
     exit
 }
 
-/// Says why a plan is not run.
+/// Reports why a plan is not run.
 pub(crate) fn rejected(
     loaded: &LoadedPlan,
     toolbox: &Toolbox,

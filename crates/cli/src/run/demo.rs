@@ -1,4 +1,4 @@
-//! `planwright demo`: the main job on the folder one stands in, with nothing installed.
+//! `planwright demo`: a plan over the current folder, without any servers.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A run that begins while its plan is still being written: where it is kept, once the plan is known.
+//! A run that begins while its plan is still being written, and its storage once the plan is known.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -60,7 +60,7 @@ impl EarlyRunStore<'_> {
         })
     }
 
-    /// Says what there is of a run that was left in the middle, in which something was called or not.
+    /// Reports the state of an interrupted run, with or without calls.
     pub(crate) fn left(&self, has_called: bool, printer: Printer) {
         let standing = self.standing();
         if standing.is_unfinished {
@@ -74,7 +74,7 @@ impl EarlyRunStore<'_> {
         }
     }
 
-    /// Says what can be done with a run whose plan was never whole.
+    /// Reports the options for a run whose plan was never complete.
     pub(crate) fn unfinished(&self, printer: Printer) {
         if self.store.is_some() {
             let id = run_storage::short(self.id);
@@ -88,7 +88,7 @@ impl EarlyRunStore<'_> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps it as every run in the store is kept.
+    /// Stores the run like any other.
     fn in_store<T>(&self, store: &Store, keep: impl FnOnce(&StreamedRunStore<'_>) -> T) -> T {
         keep(&StreamedRunStore {
             store,
@@ -120,7 +120,7 @@ impl EarlyRunStore<'_> {
         run_journal
     }
 
-    /// Sees to it that the plan can be given what it needs from outside.
+    /// Checks that the external values of the plan are available.
     fn can_be_given(&self, plan: &CreatedPlan) -> Result<(), JournalError> {
         let Err(fault) = environment::get(&plan.checked, self.config) else {
             return Ok(());

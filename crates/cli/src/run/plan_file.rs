@@ -1,4 +1,4 @@
-//! Reads the plan, the plans that it runs by name, and what it is given.
+//! Reads the plan, the plans that it runs by name, and its inputs.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub(crate) struct ParsedPlanText {
     pub(crate) result: ParseResult,
 }
 
-/// Reads the plan alone, and reports the faults that it has whatever tools there are.
+/// Reads the plan alone, and reports the faults that do not depend on tools.
 pub(crate) fn parse_without_tools(
     arguments: &TextArguments,
 ) -> Result<ParsedPlanText, CommandError> {
@@ -107,7 +107,7 @@ fn load(arguments: &PlanArguments, parsed: ParsedPlanText) -> Result<LoadedPlan,
     Ok(loaded)
 }
 
-/// The plan beside the names of the plans in a folder.
+/// Reads the plan and the names of the plans in a folder.
 fn with_known_plans(mut loaded: LoadedPlan, folder: &Path) -> Result<LoadedPlan, CommandError> {
     let unreadable = |error| CommandError::unreadable(folder, &error);
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
@@ -165,7 +165,7 @@ fn given(arguments: &PlanArguments) -> Result<Object, CommandError> {
     Ok(given)
 }
 
-/// Adds what `--var` says.
+/// Adds the values of `--var`.
 pub(crate) fn add_vars(given: &mut Object, vars: &[String]) -> Result<(), CommandError> {
     for pair in vars {
         let Some((name, value)) = pair.split_once('=') else {
@@ -183,8 +183,8 @@ pub(crate) fn add_vars(given: &mut Object, vars: &[String]) -> Result<(), Comman
     Ok(())
 }
 
-/// The faults that a plan has whatever tools there are and whatever it is given: references to steps that it does not have, cycles, names that
-/// are used twice or where they do not hold.
+/// Finds the faults of a plan that do not depend on tools and inputs: references to missing steps, cycles, names that
+/// are used twice or out of scope.
 fn faults(plan: &Plan) -> Diagnostics {
     let tools = Catalog::new();
     let (_, found) = check(plan.clone(), &CheckContext::new(&tools));
@@ -205,7 +205,7 @@ fn faults(plan: &Plan) -> Diagnostics {
         .collect()
 }
 
-/// The saved plan that stands in the place of a file; nothing where there is a file, or no such plan.
+/// Returns the saved plan with this name; `None` if there is a file of that name, or no such plan.
 pub(crate) fn find_stored(arguments: &TextArguments) -> Result<Option<StoredPlan>, CommandError> {
     let path: &Path = &arguments.plan;
     let Some(text) = path.to_str().filter(|_| !path.exists()) else {

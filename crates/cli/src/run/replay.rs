@@ -1,4 +1,4 @@
-//! `planwright replay RUN`: drives a run again from its journal, and says whether it decides the same.
+//! `planwright replay RUN`: replays a run from its journal, and verifies that it decides the same.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! `planwright resume RUN`: goes on with a run that is kept.
+//! `planwright resume RUN`: resumes a stored run.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub(crate) async fn resume(
         return show_once_more(&id, &stored, arguments, printer);
     }
     if !arguments.retry.is_empty() {
-        // To repeat a call whose outcome is unknown is a decision like any other.
+        // Repeating a call with an unknown outcome is a decision like any other.
         PassphraseCheck::open(Some(&store))?.confirm()?;
     }
     let sources = sources(&id, &stored, arguments)?;
@@ -72,7 +72,7 @@ pub(crate) async fn resume(
         () = signals.next() => return Ok(Exit::Interrupted),
     };
     toolbox.open_extraction(&arguments.adapt.model, &config);
-    // What the gateway asked about is asked about here as well.
+    // Calls that need approval in the gateway need approval here as well.
     toolbox.apply_config_asking(&config, Some(&store), |tool| stored.asks(tool), printer)?;
     let (plan, loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));
     let Some(plan) = plan else {
@@ -118,7 +118,7 @@ pub(crate) async fn resume(
         toolbox.close().await;
         return Ok(Exit::Rejected);
     };
-    // Consent to the plan stands as long as the plan, what it is given and its tools are what was shown.
+    // Consent to the plan is valid as long as the plan, its inputs and its tools are those that were shown.
     let approved = approved.or_else(|| {
         let before = stored.process.as_ref()?.approved_plan.clone();
         before.filter(|digest| *digest == stored::plan_consent(&plan, &options))
@@ -153,8 +153,8 @@ pub(crate) async fn resume(
     session.drive(leg, signals).await
 }
 
-/// The sources of the run's tools: those that are named, else those that it began with. A run that was imported began with those
-/// of a stranger: programs to start, folders to read.
+/// Returns the sources of the run's tools: the named ones, else those of its start. An imported run began with sources
+/// of another machine: programs to start, folders to read.
 fn sources(
     id: &str,
     stored: &StoredRun,
@@ -175,7 +175,7 @@ fn sources(
     )))
 }
 
-/// The folder whose configuration the run obeys: the one that it began in, unless it was imported.
+/// Returns the folder whose configuration applies: the one in which the run began, unless it was imported.
 fn folder(stored: &StoredRun) -> &Path {
     Path::new(match stored.imported {
         None => stored.run.tools.folder.as_str(),
@@ -183,7 +183,7 @@ fn folder(stored: &StoredRun) -> &Path {
     })
 }
 
-/// Gives servers that an earlier process has left behind the time to end, and says which have not.
+/// Waits for the end of servers that an earlier process has left behind, and reports those that still run.
 async fn settle_orphans(held: &LeasedRun, arguments: &ResumeArguments, printer: Printer) {
     let orphans = OrphanedServers::of(held);
     if arguments.kill_servers {
@@ -202,7 +202,7 @@ async fn settle_orphans(held: &LeasedRun, arguments: &ResumeArguments, printer: 
     }
 }
 
-/// Shows what a run came to that is done. No server is started, and nothing can be called.
+/// Shows the results of a finished run. No server is started, and nothing can be called.
 fn show_once_more(
     id: &str,
     stored: &StoredRun,

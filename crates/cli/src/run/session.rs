@@ -59,7 +59,7 @@ pub(crate) fn approved(
 pub(crate) struct AdaptationSettings<'a> {
     pub(crate) model: Arc<dyn Model>,
     pub(crate) config: &'a Config,
-    /// The moment of the run, whose zone is that of the phrases of time in its goal.
+    /// The moment of the run, in the time zone of the phrases of time in its goal.
     pub(crate) now: Now,
     pub(crate) zone: Zone,
     /// The number of times that it may write the next steps.

@@ -1,4 +1,4 @@
-//! `planwright diff RUN RUN`: what differs between two runs.
+//! `planwright diff RUN RUN`: the differences between two runs.
 
 use indexmap::IndexMap;
 use planwright::core::Value;

@@ -17,7 +17,7 @@ const MIN_ROOM: usize = 16;
 /// The smallest difference in time that is reported on its own: a factor, and milliseconds.
 const NOTABLE: (f64, f64) = (2.0, 1000.0);
 
-/// The differences, each line ended, no wider than `width` where that can be done.
+/// Formats the differences, each line ended, no wider than `width` if possible.
 pub(crate) fn text(diff: &DiffV1, width: usize) -> String {
     let (before, after) = (&diff.before, &diff.after);
     let mut text = format!(

@@ -143,7 +143,7 @@ pub(crate) fn prune(arguments: &PruneArguments, printer: Printer) -> Result<Exit
     let now = run_storage::now();
     let age = match (arguments.older_than, arguments.keep) {
         (Some(age), _) => Some(age),
-        // Who says how many are to be kept wants to keep no others.
+        // `--keep` alone deletes all others, of any age.
         (None, Some(_)) => None,
         (None, None) => u32::try_from(USUAL_DAYS).ok().map(|days| DAY * days),
     };

@@ -1,4 +1,4 @@
-//! `planwright runs`: the runs that are kept.
+//! `planwright runs`: the stored runs.
 
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ fn standing(argument: StandingArgument) -> RunState {
 /// Returns a run as documents list it.
 pub(crate) fn described(info: &RunInfo) -> RunListingV1 {
     let holder = info.holder.as_ref();
-    // A holder whose lock file is gone has no name any more.
+    // A holder without a lock file has no name any more.
     let known = holder.filter(|holder| holder.pid != 0);
     RunListingV1 {
         status: match (holder, info.standing) {

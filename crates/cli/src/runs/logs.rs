@@ -79,7 +79,7 @@ const MIN_VALUE_WIDTH: usize = 40;
 /// The most lines of one failure's message.
 const MAX_LINES: usize = 8;
 
-/// A log, each line ended, no wider than `width` where that can be done.
+/// Formats a log, each line ended, no wider than `width` if possible.
 fn text(log: &LogV1, width: usize) -> String {
     let run = &log.run;
     let plan = run.plan.as_deref().unwrap_or("a plan without a name");
@@ -125,7 +125,7 @@ fn one(line: &LogLineV1, room: usize, text: &mut String) {
     let at = format!("{:>8.3}s", line.at_ms / 1000.0);
     let _ = writeln!(text, "{}  {}", styled(DIM, at), headline(line));
     match (&line.args, line.what) {
-        // What a person decides about, or has written, is shown as it was then.
+        // Arguments of decisions and texts of people are shown as recorded.
         (Some(args), "asked" | "decided") => {
             for line in call_view::arguments(args) {
                 let _ = writeln!(text, "{MARGIN}{line}");
@@ -252,7 +252,7 @@ fn beginning(value: &Value, room: usize) -> String {
                 json: Vec::new(),
                 room: room.saturating_mul(CHARACTER_BYTES),
             };
-            // It fails where there is enough, and what was written until then is all that is needed.
+            // Writing fails once the limit is reached; the text so far is all that is needed.
             let _ = serde_json::to_writer(&mut some, other);
             String::from_utf8_lossy(&some.json).into_owned()
         }
@@ -262,7 +262,7 @@ fn beginning(value: &Value, room: usize) -> String {
 /// The bytes that a character of a line may take, with those that have no width beside it.
 const CHARACTER_BYTES: usize = 16;
 
-/// Takes the first bytes of what is written.
+/// A writer that accepts the first bytes only.
 struct PrefixWriter {
     json: Vec<u8>,
     room: usize,

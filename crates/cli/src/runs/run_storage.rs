@@ -55,7 +55,7 @@ pub(crate) fn learn(store: &Store, before: &Durations, summary: &RunSummary, pri
     }
 }
 
-/// Says what can be done about a run that has not succeeded, and how it ended.
+/// Reports how a run ended that has not succeeded, and the commands to continue it.
 pub(crate) fn end(
     summary: &RunSummary,
     is_kept: bool,
@@ -87,7 +87,7 @@ pub(crate) fn end(
     exit
 }
 
-/// Says which calls wait for a decision, with all their arguments, and how to decide about each.
+/// Reports the calls that wait for a decision, with all their arguments, and the commands to decide.
 pub(crate) fn waiting(summary: &RunSummary, is_stored: bool, printer: Printer) {
     let run = short(&summary.run);
     for step in with_status(&summary.steps, StepStatus::Waiting) {
@@ -118,15 +118,15 @@ fn with_status(steps: &[StepSummary], status: StepStatus) -> Vec<&StepSummary> {
     found
 }
 
-/// Says how to go on with a run that was left in the middle.
+/// Reports how to resume an interrupted run.
 pub(crate) fn left(id: &str, is_kept: bool, printer: Printer) {
     if is_kept {
         printer.quote(&format!("go on with `planwright resume {}`", short(id)));
     }
 }
 
-/// `name` as one word of a shell's command line. Plans, and so models, choose the ids of steps: what a person copies from a hint must not
-/// do anything else than the hint says.
+/// Quotes `name` as one word of a shell's command line. Models may choose the ids of steps: a command copied from a hint must not
+/// have other effects.
 pub(crate) fn shell_word(name: &impl ToString) -> String {
     let name = name.to_string();
     let name: String = name
@@ -145,13 +145,13 @@ pub(crate) fn digest(digest: &str) -> &str {
     digest.get(..16).unwrap_or(digest)
 }
 
-/// As much of a run's id as a person wants to type. It is nearly always enough to tell it from all others, and where it is
-/// not, the program says so.
+/// Shortens a run's id for typing. The prefix is nearly always unique; if it is
+/// not, the program reports it.
 pub(crate) fn short(id: &str) -> &str {
     id.get(..8).unwrap_or(id)
 }
 
-/// The tools of a run that is kept.
+/// Returns the tool arguments of a stored run.
 pub(crate) fn tool_arguments(stored: &ToolSourcesV1) -> ToolArguments {
     let path = |text: &Option<String>| text.as_ref().map(PathBuf::from);
     ToolArguments {
@@ -175,7 +175,7 @@ pub(crate) fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// Reads what is known; nothing where there is no file yet.
+/// Reads the recorded durations; none if there is no file yet.
 pub(crate) fn load(path: &Path) -> Result<Durations, CommandError> {
     let text = match text_file::read(path) {
         Ok(text) => text,
@@ -198,7 +198,7 @@ pub(crate) fn load(path: &Path) -> Result<Durations, CommandError> {
     Ok(Durations::from(&written))
 }
 
-/// Writes what is known now. The new file takes the old one's place in one go, and only its owner can read it.
+/// Writes the durations. The new file replaces the old one atomically, and only its owner can read it.
 pub(crate) fn save(path: &Path, durations: &Durations) -> Result<(), CommandError> {
     let failed = |error: std::io::Error| {
         CommandError::new(format!(

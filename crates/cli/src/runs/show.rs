@@ -1,4 +1,4 @@
-//! `planwright show RUN`: the graph of a run's plan, with how each step stands.
+//! `planwright show RUN`: the graph of a run's plan, with the status of each step.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ use crate::view::live::words::{BOLD, counted, styled, time};
 use crate::view::output;
 use crate::view::printer::Printer;
 
-/// The run that stands in the place of a plan; nothing where there is a file of that name, or no such run.
+/// Returns the run with this name; `None` if there is a file of that name, or no such run.
 pub(crate) fn find(arguments: &ShowArguments) -> Result<Option<(Store, String)>, CommandError> {
     let text = &arguments.plan.text;
     let path: &Path = &text.plan;
@@ -118,7 +118,7 @@ fn drawing(id: &str, stored: &StoredRun, run: &RunListingV1, plan: &CheckedPlan)
     let mut drawing = Drawing::of(plan);
     match stored.replayed(id) {
         Ok(replayed) => drawing.set_states(&replayed.summary.steps, is_running),
-        // What the run would decide now is of no interest here: what it did stands in its journal.
+        // The journal has the actual decisions; those of a replay do not matter here.
         Err(_) => by_history(
             plan,
             &History::new(&stored.entries),

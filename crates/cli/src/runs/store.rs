@@ -14,7 +14,7 @@ use crate::error::CommandError;
 use crate::system::environment;
 use crate::view::printer::Printer;
 
-/// The store that the arguments name, else the user's own. Warns if others can write to it.
+/// Opens the store that the arguments name, else the user's own. Warns if others can write to it.
 pub(crate) fn open(arguments: &StoreArguments, printer: Printer) -> Result<Store, CommandError> {
     static IS_WARNED: AtomicBool = AtomicBool::new(false);
     let path = match &arguments.store {
@@ -41,7 +41,7 @@ pub(crate) fn seal_key(store: Option<&Store>) -> Result<Option<SealKey>, Command
     key.map_err(explain)
 }
 
-/// The store that the arguments name, else the user's own, unless nothing was ever kept in it.
+/// Opens the store that the arguments name, else the user's own, unless it does not exist yet.
 pub(crate) fn open_if_there(arguments: &StoreArguments) -> Result<Option<Store>, CommandError> {
     let path = arguments.store.clone().or_else(|| usual_place().ok());
     match path.filter(|path| path.exists()) {

@@ -139,7 +139,7 @@ fn listing(plan: &StoredPlan) -> PlanListing<'_> {
     }
 }
 
-/// `city, days?`: what a plan must, and what it may be given.
+/// Formats required and optional inputs: `city, days?`.
 fn inputs(plan: &StoredPlan) -> String {
     let inputs = plan.inputs.as_list().unwrap_or(&[]).iter();
     let names: Vec<String> = inputs

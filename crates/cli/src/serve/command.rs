@@ -150,7 +150,7 @@ async fn over_stdio(
         }
     };
     host.suspend(GRACE).await;
-    // What a client sends that does not speak the protocol is its own affair; the next one starts a process of its own.
+    // Invalid messages concern only their client; the next client starts its own process.
     served.map_err(|error| {
         CommandError::new(error.to_string())
             .hint("over standard input and output it must be MCP; `--listen` serves HTTP")
@@ -204,7 +204,7 @@ async fn over_http(
     Ok(())
 }
 
-/// Counts what happens in runs.
+/// A counter of events in runs.
 struct Counted(Metrics);
 
 impl RunObserver for Counted {
@@ -230,7 +230,7 @@ pub(crate) struct Keeper {
 
 impl Keeper {
     /// Returns the retention that `config` sets for `store`, whose results later plans may refer to for as long as `recalled`; `None` if it limits
-    /// neither their age nor the size of the store. What an agent did is deleted only if a person has said so.
+    /// neither their age nor the size of the store. Runs are deleted only if a person has configured it.
     pub(crate) fn new(
         store: Store,
         config: &Config,

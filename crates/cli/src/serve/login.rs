@@ -151,7 +151,7 @@ impl Browser {
         })
     }
 
-    /// Returns whether a person was asked.
+    /// Returns true if a person was asked.
     fn was_asked(&self) -> bool {
         self.was_asked.load(Ordering::Relaxed)
     }

@@ -11,7 +11,7 @@ use crate::system::text_file::{may_write, write};
 use crate::view::output;
 use crate::view::printer::Printer;
 
-/// A configuration that says nothing, and shows all that may be said.
+/// A configuration without settings, which shows all settings in comments.
 const SETTINGS: &str = include_str!("init/planwright.toml");
 
 /// A list of no servers.
@@ -75,7 +75,7 @@ mod tests {
 
     use super::{SERVERS, SETTINGS};
 
-    /// A file whose comments that show something are no comments any more.
+    /// Uncomments the examples of a file.
     fn awake(text: &str, mark: &str) -> String {
         let lines = text.lines().map(|line| {
             let (blanks, rest) = line.split_at(line.len() - line.trim_start().len());
@@ -87,7 +87,7 @@ mod tests {
         lines.collect()
     }
 
-    /// The keys of all that a file says.
+    /// Returns the keys of all settings in a file.
     fn keys(origin: Origin, text: &str) -> Vec<String> {
         let source = ConfigSource::read(origin, "planwright.toml", text).unwrap();
         let settings = Config::of([&source]).settings();

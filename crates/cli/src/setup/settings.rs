@@ -24,7 +24,7 @@ pub(crate) struct Settings {
     pub(crate) files: Vec<(Origin, PathBuf)>,
 }
 
-/// Reads the user's file and that of the project around `folder`, where there are any.
+/// Reads the user's file and that of the project around `folder`, if they exist.
 pub(crate) fn load(folder: &Path) -> Result<Settings, CommandError> {
     let user = environment::settings_folder().map(|folder| folder.join(NAME));
     let project = project_file(folder)?.filter(|path| !is_same(path, user.as_deref()));
@@ -124,7 +124,7 @@ fn report(settings: &Settings) -> ConfigV1 {
     ConfigV1::new(files, holding)
 }
 
-/// The files, then a line for each setting: what, how much, from where.
+/// Formats the files, then a line for each setting: key, value, origin.
 fn text(report: &ConfigV1) -> String {
     let mut text = String::new();
     for file in &report.files {

@@ -104,7 +104,7 @@ pub(crate) fn all(config: &Config) -> SecretValues {
     found
 }
 
-/// The text at a place; one clause where it is not there.
+/// Reads the text at a place. An error is one clause.
 pub(crate) fn read(place: &ConfigPlace) -> Result<String, String> {
     let (text, place) = match place {
         ConfigPlace::Variable(name) => {

@@ -35,7 +35,7 @@ impl Signals {
         })
     }
 
-    /// From now on a signal ends the process at once: there is only something to be printed.
+    /// Makes every further signal end the process at once, since only output remains.
     pub(crate) fn leave_on_next(mut self) {
         tokio::spawn(async move {
             self.next().await;
@@ -71,7 +71,7 @@ impl Signals {
         let (sender, receiver) = oneshot::channel();
         tokio::spawn(async move {
             self.next().await;
-            // A receiver that is gone is about to end the process.
+            // Without a receiver, the process is about to end.
             let _ = sender.send(());
             tokio::select! {
                 () = self.next() => {}
@@ -98,7 +98,7 @@ impl Signals {
         Ok(Self {})
     }
 
-    /// From now on a signal ends the process at once: there is only something to be printed.
+    /// Makes every further signal end the process at once, since only output remains.
     pub(crate) fn leave_on_next(mut self) {
         tokio::spawn(async move {
             self.next().await;
@@ -109,7 +109,7 @@ impl Signals {
     /// Waits for the next signal.
     pub(crate) async fn next(&mut self) {
         if let Err(error) = tokio::signal::ctrl_c().await {
-            // Without a signal to wait for, there is only the end of the run.
+            // Without signals, only the end of the run remains to wait for.
             let _ = reason(&error);
             std::future::pending::<()>().await;
         }

@@ -20,7 +20,7 @@ const ENDPOINTS: [&str; 3] = [
     "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
 ];
 
-/// Telemetry to the collector that the configuration or the environment names; none where neither does.
+/// Creates the telemetry to the collector that the configuration or the environment names; `None` if neither does.
 pub(crate) fn open(config: &Config) -> Result<Telemetry, CommandError> {
     let settings = config.telemetry();
     let is_set = |name: &&str| environment::variable(name).is_some_and(|value| !value.is_empty());
@@ -50,7 +50,7 @@ pub(crate) fn parent() -> Value {
     }
 }
 
-/// Sends what is left, which may take seconds.
+/// Sends the remaining data, which may take seconds.
 pub(crate) async fn close(telemetry: Telemetry) {
     if telemetry.is_on() {
         // Failures are logged.
@@ -58,10 +58,10 @@ pub(crate) async fn close(telemetry: Telemetry) {
     }
 }
 
-/// The variable that says what is logged, where the flag does not.
+/// The variable that selects the log level without the flag.
 const VARIABLE: &str = "PLANWRIGHT_LOG";
 
-/// Logs what `wanted` says, else what the environment says, else what is `usual`; nothing where none of them says anything.
+/// Enables the logs that `wanted` selects, else those of the environment, else the `usual` ones, if any.
 pub(crate) fn start(wanted: Option<&str>, usual: Option<&str>) -> Result<(), CommandError> {
     let variable = environment::variable(VARIABLE).filter(|text| !text.is_empty());
     let Some(text) = wanted.or(variable.as_deref()).or(usual) else {

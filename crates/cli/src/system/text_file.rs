@@ -6,10 +6,10 @@ use std::path::Path;
 
 use crate::error::{CommandError, reason};
 
-/// The most bytes that are read of a file beside the plan: it may be a device that never ends.
+/// Maximum size of a file other than the plan, as it may be a device that never ends.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// The whole of a text file.
+/// Reads a whole text file.
 pub(crate) fn read(path: &Path) -> io::Result<String> {
     text(File::open(path)?, MAX_BYTES)
 }

@@ -63,7 +63,7 @@ pub(crate) fn new(count: u64) -> &'static str {
     if count == 1 { "new tool" } else { "new tools" }
 }
 
-/// A selection as people read it. Nothing in it steers a terminal or is invisible.
+/// Formats a selection for people, without control or invisible characters.
 pub(crate) fn lines(selection: &[Pending]) -> Vec<String> {
     let mut text = Text(Vec::new());
     for server in selection {
@@ -135,7 +135,7 @@ impl Text {
         }
     }
 
-    /// The difference of one part; nothing if it did not change.
+    /// Returns the difference of one part; `None` if it did not change.
     fn part(&mut self, name: &str, before: Option<&DefinitionPart>, now: Option<&DefinitionPart>) {
         if before == now {
             return;

@@ -31,7 +31,7 @@ pub(crate) async fn command(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
-    // What servers offer now is what counts, as far as there are servers here.
+    // The current tools of the servers count, if servers are configured.
     if let Err(error) = look(&arguments.tools, &store, printer).await {
         if arguments.tools.are_named() {
             return Err(error);
@@ -70,7 +70,7 @@ async fn pin(file: &Path, stored: &StoreArguments, printer: Printer) -> Result<(
     Ok(())
 }
 
-/// Says that tools wait for a person, if any do.
+/// Reports the tools that wait for a person, if any.
 pub(crate) fn mention(store: &Store, printer: Printer) -> Result<(), CommandError> {
     let (changed, new) = store.count_changed_tools().map_err(store::explain)?;
     let tools = |count: u64| if count == 1 { "tool" } else { "tools" };
@@ -88,7 +88,7 @@ pub(crate) fn mention(store: &Store, printer: Printer) -> Result<(), CommandErro
     Ok(())
 }
 
-/// Starts the servers and pins what they offer; gives the names of the servers.
+/// Starts the servers and pins their tools. Returns the names of the servers.
 async fn look(
     tools: &ToolArguments,
     store: &Store,

@@ -40,7 +40,7 @@ pub(crate) fn parse(flag: &str, values: &[String]) -> Result<Parsed, CommandErro
     Ok((for_all, named))
 }
 
-/// Refuses limits by the name of a server or tool that nothing has, since they would have no effect.
+/// Rejects limits that name an unknown server or tool, since they would have no effect.
 pub(crate) fn known(limits: &ConcurrencyLimits, toolbox: &Toolbox) -> Result<(), CommandError> {
     let tools: BTreeSet<String> = toolbox
         .catalog
@@ -73,7 +73,7 @@ pub(crate) fn known(limits: &ConcurrencyLimits, toolbox: &Toolbox) -> Result<(),
                 None if what == "tool" && !name.contains('.') => {
                     error.hint("write `SERVER.TOOL=N`, or `N` for each tool")
                 }
-                // What belongs to a server that was not started may well be there.
+                // Tools of a server that was not started may exist.
                 None if !toolbox.is_complete() => continue,
                 None => error.hint("`planwright tools` lists them"),
             });

@@ -54,7 +54,7 @@ pub(crate) struct Toolbox {
 pub(crate) struct FileOrigin {
     /// True if it lies in the user's folder of settings.
     pub(crate) is_own: bool,
-    /// True if the user trusts it as it is, and so has seen how its servers are reached.
+    /// True if the user trusts the file, and so has seen the commands and addresses of its servers.
     pub(crate) is_trusted: bool,
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn connect_options() -> ConnectOptions {
 }
 
 impl Toolbox {
-    /// Gets the tools that `needed` names; all of them where it names none. Servers that offer nothing of it are not started.
+    /// Gets the tools that `needed` names, or all if it names none. Servers without any of them are not started.
     pub(crate) async fn open(
         arguments: &ToolArguments,
         needed: Option<&BTreeSet<String>>,
@@ -91,7 +91,7 @@ impl Toolbox {
         Ok(toolbox)
     }
 
-    /// Gets the tools that are here without any server, and says which servers there are beside them.
+    /// Gets the tools that need no server, and the names of the configured servers.
     pub(crate) fn without_servers(
         arguments: &ToolArguments,
         printer: Printer,
@@ -173,7 +173,7 @@ impl Toolbox {
         extraction.map(Extraction::take_usage).unwrap_or_default()
     }
 
-    /// Applies the configuration to the tools. Those of servers are compared with what is pinned of them in `store`; without one,
+    /// Applies the configuration to the tools. Those of servers are compared with their pins in `store`; without one,
     /// nothing is pinned.
     pub(crate) fn apply_config(
         &mut self,
@@ -184,8 +184,8 @@ impl Toolbox {
         self.apply_config_asking(config, store, |_| false, printer)
     }
 
-    /// As [`apply_config`](Self::apply_config), with the tools for which `asks` says so asking if they leave open whether they destroy something,
-    /// and no file says what holds of such tools.
+    /// Like [`apply_config`](Self::apply_config), but tools selected by `asks` need approval if they do not declare whether they are destructive
+    /// and no file has a rule for such tools.
     pub(crate) fn apply_config_asking(
         &mut self,
         config: &Config,
@@ -220,7 +220,7 @@ impl Toolbox {
         }
     }
 
-    /// Says what people should know of the names of tools.
+    /// Reports notices about the names of tools.
     pub(crate) fn mention_names(&self, printer: Printer) {
         let warnings = [names::collisions, names::lookalikes];
         for warning in warnings.iter().flat_map(|warnings| warnings(&self.catalog)) {
@@ -228,7 +228,7 @@ impl Toolbox {
         }
     }
 
-    /// Compares the tools of servers with what is pinned of them. They must be as their servers list them.
+    /// Compares the tools of servers, as their servers list them, with their pins.
     pub(crate) fn pin(&self, config: &Config, store: &Store) -> Result<Verdicts, CommandError> {
         let pinning = Pinning {
             store,
@@ -408,7 +408,7 @@ impl Toolbox {
     }
 }
 
-/// The servers that these tools belong to, where every name says so.
+/// Returns the servers of these tools, if every name has one.
 fn servers_of(names: &BTreeSet<String>, config: &ServersConfig) -> Option<BTreeSet<String>> {
     names
         .iter()
@@ -425,7 +425,7 @@ fn servers_of(names: &BTreeSet<String>, config: &ServersConfig) -> Option<BTreeS
         .collect()
 }
 
-/// Says what people should know of tools that changed.
+/// Reports notices about changed tools.
 fn mention(verdicts: &Verdicts, printer: Printer) {
     for notice in verdicts.notices() {
         match notice.kind {
@@ -459,7 +459,7 @@ pub(crate) fn servers_file(
     for path in places {
         match text_file::read(&path) {
             Ok(text) => {
-                // A user who asked for the built-in tools alone is not asked about servers.
+                // A request for the built-in tools only asks no question about servers.
                 let optional = arguments.workspace.is_some();
                 let is_trusted = trust::allows(&path, &text, optional, printer)?;
                 let origin = FileOrigin {
@@ -475,7 +475,7 @@ pub(crate) fn servers_file(
     Ok(None)
 }
 
-/// Returns whether a file lies in the user's folder of settings, where no project can put one.
+/// Returns true if a file is in the user's folder of settings, where no project can put one.
 fn is_own(path: &Path) -> bool {
     let settings = environment::settings_folder().and_then(|folder| folder.canonicalize().ok());
     match (settings, path.canonicalize()) {

@@ -30,14 +30,14 @@ struct TrustedFile {
     sha256: String,
 }
 
-/// Returns whether a file that was named is trusted as it is. It is used either way, so a list that cannot be read only means that it is
-/// not.
+/// Returns true if a named file is trusted in its current state. The file is used either way, so if the list cannot be read, the file is
+/// just not trusted.
 pub(crate) fn is_trusted(path: &Path, text: &str) -> bool {
     load().is_ok_and(|trusted| trusted.files.contains(&entry(path, text)))
 }
 
-/// Returns whether the servers of a file that was found may be started. Asks on a terminal. Where the file is `optional`, one that is not
-/// trusted is passed over.
+/// Returns true if the servers of a found file may be started. Asks on a terminal. If the file is `optional`, one that is not
+/// trusted is skipped.
 pub(crate) fn allows(
     path: &Path,
     text: &str,
@@ -73,7 +73,7 @@ pub(crate) fn allows(
     .hint(format!("or name it: `--servers {file}`")))
 }
 
-/// Shows what the file would start and asks; nothing where there is no terminal to ask at.
+/// Shows the commands of the file and asks; `None` without a terminal.
 fn ask(path: &Path, text: &str, printer: Printer) -> Result<Option<bool>, CommandError> {
     let file = path.display().to_string();
     let Ok(terminal) = fs::OpenOptions::new()
@@ -200,7 +200,7 @@ fn change<T>(change: impl FnOnce(&mut Trusted) -> T) -> Result<T, CommandError> 
     Ok(result)
 }
 
-/// Removes a file from those that are trusted; false if it was not among them.
+/// Removes a file from the trusted ones; false if it was not among them.
 pub(super) fn forget(path: &Path) -> Result<bool, CommandError> {
     change(|trusted| {
         let absolute = absolute(path);

@@ -22,14 +22,14 @@ use crate::planning::progress;
 use crate::runs::run_storage;
 use crate::view::text_report;
 
-/// Shows what was found about the plan; programs find it in the report instead.
+/// Shows the diagnostics of the plan; programs find them in the report instead.
 pub(crate) fn diagnostics(loaded: &LoadedPlan, format: RunFormat, printer: Printer) {
     if format == RunFormat::Text {
         diagnostics::show(&loaded.diagnostics, &loaded.texts, printer);
     }
 }
 
-/// Prints what a run came to that began with the plan of `reading`.
+/// Prints the results of a run that began with the plan of `reading`.
 pub(crate) fn report(
     ended: &FinishedRun,
     loaded: &LoadedPlan,
@@ -62,7 +62,7 @@ pub(crate) fn report(
     }
 }
 
-/// Prints what a run would do. `consent` is the digest that approves the plan as a whole.
+/// Prints a dry run. `consent` is the digest that approves the plan as a whole.
 pub(crate) fn dry_run(
     plan: &CheckedPlan,
     consent: &str,
@@ -93,7 +93,7 @@ pub(crate) fn dry_run(
     Ok(Exit::Success)
 }
 
-/// Prints JSON: indented as a report, in one line among events and if there is much of it.
+/// Prints JSON: indented as a report, in one line among events and if it is large.
 pub(crate) fn json(
     value: &impl Serialize,
     format: RunFormat,
@@ -112,7 +112,7 @@ pub(crate) fn json(
     Ok(())
 }
 
-/// A run that has come to its end.
+/// A run that has ended.
 pub(crate) struct FinishedRun {
     pub(crate) summary: RunSummary,
     /// The reasons for other plans.
@@ -121,7 +121,7 @@ pub(crate) struct FinishedRun {
     pub(crate) revised: Option<LoadedPlan>,
     /// The tokens and the cost of answers about other plans.
     pub(crate) usage: Usage,
-    /// True if other processes find it in the store.
+    /// True if the run is in the store.
     pub(crate) is_stored: bool,
     pub(crate) live: Arc<Live>,
 }

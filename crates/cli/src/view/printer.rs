@@ -30,7 +30,7 @@ impl Printer {
         }
     }
 
-    /// Prints what the command is for, for a person. One who closes a pager or pipes into `head` has read enough.
+    /// Prints the result of the command for a person. A closed pipe, as of a pager or `head`, is no error.
     pub(crate) fn data(self, text: &str) {
         let written = self.write(text);
         let is_closed = |error: &std::io::Error| error.kind() == ErrorKind::BrokenPipe;
@@ -39,7 +39,7 @@ impl Printer {
         }
     }
 
-    /// Prints a line for a program, which has not got what the command is for if it does not read all of it.
+    /// Prints a line for a program. A closed pipe is an error, since the program has not read the whole result.
     pub(crate) fn document(self, text: &str) {
         self.note_lost(self.write(&format!("{text}\n")));
     }
@@ -54,7 +54,7 @@ impl Printer {
         write!(stream, "{text}").and_then(|()| stream.flush())
     }
 
-    /// Prints a value as one line of JSON. Where no person looks, it is written as it is made.
+    /// Prints a value as one line of JSON. Without a terminal, it is streamed.
     pub(crate) fn json_line(self, value: &impl Serialize) {
         if Self::shows_data() {
             let mut line = Vec::new();
@@ -66,7 +66,7 @@ impl Printer {
         self.note_lost(write_line(value, std::io::stdout().lock()));
     }
 
-    /// Says once that something could not be printed.
+    /// Reports once that output failed.
     fn note_lost(self, written: std::io::Result<()>) {
         if let Err(error) = written
             && !LOST.swap(true, Ordering::Relaxed)
@@ -81,24 +81,24 @@ impl Printer {
         LOST.load(Ordering::Relaxed)
     }
 
-    /// Prints a line of what the command is for.
+    /// Prints a line of the result of the command.
     pub(crate) fn data_line(self, text: &str) {
         self.data(&format!("{text}\n"));
     }
 
-    /// Prints a status line. Without a reader nothing is lost.
+    /// Prints a status line. Errors are ignored.
     pub(crate) fn status(self, text: &str) {
         let mut stream = AutoStream::new(std::io::stderr().lock(), self.choice);
         let _ = writeln!(stream, "{text}").and_then(|()| stream.flush());
     }
 
-    /// Prints a line that holds text from elsewhere, which must not steer the terminal: what is asked there must be what
-    /// it looks like.
+    /// Prints a line with untrusted text, which must not control the terminal: a question must be
+    /// what it appears to be.
     pub(crate) fn quote(self, text: &str) {
         self.status(&terminal_text::lines(text));
     }
 
-    /// Returns whether a person watches what goes on.
+    /// Returns true if a person watches the status lines.
     pub(crate) fn is_watched() -> bool {
         std::io::stderr().is_terminal()
     }
@@ -108,12 +108,12 @@ impl Printer {
         std::io::stdout().is_terminal()
     }
 
-    /// Returns whether data and talk go to terminals, where a line between them helps.
+    /// Returns true if data and status lines both go to terminals, where a line between them helps.
     pub(crate) fn shows_both() -> bool {
         std::io::stdout().is_terminal() && std::io::stderr().is_terminal()
     }
 
-    /// Returns whether what goes on may be coloured.
+    /// Returns true if status lines may be coloured.
     pub(crate) fn colours_status(self) -> bool {
         match self.choice {
             ColorChoice::Always | ColorChoice::AlwaysAnsi => true,
@@ -145,12 +145,12 @@ impl Printer {
         width(terminal_size::terminal_size_of(std::io::stderr()))
     }
 
-    /// The columns of the terminal on which what the command is for is printed.
+    /// Returns the columns of the terminal of standard output.
     pub(crate) fn data_width() -> usize {
         width(terminal_size::terminal_size_of(std::io::stdout()))
     }
 
-    /// Returns whether what the command is for may be coloured.
+    /// Returns true if standard output may be coloured.
     pub(crate) fn colours_data(self) -> bool {
         match self.choice {
             ColorChoice::Always | ColorChoice::AlwaysAnsi => true,
@@ -160,7 +160,7 @@ impl Printer {
     }
 }
 
-/// The columns of a terminal; where there is none, as many as people read with ease.
+/// Returns the columns of a terminal; without one, a comfortable width.
 fn width(size: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {
     const USUAL: usize = 100;
     match size {
@@ -207,7 +207,7 @@ impl Write for Limited {
     }
 }
 
-/// The terminal itself, also where standard input is the plan.
+/// The terminal itself, even if standard input is the plan.
 pub(crate) fn terminal() -> std::io::Result<std::fs::File> {
     std::fs::OpenOptions::new()
         .read(true)

@@ -22,7 +22,7 @@ use crate::view::printer::Printer;
 pub(crate) fn wrap(arguments: &WrapArguments, printer: Printer) -> Result<Exit, CommandError> {
     let mut places = places(arguments)?;
     if arguments.undo {
-        // Two lists may stand in one file: what was done last is undone first.
+        // One file may have two lists: the last change is undone first.
         places.reverse();
     }
     let around = Surroundings::of_process()?;
@@ -85,7 +85,7 @@ fn nothing_found(places: &[ServerListPlace]) -> CommandError {
         .hint(format!("looked in {}", files.join(", ")))
 }
 
-/// Puts the gateway in front of the servers of one list; nothing where there are none.
+/// Puts the gateway in front of the servers of one list; `None` if there are none.
 fn put_in_front(
     place: &ServerListPlace,
     around: &Surroundings,
@@ -118,7 +118,7 @@ fn put_in_front(
         .map(|(server, because)| StayingServerV1 { server, because })
         .collect();
     report.moved = wrapped.moved;
-    // Of the servers that moved before as well: the client may have other rules now.
+    // Servers that moved before are included: the client's rules may have changed.
     let behind = servers(&wrapped.gateway_text, super::edit::GATEWAY_SERVERS);
     let rules = client_rules(place, around, &servers(&text, &path), &behind)?;
     let (left, carried): (Vec<_>, Vec<_>) = rules.iter().partition(|rule| rule.is_refused());
@@ -164,7 +164,7 @@ fn put_in_front(
     Ok(Some(report))
 }
 
-/// Puts the servers of one list back; nothing where none were taken.
+/// Puts the servers of one list back; `None` if none were moved.
 fn undo(place: &ServerListPlace, dry_run: bool) -> Result<Option<WrappedFileV1>, CommandError> {
     let gateway_files = GatewayFiles::of(place)?;
     let Some(wrapped) = super::place::read(&gateway_files.servers)? else {
@@ -188,7 +188,7 @@ fn undo(place: &ServerListPlace, dry_run: bool) -> Result<Option<WrappedFileV1>,
     let section = Section {
         path: &path,
         name: place.entry,
-        // As it is now: the program may have been somewhere else when the entry was made.
+        // The current path: the program may have moved since the entry was written.
         entry: servers(&text, &path)
             .get(place.entry)
             .cloned()
@@ -235,7 +235,7 @@ fn undo(place: &ServerListPlace, dry_run: bool) -> Result<Option<WrappedFileV1>,
     Ok(Some(report))
 }
 
-/// The rules that the client has about the servers `behind` the gateway, each once. It has those in `client`, and had the others.
+/// Returns the client's rules about the servers `behind` the gateway, without duplicates. Those in `client` are current, the others former ones.
 fn client_rules(
     place: &ServerListPlace,
     around: &Surroundings,

@@ -50,11 +50,11 @@ pub(crate) struct Unwrapped {
     pub(crate) client: String,
     /// The servers that have come back.
     pub(crate) returned: Vec<String>,
-    /// The servers that came back under another name, since the client has another server of theirs: the old name and the new.
+    /// The servers that were restored under another name, since the client has another server with theirs: the old name and the new.
     pub(crate) renamed: Vec<(String, String)>,
 }
 
-/// Moves the servers of `text` into our file, which has the text `gateway_text` where it is there already. `stays` says why one cannot move.
+/// Moves the servers of `text` into the gateway's file, which has the text `gateway_text` if it exists. `stays` returns the reason why one cannot move.
 pub(crate) fn wrap(
     text: &str,
     gateway_text: Option<&str>,
@@ -102,7 +102,7 @@ pub(crate) fn wrap(
     })
 }
 
-/// Moves the servers of our file `gateway_text` back to where our entry stands in `text`.
+/// Moves the servers of the gateway's file `gateway_text` back to the place of the gateway's entry in `text`.
 pub(crate) fn unwrap(
     text: &str,
     gateway_text: &str,
@@ -145,7 +145,7 @@ pub(crate) fn unwrap(
         client.members.insert(at, member);
         at += 1;
     }
-    // An object that was empty has nothing that leads to its end.
+    // An empty object has no blanks before its end.
     let first = client.members.first();
     if let Some(blanks) = first.map(Member::blanks).filter(|_| client.foot.is_empty())
         && blanks.contains('\n')
@@ -205,7 +205,7 @@ fn has_entry(client: &ObjectText, section: &Section<'_>) -> Result<bool, EditFau
     })
 }
 
-/// An entry as it is written: in lines where the members stand on lines of their own.
+/// Formats an entry: in several lines if the other members have separate lines.
 fn written(entry: &Value, blanks: &str, foot: &str) -> String {
     let Some((_, indentation)) = blanks.rsplit_once('\n').filter(|_| blanks.contains('\n')) else {
         let fields = entry.as_object().into_iter().flatten();

@@ -19,18 +19,18 @@ pub(crate) struct ObjectText {
     pub(crate) foot: String,
     /// The closing bracket, and all behind it.
     pub(crate) rest: String,
-    /// True if a comma stands behind the last member.
+    /// True if a comma follows the last member.
     trailing_comma: bool,
 }
 
-/// A member, with the blanks and comments that go with it. All members and what is around them make up the text again.
+/// A member, with its blanks and comments. The text is the concatenation of all members and their surroundings.
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
     pub(crate) name: String,
     pub(crate) value: Value,
     /// The text before the name.
     pub(crate) lead: String,
-    /// The name as it is written.
+    /// The name as written.
     pub(crate) written: String,
     /// From the colon to the end of the value, and on to the comma.
     pub(crate) body: String,
@@ -121,7 +121,7 @@ impl ObjectText {
                 text.push(',');
             }
             text += &member.tail;
-            // A comment that ends with its line must not swallow what now stands behind it.
+            // A line comment must not swallow the text that now follows it.
             let behind = next.unwrap_or(&self.foot);
             if member.tail.contains("//") && !behind.starts_with(['\n', '\r']) {
                 text.push('\n');
@@ -136,7 +136,7 @@ impl ObjectText {
 }
 
 impl Member {
-    /// A member that stands where `lead` leads, with a value that is written so.
+    /// Creates a member behind the blanks `lead`, with a formatted value.
     pub(crate) fn new(lead: &str, name: &str, value: Value, written: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -157,7 +157,7 @@ impl Member {
         }
     }
 
-    /// The blanks before it: a line break and its indentation, where it begins a line.
+    /// The blanks before the member: a line break and its indentation, if it begins a line.
     pub(crate) fn blanks(&self) -> &str {
         let at = self.lead.rfind('\n').unwrap_or(0);
         let at = if self.lead[..at].ends_with('\r') {
@@ -184,7 +184,7 @@ fn line_end(text: &str, tokens: &[TokenAndRange<'_>], from: usize) -> usize {
         }
         let is_comment = matches!(token, Token::CommentLine(_) | Token::CommentBlock(_));
         if !is_comment || has_break(&text[range.start..range.end]) {
-            // The comment belongs to what follows it on the line.
+            // The comment belongs to the text that follows it on the line.
             return from;
         }
         end = range.end;

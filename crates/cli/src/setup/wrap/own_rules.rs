@@ -25,16 +25,16 @@ pub(crate) struct RulesChange {
 /// The rules that were added for one list of servers, to take them back.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 struct Record {
-    /// The file before; nothing if there was none.
+    /// The file before; `None` if there was none.
     before: Option<String>,
-    /// The file since then. As long as it is the same, it becomes again what it was, to the byte.
+    /// The file after the change. If it is still the same, undoing restores the old file byte for byte.
     after: String,
     /// The added rules: the key below `[tools]`, and the pattern.
     added: Vec<(String, String)>,
 }
 
 impl RulesChange {
-    /// The change that adds `rules`; nothing if the file has them all.
+    /// Returns the change that adds `rules`; `None` if the file has them all.
     pub(crate) fn adding(
         gateway_files: &GatewayFiles,
         rules: &[&ClientRule],
@@ -73,7 +73,7 @@ impl RulesChange {
         }))
     }
 
-    /// The change that takes back what was added; nothing if nothing was.
+    /// Returns the change that removes the added rules; `None` if there are none.
     pub(crate) fn undoing(gateway_files: &GatewayFiles) -> Result<Option<Self>, CommandError> {
         let record_before = place::read(&gateway_files.rules)?;
         let Some(record) = read(gateway_files, record_before.as_deref())? else {
@@ -100,7 +100,7 @@ impl RulesChange {
 
     /// Makes it.
     pub(crate) fn write(&self) -> Result<(), CommandError> {
-        // The record first: what it does not know cannot be taken back.
+        // The record is written first: unrecorded rules could not be removed.
         if self.record.is_some() {
             put(&self.record_file, self.record.as_deref())?;
         }
@@ -150,7 +150,7 @@ fn unusable(gateway_files: &GatewayFiles, message: String) -> CommandError {
     .hint("mend it, then try again: nothing was changed")
 }
 
-/// The text with the rules, and those that it did not have.
+/// Returns the text with the rules, and the rules that were missing.
 fn add(text: &str, rules: &[&ClientRule]) -> Result<(String, Vec<(String, String)>), String> {
     let mut document = parse(text)?;
     let mut added = Vec::new();
@@ -162,7 +162,7 @@ fn add(text: &str, rules: &[&ClientRule]) -> Result<(String, Vec<(String, String
         {
             continue;
         }
-        // As the one before it stands: in a line of its own, perhaps.
+        // Formatted like the previous one, perhaps on a separate line.
         let last = list.iter().last().map(Value::decor);
         let blanks = last.and_then(|decor| decor.prefix()?.as_str());
         let blanks = blanks.filter(|blanks| !list.is_empty() && blanks.trim().is_empty());
@@ -191,7 +191,7 @@ fn remove(text: &str, rules: &[(String, String)]) -> Result<String, String> {
         };
         let first = list.iter().next().map(|first| first.decor().clone());
         list.retain(|known| known.as_str() != Some(pattern));
-        // What is first now stands as the first one stood.
+        // The new first member takes the blanks of the old one.
         if let (Some(decor), Some(now_first)) = (first, list.get_mut(0))
             && let Some(blanks) = decor.prefix().and_then(RawString::as_str)
             && blanks.trim().is_empty()
@@ -213,7 +213,7 @@ fn parse(text: &str) -> Result<DocumentMut, String> {
         .map_err(|error| format!("it is not TOML: {}", error.message()))
 }
 
-/// The list below `[tools]`, which is made if there is none.
+/// Returns the list below `[tools]`; creates it if there is none.
 fn array<'d>(document: &'d mut DocumentMut, key: &str) -> Result<&'d mut Array, String> {
     let tools: &mut dyn TableLike = document
         .entry("tools")

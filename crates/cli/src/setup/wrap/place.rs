@@ -27,7 +27,7 @@ pub(crate) struct ServerListPlace {
     pub(crate) file: PathBuf,
     /// The way to the object that holds the servers.
     pub(crate) path: Vec<String>,
-    /// The client, where it was said which.
+    /// The client, if it was named.
     pub(crate) client: Option<KnownClient>,
     /// The owner of the servers; `None` if no client was named.
     pub(crate) scope: Option<WrapScope>,
@@ -47,7 +47,7 @@ pub(crate) struct Surroundings {
     pub(crate) home: Option<PathBuf>,
     /// The folder in which programs of this system keep their settings.
     pub(crate) settings: Option<PathBuf>,
-    /// The folder of Claude Code, where it is not the usual one.
+    /// The folder of Claude Code, if it is not the default.
     pub(crate) claude: Option<PathBuf>,
 }
 
@@ -72,7 +72,7 @@ impl KnownClient {
         }
     }
 
-    /// All places where it may keep servers, the project's first.
+    /// Returns all places where the client may keep servers, the project's first.
     pub(crate) fn places(self, around: &Surroundings) -> Vec<ServerListPlace> {
         let home = around.home.as_deref();
         let settings = around.settings.as_deref();
@@ -130,7 +130,7 @@ impl KnownClient {
 }
 
 impl ServerListPlace {
-    /// A file that was named. Its servers stand in `mcpServers`, or, as VS Code has it, in `servers`.
+    /// A named file. Its servers are in `mcpServers`, or in `servers`, as for VS Code.
     pub(crate) fn named(file: PathBuf, is_vs_code: bool) -> Self {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         let is_plain =
@@ -153,7 +153,7 @@ impl ServerListPlace {
 }
 
 impl ServerListPlace {
-    /// Returns whether its file is the user's own. One that belongs to a project may have been written by others.
+    /// Returns true if the file is the user's own. A project's file may have been written by others.
     pub(crate) fn is_own(&self, around: &Surroundings) -> bool {
         match self.scope {
             Some(scope) => scope != WrapScope::Project,
@@ -255,7 +255,7 @@ impl Surroundings {
 /// The files of ours that belong to one list of servers.
 #[derive(Clone, Debug)]
 pub(crate) struct GatewayFiles {
-    /// The servers that stand behind the gateway.
+    /// The servers behind the gateway.
     pub(crate) servers: PathBuf,
     /// The client's file as it was before anything was moved.
     pub(crate) backup: PathBuf,
@@ -292,7 +292,7 @@ impl GatewayFiles {
     }
 }
 
-/// The text of a file; nothing where there is none.
+/// Returns the text of a file; `None` if it does not exist.
 pub(crate) fn read(path: &Path) -> Result<Option<String>, CommandError> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
@@ -308,10 +308,10 @@ pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), CommandError>
     replace(path, text, None)
 }
 
-/// Puts `text` in place of what a client's file holds, which must still be `before`. Readers find the one or the other; its permissions
-/// stay as they are.
+/// Replaces the content of a client's file, which must still be `before`, by `text`. Readers find the one or the other; its permissions
+/// do not change.
 pub(crate) fn replace_client(path: &Path, before: &str, text: &str) -> Result<(), CommandError> {
-    // Where the file is a link, what it leads to is what changes.
+    // If the file is a link, its target changes.
     let path = real(path);
     let permissions =
         fs::metadata(&path).map_err(|error| CommandError::unreadable(&path, &error))?;
@@ -333,7 +333,7 @@ pub(crate) fn remove(path: &Path) -> Result<(), CommandError> {
     }
 }
 
-/// Returns the lasting path of this program: where it is found by its name, the place of that name, which stays when the program behind it
+/// Returns the lasting path of this program: its place in the search path, if any, which stays when the program behind it
 /// is replaced.
 pub(crate) fn this_program() -> Result<String, CommandError> {
     let program = std::env::current_exe().map_err(|error| {
@@ -384,7 +384,7 @@ fn unwritable(path: &Path, error: &std::io::Error) -> CommandError {
     ))
 }
 
-/// The path without links, as far as it leads to something.
+/// Resolves the links of a path, as far as it exists.
 pub(crate) fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| absolute(path))
 }

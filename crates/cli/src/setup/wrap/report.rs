@@ -1,4 +1,4 @@
-//! The report of what `wrap` changes and leaves.
+//! The report of the changes of `wrap`, and of the servers that stay.
 
 use planwright::core::Value;
 use planwright::format::{CarriedRulesV1, WrapV1, WrappedFileV1};
@@ -9,7 +9,7 @@ use crate::system::environment;
 use crate::view::live::words::counted;
 use crate::view::printer::Printer;
 
-/// Prints what was done, or would be.
+/// Prints the changes, made or planned.
 pub(crate) fn print(report: &WrapV1, printer: Printer) {
     for file in &report.files {
         for line in lines(report, file) {
@@ -126,7 +126,7 @@ fn heading(report: &WrapV1, file: &WrappedFileV1) -> String {
 /// The number of lines that are shown around a change.
 const AROUND: usize = 2;
 
-/// The lines that differ between two texts, as one stretch: what goes behind `-`, what comes behind `+`. Values in `env` and
+/// Formats the lines that differ between two texts as one hunk: removed lines with `-`, added ones with `+`. Values in `env` and
 /// `headers` of `servers` are not shown.
 pub(crate) fn difference(before: &str, after: &str, servers: &Value) -> Vec<String> {
     let hidden = hidden(servers);

@@ -22,7 +22,7 @@ pub(crate) struct ClientRule {
     pub(crate) written: String,
     /// The file.
     pub(crate) file: String,
-    /// True if the file is the user's own. One that others write can only make things stricter.
+    /// True if the file is the user's own. Rules of other files can only be stricter.
     pub(crate) is_own: bool,
 }
 
@@ -45,7 +45,7 @@ pub(crate) enum RuleForm {
     Cursor,
 }
 
-/// Fields of a server's entry that name tools, and what they say of them: Cline, Roo Code, Kiro, Gemini CLI.
+/// Fields of a server's entry that name tools, with their meanings: Cline, Roo Code, Kiro, Gemini CLI.
 const FIELDS: &[(&str, RuleList)] = &[
     ("alwaysAllow", RuleList::NoAsk),
     ("autoApprove", RuleList::NoAsk),
@@ -71,11 +71,11 @@ impl ClientRule {
     }
 }
 
-/// The rules in `file` about the servers `moved`; `servers` are all that the client has.
+/// Reads the rules in `file` about the servers `moved`; `servers` are all servers of the client.
 ///
 /// # Errors
 ///
-/// What is the matter with a text that is not JSON.
+/// The fault of a text that is not JSON.
 pub(crate) fn of_file(
     file: &RuleFile,
     moved: &[String],
@@ -145,7 +145,7 @@ fn texts(items: &[Value]) -> impl Iterator<Item = &str> {
 fn of_claude(rule: &str, list: RuleList, server: &str, servers: &[String]) -> Vec<String> {
     let rule = match rule.split_once('(') {
         None => rule,
-        // A rule about some arguments alone cannot be carried over: what it allows is not, what it restricts is for all arguments.
+        // A rule about certain arguments cannot be carried over exactly: permissions are dropped, restrictions apply to all arguments.
         Some(_) if list == RuleList::NoAsk => return Vec::new(),
         Some((name, _)) => name,
     };
@@ -223,7 +223,7 @@ mod tests {
         check("mcp__git__get_*", allow, "git", &["git.get_*"]);
         check("mcp__git__status", allow, "git", &["git.status"]);
         check("mcp__my_server__x", allow, "my server", &["my server.x"]);
-        // These allow nothing there, either.
+        // These have no effect in the client, either.
         for rule in [
             "mcp__*",
             "mcp__g*",

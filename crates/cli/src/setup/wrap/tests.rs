@@ -155,7 +155,7 @@ fn small_and_odd_files() {
     assert!(odd.client.contains("// one\n"), "{}", odd.client);
     let back = unwrapped(&odd.client, &odd.gateway_text);
     assert!(has_servers(&back.client, SERVERS).unwrap());
-    // Nothing to move.
+    // No servers to move.
     assert_eq!(
         wrapped(r#"{"mcpServers": {"stay": {}}}"#).client,
         r#"{"mcpServers": {"stay": {}}}"#

@@ -30,7 +30,7 @@ impl Excerpt {
     /// The lines of `text` around `span`, none longer than `width` columns. Of a span over several lines, the first is
     /// marked.
     pub(super) fn of(name: &str, text: &str, span: Span, width: usize) -> Self {
-        // What is missing at the end of a text is missed behind its last word.
+        // A part missing at the end of a text is marked behind its last word.
         let start = floor(text, span.start).min(text.trim_end().len());
         let end = floor(text, span.end).max(start);
         let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
@@ -113,7 +113,7 @@ impl SourceCode for Excerpt {
     }
 }
 
-/// Appends the line with the spot in it, cut on both sides where it is too long, and tells where the spot is then.
+/// Appends the line with the spot, cut on both sides if it is too long, and returns the new position of the spot.
 fn push_marked_line(
     shown: &mut String,
     before: &str,
@@ -129,7 +129,7 @@ fn push_marked_line(
     };
     let marked = terminal_text::shortened(marked, width * 2 / 3, "…");
     let room = width.saturating_sub(terminal_text::width(&marked));
-    // What stands before the spot tells more than what stands after it.
+    // The text before the spot is more informative than the text after it.
     let spare = room.saturating_sub(terminal_text::width(after));
     let before = last_columns(before, spare.max(room * 2 / 3));
     let room = room.saturating_sub(terminal_text::width(&before));
@@ -172,7 +172,7 @@ fn last(text: &str, columns: usize) -> &str {
     &text[floor(text, start)..]
 }
 
-/// `text` without what would steer the terminal.
+/// Returns `text` without control characters.
 fn clean(text: &str) -> String {
     terminal_text::lines(text).replace('\n', "")
 }

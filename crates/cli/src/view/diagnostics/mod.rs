@@ -95,7 +95,7 @@ struct Look {
     coloured: bool,
 }
 
-/// The room that line numbers and frames take beside an excerpt.
+/// The width of line numbers and frames beside an excerpt.
 const FRAME: usize = 12;
 
 /// Each diagnostic with its excerpt.
@@ -112,7 +112,7 @@ fn graphical(diagnostics: &Diagnostics, texts: &[(String, String)], look: Look) 
     let mut shown = String::new();
     for diagnostic in diagnostics {
         let report = Report::of(diagnostic, texts, look.width);
-        // Writing to a text cannot fail; a report that does says what it can in the compact form.
+        // Writing to a text cannot fail; if rendering does, the compact form is used.
         if handler.render_report(&mut shown, &report).is_err() {
             shown.push_str(&compact_line(diagnostic, texts));
         }
@@ -177,7 +177,7 @@ fn place(diagnostic: &Diagnostic, texts: &[(String, String)]) -> String {
     }
 }
 
-/// A diagnostic as miette wants it.
+/// A diagnostic as miette requires it.
 #[derive(Debug)]
 struct Report<'a> {
     diagnostic: &'a Diagnostic,

@@ -26,7 +26,7 @@ const REDRAW: Duration = Duration::from_millis(100);
 const PRINT: Duration = Duration::from_millis(50);
 const MAX_BUFFERED_LINES: usize = 8;
 
-/// The live view of a run. It shows nothing without a terminal, or if events are printed anyway.
+/// The live view of a run. It is empty without a terminal, or if events are printed.
 pub(crate) struct Live {
     view: Option<View>,
     printer: Printer,
@@ -85,7 +85,7 @@ impl Live {
 
     /// Restarts the view for another plan that replaces the current one.
     pub(crate) fn begin_again(&self) {
-        // What has ended stays above what is said next.
+        // Lines of ended steps stay above later messages.
         self.suspend(|| ());
         self.change(StepLines::begin_again);
     }
@@ -103,7 +103,7 @@ impl Live {
         }
     }
 
-    /// Takes the view away while `status` has the terminal. Events still come in; what they say is shown later.
+    /// Hides the view while `status` has the terminal. Events that arrive meanwhile are shown later.
     pub(crate) fn suspend<T>(&self, status: impl FnOnce() -> T) -> T {
         match &self.view {
             Some(view) => view.suspend(status),
@@ -118,7 +118,7 @@ impl Live {
         }
     }
 
-    /// Says what the run has come to; `is_stored` says whether other processes can decide about it.
+    /// Prints the summary of the run; `is_stored` is true if other processes can decide about it.
     pub(crate) fn summary(&self, summary: &RunSummary, is_stored: bool) {
         self.finish();
         self.printer
@@ -180,7 +180,7 @@ impl View {
     fn suspend<T>(&self, status: impl FnOnce() -> T) -> T {
         lock(&self.stage).suspended += 1;
         self.bar.disable_steady_tick();
-        // The stage is empty now: this draws nothing in place of what was there.
+        // The view is empty now, so drawing it erases the previous lines.
         self.bar.suspend(|| ());
         let answer = status();
         let mut stage = lock(&self.stage);
@@ -232,7 +232,7 @@ fn shown(text: &str, coloured: bool) -> String {
     shown
 }
 
-/// Lines about steps that have ended, and nothing else: for where several runs go on at once.
+/// Prints lines about ended steps only, for several runs in progress at once.
 pub(crate) struct EndedStepLines {
     board: Mutex<StepLines>,
     printer: Printer,
@@ -264,7 +264,7 @@ impl EndedStepLines {
         self.board().begin_again();
     }
 
-    /// Takes note of an event, and prints the line where it ends a step.
+    /// Processes an event, and prints a line if it ends a step.
     pub(crate) fn event(&self, event: &StampedEvent) {
         let line = self.board().event(event);
         if let Some(line) = line {

@@ -57,7 +57,7 @@ impl StepLines {
         self.learn(plan, "");
     }
 
-    /// The plan is there.
+    /// Marks the plan as written.
     pub(super) fn is_written(&mut self) {
         self.writer = None;
     }
@@ -70,7 +70,7 @@ impl StepLines {
         };
     }
 
-    /// Learns what the steps of `plan` are called and do. `outer` is the address of the step that runs it, with a slash.
+    /// Adds the names and actions of the steps of `plan`. `outer` is the address of the step that runs it, with a slash.
     fn learn(&mut self, plan: &CheckedPlan, outer: &str) {
         for (step, known) in plan.plan().steps.iter().zip(plan.steps()) {
             let id = format!("{outer}{}", step.id);
@@ -86,7 +86,7 @@ impl StepLines {
             if is_handled(step) {
                 self.handled.insert(id.clone());
             }
-            // What is inside of items and rounds has no lines of its own.
+            // Parts of items and rounds have no separate lines.
             if let Some(inner) = &known.plan
                 && step.for_each.is_none()
                 && step.repeat.is_none()
@@ -257,7 +257,7 @@ fn failure(error: Option<&ToolError>) -> String {
     }
 }
 
-/// Seconds to a tenth, for what counts down.
+/// Formats seconds to a tenth, for countdowns.
 fn seconds(left: Duration) -> String {
     format!("{:.1}s", left.as_secs_f64())
 }

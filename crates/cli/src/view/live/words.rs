@@ -39,7 +39,7 @@ pub(crate) fn reason(reason: &SkipReason) -> String {
     }
 }
 
-/// The code that a failure carries, where its own side gave one.
+/// The code of a failure, if its origin gave one.
 pub(crate) fn code(error: &ToolError) -> Option<String> {
     match error.data.get("code")? {
         Value::Null => None,

@@ -1,4 +1,4 @@
-//! Values as people read them: aligned fields, tables of flat objects, lists; JSON where nothing reads better.
+//! Values for people: aligned fields, tables of flat objects, lists; JSON if nothing else is more readable.
 
 use std::io::{self, Write};
 
@@ -79,7 +79,7 @@ fn cut(mut lines: Vec<String>, room: Room) -> Vec<String> {
     lines
 }
 
-/// The lines of `value`, as far as there is room for them and one more.
+/// Formats the lines of `value`, at most one more than there is room for.
 fn block(value: &Value, room: Room, depth: usize) -> Vec<String> {
     if let Some(line) = short(value) {
         return vec![line];
@@ -100,7 +100,7 @@ fn some_lines(text: &str, room: Room) -> Vec<String> {
         .collect()
 }
 
-/// `value` where it takes a part of one line: a scalar, or nothing at all.
+/// Formats `value` if it fits in a part of a line: a scalar, or an empty value.
 fn short(value: &Value) -> Option<String> {
     if let Some(media) = Media::binary(value) {
         return Some(format!("[{}]", terminal_text::one_line(&media.label())));
@@ -141,7 +141,7 @@ fn object(fields: &Object, room: Room, depth: usize) -> Vec<String> {
         if depth > 0 && room.is_exceeded_by(&lines) {
             break;
         }
-        // A paragraph of its own, where it is a part of the whole output.
+        // A separate paragraph, as a part of the whole output.
         if depth == 0 && !lines.is_empty() {
             lines.push(String::new());
         }
@@ -222,7 +222,7 @@ fn list(items: &[Value], room: Room, depth: usize) -> Vec<String> {
     lines
 }
 
-/// Flat objects as a table, where they have fields in common and the table is not wider than `width`.
+/// Formats flat objects as a table, if they have fields in common and the table is not wider than `width`.
 fn table(items: &[Value], width: usize) -> Option<Vec<String>> {
     let rows: Vec<&Object> = items.iter().map(Value::as_object).collect::<Option<_>>()?;
     let mut keys: Vec<&str> = Vec::new();
@@ -237,7 +237,7 @@ fn table(items: &[Value], width: usize) -> Option<Vec<String>> {
         }
     }
     let filled: usize = rows.iter().map(|row| row.len()).sum();
-    // A table that is mostly empty says less than its rows one by one.
+    // A mostly empty table is less readable than its rows one by one.
     if items.len() < 2 || filled * 2 < rows.len() * keys.len() {
         return None;
     }
@@ -273,7 +273,7 @@ struct Column {
 }
 
 impl Column {
-    /// The values at `key`, where all of them are short.
+    /// Returns the values at `key`, if all of them are short.
     fn of(key: &str, rows: &[&Object]) -> Option<Self> {
         let values = rows.iter().map(|row| row.get(key));
         let is_numeric = values
@@ -321,7 +321,7 @@ fn json(value: &Value, room: Room) -> Vec<String> {
         text: Vec::new(),
         left: room.lines.saturating_add(1),
     };
-    // It fails where the room ends, and what was written until then is all that is needed.
+    // Writing fails once the room is used up; the text so far is all that is needed.
     let _ = serde_json::to_writer_pretty(&mut lines, value);
     some_lines(&String::from_utf8_lossy(&lines.text), room)
 }

@@ -1,4 +1,4 @@
-//! A run as a person reads it on standard output: what the plan gives back, and in a dry run what it would do.
+//! A run for people on standard output: the output of the plan, and for a dry run its calls.
 
 mod layout;
 
