@@ -32,7 +32,7 @@ pub(crate) struct DiagnosticShape {
     /// The way out.
     #[schemars(skip_serializing_if = "Option::is_none")]
     help: Option<String>,
-    /// A change that mends it, where one is safe: the text `replacement` at the JSON pointer `pointer`.
+    /// A safe fix, if there is one: the text `replacement` at the JSON pointer `pointer`.
     #[schemars(skip_serializing_if = "Option::is_none")]
     fix: Option<Value>,
     /// The plan of the library that pointer and span refer to, where it is not the plan itself.

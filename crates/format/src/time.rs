@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const DAY: u64 = 24 * 60 * 60;
 
-/// `2026-11-21T20:15:03.120Z`. What lies before 1970 counts as its first moment.
+/// `2026-11-21T20:15:03.120Z`. Times before 1970 count as its first moment.
 pub fn timestamp(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (day, second) = (since.as_secs() / DAY, since.as_secs() % DAY);

@@ -23,7 +23,7 @@ impl Sheet {
             )
         };
         let cell = json!({"type": "string", "pattern": "^[A-Z][0-9]$"});
-        // Whatever server a tool names here, it becomes one of the server that it is added to.
+        // A tool becomes one of the server that it is added to, whichever server it names here.
         [
             Tool {
                 input: input(json!({"cell": cell, "value": {}})),

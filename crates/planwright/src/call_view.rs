@@ -1,6 +1,6 @@
 //! A call as a person sees it who decides about it: the same lines on a terminal, in a form, and in lists.
 //!
-//! Every key of the arguments is shown. What is too long is cut in the middle, with the size of what is hidden and a digest of
+//! Every key of the arguments is shown. Long values are cut in the middle, with the size of the hidden part and a digest of
 //! the whole, so that no argument can push another one out of sight. Characters that cannot be seen stand as their escapes.
 
 use std::fmt::Write as _;
@@ -36,7 +36,7 @@ const DIGEST_DIGITS: usize = 16;
 /// A call that a person decides about.
 #[derive(Clone, Debug)]
 pub struct CallView<'a> {
-    /// The step, item or round that wants to call.
+    /// The calling step, item or round.
     pub at: &'a Address,
     /// The call that the decision is about. Secrets among its arguments are `[redacted]`.
     pub subject: &'a CallSubject,
@@ -57,7 +57,7 @@ impl<'a> CallView<'a> {
         }
     }
 
-    /// The lines: the step and the tool, why it asks, what has changed, all arguments.
+    /// Returns the lines: the step and the tool, the reason for asking, the changes, all arguments.
     pub fn lines(&self) -> Vec<String> {
         let at = self.at.to_string();
         let tool = self.subject.qualified_name();

@@ -3,7 +3,7 @@
 //! - [A plan of five lines](#a-plan-of-five-lines)
 //! - [Tools of your own](#tools-of-your-own): Rust functions, errors, effects, `Sharable`
 //! - [MCP servers](#mcp-servers)
-//! - [What check finds](#what-check-finds)
+//! - [Diagnostics](#diagnostics)
 //! - [Events](#events), [durations](#durations), [bounds](#bounds), [approvals](#approvals), [giving up](#giving-up)
 //! - [Runs that grow](#runs-that-grow), [durable runs](#durable-runs),
 //!   [plans that models write](#plans-that-models-write)
@@ -11,7 +11,7 @@
 //!   [plans without text](#plans-without-text)
 //! - [Features](#features)
 //!
-//! What plans can say is in [the guide](https://github.com/planwright/planwright/tree/main/docs).
+//! The language of plans is described in [the guide](https://github.com/planwright/planwright/tree/main/docs).
 //!
 //! # A plan of five lines
 //!
@@ -25,7 +25,7 @@
 //! ]}
 //! ```
 //!
-//! Five lines open the tools, read the plan, check it, run it, and look at what it gave:
+//! Five lines open the tools, read the plan, check it, run it, and read its output:
 //!
 //! ```
 //! use planwright::{Planwright, parse};
@@ -56,8 +56,8 @@
 //! # }
 //! ```
 //!
-//! It all happens in the tokio runtime that you have, of whichever kind; it needs its clock, and its input and output
-//! where there are MCP servers ([`enable_all`](https://docs.rs/tokio/latest/tokio/runtime/struct.Builder.html#method.enable_all)).
+//! Everything runs in your tokio runtime, of any kind; it needs its clock, and its input and output
+//! for MCP servers ([`enable_all`](https://docs.rs/tokio/latest/tokio/runtime/struct.Builder.html#method.enable_all)).
 //!
 //! An [`Error`] means that nothing was called: the plan is not sound, or was [checked with other tools](Planwright::verify) than those that it
 //! is to run with, or a run with its id is in progress. A failure of a tool is no error: the [`RunSummary`] says what became of each step, and `summary.status` of
@@ -165,7 +165,7 @@
 //!
 //! A tool that its server declares destructive, such as one that overwrites files, needs [approval](#approvals).
 //!
-//! # What check finds
+//! # Diagnostics
 //!
 //! Everything at once: what is wrong with the text, tools and steps that are not there, arguments and references that do not
 //! fit the schemas, circles, limits. A finding has a code with [a page](https://github.com/planwright/planwright/tree/main/docs/codes),
@@ -532,7 +532,7 @@ pub mod call_view;
 #[cfg(feature = "mcp")]
 pub mod names;
 
-/// Tools whose definitions changed, and what a person accepts of them.
+/// Tools whose definitions changed, and their acceptance by a person.
 pub mod pins;
 
 /// Text that comes from elsewhere, made fit for a terminal.

@@ -18,7 +18,7 @@ use crate::format::{LibraryPlanV1, PlanTextV1, RecalledLabelsV1};
 /// The step that stands for the results of earlier runs.
 pub const RECALLED: &str = RECALLED_STEP;
 
-/// The step of `plan` that stands for the results of earlier runs, where it has one: see [`LoadedPlan::with_recalled`].
+/// Returns the step of `plan` that represents the results of earlier runs, if any: see [`LoadedPlan::with_recalled`].
 pub fn recalled(plan: &CheckedPlan) -> Option<&StepId> {
     let step = plan.plan().steps.first()?;
     let is_recalled = step.id.as_str() == RECALLED && step.place == Place::NOWHERE;
@@ -139,7 +139,7 @@ impl LoadedPlan {
         self
     }
 
-    /// The same plan, with references in all parameters though its dialect wants tools to mark those that take them.
+    /// The same plan, with references in all parameters, although its dialect requires tools to mark those that take them.
     #[must_use]
     pub fn shared(mut self) -> Self {
         if let Some(plan) = &mut self.plan {
@@ -167,7 +167,7 @@ impl LoadedPlan {
         if let Some(plan) = &mut self.plan
             && !results.is_empty()
         {
-            // What was there before is no result of this plan.
+            // Results from before are not results of this plan.
             if plan.output == Output::All {
                 let names = plan.steps.iter().map(|step| Name {
                     text: Arc::clone(step.id.text()),
@@ -354,7 +354,7 @@ impl LoadedPlan {
                 limits,
                 ..ReadOptions::new(&name)
             };
-            // A library may hold plans in several dialects: the shape decides, and where it does not, the caller's.
+            // A library may hold plans in several dialects: the form decides, otherwise the caller's dialect.
             let mut result = planwright_dialects::parse(
                 &text,
                 &ReadOptions {

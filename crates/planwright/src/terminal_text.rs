@@ -49,7 +49,7 @@ pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// `text`, cut so that it takes at most `columns`, `ellipsis` included that stands for what was cut.
+/// Cuts `text` to at most `columns`, including the `ellipsis` for the removed part.
 pub fn shortened<'t>(text: &'t str, columns: usize, ellipsis: &str) -> Cow<'t, str> {
     if width(text) <= columns {
         return Cow::Borrowed(text);
@@ -72,13 +72,13 @@ pub fn padded(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(gap))
 }
 
-/// A stretch of time as people say it: `12ms`, `0.4s`, `2m 05s`, `1h 02m`.
+/// Formats a duration for people: `12ms`, `0.4s`, `2m 05s`, `1h 02m`.
 pub fn time(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
         0 if time < Duration::from_millis(1) => "<1ms".to_owned(),
         0 if time < Duration::from_millis(100) => format!("{}ms", time.as_millis()),
-        // A step that took 59.99 s must not be said to have taken 60.0 s of 60.
+        // A step that took 59.99 s must not be reported as 60.0 s of 60.
         0..60 => format!("{}.{}s", seconds, time.subsec_millis() / 100),
         60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
         _ => format!("{}h {:02}m", seconds / 3600, seconds % 3600 / 60),
@@ -100,7 +100,7 @@ fn cleaned(text: &str, replace: impl Fn(char) -> Option<&'static str>) -> Cow<'_
     Cow::Owned(clean)
 }
 
-/// Returns whether a terminal would do something else than show `character`: controls, and what changes the direction of text or breaks
+/// Returns true if a terminal would not just show `character`: controls, and characters that change the direction of text or break
 /// lines.
 fn steers(character: char) -> bool {
     character.is_control()

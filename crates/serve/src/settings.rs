@@ -26,14 +26,14 @@ const MAX_CONCURRENT_CALLS: NonZeroUsize = NonZeroUsize::new(32).unwrap();
 /// The tools that clients see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GatewayMode {
-    /// The tools for plans, and those to find out what plans may call.
+    /// The tools for plans, and those to search the tools that plans may call.
     #[default]
     Plan,
     /// `search_tools` and `call_tool`.
     Search,
-    /// Every tool of every server, as it is.
+    /// Every tool of every server, unchanged.
     Plain,
-    /// Every tool of every server, as it is, and the tools for plans beside them.
+    /// Every tool of every server, unchanged, and the tools for plans.
     PlainWithPlans,
 }
 

@@ -9,18 +9,18 @@ use crate::{ReportV1, UsageV1};
 /// The schema's name and version.
 pub const ANSWER_SCHEMA: &str = "planwright.answer/1";
 
-/// A question, stage by stage: the plan, its run, what was computed, the answer.
+/// The answer to a question, stage by stage: the plan, its run, the statistics, the answer.
 #[derive(Clone, Debug, Serialize)]
 pub struct AnswerV1 {
     /// [`ANSWER_SCHEMA`].
     pub schema: &'static str,
     /// The question.
     pub question: String,
-    /// The answer; none where it did not come to that.
+    /// The answer, if there is one.
     pub answer: Option<String>,
     /// The author of the answer: the model, or `analysis` if the model gave none.
     pub by: Option<String>,
-    /// The steps that the answer names as what it rests on.
+    /// The steps that the answer cites as its support.
     pub rests_on: Vec<String>,
     /// The steps that failed.
     pub failed: Vec<MissingV1>,
@@ -50,7 +50,7 @@ pub struct MissingV1 {
 }
 
 impl AnswerV1 {
-    /// A question for which there is nothing but what became of its plan.
+    /// Creates the document of a question with the result of its plan only.
     pub fn new(question: &str, created: CreatedV1) -> Self {
         Self {
             schema: ANSWER_SCHEMA,
@@ -69,7 +69,7 @@ impl AnswerV1 {
         }
     }
 
-    /// The same, with what ran while the plan was still being written.
+    /// Adds the calls that ran while the plan was still being written.
     #[must_use]
     pub fn with_streamed(mut self, streamed: StreamedV1) -> Self {
         self.streamed = Some(streamed);

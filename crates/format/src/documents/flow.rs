@@ -7,7 +7,7 @@ use serde::Serialize;
 /// The schema's name and version, of the flow of data in a plan.
 pub const FLOW_SCHEMA: &str = "planwright.flow/1";
 
-/// The schema's name and version, of what the flow policy says about tools.
+/// The schema's name and version, for the classification of tools by the flow policy.
 pub const FLOW_TOOLS_SCHEMA: &str = "planwright.flow-tools/1";
 
 /// The flow of data in a plan, `planwright.flow/1`.
@@ -24,7 +24,7 @@ pub struct FlowV1 {
 }
 
 impl FlowV1 {
-    /// The document about `report`; without one, the plan is not sound, and its diagnostics say why.
+    /// Creates the document about `report`; without one, the plan is not sound, for the reasons in its diagnostics.
     pub fn new(report: Option<&FlowReport>, diagnostics: Vec<Diagnostic>) -> Self {
         Self {
             schema: FLOW_SCHEMA,

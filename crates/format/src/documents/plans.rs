@@ -15,7 +15,7 @@ pub const CREATED_SCHEMA: &str = "planwright.created/1";
 pub struct CreatedV1 {
     /// [`CREATED_SCHEMA`].
     pub schema: &'static str,
-    /// The plan in Planwright's own dialect; none where no answer was a sound one.
+    /// The plan in Planwright's own dialect; none if no answer was a sound plan.
     pub plan: Option<Value>,
     /// The name of the model.
     pub model: String,
@@ -116,7 +116,7 @@ pub struct EarlyCallV1 {
     pub args: Value,
     /// The reason why it failed or was cancelled.
     pub error: Option<ErrorV1>,
-    /// True if the run of the whole plan goes on from it; otherwise it was in vain.
+    /// True if the run of the whole plan reuses the call; otherwise its result was discarded.
     pub counts: bool,
 }
 
@@ -134,14 +134,14 @@ pub struct ConversionV1 {
     pub from: Option<String>,
     /// The dialect that the plan was to be written in.
     pub dialect: String,
-    /// The text of the converted plan; none where something could not be said.
+    /// The text of the converted plan; none if a part could not be expressed.
     pub plan: Option<String>,
     /// The diagnostics of the plan, and of everything that the dialect cannot express. Places are those of the plan as it was read.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl ConversionV1 {
-    /// The conversion of a plan `from` one dialect `to` another, with what was found on the way.
+    /// Creates the document about a conversion `from` one dialect `to` another, with its diagnostics.
     pub fn new(
         from: Option<&str>,
         to: &str,

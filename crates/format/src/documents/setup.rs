@@ -5,10 +5,10 @@ use std::sync::Arc;
 use planwright_core::Value;
 use serde::Serialize;
 
-/// The schema's name and version, of what `wrap` did.
+/// The schema's name and version, for the report of `wrap`.
 pub const WRAP_SCHEMA: &str = "planwright.wrap/1";
 
-/// The schema's name and version, of what `init` did.
+/// The schema's name and version, for the report of `init`.
 pub const INIT_SCHEMA: &str = "planwright.init/1";
 
 /// The changes to the files of a client.
@@ -18,9 +18,9 @@ pub struct WrapV1 {
     pub schema: &'static str,
     /// True if servers were put back rather than away.
     pub undo: bool,
-    /// True if nothing was changed, since only a preview was wanted.
+    /// True for a dry run, which changes nothing.
     pub dry_run: bool,
-    /// The lists of servers, each with what became of it.
+    /// The lists of servers, each with its changes.
     pub files: Vec<WrappedFileV1>,
 }
 
@@ -34,13 +34,13 @@ pub struct WrappedFileV1 {
     pub scope: Option<&'static str>,
     /// The name of the gateway's entry.
     pub entry: &'static str,
-    /// True if something changed, or would.
+    /// True if the file changed, or would change.
     pub changed: bool,
     /// The servers that moved behind the gateway now.
     pub moved: Vec<String>,
     /// The servers that could not.
     pub stay: Vec<StayingServerV1>,
-    /// The servers that came back, by the names that they have now.
+    /// The restored servers, by their current names.
     pub returned: Vec<String>,
     /// The servers that could not have their name back.
     pub renamed: Vec<RenamedServerV1>,
@@ -68,7 +68,7 @@ pub struct CarriedRulesV1 {
     pub ask: Vec<CarriedRuleV1>,
     /// The rules by which a tool is denied.
     pub deny: Vec<CarriedRuleV1>,
-    /// The rules that were not taken over: they would loosen something, and others can write the file that they are in.
+    /// The rules that were not carried over: they would loosen the configuration, and others can write their file.
     pub left: Vec<CarriedRuleV1>,
     /// The lines that are added to the file, or taken out of it.
     pub difference: Vec<String>,
@@ -94,7 +94,7 @@ pub struct StayingServerV1 {
     pub because: String,
 }
 
-/// A server that came back under another name, since the client has another one of its name.
+/// A server that was restored under another name, since the client has another one with its name.
 #[derive(Clone, Debug, Serialize)]
 pub struct RenamedServerV1 {
     /// The name before.

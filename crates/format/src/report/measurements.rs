@@ -16,7 +16,7 @@ pub const DURATIONS_SCHEMA: &str = "planwright.durations/1";
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DurationsV1 {
-    /// [`DURATIONS_SCHEMA`]; what has another is not read.
+    /// [`DURATIONS_SCHEMA`]; documents with another schema are rejected.
     #[serde(deserialize_with = "known")]
     pub schema: String,
     /// The tools, sorted by server and name.
@@ -181,12 +181,12 @@ pub struct UsageV1 {
     pub cached_tokens: u64,
     /// Tokens that were written.
     pub output_tokens: u64,
-    /// In US dollars, where the price is known.
+    /// The cost in US dollars, if the price is known.
     pub cost: Option<f64>,
 }
 
 impl UsageV1 {
-    /// Adds what further answers cost.
+    /// Adds the usage of further answers.
     #[must_use]
     pub fn and(self, more: Self) -> Self {
         Self {

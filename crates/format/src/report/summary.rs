@@ -28,7 +28,7 @@ pub const REPORT_SCHEMA: &str = "planwright.report/1";
 pub struct ReportV1 {
     /// [`REPORT_SCHEMA`].
     pub schema: &'static str,
-    /// The run's id; empty where nothing ran.
+    /// The run's id; empty if nothing ran.
     pub run: Arc<str>,
     /// The plan.
     pub plan: PlanV1,
@@ -61,7 +61,7 @@ pub struct ReportV1 {
         schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")
     )]
     pub instances: IndexMap<Arc<str>, Value>,
-    /// True if a model wrote another plan while the run went on.
+    /// True if a model wrote another plan during the run.
     #[serde(skip_serializing_if = "is_false")]
     pub replanned: bool,
     /// The reasons for each change of the plan.
@@ -99,15 +99,15 @@ pub struct ReportFlowV1 {
     pub planner: &'static str,
     /// The violations.
     pub violations: Vec<ReportViolationV1>,
-    /// `untrusted` if something that a stranger may have chosen is in the output, else `trusted`.
+    /// `untrusted` if the output contains data of untrusted origin, else `trusted`.
     #[cfg_attr(test, schemars(with = "String"))]
     pub output_integrity: Integrity,
-    /// `private` if something private is in the output, else `public`.
+    /// `private` if the output contains private data, else `public`.
     #[cfg_attr(test, schemars(with = "String"))]
     pub output_confidentiality: Confidentiality,
 }
 
-/// A violation of the flow policy, and what became of the call.
+/// A violation of the flow policy, and the outcome of the call.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReportViolationV1 {
@@ -141,7 +141,7 @@ impl ReportFlowV1 {
     }
 }
 
-/// Returns what became of the calls of the step at `path`. Of several items or rounds, a call that waits counts first.
+/// Returns the outcome of the calls of the step at `path`. Of several items or rounds, a waiting call takes precedence.
 fn decision(path: &str, steps: &[StepSummary]) -> &'static str {
     fn collect(path: &str, steps: &[StepSummary], found: &mut Vec<&'static str>) {
         for step in steps {
@@ -204,7 +204,7 @@ pub enum ReportStatus {
 pub struct StepV1 {
     /// The step's id.
     pub id: Arc<str>,
-    /// The instance, where the plan runs for several.
+    /// The instance, if the plan runs for several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instance: Option<Arc<str>>,
     /// The item of a `for_each`.
@@ -240,7 +240,7 @@ pub struct StepV1 {
     pub ended_ms: Option<f64>,
     /// The reason of the failure.
     pub error: Option<ErrorV1>,
-    /// True if the plan says what the failure means, so that the run has not failed by it.
+    /// True if the plan handles the failure, so it does not fail the run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub handled: bool,
     /// The reason why it did not run.
@@ -263,7 +263,7 @@ pub struct StepV1 {
 pub struct ErrorV1 {
     /// The kind of failure. `tool`: the tool said no; `timeout`: it took too long; `unavailable`: the server is not there, the connection
     /// was lost, or the answer cannot be read; `arguments`: they do not fit the tool's schema; `reference`: one led nowhere; `approval`: a
-    /// person said no; `policy`: it is forbidden; `budget`: one is used up; `internal`: a defect of ours.
+    /// person said no; `policy`: it is forbidden; `budget`: one is used up; `internal`: a defect of Planwright.
     #[cfg_attr(
         test,
         schemars(extend("enum" = ["tool", "timeout", "unavailable", "arguments", "reference", "approval", "policy", "budget", "internal"]))
@@ -286,7 +286,7 @@ pub struct ReasonV1(pub SkipReason);
 pub struct CallV1 {
     /// The step's id.
     pub step: Arc<str>,
-    /// The instance, where the plan runs for several.
+    /// The instance, if the plan runs for several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instance: Option<Arc<str>>,
     /// The item of a `for_each`.
@@ -338,7 +338,7 @@ impl ReportV1 {
         }
     }
 
-    /// The same report of a run that went on with other plans; `usage` is what models cost.
+    /// The same report of a run that continued with other plans; `usage` is that of the models.
     #[must_use]
     pub fn revised(mut self, revisions: &[RevisionV1], usage: UsageV1) -> Self {
         self.usage = (usage.requests > 0).then_some(usage);

@@ -1,4 +1,4 @@
-//! Values that are too large to be shown whole: what is shown in their place, and what it says.
+//! Abbreviation of values that are too large to be shown whole.
 //!
 //! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/budgets.md#a-trimmed-value-is-shown-as-an-object).
 
@@ -21,7 +21,7 @@ pub struct Trim {
 }
 
 impl Trim {
-    /// Trims what is more than `max_bytes` as compact JSON.
+    /// Trims values of more than `max_bytes` as compact JSON.
     pub fn to(max_bytes: u64) -> Self {
         Self { max_bytes }
     }
@@ -136,7 +136,7 @@ impl Trim {
             start: Vec::new(),
             keep: usize::try_from(self.max_bytes).unwrap_or(usize::MAX),
         };
-        // It fails where there is enough, and what was counted until then is all that is needed.
+        // Writing fails once the limit is exceeded; the count so far is all that is needed.
         let _ = serde_json::to_writer(&mut counter, value);
         counter
     }

@@ -11,7 +11,7 @@ use crate::{milliseconds, time};
 /// The schema's name and version.
 pub const RUNS_SCHEMA: &str = "planwright.runs/1";
 
-/// Runs that are kept.
+/// Stored runs.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Serialize)]
 pub struct RunsV1 {
@@ -32,7 +32,7 @@ pub struct RunListingV1 {
     /// The status: `succeeded`, `failed`, `waiting` and `cancelled` as in reports, `running` if a process runs it, `interrupted` if its
     /// last process ended without a final entry.
     pub status: &'static str,
-    /// True if it came from a file: it brought no consent and no tool sources.
+    /// True if the run was imported from a file, without consent and tool sources.
     #[serde(skip_serializing_if = "is_false")]
     pub imported: bool,
     /// The process that has it.
@@ -106,7 +106,7 @@ pub struct OpenCallV1 {
     pub schema: &'static str,
     /// The run's id.
     pub run: String,
-    /// The step, item or round that wants to call.
+    /// The calling step, item or round.
     pub address: String,
     /// The tool's server.
     pub server: Arc<str>,

@@ -53,7 +53,7 @@ pub struct LogLineV1 {
     /// The number of the attempt, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
-    /// The arguments; those that a person put in their place, where one has decided.
+    /// The arguments, or those that a person replaced them by.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub args: Option<Value>,
@@ -137,7 +137,7 @@ struct Log {
     lines: Vec<LogLineV1>,
     /// The calls that were not answered yet: which line, and when they were sent.
     calls: HashMap<(Arc<Address>, u32), (usize, Duration)>,
-    /// True if the latest process has come to an end of its own.
+    /// True if the latest process ended by itself.
     has_ended: bool,
 }
 
@@ -246,7 +246,7 @@ impl Log {
         self.leave_open("unknown");
     }
 
-    /// Says of the calls that were not answered what became of them.
+    /// Sets the outcome of unanswered calls.
     fn leave_open(&mut self, fate: &'static str) {
         for (_, (line, _)) in self.calls.drain() {
             if let Some(line) = self.lines.get_mut(line) {

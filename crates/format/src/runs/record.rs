@@ -55,7 +55,7 @@ pub struct RecordV1 {
     /// The number of the attempt, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
-    /// The arguments; those that a person put in their place, where one has decided.
+    /// The arguments, or those that a person replaced them by.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub args: Option<Value>,
@@ -85,7 +85,7 @@ pub struct RecordV1 {
     /// The status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<&'static str>,
-    /// True if the plan says what the failure means.
+    /// True if the plan handles the failure.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub handled: bool,
     /// The reason why it did not run.
@@ -142,7 +142,7 @@ impl RunClock {
 }
 
 impl EntryV1 {
-    /// The entries of a run that was created at `created`; where a step is named, those about it and its parts.
+    /// Returns the entries of a run that was created at `created`; if a step is named, only those about it and its parts.
     pub fn of(entries: &[Entry], created: SystemTime, step: Option<&str>) -> Vec<Self> {
         let mut clock = RunClock::new(created);
         let mut found = Vec::new();
@@ -163,7 +163,7 @@ impl EntryV1 {
     }
 }
 
-/// Returns whether a record is about `step`, or a part of it; all are where none is named.
+/// Returns true if a record is about `step` or a part of it, or if no step is named.
 pub(super) fn is_about(record: &Record, step: Option<&str>) -> bool {
     let Some(step) = step else {
         return true;

@@ -24,14 +24,14 @@ pub struct FormatError {
 
 /// A twin as a value, as a store takes it.
 fn write(twin: &impl Serialize) -> Value {
-    // Twins hold nothing that JSON could not say.
+    // Serialized types have no values that JSON cannot express.
     serde_json::to_string(twin)
         .ok()
         .and_then(|text| Value::from_json(&text).ok())
         .unwrap_or_default()
 }
 
-/// Reads what says of itself that it is `schema`.
+/// Reads a document that declares itself as `schema`.
 fn read<T: DeserializeOwned>(value: &Value, schema: &str) -> Result<T, FormatError> {
     let found = value.get("schema").and_then(Value::as_text);
     if found != Some(schema) {

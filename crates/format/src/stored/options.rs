@@ -28,7 +28,7 @@ pub struct OptionsV1 {
     /// The largest numbers for these tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<LimitV1>,
-    /// Attempts in all, for steps that do not say otherwise.
+    /// Maximum number of attempts, for steps without their own.
     pub attempts: NonZeroU32,
     /// The pause before the second attempt, in nanoseconds.
     pub retry_delay_ns: u64,
@@ -40,7 +40,7 @@ pub struct OptionsV1 {
     pub step_timeout_ns: Option<u64>,
     /// True if nothing new starts after the first failure.
     pub fail_fast: bool,
-    /// The most tasks that the run may come to.
+    /// Maximum number of tasks of the run.
     pub max_tasks: usize,
     /// The bounds on calls, time and bytes.
     #[serde(default)]
@@ -51,7 +51,7 @@ pub struct OptionsV1 {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LimitV1 {
-    /// Of what.
+    /// The limited resource.
     pub of: String,
     /// The limit.
     pub max: NonZeroUsize,
@@ -136,7 +136,7 @@ pub struct GuardsV1 {
     /// The most bytes of output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<BoundV1>,
-    /// The most bytes that values come to as they are written.
+    /// Maximum number of bytes of values as serialized.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_bytes: Option<BoundV1>,
     /// The most failures in a row.

@@ -49,7 +49,7 @@ pub struct ProcessV1 {
     /// The label of the planner, if the plan was checked for where data goes: `clean` or `exposed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<FlowModeV1>,
-    /// The digest of the plan, where a person approved it as a whole.
+    /// The digest of the plan, if a person approved it as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_plan: Option<String>,
     /// The number of steps that were known at the start, if the plan was still being written.
@@ -100,7 +100,7 @@ impl ProcessV1 {
         super::write(self)
     }
 
-    /// Reads what is kept.
+    /// Reads a stored document.
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ impl ChoiceV1 {
     ///
     /// # Errors
     ///
-    /// Where it is no choice that is known here.
+    /// A choice that is unknown to this version.
     pub fn choice(&self) -> Result<(Arc<str>, Choice), FormatError> {
         let choice = match self.choice.as_str() {
             "retry" => Choice::Retry,
@@ -150,7 +150,7 @@ impl ChoiceV1 {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RevisionV1 {
-    /// `replanned`: the model wrote what came next; `repaired`: it corrected the arguments of one step.
+    /// `replanned`: the model wrote the further steps; `repaired`: it corrected the arguments of one step.
     pub kind: String,
     /// The step that had failed.
     pub step: String,

@@ -42,10 +42,10 @@ pub struct PlanTextV1 {
     /// True if independent steps run together though the dialect lists them in order.
     #[serde(default, skip_serializing_if = "is_false")]
     pub reorder: bool,
-    /// True if all parameters take references though the dialect wants tools to mark them.
+    /// True if all parameters take references although the dialect requires tools to mark them.
     #[serde(default, skip_serializing_if = "is_false")]
     pub share: bool,
-    /// True if it is no more than the beginning of a plan that never came to its end.
+    /// True if the text is only the beginning of a plan that was never completed.
     #[serde(default, rename = "unfinished", skip_serializing_if = "is_false")]
     pub is_unfinished: bool,
     /// The results of earlier runs that it refers to, by run and step.
@@ -147,7 +147,7 @@ impl RunV1 {
         super::write(self)
     }
 
-    /// Reads what is kept.
+    /// Reads a stored document.
     ///
     /// # Errors
     ///
@@ -189,10 +189,10 @@ pub struct ToolV1 {
     pub trusted: bool,
     /// True if a person must agree before each call.
     pub approval: bool,
-    /// The identity of its server; missing in what earlier versions stored.
+    /// The identity of its server; missing in data of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
-    /// The digest of its definition; missing in what earlier versions stored.
+    /// The digest of its definition; missing in data of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<String>,
 }

@@ -35,7 +35,7 @@ pub(super) struct Secret {
 }
 
 impl OutsideRules {
-    /// The user's file says what is given out; a project's can only shorten the lists, so what it says of others is left out.
+    /// The user's file releases values; a project's can only shorten the lists, so its other entries are ignored.
     pub(super) fn add(&mut self, source: &ConfigSource) {
         for (name, tools) in &source.file.env {
             self.add_release(source, ExternalValue::Environment, name.get_ref(), tools);

@@ -32,7 +32,7 @@ pub(super) struct ConfigFile {
     pub(super) rates: BTreeMap<String, Spanned<RateLimit>>,
     /// The limits on repetition without progress.
     pub(super) runaway: RunawayTable,
-    /// The limits on what people and models are shown.
+    /// The limits on values shown to people and models.
     pub(super) output: OutputTable,
     /// The variables of the environment that plans may pass to tools, such as `REGION = ["shop.*"]`.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, Vec<String>>"))]
@@ -60,12 +60,12 @@ pub(super) struct ConfigFile {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "approvals"))]
 pub(super) struct ApprovalsTable {
-    /// True if decisions from the command line want the passphrase that `planwright passphrase` sets.
+    /// True if decisions from the command line require the passphrase that `planwright passphrase` sets.
     #[cfg_attr(test, schemars(with = "bool"))]
     pub(super) passphrase: Option<Spanned<bool>>,
 }
 
-/// A stage: its tools, and where one can go from it. Calls and plans that need a tool of another stage are refused.
+/// A stage: its tools, and the stages that can follow. Calls and plans that need a tool of another stage are refused.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -82,7 +82,7 @@ pub(super) struct StageTable {
     pub(super) needs: Vec<Spanned<String>>,
 }
 
-/// A secret: where it is, and the tools that may be given it. Only your own file can say where it is.
+/// A secret: its place, and the tools that may receive it. Only your own file can set the place.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -108,19 +108,19 @@ pub(super) struct ToolsTable {
     /// The tools that plans may call; without it, all of them.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(super) allow: Option<Spanned<Vec<Spanned<Pattern>>>>,
-    /// The tools that plans may not call, also where they are allowed.
+    /// The tools that plans may not call, even if they are allowed.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(super) deny: Vec<Spanned<Pattern>>,
     /// The tools that ask a person before each call.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(super) ask: Vec<Spanned<Pattern>>,
-    /// The tools that need not ask though they say that they destroy something; only in your own file.
+    /// The tools that need not ask although they declare themselves destructive; only in your own file.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(super) no_ask: Vec<Spanned<Pattern>>,
-    /// The tools that change nothing, whatever they say about themselves; only in your own file. Such a tool need not ask either.
+    /// The tools that change nothing, regardless of their annotations; only in your own file. Such a tool need not ask either.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(super) read_only: Vec<Spanned<Pattern>>,
-    /// The tools that may be called twice with the same arguments without further harm, whatever their annotations say; only in your own
+    /// The tools that may safely be called twice with the same arguments, regardless of their annotations; only in your own
     /// file.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(super) idempotent: Vec<Spanned<Pattern>>,
@@ -148,12 +148,12 @@ pub(super) struct BudgetsTable {
     /// The longest time that the run may take, such as `10m`. Calls that are in flight then are cancelled.
     #[cfg_attr(test, schemars(with = "String"))]
     pub(super) wall_time: Option<Spanned<TimeLimit>>,
-    /// The most bytes that all outputs together may come to: a number, or text such as `50MB`.
+    /// Maximum size of all outputs together: a number of bytes, or text such as `50MB`.
     #[cfg_attr(test, schemars(schema_with = "super::reference::size"))]
     pub(super) output_bytes: Option<Spanned<Size>>,
-    /// The most bytes that the values of the run may come to wherever they are written: outputs that steps compute, arguments with
-    /// their step and with each attempt, slots, the run's output. If it is not set, 64 MiB, and four times what inputs and answers of tools
-    /// come to.
+    /// Maximum size of the values of the run wherever they are written: computed outputs, arguments with
+    /// their step and with each attempt, slots, the run's output. If it is not set, 64 MiB, plus four times the size of inputs and answers of
+    /// tools.
     #[cfg_attr(test, schemars(schema_with = "super::reference::size"))]
     pub(super) written_bytes: Option<Spanned<Size>>,
     /// The number of failed calls in a row after which nothing new is called.
@@ -181,7 +181,7 @@ pub(super) struct RunawayTable {
     pub(super) same_rounds: Option<Spanned<std::num::NonZeroU64>>,
 }
 
-/// The limits on what people and models are shown. Steps pass on whole values all the same.
+/// The limits on values shown to people and models. Steps still pass on whole values.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

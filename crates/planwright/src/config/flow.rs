@@ -51,7 +51,7 @@ pub(super) struct FlowTable {
     /// `ask`. A project's file can only make it stricter.
     #[cfg_attr(test, schemars(with = "String"))]
     violation: Option<Spanned<ViolationWord>>,
-    /// The policy for tools that destroy something: `ask` asks before each call, `by-flow` only if a violation makes it; without it,
+    /// The policy for destructive tools: `ask` asks before each call, `by-flow` only for a call that violates the flow policy; without it,
     /// `ask`. Only in your own file.
     #[cfg_attr(test, schemars(with = "String"))]
     effects: Option<Spanned<EffectsWord>>,
@@ -147,7 +147,7 @@ pub(super) struct FlowRules {
     policy: FlowPolicy,
     /// True if a file has the table and does not switch it off.
     enabled: bool,
-    /// The place where the user's own file switches it off.
+    /// The place where the user's own file disables the analysis.
     switched_off: Option<Arc<str>>,
     by_flow: bool,
     /// The settings that files set, with their places.
@@ -241,7 +241,7 @@ impl FlowRules {
         self.settings.push((word, value, place));
     }
 
-    /// Switches the analysis on, whatever the files say.
+    /// Enables the analysis, overriding the files.
     pub(super) fn switch_on(&mut self) {
         self.enabled = true;
     }

@@ -1,4 +1,4 @@
-//! `planwright.toml`: what plans may call, how much, how fast, what is shown of it, and who is served.
+//! `planwright.toml`: allowed calls, their limits and rates, the display of values, and access to the gateway.
 //!
 //! Pure: from texts to settings, each with its place. Callers read the files.
 

@@ -19,7 +19,7 @@ use super::words::{HttpUrl, TimeLimit};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "model"))]
 pub(super) struct ModelTable {
-    /// The model, such as `openai:gpt-4o`, where neither `--model` nor `PLANWRIGHT_MODEL` names one.
+    /// The model, such as `openai:gpt-4o`, if neither `--model` nor `PLANWRIGHT_MODEL` names one.
     #[cfg_attr(test, schemars(with = "String"))]
     name: Option<Spanned<String>>,
     /// The address of its provider, if it is not the usual one.
@@ -31,7 +31,7 @@ pub(super) struct ModelTable {
     /// The file that holds the key, from the folder of this file on; a line break at its end does not count.
     #[cfg_attr(test, schemars(with = "String"))]
     key_file: Option<Spanned<String>>,
-    /// In what it writes plans: `json`, or `lines`, which take about two thirds of the tokens; without it, `json`.
+    /// The dialect of its plans: `json`, or `lines`, which take about two thirds of the tokens; without it, `json`.
     #[cfg_attr(test, schemars(with = "String"))]
     notation: Option<Spanned<PlanNotation>>,
     /// Between 0, nearly the same answer each time, and 2; without it, 0.1.
@@ -68,7 +68,7 @@ pub(super) struct PricesTable {
     cached: Option<Price>,
 }
 
-/// In what a model writes plans.
+/// The dialect in which a model writes plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum PlanNotation {
@@ -144,7 +144,7 @@ pub struct ModelSettings {
     pub base_url: Option<Arc<str>>,
     /// The place of the key.
     pub key: Option<ConfigPlace>,
-    /// In what it writes plans.
+    /// The dialect of its plans.
     pub notation: Option<PlanNotation>,
     /// The temperature.
     pub temperature: Option<f64>,

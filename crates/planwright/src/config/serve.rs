@@ -60,7 +60,7 @@ pub(super) struct ServeTable {
     /// The time after which a plan becomes a task, such as `2s`, if the client supports tasks; `0s` is at once.
     #[cfg_attr(test, schemars(with = "String"))]
     task_after: Option<Spanned<Time>>,
-    /// The most tokens that the list of all tools may take in a description. What takes more has to be searched for.
+    /// Maximum number of tokens of the list of all tools in a description. Longer lists have to be searched.
     #[cfg_attr(test, schemars(with = "u64"))]
     listing_tokens: Option<Spanned<u64>>,
 }
@@ -101,15 +101,15 @@ pub struct Serve {
 }
 
 impl Serve {
-    /// The largest request where nothing is said, in bytes.
+    /// The default maximum size of a request, in bytes.
     pub const MAX_BODY: u64 = 4 * 1024 * 1024;
-    /// Requests of one client under way together where nothing is said.
+    /// The default maximum number of requests of one client in progress.
     pub const MAX_REQUESTS: NonZeroU32 = NonZeroU32::new(256).unwrap();
-    /// Plans of one client under way together where nothing is said.
+    /// The default maximum number of plans of one client in progress.
     pub const MAX_PLANS: NonZeroU32 = NonZeroU32::new(256).unwrap();
-    /// Connections of all clients where nothing is said.
+    /// The default maximum number of connections of all clients.
     pub const MAX_CONNECTIONS: NonZeroU32 = NonZeroU32::new(1024).unwrap();
-    /// Requests of one client in the long run where nothing is said and clients have tokens.
+    /// The default rate of requests of one client, if clients have tokens.
     pub const RATE: Rate = Rate {
         calls: NonZeroU32::new(100).unwrap(),
         per: Duration::from_secs(1),
@@ -120,13 +120,13 @@ impl Serve {
     pub const SHUTDOWN_TIME: Duration = Duration::from_secs(20);
     /// The default time for which later plans may refer to the results of a run.
     pub const RECALL_FOR: Duration = Duration::from_hours(1);
-    /// Bytes of earlier results that one plan may refer to where nothing is said.
+    /// The default maximum size of earlier results that one plan may refer to, in bytes.
     pub const RECALL_BYTES: u64 = 8 * 1024 * 1024;
     /// The default of `call_timeout`.
     pub const CALL_TIMEOUT: Duration = Duration::from_mins(5);
     /// The default time after which a plan becomes a task.
     pub const TASK_AFTER: Duration = Duration::from_secs(2);
-    /// Tokens that the list of all tools may take in a description where nothing is said.
+    /// The default maximum number of tokens of the list of all tools in a description.
     pub const LISTING_TOKENS: u64 = 1500;
 
     /// Only the user's own file decides about access; of two bounds the lower one counts, the built-in one included if a project sets the
@@ -265,7 +265,7 @@ impl Serve {
     }
 }
 
-/// Takes what a file says where it is lower than what is known. Only the user's own file may say more than what is `usual`.
+/// Applies a file's bound if it is lower than the known one. Only the user's own file may exceed the `usual` one.
 fn lower<T, U: Ord>(
     known: &mut Option<Bound<U>>,
     source: &ConfigSource,

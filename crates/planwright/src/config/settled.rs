@@ -58,7 +58,7 @@ impl Config {
         }
     }
 
-    /// Switches the analysis of the flow on, whatever the files say.
+    /// Enables the flow analysis, overriding the files.
     #[must_use]
     pub fn with_flow(mut self) -> Self {
         self.flow.switch_on();
@@ -103,8 +103,8 @@ impl Config {
         self.catalog_asking(catalog, |_| false)
     }
 
-    /// As [`catalog`](Self::catalog), with the tools for which `asks` says so asking first if they leave open whether they destroy
-    /// something, and no file says what holds of such tools.
+    /// Like [`catalog`](Self::catalog), but tools selected by `asks` ask first if they do not declare whether they are destructive
+    /// and no file has a rule for such tools.
     pub fn catalog_asking(&self, catalog: &Catalog, asks: impl Fn(&Tool) -> bool) -> Catalog {
         catalog.map(|tool| {
             let asks = asks(tool);
@@ -112,12 +112,12 @@ impl Config {
         })
     }
 
-    /// Returns whether a file says that a call of this tool asks first, whatever the tool says of itself.
+    /// Returns true if a file makes calls of this tool ask first, regardless of its annotations.
     pub fn asks_about(&self, tool: &Tool) -> bool {
         self.tools.ask_about(tool)
     }
 
-    /// Returns whether decisions from the command line want a passphrase.
+    /// Returns true if decisions from the command line require a passphrase.
     pub fn wants_passphrase(&self) -> bool {
         self.passphrase.as_ref().is_some_and(|wanted| wanted.most)
     }
@@ -138,7 +138,7 @@ impl Config {
         self.max_output.as_ref()
     }
 
-    /// The stages of work through a gateway, the first one first; none where nothing is said of stages.
+    /// Returns the stages of work through a gateway, in order; none if stages are not configured.
     pub fn stages(&self) -> &[Stage] {
         &self.stages
     }
@@ -197,7 +197,7 @@ impl Config {
                 .as_ref()
                 .map(|size| bound(source, size, size.get_ref().0)),
         );
-        // What holds by default is at least as much, so a project's file that says more says nothing.
+        // The default is at least as strict, so a looser project's file has no effect.
         let written = budgets.written_bytes.as_ref().filter(|size| {
             source.origin == Origin::User || size.get_ref().0 <= Guards::WRITTEN_BYTES
         });

@@ -185,7 +185,7 @@ pub(super) fn not_toml(file: &str, text: &str, span: &Range<usize>, message: &st
     }
 }
 
-/// Puts what the reader of TOML says into our words.
+/// Translates the messages of the TOML reader.
 pub(super) fn explain(file: &str, text: &str, span: &Range<usize>, message: &str) -> ConfigFault {
     let (message, help) = match message.strip_prefix("unknown field ") {
         Some(rest) => unknown(rest),
@@ -212,7 +212,7 @@ fn unknown(rest: &str) -> (String, String) {
     (message, help)
 }
 
-/// The reader's words for what it expected, and ours.
+/// The reader's terms for expected values, and their translations.
 const WORDS: &[(&str, &str)] = &[
     ("a sequence", "a list"),
     ("sequence", "list"),
@@ -239,5 +239,5 @@ fn other(message: &str) -> (String, String) {
     }
 }
 
-/// Advice where there is no better one.
+/// The default advice.
 const REFERENCE: &str = "the reference of planwright.toml lists what may stand here";

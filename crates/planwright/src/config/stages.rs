@@ -11,7 +11,7 @@ use toml::Spanned;
 use super::file::StageTable;
 use super::source::ConfigSource;
 
-/// A stage of work: which tools there are, and where one can go from it.
+/// A stage of work: its tools, and the stages that can follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
     /// The name of the stage.
@@ -109,7 +109,7 @@ fn in_order(source: &ConfigSource) -> Vec<(&Spanned<String>, &StageTable)> {
     stages
 }
 
-/// The names of the stages that one can come to from the first.
+/// Returns the names of the stages that are reachable from the first.
 fn reached<'a>(stages: &[(&'a Spanned<String>, &'a StageTable)]) -> BTreeSet<&'a str> {
     let mut reached = BTreeSet::new();
     let mut open: Vec<&str> = stages

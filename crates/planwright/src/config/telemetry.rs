@@ -18,10 +18,10 @@ use super::words::HttpUrl;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "telemetry"))]
 pub(super) struct TelemetryTable {
-    /// The collector, such as `http://localhost:4318`; else what `OTEL_EXPORTER_OTLP_ENDPOINT` says. Without either, nothing is sent.
+    /// The collector, such as `http://localhost:4318`; default: `OTEL_EXPORTER_OTLP_ENDPOINT`. Without either, nothing is sent.
     #[cfg_attr(test, schemars(with = "String"))]
     endpoint: Option<Spanned<HttpUrl>>,
-    /// Headers that it wants, such as `x-api-key = "…"`.
+    /// Headers for the collector, such as `x-api-key = "…"`.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, String>"))]
     headers: BTreeMap<Spanned<String>, String>,
     /// True if spans have arguments and results of calls in them.
@@ -32,9 +32,9 @@ pub(super) struct TelemetryTable {
 /// The collector of spans and metrics.
 #[derive(Clone, Default)]
 pub struct TelemetrySettings {
-    /// The collector; else what the environment says.
+    /// The collector; default: that of the environment.
     pub endpoint: Option<Arc<str>>,
-    /// Headers that it wants.
+    /// Headers for the collector.
     pub headers: Vec<(Arc<str>, Arc<str>)>,
     /// True if spans have arguments and results of calls in them.
     pub capture_values: bool,

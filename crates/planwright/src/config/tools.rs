@@ -12,7 +12,7 @@ use super::source::{ConfigSource, Origin};
 use super::words::Pattern;
 use crate::pins::PinPolicy;
 
-/// The reason why a tool asks that does not state whether it destroys something.
+/// The reason why a tool asks that does not declare whether it is destructive.
 const UNSTATED: &str =
     "its server states neither `readOnlyHint: true` nor `destructiveHint: false`";
 
@@ -29,11 +29,11 @@ pub(super) struct ToolRules {
     pub(super) pin: Option<PinRule>,
     /// The rule of a project's file, which counts if it is stricter.
     pub(super) project_pin: Option<PinRule>,
-    /// The rule about tools that do not state whether they destroy something: the user's, and a project's if it is stricter.
+    /// The rule about tools that do not declare whether they are destructive: the user's, and a project's if it is stricter.
     pub(super) unannotated: Option<UnannotatedRule>,
 }
 
-/// The policy for calls of a tool that does not state whether it destroys something.
+/// The policy for calls of a tool that does not declare whether it is destructive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) enum Unannotated {
@@ -66,7 +66,7 @@ impl TryFrom<String> for Unannotated {
     }
 }
 
-/// The rule of a file about tools that do not state whether they destroy something.
+/// The rule of a file about tools that do not declare whether they are destructive.
 #[derive(Clone, Debug)]
 pub(super) struct UnannotatedRule {
     pub(super) word: Unannotated,
@@ -80,7 +80,7 @@ pub(super) struct PinRule {
     pub(super) set_in: Arc<str>,
 }
 
-/// The word of a file for what holds of tools that changed.
+/// A file's setting for changed tools.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct PinWord(pub(super) PinPolicy);
@@ -155,21 +155,21 @@ impl ToolRules {
         self.allow.iter().cloned().fold(policy, Policy::allow_only)
     }
 
-    /// Returns whether a file says that a tool asks.
+    /// Returns true if a file makes a tool ask.
     pub(super) fn ask_about(&self, tool: &Tool) -> bool {
         let is_waived = || covers(&self.no_ask, tool) || covers(&self.read_only, tool);
         covers(&self.ask, tool) || self.asks_unstated(tool, false) && !is_waived()
     }
 
-    /// Returns whether a tool asks since it leaves open whether it destroys something. `usual` holds if no file says so.
+    /// Returns true if a tool asks since it does not declare whether it is destructive. `usual` applies if no file has a rule.
     fn asks_unstated(&self, tool: &Tool, usual: bool) -> bool {
         let rule = self.unannotated.as_ref();
         let asks = rule.map_or(usual, |rule| rule.word == Unannotated::Ask);
         asks && tool.hints.is_destructive_by_default()
     }
 
-    /// Applies the configuration to the hints of a tool. `asks` says whether a tool asks that leaves open whether it destroys
-    /// something, if no file says so; `by_flow` says whether such tools, and those that state that they do, ask only if a
+    /// Applies the configuration to the hints of a tool. `asks` is true if a tool asks that does not declare whether it is
+    /// destructive, unless a file has a rule; `by_flow` is true if such tools, and destructive ones, ask only if a
     /// violation of the flow policy makes them.
     pub(super) fn apply(&self, tool: &mut Tool, asks: bool, by_flow: bool) {
         let asks = asks && !by_flow;

@@ -12,7 +12,7 @@ use serde::Deserialize;
 ///
 /// # Errors
 ///
-/// One clause that says why it is none.
+/// One clause with the reason why the text is invalid.
 pub fn time(text: &str) -> Result<Duration, String> {
     let (number, unit) = split(text);
     let number: f64 = number
@@ -37,7 +37,7 @@ pub fn time(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 ///
-/// One clause that says why it is none.
+/// One clause with the reason why the text is invalid.
 pub fn size(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);
     let number: f64 = number
@@ -73,7 +73,7 @@ pub fn size(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 ///
-/// One clause that says why it is none.
+/// One clause with the reason why the text is invalid.
 pub fn rate(text: &str) -> Result<Rate, String> {
     let wrong = || format!("`{text}` is no rate such as `10/s` or `100/m`");
     let (calls, per) = text.split_once('/').ok_or_else(wrong)?;
@@ -134,7 +134,7 @@ impl TryFrom<String> for Pattern {
     }
 }
 
-/// A time that something may take.
+/// A time limit.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct TimeLimit(pub(super) Duration);

@@ -40,7 +40,7 @@ pub(super) struct GraphInput {
     pub(super) given: bool,
 }
 
-/// A default value with `[redacted]` in place of what its schema declares secret.
+/// A default value with `[redacted]` in place of the parts that its schema declares secret.
 fn without_secrets(schema: &Value, default: &Value) -> Value {
     let parts = secret_parts(schema, default);
     replace_parts(default, &parts, &Value::from(MASK))
@@ -98,7 +98,7 @@ pub(super) struct Edge {
     pub(super) to: usize,
     pub(super) kind: DependencyKind,
     pub(super) optional: bool,
-    /// The labels of what flows along it, if they are marked.
+    /// The labels of the values that flow along the edge, if they are marked.
     pub(super) labels: Option<EdgeLabels>,
 }
 

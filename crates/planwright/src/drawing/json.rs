@@ -22,7 +22,7 @@ pub struct GraphV1 {
     pub name: Option<String>,
     /// The plan's title.
     pub title: Option<String>,
-    /// The run that is drawn; none where the plan alone is.
+    /// The run that is drawn; none for a plan alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<DrawnRunV1>,
     /// The inputs.
@@ -45,7 +45,7 @@ pub struct InputV1 {
     pub name: String,
     /// True if it must be given.
     pub required: bool,
-    /// The value where none is given.
+    /// The default value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
 }
@@ -143,12 +143,12 @@ pub struct EdgeV1 {
     pub to: String,
     /// The kind: `data`, `slot`, `order` or `listed`.
     pub kind: &'static str,
-    /// True if it is waited for only when what stands before it turned out to be missing.
+    /// True if the step is a fallback, which is awaited only if the preceding value is missing.
     pub optional: bool,
-    /// The integrity of what flows along it, if the flow is marked.
+    /// The integrity of the values that flow along the edge, if the flow is marked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub integrity: Option<Integrity>,
-    /// The confidentiality of what flows along it, if the flow is marked.
+    /// The confidentiality of the values that flow along the edge, if the flow is marked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidentiality: Option<Confidentiality>,
 }

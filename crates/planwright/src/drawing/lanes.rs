@@ -15,7 +15,7 @@ const MAX_LANES: usize = 12;
 pub(super) struct StepRow {
     /// The step.
     pub(super) step: usize,
-    /// The line above, where one is needed.
+    /// The line above, if one is needed.
     pub(super) joint: Option<String>,
     /// The part to the left of the step's symbol.
     pub(super) left: String,

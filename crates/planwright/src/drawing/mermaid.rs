@@ -144,7 +144,7 @@ fn classes(graph: &Graph, text: &mut String) {
     }
 }
 
-/// `text` inside of a quoted label: what Mermaid or HTML would read as its own becomes an entity.
+/// Escapes `text` for a quoted label: characters with a meaning in Mermaid or HTML become entities.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

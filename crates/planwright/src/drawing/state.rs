@@ -14,7 +14,7 @@ use crate::terminal_text;
 pub struct StepState {
     /// The status.
     pub mark: Mark,
-    /// The same, as reports say it; `running` and `interrupted` where it has not ended.
+    /// Returns the status as in reports; `running` and `interrupted` if the run has not ended.
     pub status: &'static str,
     /// The time of its start, counted from the start of the run.
     pub started: Option<Duration>,
@@ -134,12 +134,12 @@ fn done(parts: &[&StepSummary]) -> (usize, usize) {
 }
 
 impl Drawing {
-    /// Says how the step `id` of the plan itself stands in a run.
+    /// Sets the status of the plan's own step `id` in a run.
     pub fn set_state(&mut self, id: &str, state: &StepState) {
         set(&mut self.main, id, state);
     }
 
-    /// Says how all steps stand in a run, those of plans included that just one step runs, and once.
+    /// Sets the statuses of all steps in a run, including those of plans that a single step runs once.
     pub fn set_states(&mut self, steps: &[StepSummary], is_running: bool) {
         let steps: Vec<&StepSummary> = steps.iter().collect();
         self.set_all(None, &steps, is_running);

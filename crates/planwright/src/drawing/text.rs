@@ -19,7 +19,7 @@ use crate::terminal_text;
 pub struct Style {
     /// The characters.
     pub symbols: Symbols,
-    /// The columns that a line may take; notes continue on the next line where they do not fit. `None` is any number.
+    /// The maximum width of a line; notes that do not fit continue on the next line. `None` is unlimited.
     pub width: Option<usize>,
     /// True if to colour, with ANSI escape sequences.
     pub colour: bool,
@@ -270,7 +270,7 @@ fn id_style(mark: Option<Mark>) -> anstyle::Style {
 /// The longest that a default value may be, in columns.
 const MAX_DEFAULT_WIDTH: usize = 32;
 
-/// The lines of the heading. `title` names the plan where its own name does not.
+/// Returns the lines of the heading. `title` names a plan without a name.
 pub(super) fn heading(
     graph: &Graph,
     title: Option<&str>,

@@ -85,7 +85,7 @@ impl Changes {
 }
 
 fn hints(before: Hints, now: Hints) -> Vec<HintChange> {
-    // What is left out counts as `true` for `destructiveHint`, but a stated one asks by itself, so to leave it out loosens.
+    // A missing `destructiveHint` counts as `true`, but a stated one asks by itself, so removing it loosens the rule.
     let strictness = |hint: Option<bool>| match hint {
         Some(true) => 2,
         None => 1,
@@ -188,7 +188,7 @@ fn compared(old: Vec<String>, new: Vec<String>) -> Vec<DifferenceLine> {
             .chain(new.into_iter().map(DifferenceLine::Added))
             .collect();
     }
-    // The length of the longest common subsequence of what is left from each pair of places on.
+    // The length of the longest common subsequence of the rests behind each pair of places.
     let width = new.len() + 1;
     let mut lengths = vec![0_u32; (old.len() + 1) * width];
     let at = |lengths: &[u32], row: usize, column: usize| {
@@ -230,7 +230,7 @@ fn compared(old: Vec<String>, new: Vec<String>) -> Vec<DifferenceLine> {
     }
 }
 
-/// Leaves out what did not change, but for some lines around what did.
+/// Removes unchanged lines, except for some context around the changes.
 fn shortened(lines: Vec<DifferenceLine>) -> Vec<DifferenceLine> {
     let changed: Vec<usize> = lines
         .iter()

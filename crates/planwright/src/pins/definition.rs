@@ -1,4 +1,4 @@
-//! Definitions as they are stored: each part with its digest, and as much of its text as people may want to see.
+//! Stored definitions: each part with its digest, and as much of its text as people may want to see.
 
 use planwright_core::{Hints, Tool, Value};
 use serde::{Deserialize, Serialize};

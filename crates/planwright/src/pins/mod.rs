@@ -1,4 +1,4 @@
-//! CalledStep tools: what changed of the tools of a server since they were seen first or accepted, and which of them ask.
+//! Pinned tools: changes of the tools of a server since they were first seen or accepted, and approvals for them.
 //!
 //! A tool is pinned by the digest of its definition: name, title, description, schemas and hints, with the identity of its
 //! server. A definition that changed in a way that matters to consent makes its tool ask before each call until a person
@@ -10,7 +10,7 @@ mod definition;
 /// The differences between two definitions.
 mod change;
 
-/// Tools compared with what is pinned of them.
+/// Tools compared with their pins.
 #[cfg(feature = "store")]
 mod verdict;
 

@@ -1,4 +1,4 @@
-//! Tools and servers that wait for a person, with what changed of them.
+//! Tools and servers that wait for a person, with their changes.
 
 use planwright_core::ToolPattern;
 use planwright_store::{
@@ -102,7 +102,7 @@ impl Pending {
     }
 }
 
-/// The digest of all that a selection would accept: what was shown under it is what is accepted.
+/// Returns the digest of a selection: it accepts exactly the definitions that were shown with it.
 pub fn selection_digest(selection: &[Pending]) -> String {
     let tools = selection.iter().flat_map(|server| {
         let identity = &server.identity;

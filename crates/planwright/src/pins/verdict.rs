@@ -1,4 +1,4 @@
-//! Tools as they are listed now, compared with what is pinned of them.
+//! Tools as currently listed, compared with their pins.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -25,7 +25,7 @@ const TEXT_BYTES: std::ops::RangeInclusive<usize> = 256..=8 * 1024;
 /// The parts of a definition that have a text.
 const TEXTS: usize = 4;
 
-/// The longest name of a tool that is stored as it is, in bytes.
+/// Maximum length of a tool's name that is stored unchanged, in bytes.
 const NAME_BYTES: usize = 256;
 
 /// The largest number of names that a notice lists, and of columns of each.
@@ -82,7 +82,7 @@ pub enum NoticeKind {
 }
 
 impl Pinning<'_> {
-    /// Compares tools with what is pinned of them, as their servers list them and before any configuration is applied. What is
+    /// Compares tools with their pins, as their servers list them and before any configuration is applied. What is
     /// not known yet is pinned. Nothing is written if nothing changed. Tools of this process are passed over.
     ///
     /// # Errors
@@ -262,7 +262,7 @@ impl Pinning<'_> {
 /// the later one counts, as it does in catalogs.
 type Listing<'t> = IndexMap<String, (&'t Tool, String)>;
 
-/// A server, as it is and as it was.
+/// A server, in its current and its pinned state.
 struct Server<'a, 't> {
     identity: &'a ServerIdentity,
     tools: &'a Listing<'t>,

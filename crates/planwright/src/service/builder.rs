@@ -30,7 +30,7 @@ use crate::pins::{PinPolicy, Pinning};
 #[cfg(feature = "store")]
 use crate::stored::StoredRunError;
 
-/// Says which tools to open, and by which rules plans may call them.
+/// The builder of a service: the tools to open, and the rules for plans that call them.
 ///
 /// Nothing happens before [`open`](Self::open).
 #[must_use = "nothing is opened before `open`"]
@@ -66,7 +66,7 @@ impl Builder {
         self
     }
 
-    /// Adds a server that `backend` speaks for, with its tools. Whatever server they name, they are tools of `server`.
+    /// Adds a server that `backend` implements, with its tools. They are tools of `server`, whichever server they name.
     pub fn backend(
         mut self,
         server: impl Into<Arc<str>>,
@@ -318,7 +318,7 @@ pub(super) struct Pins {
 }
 
 impl Rules {
-    /// The tools as these rules make them, and what people should know of them.
+    /// Applies these rules to the tools. Returns them with notices for people.
     #[cfg(feature = "store")]
     pub(super) fn apply(&self, catalog: &Catalog) -> Result<(Catalog, Vec<String>), Error> {
         let Some(pins) = &self.pins else {
@@ -337,7 +337,7 @@ impl Rules {
         Ok((catalog, notices.collect()))
     }
 
-    /// The tools as these rules make them, and what people should know of them.
+    /// Applies these rules to the tools. Returns them with notices for people.
     #[cfg(not(feature = "store"))]
     #[expect(clippy::unnecessary_wraps, reason = "a store may fail")]
     pub(super) fn apply(&self, catalog: &Catalog) -> Result<(Catalog, Vec<String>), Error> {

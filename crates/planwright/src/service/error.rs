@@ -14,7 +14,7 @@ use planwright_mcp::{ConfigError, ServerFailure};
 ///
 /// A failure of a tool is none of these: it stands in the [summary](crate::RunSummary) of the run.
 ///
-/// Its [`Debug`] form is for people, since it is what a `main` prints that gives it back: all findings, or the way out, and what a server wrote that did not start.
+/// Its [`Debug`] form is for people, since a `main` that returns it prints it: all diagnostics, or the help, and the output of a server that did not start.
 #[derive(thiserror::Error)]
 pub enum Error {
     /// The plan is not sound. All findings are here, warnings included; their text is made for models, too.
@@ -28,7 +28,7 @@ pub enum Error {
         /// The reason.
         source: io::Error,
     },
-    /// A configuration of servers says nothing about servers.
+    /// A configuration of servers names no servers.
     #[cfg(feature = "mcp")]
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -84,7 +84,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The findings about the plan, where it was rejected.
+    /// Returns the diagnostics of the plan, if it was rejected.
     pub fn diagnostics(&self) -> Option<&Diagnostics> {
         if let Self::Rejected(diagnostics) = self {
             return Some(diagnostics);
@@ -92,7 +92,7 @@ impl Error {
         None
     }
 
-    /// The way out, where one is known. That of a finding stands with the finding.
+    /// Returns the help, if any. Diagnostics have their own.
     pub fn help(&self) -> Option<&str> {
         match self {
             #[cfg(feature = "mcp")]

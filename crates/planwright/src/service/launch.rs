@@ -135,7 +135,7 @@ impl fmt::Debug for Tools {
 }
 
 /// The backends of open tools. They refuse a call whose tool is another one here, or that the policy does not allow, before it is
-/// sent: whichever way the plan came to the engine.
+/// sent, no matter how the plan reached the engine.
 pub(super) struct BoundBackend {
     pub(super) backend: Arc<dyn ToolBackend>,
     pub(super) catalog: Arc<Catalog>,

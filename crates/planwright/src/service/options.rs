@@ -1,4 +1,4 @@
-//! Run options, made of the configuration and of what overrides it.
+//! Run options, from the configuration and its overrides.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const MAX_TIME: &str = "--max-time";
 /// Options of single runs, which take precedence over the configuration.
 #[derive(Clone, Debug, Default)]
 pub struct RunOverrides {
-    /// Limits, retries and timeouts, about which a configuration says nothing.
+    /// Limits, retries and timeouts, which a configuration does not set.
     pub base: RunOptions,
     /// The largest number of calls.
     pub max_calls: Option<u64>,

@@ -82,7 +82,7 @@ impl Open {
 }
 
 impl Planwright {
-    /// Says which tools to open.
+    /// Creates the builder, which takes the tools to open.
     pub fn builder() -> Builder {
         Builder::default()
     }
@@ -193,7 +193,7 @@ impl Planwright {
     }
 
     /// The engine that runs plans, with the [options](Self::options) and the approver, for programs that start runs themselves.
-    /// What it learns of durations is its own.
+    /// Learned durations are not shared.
     ///
     /// It is the lower level: it does not compare ids with those in progress, histories with plans, or plans with the tools before they
     /// start. Call [`verify`](Self::verify) first. A call of a tool that is another one here than where the plan was checked is refused all
@@ -206,7 +206,7 @@ impl Planwright {
             .with_approver(Arc::clone(&self.0.open.approver))
     }
 
-    /// The servers that did not start, where that is [allowed](Builder::without_missing_servers).
+    /// Returns the servers that did not start, if that is [allowed](Builder::without_missing_servers).
     #[cfg(feature = "mcp")]
     pub fn missing_servers(&self) -> &[ServerFailure] {
         self.0

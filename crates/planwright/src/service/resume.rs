@@ -63,7 +63,7 @@ impl Resume {
         self
     }
 
-    /// Keeps the result of a step although the [new plan](Self::plan) changes what it was computed from.
+    /// Keeps the result of a step although the [new plan](Self::plan) changes its inputs.
     pub fn keep(mut self, step: impl Into<Arc<str>>) -> Self {
         self.keep.push(step.into());
         self
@@ -188,7 +188,7 @@ impl Resume {
             None => stored_plan(&planwright, &stored, inputs)?,
         };
         let mut options = options.unwrap_or_else(|| RunOptions {
-            // What is not stored.
+            // The inputs that are not stored.
             evaluation: planwright.options().evaluation.clone(),
             computed_bytes: planwright.options().computed_bytes,
             ..stored.options()

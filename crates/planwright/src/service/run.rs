@@ -48,7 +48,7 @@ pub(super) struct Learning {
 
 #[cfg(feature = "store")]
 impl Learning {
-    /// Completes the options of a stored run with what its store knows: the key that consent is sealed with, and durations unless the caller
+    /// Completes the options of a stored run from its store: the key that consent is sealed with, and durations unless the caller
     /// brings some or the run is resumed.
     pub(super) fn new(spec: &mut RunSpec) -> Result<Option<Self>, Error> {
         let Some(store) = spec.storage.store().cloned() else {
@@ -129,7 +129,7 @@ impl Run {
     }
 
     /// Adds the steps of a further text in Planwright's own dialect, which may refer to those before. Where the text is
-    /// rejected, the run goes on as it was.
+    /// rejected, the run continues unchanged.
     ///
     /// Only a run that [grows](super::RunBuilder::growing) waits for steps. Those that come to another one just as its last
     /// step ends, or to one that was cancelled, may never run: then they are not in its summary.
@@ -172,12 +172,12 @@ impl Run {
         }
     }
 
-    /// Says that no further steps will come: a [growing](super::RunBuilder::growing) run ends with its last step.
+    /// Ends the input of steps: a [growing](super::RunBuilder::growing) run ends with its last step.
     pub fn close(&self) {
         self.handle.close();
     }
 
-    /// Ends the run now: calls under way are cancelled, nothing new starts. The summary tells how far it came.
+    /// Cancels the run: calls in progress are cancelled, no new ones start. The summary has the results so far.
     pub fn cancel(&self) {
         self.handle.cancel();
     }

@@ -24,7 +24,7 @@ use super::{Error, Planwright, Run, RunSpec, RunStorage, random_id};
 
 /// A run before it starts. Awaiting it starts it and gives its summary; [`start`](Self::start) gives the [`Run`].
 ///
-/// What is not said here is as the [builder](super::Builder::options) of the tools says.
+/// Options that are not set here are those of the [builder](super::Builder::options) of the tools.
 #[must_use = "a run starts when it is awaited or started"]
 pub struct RunBuilder {
     planwright: Planwright,
@@ -65,7 +65,7 @@ impl RunBuilder {
         self
     }
 
-    /// All options at once, in place of what was said before, such as those that a run was [kept](crate::stored) with. Secrets stay secret
+    /// Sets all options at once, in place of the current ones, such as those that a run was [stored](crate::stored) with. Secrets stay secret
     /// that were so before.
     pub fn options(mut self, options: RunOptions) -> Self {
         let secrets = std::mem::replace(&mut self.options, options).secrets;
@@ -73,31 +73,31 @@ impl RunBuilder {
         self
     }
 
-    /// The most calls that may be under way at the same time; 16 where nothing is said.
+    /// Sets the maximum number of calls in flight; default: 16.
     pub fn max_parallel(mut self, calls: NonZeroUsize) -> Self {
         self.options.limits.total = calls;
         self
     }
 
-    /// The attempts in all, for steps that do not say otherwise; 1 where nothing is said.
+    /// Sets the maximum number of attempts, for steps without their own; default: 1.
     pub fn attempts(mut self, attempts: NonZeroU32) -> Self {
         self.options.attempts = attempts;
         self
     }
 
-    /// The pause before the second attempt, 250 ms where nothing is said; it doubles from there, up to a minute, and varies by up to a fifth.
+    /// Sets the pause before the second attempt, by default 250 ms; it doubles with each attempt, up to a minute, and varies by up to a fifth.
     pub fn retry_delay(mut self, delay: Duration) -> Self {
         self.options.retry_delay = delay;
         self
     }
 
-    /// The longest that one attempt may take; a minute where nothing is said.
+    /// Sets the time limit of an attempt; default: a minute.
     pub fn attempt_timeout(mut self, limit: Duration) -> Self {
         self.options.attempt_timeout = Some(limit);
         self
     }
 
-    /// The longest that a step may take, for steps that do not say otherwise.
+    /// Sets the time limit of a step, for steps without their own.
     pub fn step_timeout(mut self, limit: Duration) -> Self {
         self.options.step_timeout = Some(limit);
         self
@@ -121,7 +121,7 @@ impl RunBuilder {
         self
     }
 
-    /// Lets the run go on after its last step, until [`Run::finish`] or [`Run::close`]: further steps may
+    /// Keeps the run open after its last step, until [`Run::finish`] or [`Run::close`]: further steps may
     /// [come](Run::extend).
     pub fn growing(mut self) -> Self {
         self.options.plan_state = PlanState::Open;
@@ -135,7 +135,7 @@ impl RunBuilder {
         self
     }
 
-    /// Text that no event and no summary may show. What is shorter than [`MIN_SECRET_BYTES`](planwright_engine::run::MIN_SECRET_BYTES) bytes is shown all the
+    /// Adds a text that no event and no summary may show. A text that is shorter than [`MIN_SECRET_BYTES`](planwright_engine::run::MIN_SECRET_BYTES) bytes is shown all the
     /// same: it would blank out half of every message.
     pub fn secret(mut self, text: impl Into<Arc<str>>) -> Self {
         self.options.secrets.push(text.into());
@@ -160,7 +160,7 @@ impl RunBuilder {
         self
     }
 
-    /// Keeps what happens in `journal`: each call before it is sent, each answer before anything needs it. `header` is data of your own,
+    /// Records the run in `journal`: each call before it is sent, each answer before it is used. `header` is data of your own,
     /// stored first; [`Value::Null`] if you supply the plan again on resume. Give such a run an [id](Self::id): a journal belongs to one
     /// run.
     ///
@@ -218,7 +218,7 @@ impl RunBuilder {
     /// # Panics
     ///
     /// Later, if the runtime has no clock
-    /// ([`enable_time`](https://docs.rs/tokio/latest/tokio/runtime/struct.Builder.html#method.enable_time)): the run panics, and with it whatever
+    /// ([`enable_time`](https://docs.rs/tokio/latest/tokio/runtime/struct.Builder.html#method.enable_time)): the run panics, and with it any task that
     /// awaits it.
     pub fn start(self) -> Result<Run, Error> {
         let known = self.history.as_ref().and_then(History::plan_digest);
@@ -235,7 +235,7 @@ impl RunBuilder {
         };
         #[cfg(feature = "store")]
         if let Some(store) = self.store {
-            // The run begins here: what was done before is resumed from where it is stored.
+            // A new run: earlier results are resumed from their store only.
             check_history(0, self.history.as_ref()).map_err(StartError::from)?;
             spec.approver = approver_of(&store, &spec.id, spec.approver, self.waits);
             self.planwright.verify(&spec.plan)?;

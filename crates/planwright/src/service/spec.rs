@@ -35,7 +35,7 @@ pub struct RunSpec {
     pub is_cancelled: bool,
 }
 
-/// The place where a run records what happens.
+/// The storage of a run's events.
 pub enum RunStorage {
     /// No storage: no events are recorded.
     Nothing,

@@ -1,4 +1,4 @@
-//! Stored runs of any process: what is stored of a run and of each process that resumes it, lists, following, decisions.
+//! Stored runs of any process: storage of a run and of each process that resumes it, lists, following, decisions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::loaded_plan::LoadedPlan;
 use crate::stored::{NewStoredRun, OpenQuestion, StoreApprover, StoredRunError, open_questions};
 
 impl Planwright {
-    /// The same service with a store: its runs can be listed, followed and decided about, whichever process runs them.
+    /// The same service with a store: its runs can be listed, followed and decided about, no matter which process runs them.
     #[must_use]
     pub fn with_store(&self, store: &Store) -> Self {
         Self::with_open(super::planwright::Open {
@@ -51,7 +51,7 @@ impl Planwright {
         Ok(view)
     }
 
-    /// Follows a stored run, whichever process runs it, from its first journal entry on.
+    /// Follows a stored run of any process, from its first journal entry on.
     ///
     /// # Errors
     ///
@@ -171,8 +171,8 @@ pub(super) fn new_run(
     })
 }
 
-/// The plan in Planwright's own dialect, whichever it was written in, and the plans that it runs by name. What it means when it is read again
-/// is compared with what it means now.
+/// Returns the plan in Planwright's own dialect, and the plans that it runs by name. Its meaning when it is read again
+/// is compared with its current meaning.
 pub(super) fn plan_text(planwright: &Planwright, plan: &CheckedPlan) -> Result<PlanTextV1, Error> {
     let mut library = BTreeMap::new();
     collect_library(plan, &mut library)?;

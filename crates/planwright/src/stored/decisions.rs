@@ -19,7 +19,7 @@ use tokio::sync::watch;
 
 use super::{StoredRun, StoredRunError, tools_of};
 
-/// Decides by what the store holds about the calls of one run: the decision about just this call that the run has not used. Calls without
+/// An approver by the decisions in the store about the calls of one run: it uses the unused decision about exactly this call. Calls without
 /// one are left to [another approver](Self::or), or put off.
 ///
 /// Decisions that the journal of the run has taken in are [forgotten](Store::delete_used_decisions) when it is opened, so each counts once.
@@ -67,7 +67,7 @@ impl StoreApprover {
         self
     }
 
-    /// Watches the store while the other approver is asked: whichever decides first counts.
+    /// Watches the store while the other approver is asked: the first decision counts.
     #[must_use]
     pub fn watching(mut self) -> Self {
         self.watch = Watch::WhileAsking;
@@ -122,7 +122,7 @@ impl StoreApprover {
                 self.report(&error);
                 return None;
             }
-            // Read anew: what was stored may have been used in the meantime.
+            // The stored decision is read again, since it may have been used in the meantime.
             if let Some(decision) = self.stored(request) {
                 return Some(decision);
             }
@@ -213,19 +213,19 @@ fn listen(store: &Store, run: &Arc<str>) -> watch::Receiver<Change> {
 pub struct OpenQuestion {
     /// The run's whole id.
     pub run: String,
-    /// The step, item or round that wants to call.
+    /// The calling step, item or round.
     pub at: Arc<Address>,
     /// The exact call.
     pub subject: CallSubject,
 }
 
 impl OpenQuestion {
-    /// The digest of the call: what a decision has to name.
+    /// The digest of the call, which a decision has to name.
     pub fn digest(&self) -> String {
         self.subject.digest(&self.run, &self.at)
     }
 
-    /// Stores a decision about the call, for whichever process has the run or resumes it. `by` says who decided.
+    /// Stores a decision about the call, for the process that has the run or resumes it. `by` names the person.
     ///
     /// # Errors
     ///

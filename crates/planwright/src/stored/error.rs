@@ -38,7 +38,7 @@ pub enum StoredRunError {
     /// The run was ended before its plan was there in full.
     #[error("the run cannot go on: its plan was never whole")]
     Unfinished,
-    /// A result was to be kept that the new plan does not make stale.
+    /// A result is named as kept that the new plan does not make stale.
     #[error("the result of `{0}` is not stale, so there is nothing to keep")]
     NotStale(String),
     /// An input is not known any more.

@@ -1,4 +1,4 @@
-//! Runs as a store keeps them: what they began with, what they came to, how they go on.
+//! Stored runs: their starts, their results, their resumption.
 
 pub(crate) mod decisions;
 mod error;

@@ -1,4 +1,4 @@
-//! Runs the journal of a kept run again, without calling anything.
+//! Replay of a stored run's journal, without calls.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ impl StoredRun {
     ///
     /// # Errors
     ///
-    /// Where it would decide otherwise, or cannot be read.
+    /// The journal has other decisions, or cannot be read.
     pub fn replayed(&self, id: &str) -> Result<ReplayReport, ReplayError<StoredRunError>> {
         let mut opener = Opener {
             plan: self.run.plan.clone(),
@@ -35,14 +35,14 @@ impl StoredRun {
     ///
     /// # Errors
     ///
-    /// Where it is not sound any more.
+    /// The plan is not sound any more.
     pub fn latest_plan(&self) -> Result<CheckedPlan, StoredRunError> {
         let tools = self.process.iter().flat_map(|process| &process.tools);
         checked(&self.plan, &self.vars, &tools.map(Tool::from).collect())
     }
 }
 
-/// With what the processes of a run began, one after the other.
+/// Reads the starting states of the run's processes, in order.
 struct Opener {
     plan: PlanTextV1,
     vars: Object,
@@ -81,7 +81,7 @@ fn extensions(entries: &[Entry]) -> VecDeque<Vec<(Arc<str>, usize)>> {
 }
 
 impl Opener {
-    /// With what the next process began.
+    /// Returns the starting state of the next process.
     fn open(&mut self, digest: &str, header: &Value) -> Result<ReplayHeader, StoredRunError> {
         let process = ProcessV1::from_value(header)?;
         let idle = process.idle();

@@ -25,9 +25,9 @@ pub struct ResumeRequest<'a> {
     pub id: &'a str,
     /// The plan, checked against the tools as they are now.
     pub plan: &'a CheckedPlan,
-    /// The plan's text, where it is another than so far.
+    /// The text of the new plan, if there is one.
     pub new_plan: Option<PlanTextV1>,
-    /// The steps whose results stay though the new plan changes what they were computed from.
+    /// The steps whose results stay although the new plan changes their inputs.
     pub keep: Vec<Arc<str>>,
     /// The options of this process.
     pub options: &'a RunOptions,
@@ -45,12 +45,12 @@ pub struct PreparedResume {
     pub history: History,
     /// The header of this process.
     pub process: ProcessV1,
-    /// The steps that are done and run again, since the new plan changes what their results were computed from.
+    /// The finished steps that run again, since the new plan changes the inputs of their results.
     pub rerun: Vec<StaleStep>,
 }
 
 impl ResumeRequest<'_> {
-    /// Sees to it that the run can go on like this.
+    /// Checks that the run can be resumed like this.
     ///
     /// # Errors
     ///

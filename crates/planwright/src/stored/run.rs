@@ -20,7 +20,7 @@ use crate::format::{
 };
 use crate::loaded_plan::LoadedPlan;
 
-/// A run as it is kept.
+/// A stored run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct StoredRun {
@@ -39,7 +39,7 @@ pub struct StoredRun {
     pub imported: Option<usize>,
 }
 
-/// A run goes on with another plan.
+/// A change of the run's plan.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PlanChange {
@@ -54,7 +54,7 @@ impl StoredRun {
     ///
     /// # Errors
     ///
-    /// Where there is none, or another version wrote it.
+    /// The run does not exist, or another version wrote it.
     pub fn read(store: &Store, id: &str) -> Result<Self, StoredRunError> {
         let run = RunV1::from_value(&store.header(id)?)?;
         let imported = store.run(id)?.imported;
@@ -174,7 +174,7 @@ impl StoredRun {
         changes
     }
 
-    /// The run as it stood when it left its plan of this number, counted from 0, for another; nothing where it had no such plan.
+    /// Returns the run as it was when it replaced its plan of this number, counted from 0; `None` if it had no such plan.
     ///
     /// # Errors
     ///
@@ -221,11 +221,11 @@ impl StoredRun {
         steps.map(|step| step.id.to_string()).collect()
     }
 
-    /// The latest plan, given what the latest process was given, with `more` over it.
+    /// Loads the latest plan with the inputs of the latest process, overridden by `more`.
     ///
     /// # Errors
     ///
-    /// Where it was given a secret, which is not kept, and is not given it again.
+    /// A secret input, which is not stored, is missing.
     pub fn loaded(&self, more: Object) -> Result<LoadedPlan, StoredRunError> {
         let mut given = self.vars.clone();
         given.extend(more);
@@ -280,7 +280,7 @@ impl StoredRun {
         }
     }
 
-    /// Returns whether its plan was never whole: a model broke off, or what it wrote was not sound. There is nothing to go on with then.
+    /// Returns true if the plan was never complete: the model broke off, or the plan was not sound. Such a run cannot be resumed.
     pub fn is_unfinished(&self) -> bool {
         self.plan.is_unfinished
     }
@@ -296,14 +296,14 @@ impl StoredRun {
         }
     }
 
-    /// Returns whether calls of `tool` needed a decision when the run went on last.
+    /// Returns true if calls of `tool` needed a decision when the run was last resumed.
     pub fn asks(&self, tool: &Tool) -> bool {
         let mut known = self.process.iter().flat_map(|process| &process.tools);
         known
             .any(|known| known.approval && known.server == *tool.server && known.name == *tool.name)
     }
 
-    /// The tools of `plan` that are not what they were, and what changed.
+    /// Returns the tools of `plan` that have changed, with their changes.
     pub fn changed_tools(&self, plan: &CheckedPlan) -> Vec<(String, String)> {
         let known = self.process.iter().flat_map(|process| &process.tools);
         let before: BTreeMap<(&str, &str), &ToolV1> = known

@@ -1,4 +1,4 @@
-//! Servers that outlive the process that started them: a run must not call again what one of them may still be doing.
+//! Servers that outlive the process that started them: a run must not repeat a call that one of them may still be carrying out.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use planwright_store::{register_server_process, unregister_server_process};
 /// The pause between two looks at processes that are to end.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Records the processes of servers beside the runs that this process holds, in whichever store. For
+/// Records the processes of servers with the runs that this process holds, in any store. For
 /// [`ConnectOptions::processes`](planwright_mcp::ConnectOptions::processes).
 #[cfg(feature = "mcp")]
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,7 +73,7 @@ impl OrphanedServers {
                 orphans = Self::of(held);
             }
         };
-        // Who still runs then is in what is returned.
+        // The servers that still run are returned.
         let _ = tokio::time::timeout(limit, ended).await;
         orphans
     }

@@ -16,7 +16,7 @@ use super::{NewStoredRun, StoredRunError, process};
 use crate::format::{PlanTextV1, ProcessV1, ToolSourcesV1};
 use crate::loaded_plan::LoadedPlan;
 
-/// Keeps a run whose plan is [still being written](planwright_planner::stream), as every other is kept.
+/// Stores a run whose plan is [still being written](planwright_planner::stream), like any other.
 pub struct StreamedRunStore<'a> {
     /// The store.
     pub store: &'a Store,
@@ -30,7 +30,7 @@ pub struct StreamedRunStore<'a> {
     pub client: Option<String>,
     /// The options of the process.
     pub options: &'a RunOptions,
-    /// Reads a plan's text again, with what it is given and the plans that it may run.
+    /// Reads a plan's text again, with its inputs and the plans that it may run.
     pub loaded: &'a (dyn Fn(&str) -> LoadedPlan + Sync),
     /// The current time.
     pub now: &'a (dyn Fn() -> SystemTime + Sync),

@@ -60,7 +60,7 @@ impl Telemetry {
         }
     }
 
-    /// Sends to the collector of `settings`, over OTLP as protobuf in HTTP. Where they name none, the exporter goes by the
+    /// Sends to the collector of `settings`, over OTLP as protobuf in HTTP. If they name none, the exporter uses the
     /// usual variables of the environment: `OTEL_EXPORTER_OTLP_ENDPOINT` and its kin.
     ///
     /// It starts threads that send now and then, until it is [closed](Self::close).
@@ -110,7 +110,7 @@ impl Telemetry {
         RunSpans::new(self.sending.clone(), parent)
     }
 
-    /// Sends what is left, and ends. It blocks for a few seconds where the collector does not answer.
+    /// Sends the remaining data, and ends. It blocks for a few seconds if the collector does not respond.
     pub fn close(&self) {
         let Some(sending) = &self.sending else {
             return;

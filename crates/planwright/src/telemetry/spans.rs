@@ -18,7 +18,7 @@ use planwright_engine::{RunEvent, RunStatus, StampedEvent};
 
 use super::{Sending, TraceContext};
 
-/// The events of a run on their way to becoming spans.
+/// The spans of a run, built from its events.
 #[derive(Debug)]
 pub struct RunSpans(Option<Box<Open>>);
 
@@ -248,7 +248,7 @@ impl Open {
         self.tracer.build_with_context(builder, &below(parent))
     }
 
-    /// Ends a span. The message of an error may hold values, so only its kind is reported unless values are wanted.
+    /// Ends a span. The message of an error may contain values, so only its kind is reported unless values are captured.
     fn end(&self, span: &mut Span, error: Option<&ToolError>, at: Duration) {
         if let Some(error) = error {
             span.set_attribute(KeyValue::new(ERROR, kind(error)));
@@ -274,7 +274,7 @@ fn below(parent: &SpanContext) -> Context {
     Context::new().with_remote_span_context(parent.clone())
 }
 
-/// The kind of an error, as the conventions have it: a tool that says of its own result that it is an error is a `tool_error`.
+/// The kind of an error, as the conventions define it: a result that a tool marks as an error is a `tool_error`.
 fn kind(error: &ToolError) -> &'static str {
     match error.kind {
         ErrorKind::Tool => "tool_error",

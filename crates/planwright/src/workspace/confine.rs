@@ -37,7 +37,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// That it leads out, as far as its letters say.
+    /// A path that lexically leads out of the folder.
     pub(super) fn locate(&self, text: &str) -> Result<InnerPath, ToolError> {
         let written = Path::new(text);
         let relative = if written.is_absolute() {
@@ -79,7 +79,7 @@ impl Folder {
             .map_err(|error| from_system(path, &error))
     }
 
-    /// Opens a folder and creates it, and those around it, where they are missing.
+    /// Opens a folder; creates it and its parents if they are missing.
     ///
     /// # Errors
     ///
@@ -190,12 +190,12 @@ pub(super) fn outside(path: impl Display) -> ToolError {
     failure("outside", format!("`{path}` leads out of the workspace"))
 }
 
-/// The path leads to something that is not a file.
+/// The path does not lead to a file.
 pub(super) fn not_a_file(path: impl Display) -> ToolError {
     failure("not_a_file", format!("`{path}` is not a file"))
 }
 
-/// The file holds something that is not text.
+/// The content of the file is not text.
 pub(super) fn not_text(path: impl Display) -> ToolError {
     failure("not_text", format!("`{path}` is not UTF-8 text"))
 }

@@ -83,7 +83,7 @@ struct Counts {
     words: u64,
     bytes: u64,
     in_word: bool,
-    /// True if something stands behind the last line end.
+    /// True if text follows the last line end.
     in_line: bool,
 }
 

@@ -44,7 +44,7 @@ impl Glob {
     }
 }
 
-/// The regular expression that says the same; `None` where a bracket is not closed.
+/// Returns the equivalent regular expression; `None` if a bracket is not closed.
 fn translate(pattern: &str) -> Option<String> {
     let mut regex = String::from("(?s)^");
     let mut rest = pattern.strip_prefix('/').unwrap_or(pattern);

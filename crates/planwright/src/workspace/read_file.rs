@@ -102,7 +102,7 @@ fn run(folder: &Folder, args: &Value, stop: &CancellationToken) -> Result<Value,
     ]))
 }
 
-/// Reads a file line by line and never holds more than was asked for.
+/// Reads a file line by line, with at most the requested part in memory.
 struct Lines<'a, R> {
     reader: R,
     /// The number of the line that comes next.

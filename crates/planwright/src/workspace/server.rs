@@ -46,7 +46,7 @@ impl Workspace {
         })
     }
 
-    /// The tools. What they say about their effects can be trusted; the one that writes asks first.
+    /// The tools. Their annotations can be trusted; the one that writes asks first.
     pub fn tools(&self) -> Vec<Tool> {
         TOOLS.iter().map(|tool| tool.describe(Self::NAME)).collect()
     }

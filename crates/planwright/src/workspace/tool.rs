@@ -58,7 +58,7 @@ impl WorkspaceTool {
 ///
 /// # Errors
 ///
-/// What is wrong with them: they did not come through the schema.
+/// Invalid arguments, which the schema did not check.
 pub(super) fn arguments<T: DeserializeOwned>(args: &Value) -> Result<T, ToolError> {
     serde_json::from_value(args.into())
         .map_err(|error| ToolError::new(ErrorKind::Arguments, error.to_string()))

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::confine::{Folder, InnerPath, from_system, open_file, stopped};
 use super::write_file::is_draft;
 
-/// Folders that are full of what programs made.
+/// Folders with generated files.
 const IGNORED: &[&str] = &[
     ".git",
     ".hg",
@@ -33,9 +33,9 @@ const MAX_DEPTH: usize = 64;
 /// The files that a walk visits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WalkOptions {
-    /// Leave out what lies in further folders.
+    /// Skip the content of further folders.
     pub(super) flat: bool,
-    /// Do not leave out the folders that are full of what programs made.
+    /// Include folders with generated files.
     pub(super) include_ignored: bool,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Walk<'a> {
     stop: &'a CancellationToken,
     /// The folders that we are in, the innermost last.
     levels: Vec<Level>,
-    /// The only file, where the walk starts at one.
+    /// The only file, if the walk starts at one.
     single: Option<FoundFile>,
     /// The number of files and folders that could not be read.
     pub(super) skipped: u64,
@@ -59,7 +59,7 @@ struct Level {
     entries: Vec<(String, DirEntry)>,
 }
 
-/// A file that a walk came by.
+/// A file that a walk found.
 pub(super) struct FoundFile {
     dir: Arc<Dir>,
     name: String,
@@ -70,7 +70,7 @@ pub(super) struct FoundFile {
 }
 
 impl<'a> Walk<'a> {
-    /// A walk through everything below `start`, or by `start` alone where that is a file.
+    /// A walk through all files below `start`, or `start` alone if it is a file.
     ///
     /// # Errors
     ///
@@ -190,7 +190,7 @@ impl<'a> Walk<'a> {
 }
 
 impl FoundFile {
-    /// The path from where the walk started.
+    /// The path relative to the start of the walk.
     pub(super) fn inner_path(&self) -> &str {
         &self.path[self.start..]
     }

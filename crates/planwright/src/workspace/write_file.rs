@@ -215,7 +215,7 @@ impl<'a> Draft<'a> {
         self.file.sync_all()
     }
 
-    /// Takes the place of whatever has the name.
+    /// Replaces any file with the name.
     fn replace(self, name: &OsStr) -> io::Result<()> {
         self.parent.rename(&self.name, self.parent, Path::new(name))
     }

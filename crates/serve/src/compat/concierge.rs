@@ -92,7 +92,7 @@ impl ProfileTools for ConciergeProfile {
                         ("result", result.unwrap_or_default()),
                     ]
                 }
-                // After a failure nothing is said of what comes later.
+                // After a failure, later steps are not reported.
                 StepStatus::Skipped | StepStatus::NotRun => continue,
                 _ => [
                     ("status", Value::from("error")),
@@ -155,7 +155,7 @@ pub(super) const PROCEED: &str = "proceed_to_next_stage";
 pub(super) const TERMINATE: &str = "terminate_session";
 
 impl PlanHost {
-    /// The tools for stages, where there are stages. At the end of the way there is no next one.
+    /// The tools for stages, if stages exist. The last stage has no next one.
     pub(super) fn concierge_stage_definitions(
         &self,
         client: &GatewayClient,

@@ -155,7 +155,7 @@ pub(super) fn created(id: &Arc<str>, goal: &str, plan: &Plan) -> Value {
     answer::in_form_of_profile(answered, text, (Vec::new(), None), false)
 }
 
-/// Returns whether the plan keeps results in variables. What it selects is its result where it does not.
+/// Returns true if the plan keeps results in variables. Otherwise its selection is its result.
 fn has_variables(plan: &Plan) -> bool {
     let mut inputs = plan.inputs.iter();
     inputs.any(|input| input.kind == InputKind::Variable)

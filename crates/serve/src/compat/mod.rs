@@ -42,7 +42,7 @@ struct CompatTool {
 enum CompatHandler {
     /// Runs the plan of the call.
     Execute,
-    /// Has a plan written, and runs it if the tool says so.
+    /// Has a plan written, and runs it if the tool requests it.
     Create,
     /// Moves on as Concierge does.
     Proceed,
@@ -85,9 +85,9 @@ trait ProfileTools: Sync {
 
 /// The facts that a description can use.
 struct DescriptionContext<'a> {
-    /// The tools that plans may call, where the client does not see them anyway.
+    /// The tools that plans may call, unless the client sees them anyway.
     tools: Vec<&'a Arc<Tool>>,
-    /// True if tools say which of their parameters take references.
+    /// True if tools mark their parameters that take references.
     marks_sharing: bool,
     /// Plans that were saved.
     saved: Vec<StoredPlan>,

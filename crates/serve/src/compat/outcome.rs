@@ -29,7 +29,7 @@ impl<'a> ProfileOutcome<'a> {
         }
     }
 
-    /// The blocks beside the text; and the run, if a value was longer than what is shown of it.
+    /// The blocks besides the text, and the run if a value was abbreviated.
     pub(super) fn finish(self) -> (Vec<Value>, Option<&'a str>) {
         let (blocks, _) = self.attached.finish();
         let whole = self.bounds.is_trimmed.then_some(&*self.summary.run);
@@ -46,7 +46,7 @@ impl<'a> ProfileOutcome<'a> {
 
     /// `value`, as much of it as is shown.
     pub(super) fn shown(&mut self, value: &Value) -> Value {
-        // A field is trimmed as a whole, whatever it is.
+        // A field of any type is trimmed as a whole.
         let shown = self.shown_fields(&Value::object([("value", value.clone())]));
         shown.get("value").cloned().unwrap_or_default()
     }

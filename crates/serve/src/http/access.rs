@@ -43,7 +43,7 @@ impl ClientAccess {
         })
     }
 
-    /// Returns whether everybody on this machine is let in.
+    /// Returns true if every process of this machine has access.
     pub(super) fn is_open(&self) -> bool {
         self.tokens.is_none()
     }
@@ -80,7 +80,7 @@ impl ClientAccess {
         if let Some(name) = tokens.owner(token) {
             return Ok(of_token(&name));
         }
-        // A right token is taken however many wrong ones came from its address, or a stranger beside a client could lock it out.
+        // A valid token is accepted after any number of wrong ones from its address, or a stranger beside a client could lock it out.
         self.wrong
             .take(from)
             .map_err(|wait| Refusal::TooManyWrong { wait })?;

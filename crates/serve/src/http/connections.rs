@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The response to a connection beyond the limit.
 const FULL_RESPONSE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
-/// A port, and what is behind it.
+/// A port, and the service behind it.
 #[derive(Debug)]
 pub(super) struct ConnectionServer {
     pub(super) listener: TcpListener,
@@ -73,7 +73,7 @@ impl ConnectionServer {
                             let metrics = self.metrics.clone();
                             connections.spawn(async move {
                                 tokio::select! {
-                                    // What goes wrong with a connection is its client's affair.
+                                    // Errors of a connection concern only its client.
                                     ended = watched => if let Err(error) = ended {
                                         tracing::debug!(%error, "a connection broke");
                                     },

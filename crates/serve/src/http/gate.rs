@@ -78,7 +78,7 @@ impl RequestGate {
             rate.take(&client)
                 .map_err(|wait| Refusal::TooFast { wait })?;
         }
-        // What only listens, for hours maybe, takes a connection and no place.
+        // A listening request, which may take hours, uses a connection but no place.
         let place = match *request.method() {
             Method::POST => Some(self.requests.enter(&client).ok_or(Refusal::TooMany)?),
             _ => None,
@@ -104,7 +104,7 @@ pub(super) async fn admit(
     }
 }
 
-/// Refuses what calls the server by another's name, and counts all answers.
+/// Refuses requests for another host name, and counts all responses.
 pub(super) async fn names(
     State(gate): State<Arc<RequestGate>>,
     request: Request<Body>,
@@ -146,7 +146,7 @@ pub(super) async fn figures(
     next.run(request).await
 }
 
-/// Reads the body, as far as it is small enough and comes in time.
+/// Reads the body, within the limits of size and time.
 pub(super) async fn read_body(
     request: Request<Body>,
     most: usize,
@@ -186,7 +186,7 @@ impl ResponseLease {
     }
 }
 
-/// An answer that keeps something until it is through.
+/// A response that holds a guard until it is complete.
 struct GuardedBody {
     body: Body,
     _guard: ResponseLease,
@@ -230,7 +230,7 @@ where
         .merge(served)
         .merge(shown)
         .layer(from_fn_with_state(gate, names))
-        // Those who ask whether it is well call it by whatever address it has to them; and learn nothing else.
+        // Health checks may use any address of the server; the response reveals nothing else.
         .route("/healthz", get(async || "ok\n"))
         .fallback(async || StatusCode::NOT_FOUND)
         .layer(from_fn(set_response_headers))
@@ -247,7 +247,7 @@ async fn metrics(State(gate): State<Arc<RequestGate>>) -> Response {
     }
 }
 
-/// No browser is to guess what an answer is, or to keep it.
+/// Headers that forbid browsers to guess the type of a response, or to cache it.
 async fn set_response_headers(request: Request<Body>, next: axum::middleware::Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();

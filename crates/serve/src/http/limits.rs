@@ -130,7 +130,7 @@ impl InFlightRequests {
         Self { most, counts }
     }
 
-    /// A place for one more, where there is one.
+    /// Takes a free place, if any.
     pub(crate) fn enter(&self, client: &ClientId) -> Option<InFlightPermit> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(client.clone()).or_default();

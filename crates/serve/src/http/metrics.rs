@@ -87,7 +87,7 @@ impl Metrics {
         OpenConnection(self.clone())
     }
 
-    /// A request has begun, which goes on until what is given is dropped.
+    /// Counts a request, which is in progress until the returned guard is dropped.
     pub(super) fn begin(&self) -> ActiveRequest {
         self.0.requests.add(1, &[]);
         ActiveRequest {

@@ -1,7 +1,7 @@
-//! The HTTP edge of `serve`: who is let in, how much is taken, and how it ends. The only room that knows `axum`.
+//! The HTTP server of `serve`: access, limits, and shutdown. The only module that uses `axum`.
 //!
 //! A request passes, in this order: the number of connections, the time to send its head, `Host` and `Origin`, who it is, how
-//! many that client has under way and how fast they come, its size. What is left goes to the service behind.
+//! many that client has under way and how fast they come, its size. The rest is passed to the service.
 
 mod access;
 mod connections;
@@ -56,7 +56,7 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Takes the port. It refuses one that other machines reach where nothing says who they are.
+    /// Binds the port. It refuses one that other machines can reach if clients cannot be identified.
     pub async fn bind(settings: HttpSettings) -> Result<Self, ServeError> {
         let HttpSettings {
             listen,

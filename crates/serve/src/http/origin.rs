@@ -152,7 +152,7 @@ pub(super) fn preflight(method: &Method, headers: &HeaderMap) -> Option<Response
     Some(response)
 }
 
-/// Lets the page at `origin`, which is let in, read an answer.
+/// Lets the page at the allowed `origin` read a response.
 pub(super) fn share(origin: HeaderValue, answer: &mut HeaderMap) {
     answer.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     answer.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);

@@ -128,7 +128,7 @@ impl IntoResponse for Refusal {
             headers.insert(header::WWW_AUTHENTICATE, value);
         }
         if matches!(self, Self::TooLarge { .. } | Self::TooSlow | Self::Broken) {
-            // What is left of the request is not read.
+            // The rest of the request is not read.
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response.extensions_mut().insert(Refused(self.reason()));

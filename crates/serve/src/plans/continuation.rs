@@ -54,7 +54,7 @@ impl RequestStateV1 {
         Some(format!("{PREFIX}.{}.{text}", tag(key, &text)))
     }
 
-    /// The state that a client came back with, if it was sealed with this key.
+    /// Returns the state that a client sent back, if it was sealed with this key.
     fn open(text: &str, key: &SealKey) -> Option<Self> {
         let rest = text.strip_prefix(PREFIX)?.strip_prefix('.')?;
         let (sealed, text) = rest.split_once('.')?;

@@ -27,7 +27,7 @@ pub(crate) struct ResumeChanges {
     pub(crate) plan: Option<String>,
     pub(crate) dialect: Option<String>,
     pub(crate) inputs: Object,
-    /// The steps whose results stay though the plan changes what they were computed from.
+    /// The steps whose results stay although the plan changes their inputs.
     pub(crate) keep: Vec<Arc<str>>,
     pub(crate) choices: Vec<(Arc<str>, Choice)>,
     /// True if the run ends as cancelled, without a further call.
@@ -260,7 +260,7 @@ fn refuse_doubtful(step: &str, history: &History, stored: &StoredRun) -> Result<
                 tool.server == call.server && tool.name == call.tool && tool.is_repeatable()
             })
         };
-        // A choice about a step covers what runs inside of it.
+        // A choice about a step covers its parts.
         let whole = Address::of_step(at.outermost().clone());
         let is_meant = at.to_string() == step || whole.to_string() == step;
         if is_meant && past.calls_in_doubt().any(|call| !is_repeatable(call)) {

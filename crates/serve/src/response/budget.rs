@@ -18,7 +18,7 @@ pub(crate) struct ResponseBudget {
     max_bytes: u64,
     /// The bytes that are left for all of them.
     left: u64,
-    /// True if a value was longer than what is shown of it.
+    /// True if a value was abbreviated.
     pub(crate) is_trimmed: bool,
 }
 
@@ -134,7 +134,7 @@ fn cut(values: &Value, most: u64) -> Value {
     whole.get("value").cloned().unwrap_or_default()
 }
 
-/// The bytes of a value as it is written.
+/// The size of a value as serialized, in bytes.
 pub(crate) fn size_of(value: &Value) -> u64 {
     let size = value.json_size(usize::MAX);
     size.map_or(u64::MAX, |size| size.bytes)
@@ -163,7 +163,7 @@ mod tests {
             let mut bounds = ResponseBudget::new(16 * 1024);
             let shown = bounds.fields(&fields(count, bytes));
             assert!(bounds.is_trimmed, "{count} of {bytes}");
-            // What stands for a value that is trimmed takes some bytes, too.
+            // The placeholder of a trimmed value takes some bytes, too.
             assert!(
                 size_of(&shown) < 96 * 1024,
                 "{count} of {bytes}: {}",

@@ -110,7 +110,7 @@ impl<'a> Attachments<'a> {
         }
     }
 
-    /// The blocks, and what each of them is.
+    /// The blocks, with their descriptions.
     pub(crate) fn finish(self) -> (Vec<Value>, Vec<Value>) {
         (self.blocks, self.listed)
     }

@@ -54,7 +54,7 @@ impl PlanHost {
         }
     }
 
-    /// Cancels a task that was left when an earlier process ended: it must not go on when its client asks how it stands.
+    /// Cancels a task that an earlier process left behind: a request for its status must not resume it.
     async fn cancel_stored(
         &self,
         client: &GatewayClient,
@@ -76,7 +76,7 @@ impl PlanHost {
             Err(InvalidPlan::Refused(error)) => {
                 return Err(UpstreamError::new(UpstreamError::UNAVAILABLE, error.0));
             }
-            // A run whose plan is not sound any more never goes on.
+            // A run whose plan is not sound any more cannot be resumed.
             Err(InvalidPlan::Diagnostics(_)) => return Ok(()),
         };
         tracing::debug!(
@@ -197,7 +197,7 @@ pub(crate) fn task_handle(running: &TrackedRun) -> Value {
 /// The error code of a missing resource, until 2026-07-28; later clients get another one.
 const RESOURCE_NOT_FOUND: i64 = -32002;
 
-/// A task with what its status brings.
+/// A task with the data of its status.
 fn task<'a>(
     id: &str,
     status: &'a str,

@@ -7,7 +7,7 @@ use planwright_core::check::{Policy, StageRule};
 use planwright_core::{Catalog, Object, Tool, Value};
 use planwright_dialects::document::nearest;
 
-/// The stage that one client is in, and what it has made known. Every client has its own.
+/// The current stage of one client, and its known values.
 #[derive(Clone, Debug)]
 pub struct Stages {
     all: Arc<[Stage]>,
@@ -16,7 +16,7 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// The first of `stages`; nothing where there are none.
+    /// Starts in the first of `stages`; `None` if there are none.
     pub fn new(stages: impl Into<Arc<[Stage]>>) -> Option<Self> {
         let all = stages.into();
         (!all.is_empty()).then(|| Self {
@@ -83,7 +83,7 @@ impl Stages {
         &self.known
     }
 
-    /// Makes something known, for stages that need it; `null` takes it back.
+    /// Sets a known value, for stages that need it; `null` removes it.
     pub fn tell(&mut self, name: impl Into<Arc<str>>, value: Value) {
         let name = name.into();
         if value.is_null() {
@@ -93,11 +93,11 @@ impl Stages {
         }
     }
 
-    /// Returns whether the client can move to the stage `to` now. It can always stay where it is.
+    /// Returns true if the client can move to the stage `to` now. It can always stay in its stage.
     ///
     /// # Errors
     ///
-    /// There is no such stage, no way to it from here, or something is not known that it needs.
+    /// The stage does not exist, cannot be reached from here, or needs an unknown value.
     pub fn may_move(&self, to: &str) -> Result<(), MoveError> {
         self.target(to).map(drop)
     }
@@ -198,7 +198,7 @@ pub enum MoveError {
     /// The stage does not exist.
     #[error("there is no stage `{to}`")]
     Unknown {
-        /// The stage that was asked for.
+        /// The requested stage.
         to: Arc<str>,
         /// The one that was probably meant.
         nearest: Option<Arc<str>>,
@@ -210,7 +210,7 @@ pub enum MoveError {
     NoWay {
         /// The current stage.
         from: Arc<str>,
-        /// The stage that was asked for.
+        /// The requested stage.
         to: Arc<str>,
         /// The stages that can follow.
         next: Vec<Arc<str>>,
@@ -218,7 +218,7 @@ pub enum MoveError {
     /// The stage needs values that are not known.
     #[error("the stage `{to}` needs {}", each(.missing))]
     Missing {
-        /// The stage that was asked for.
+        /// The requested stage.
         to: Arc<str>,
         /// The names without a value.
         missing: Vec<Arc<str>>,

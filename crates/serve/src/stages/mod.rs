@@ -1,4 +1,4 @@
-//! Stages of work: which tools a client has now, and where it can go from here.
+//! Stages of work: the current tools of a client, and the stages that can follow.
 
 mod machine;
 

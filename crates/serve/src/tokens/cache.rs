@@ -35,7 +35,7 @@ struct FileStamp {
 }
 
 impl TokenCache {
-    /// The tokens of a file as it is now.
+    /// The current tokens of a file.
     pub(crate) fn open(file: TokenFile) -> Result<Self, ServeError> {
         let stamp = stamp(&file);
         let tokens = read(&file)?;

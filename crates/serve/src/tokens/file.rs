@@ -143,7 +143,7 @@ impl TokenFile {
         };
         let folder = self.path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).map_err(failed)?;
-        // Two that change it together must not lose what one of them did, least of all a token that was taken back.
+        // Concurrent changes must not be lost, least of all the revocation of a token.
         let lock = File::create(self.path.with_extension("lock")).map_err(failed)?;
         lock.lock().map_err(failed)?;
         let mut tokens = self.read()?;

@@ -64,7 +64,7 @@ pub(super) fn callable_tools(
 }
 
 impl PlanHost {
-    /// The tool by which a client moves from stage to stage, where there are stages.
+    /// The tool by which a client moves between stages, if stages exist.
     pub(crate) fn stage_definitions(&self, client: &GatewayClient) -> Vec<Value> {
         let entry = self.stage(&client.id, |stages| {
             let names: Vec<&str> = stages.all().iter().map(|stage| &*stage.name).collect();

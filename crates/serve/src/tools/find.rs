@@ -43,7 +43,7 @@ impl PlanHost {
         let snapshot = self.settled_tools(NOTIFIED_CLIENT_GRACE).await;
         let policy = self.policy(&call.client);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        // What may not be called is not found: look further, so that enough is left.
+        // Forbidden tools are filtered out, so the search takes further results.
         let hits = snapshot.index().search_in_server(server, query, usize::MAX);
         let open = hits
             .iter()

@@ -51,7 +51,7 @@ impl ToolSnapshot {
             .get_or_init(|| SearchIndex::new(self.catalog.tools()))
     }
 
-    /// Returns whether any tool says which of its parameters take references.
+    /// Returns true if a tool marks its parameters that take references.
     pub(crate) fn marks_sharing(&self) -> bool {
         *self.marks_sharing.get_or_init(|| {
             let mut tools = self.catalog.tools();
@@ -132,7 +132,7 @@ fn acceptance(settings: &GatewaySettings) -> Option<i64> {
     settings.store.as_ref()?.last_acceptance().ok()
 }
 
-/// Compares the tools of servers with what is pinned of them. Tools that cannot be compared need an approval.
+/// Compares the tools of servers with their pins. Tools that cannot be compared need an approval.
 fn verdicts(view: &UpstreamView, settings: &GatewaySettings) -> Verdicts {
     let Some(store) = &settings.store else {
         return Verdicts::default();
