@@ -23,7 +23,7 @@ const UNWANTED_PHRASES: &[&str] = &[
 /// The start of an attribute that keeps a word of a published format.
 const FORMAT_ATTRIBUTE: &str = "rename = \"";
 
-/// This file, which quotes the words.
+/// The path of this file, which quotes the words.
 const THIS_FILE: &str = "xtask/src/tidy/language.rs";
 
 /// The extensions of files that are checked in full, names and text in quotes included.

@@ -122,7 +122,7 @@ fn a_person_edits_a_plan() {
     let answers = json!([wants_a_plan(), plan("Rex").to_string(), "Well."]);
     let screen = typed(&fixture, &answers, "e\ne\nr\n");
     assert!(
-        screen.contains("that plan is not sound; the one before stands"),
+        screen.contains("the edited plan has errors; the previous one is kept"),
         "{screen}"
     );
     assert_eq!(

@@ -211,6 +211,7 @@ pub struct PageInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<u64>,
     /// The JSON pointer to the value that is the evidence.
+    #[serde(rename = "said_by")]
     pub stated_by: String,
 }
 
