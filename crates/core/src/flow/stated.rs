@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn stated_labels_only_take_trust_away() {
         let cases = [
-            (r#"{}"#, false, false),
+            ("{}", false, false),
             (r#"{"ifc": null}"#, false, false),
             (
                 r#"{"ifc": {"integrity": "trusted", "confidentiality": ["public"]}}"#,
