@@ -9,7 +9,7 @@ use super::{described, diagnostics, parsed};
 use crate::acts::Acts;
 use crate::acts::expression::{escape, read, unescape};
 use crate::dialect::Dialect;
-use crate::parse::{ReadOptions, parse};
+use crate::parse::{ParseResult, ReadOptions, parse};
 use crate::registry::{dialect, dialects};
 
 /// The plan without its places.
@@ -239,18 +239,27 @@ fn hostile_value() -> impl Strategy<Value = Value> {
     })
 }
 
+/// Returns true if there is a diagnostic that is not about a text which looks like a reference of another system: a random
+/// text such as `&a` does.
+fn has_unexpected(result: &ParseResult) -> bool {
+    let mut diagnostics = result.diagnostics.iter();
+    diagnostics.any(|found| !found.message.contains("in other systems"))
+}
+
 proptest! {
     #[test]
     fn what_is_written_reads_as_the_same_plan(value in plan()) {
         let text = value.to_json();
         let first = parsed(&text);
-        prop_assert!(first.diagnostics.is_empty(), "{text}\n{}", diagnostics(&first));
+        prop_assert!(!has_unexpected(&first), "{text}\n{}", diagnostics(&first));
+        // What certainly is a reference of another system cannot be written as a text.
+        prop_assume!(!first.diagnostics.has_errors());
         let plan = first.plan.expect("a plan");
         let (written, losses) = Acts.print(&plan);
         prop_assert!(losses.is_empty(), "{text}\n{losses:?}");
         let written = written.expect("a text");
         let second = parsed(&written);
-        prop_assert!(second.diagnostics.is_empty(), "{written}\n{}", diagnostics(&second));
+        prop_assert!(!has_unexpected(&second), "{written}\n{}", diagnostics(&second));
         let again = second.plan.expect("a plan");
         prop_assert_eq!(meaning(&again), meaning(&plan), "{}", written);
         // A second round trip changes nothing, not even places.
@@ -261,7 +270,10 @@ proptest! {
 
     #[test]
     fn the_native_dialect_can_say_all_of_it(value in plan()) {
-        let plan = parsed(&value.to_json()).plan.expect("a plan");
+        let first = parsed(&value.to_json());
+        // A text that looks like a reference cannot be written as a text everywhere.
+        prop_assume!(first.diagnostics.is_empty());
+        let plan = first.plan.expect("a plan");
         let native = dialect("native").expect("the native dialect");
         let (written, losses) = native.print(&plan);
         prop_assert!(losses.is_empty(), "{losses:?}");
@@ -300,7 +312,7 @@ proptest! {
         prop_assert_eq!(unescape(&escaped), Ok(text.clone()));
         let quoted = Value::object([("_tool", Value::from("t")), ("v", escaped.into())]).to_json();
         let result = parsed(&quoted);
-        prop_assert!(result.diagnostics.is_empty());
+        prop_assert!(!has_unexpected(&result), "{quoted}\n{}", diagnostics(&result));
         let plan = result.plan.expect("a plan");
         let arg = plan.steps[0].args.as_literal().and_then(|args| args.get("v"));
         prop_assert_eq!(arg.and_then(Value::as_text), Some(&*text));
