@@ -53,6 +53,12 @@ fn execute(client: &mut WireClient, steps: Value, output: &str) -> Value {
     call(client, "execute_plan", json!({"plan": plan}))["structuredContent"].clone()
 }
 
+/// Returns what `get_run` says about a run in a new process, which replays its journal.
+fn replayed(behind: &Behind, run: &Value) -> Value {
+    let mut client = behind.client(&[], OLDER, &[]);
+    call(&mut client, "get_run", json!({"run": run}))["structuredContent"].clone()
+}
+
 /// Returns the status of a plan that sends to a literal.
 fn send_literal(client: &mut WireClient) -> Value {
     let send = json!([{"id": "s", "tool": "outbox.send", "args": {"to": "ann"}}]);
@@ -102,6 +108,7 @@ fn a_label_that_the_server_states_counts() {
     assert_eq!(result["status"], "succeeded", "{result}");
     let result = execute(&mut client, plan("forum.post"), "${s}");
     assert_eq!(result["status"], "waiting", "{result}");
+    assert_eq!(replayed(&behind, &result["run"])["status"], "waiting");
     // The model learns neither the value nor the way.
     assert!(!result.to_string().contains("mallory"), "{result}");
     // The output that it did not get exposes no session; the text itself does.
@@ -151,6 +158,10 @@ fn a_violation_by_a_stated_label_is_denied() {
     assert_eq!(result["status"], "failed", "{result}");
     let error = &result["errors"][0];
     assert_eq!(error["kind"], "policy", "{result}");
+    assert_eq!(
+        replayed(&behind, &result["run"])["errors"],
+        result["errors"]
+    );
     assert!(!result.to_string().contains("mallory"), "{result}");
 }
 

@@ -193,6 +193,17 @@ impl RunMachine {
         tool.needs_approval()
             || step.is_some_and(|step| step.approval == Approval::Ask)
             || !self.violations_to_decide(task).is_empty()
+            || self.needed_consent(task)
+    }
+
+    /// Returns true if this is a replay, and the call of a task needed consent.
+    fn needed_consent(&self, task: TaskId) -> bool {
+        let (Some(recorded), Some(data)) = (self.journal.replayed_consent(), self.task_data(task))
+        else {
+            return false;
+        };
+        let at = &data.address;
+        recorded.asked.contains(at) || recorded.consented.contains(at)
     }
 
     /// Returns the violations of the flow policy that a person must decide about before the call of a task.
@@ -260,10 +271,10 @@ impl RunMachine {
         args: &Value,
     ) -> Option<&'a PastDecision> {
         let decided = past.decided.as_ref().filter(|decided| !decided.is_spent)?;
-        let covers = match self.journal.replayed_questions() {
+        let covers = match self.journal.replayed_consent() {
             // A journal has neither secrets nor definitions, so a replay cannot compare subjects. But it shows whether
             // the question was asked again.
-            Some(asked) => !asked.contains(at),
+            Some(recorded) => !recorded.asked.contains(at),
             None => {
                 let subject = self.subject(tool, args);
                 subject == decided.subject && subject.seal.as_deref() != Some(UNSEALED)
@@ -281,8 +292,8 @@ impl RunMachine {
         tool: &Arc<Tool>,
         args: &Value,
     ) -> bool {
-        if let Some(asked) = self.journal.replayed_questions() {
-            return !asked.contains(at);
+        if let Some(recorded) = self.journal.replayed_consent() {
+            return !recorded.asked.contains(at);
         }
         let subject = self.subject(tool, args);
         let digest = subject.digest(self.id(), at);

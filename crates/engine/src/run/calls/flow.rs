@@ -198,6 +198,16 @@ fn each_part(args: &Value, keys: &[&str], visit: &mut dyn FnMut(&Value)) {
     }
 }
 
+/// Returns the error of a call that the flow policy refuses: a sentence that says nothing to the model that wrote the plan.
+fn flow_refusal() -> ToolError {
+    ToolError::new(ErrorKind::Policy, FLOW_REFUSAL)
+}
+
+/// Returns true if `error` is [`flow_refusal`].
+pub(in crate::run) fn is_flow_refusal(error: &ToolError) -> bool {
+    error.kind == ErrorKind::Policy && error.message == FLOW_REFUSAL
+}
+
 impl RunMachine {
     /// Returns the flow of data in the run's plan with the labels that servers have stated, if the plan was checked for it.
     pub(in crate::run) fn flow(&self) -> Option<&FlowReport> {
@@ -290,11 +300,17 @@ impl RunMachine {
     /// Returns the refusal if a stated label violates a policy that denies violations, and an internal error if a text of
     /// a guarded or leaving parameter has a source that the analysis has not named.
     pub(in crate::run) fn check_flow(&self, task: TaskId, args: &Value) -> Result<(), ToolError> {
+        let recorded = self.journal.replayed_consent();
+        let address = self.task_data(task).map(|data| &data.address);
+        if recorded.is_some_and(|recorded| address.is_some_and(|at| recorded.refused.contains(at)))
+        {
+            return Err(flow_refusal());
+        }
         let Some(flow) = self.flow().filter(|flow| !flow.parameters.is_empty()) else {
             return Ok(());
         };
         if flow.on_violation == OnViolation::Deny && !self.flow_violations(task).is_empty() {
-            return Err(ToolError::new(ErrorKind::Policy, FLOW_REFUSAL));
+            return Err(flow_refusal());
         }
         let path = self.step_path(task).unwrap_or_default();
         for parameter in flow.parameters_of(&path) {

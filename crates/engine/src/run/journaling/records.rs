@@ -25,8 +25,20 @@ pub(in crate::run) struct JournalState {
     is_enabled: bool,
     /// The history of earlier processes.
     history: Option<Arc<History>>,
-    /// In a replay: the places that the process asked about.
-    replayed_questions: Option<HashSet<Arc<Address>, Hashing>>,
+    /// In a replay: the places at which the process needed or lacked consent.
+    replayed_consent: Option<RecordedConsent>,
+}
+
+/// The places at which a process needed or lacked consent, as its journal has them. A replay reads them there, since a journal
+/// has neither the flow policy nor secrets or definitions of tools.
+#[derive(Debug, Default)]
+pub(in crate::run) struct RecordedConsent {
+    /// The places that the process asked about.
+    pub(in crate::run) asked: HashSet<Arc<Address>, Hashing>,
+    /// The places of its calls that needed consent.
+    pub(in crate::run) consented: HashSet<Arc<Address>, Hashing>,
+    /// The places of calls that the flow policy has refused.
+    pub(in crate::run) refused: HashSet<Arc<Address>, Hashing>,
 }
 
 impl JournalState {
@@ -34,12 +46,12 @@ impl JournalState {
         self.history.as_ref()
     }
 
-    pub(in crate::run) fn replayed_questions(&self) -> Option<&HashSet<Arc<Address>, Hashing>> {
-        self.replayed_questions.as_ref()
+    pub(in crate::run) fn replayed_consent(&self) -> Option<&RecordedConsent> {
+        self.replayed_consent.as_ref()
     }
 
-    pub(super) fn replay_questions(&mut self, asked: HashSet<Arc<Address>, Hashing>) {
-        self.replayed_questions = Some(asked);
+    pub(super) fn replay_consent(&mut self, recorded: RecordedConsent) {
+        self.replayed_consent = Some(recorded);
     }
 }
 

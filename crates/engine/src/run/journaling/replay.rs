@@ -1,6 +1,6 @@
 //! Replay of a journal without any calls: the same inputs must lead to the same decisions.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,9 +12,11 @@ use crate::event::Address;
 use crate::journal::{Entry, Record};
 use crate::options::RunOptions;
 use crate::run::calls::admission::RUN_TIMER_TASK;
+use crate::run::calls::flow::is_flow_refusal;
 use crate::run::command_queue::TimeSlice;
 use crate::run::effect::{Effect, RunInput};
 use crate::run::journaling::history::{Choice, History};
+use crate::run::journaling::records::RecordedConsent;
 use crate::run::report::summary::RunSummary;
 use crate::run::state::RunMachine;
 use crate::schedule::{TaskId, Timer};
@@ -129,7 +131,7 @@ pub fn replay<E>(
         let mut machine = RunMachine::new(Arc::clone(run), opening.plan, opening.options)
             .journaled()
             .after(Arc::new(chosen));
-        machine.journal.replay_questions(questions(process));
+        machine.journal.replay_consent(recorded_consent(process));
         let mut replayer = Replayer::new(machine, opening.extensions);
         replayer.play(first, process)?;
         decisions += replayer.compared;
@@ -344,27 +346,46 @@ impl Replayer {
     }
 }
 
-/// The places that a process asked about.
-fn questions(process: &[Entry]) -> HashSet<Arc<Address>, Hashing> {
-    let asked = process.iter().filter_map(|entry| match &entry.record {
-        Record::Asked { at, .. } => Some(Arc::clone(at)),
-        Record::Opened { .. }
-        | Record::Sent { .. }
-        | Record::Answered { .. }
-        | Record::Aborted { .. }
-        | Record::Decided { .. }
-        | Record::Chosen { .. }
-        | Record::TimerFired { .. }
-        | Record::Extended { .. }
-        | Record::Closed
-        | Record::Cancelled
-        | Record::OutOfTime
-        | Record::Paused { .. }
-        | Record::Resumed
-        | Record::Settled { .. }
-        | Record::Ended { .. } => None,
-    });
-    asked.collect()
+/// The places at which a process needed or lacked consent.
+fn recorded_consent(process: &[Entry]) -> RecordedConsent {
+    let mut recorded = RecordedConsent::default();
+    for entry in process {
+        match &entry.record {
+            Record::Asked { at, .. } => {
+                recorded.asked.insert(Arc::clone(at));
+            }
+            Record::Sent {
+                at,
+                consent: Some(_),
+                ..
+            } => {
+                recorded.consented.insert(Arc::clone(at));
+            }
+            Record::Settled {
+                at,
+                error: Some(error),
+                ..
+            } if is_flow_refusal(error) => {
+                recorded.refused.insert(Arc::clone(at));
+            }
+            Record::Opened { .. }
+            | Record::Sent { .. }
+            | Record::Answered { .. }
+            | Record::Aborted { .. }
+            | Record::Decided { .. }
+            | Record::Chosen { .. }
+            | Record::TimerFired { .. }
+            | Record::Extended { .. }
+            | Record::Closed
+            | Record::Cancelled
+            | Record::OutOfTime
+            | Record::Paused { .. }
+            | Record::Resumed
+            | Record::Settled { .. }
+            | Record::Ended { .. } => {}
+        }
+    }
+    recorded
 }
 
 /// Returns true if a decision equals the recorded one. The binding of consent is ignored: neither secrets nor
