@@ -45,7 +45,11 @@ pub(super) fn plan(chance: &mut Chance) -> CheckedPlan {
     // Every argument is guarded, so a run compares the origins of all texts with those that the analysis names.
     let flow = FlowPolicy {
         guard: vec![Guard::Rule(FlowPattern::parse("s.*").unwrap().into())],
-        violation: OnViolation::Warn,
+        violation: if chance.happens(20) {
+            OnViolation::Ask
+        } else {
+            OnViolation::Warn
+        },
         ..FlowPolicy::default()
     };
     let policy = Policy::new().with_flow(flow);
