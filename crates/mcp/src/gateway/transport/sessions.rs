@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use futures::Stream;
+use futures::{Stream, StreamExt};
 use http::request::Parts;
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -22,6 +22,7 @@ use rmcp::transport::streamable_http_server::session::local::{
 use rmcp::transport::streamable_http_server::session::{SessionId, SessionManager};
 use tokio_util::sync::CancellationToken;
 
+use super::event_log::EventLog;
 use super::usage::{OpeningGuard, RequestGuard, SessionRequest, SessionUsage};
 use crate::gateway::call::results::{ResultSlot, slot};
 use crate::gateway::client::ClientId;
@@ -29,6 +30,7 @@ use crate::gateway::client::ClientId;
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     local: LocalSessionManager,
+    log: EventLog,
     owners: Mutex<HashMap<SessionId, ClientId>>,
     ends: Mutex<HashMap<SessionId, SessionEnd>>,
     clients: Mutex<HashMap<ClientId, ClientEnd>>,
@@ -119,6 +121,7 @@ impl SessionManager for Sessions {
         let (id, transport) = self.local.create_session().await?;
         let end = SessionEnd::default();
         lock(&self.ends).insert(id.clone(), end.clone());
+        self.log.open_session(id.clone());
         let transport = RawSessionTransport {
             transport,
             slots: HashMap::new(),
@@ -145,6 +148,7 @@ impl SessionManager for Sessions {
             end.signal();
         }
         let closed = self.local.close_session(id).await;
+        self.log.close_session(id);
         self.owners().remove(id);
         self.usage.forget(id);
         closed
@@ -155,7 +159,8 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.local.create_stream(id, message).await
+        let events = self.local.create_stream(id, message).await?;
+        Ok(self.log.record(id, events).await)
     }
 
     async fn accept_message(
@@ -178,12 +183,17 @@ impl SessionManager for Sessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.local.resume(id, last_event_id).await
+        // `rmcp` drops the events of a request's stream when it sends the response.
+        if let Some(events) = self.log.resume(id, &last_event_id) {
+            return Ok(events.left_stream());
+        }
+        let events = self.local.resume(id, last_event_id).await?;
+        Ok(events.right_stream())
     }
 }
 
-/// The transport of a session, whose results bypass the types of `rmcp`. The results are replaced here, before `rmcp`
-/// stores the messages, so that a client that resumes a stream gets the same.
+/// The transport of a session, whose results bypass the types of `rmcp`. The results are replaced here, before the messages
+/// become events, so that a client that resumes a stream gets the same.
 pub(super) struct RawSessionTransport {
     transport: SessionTransport,
     slots: HashMap<RequestId, ResultSlot>,
