@@ -48,7 +48,9 @@ impl Scene {
             let runs: Value = serde_json::from_str(&runs).expect("runs are JSON");
             runs["runs"][0]["status"].clone()
         };
-        let ended = (0..1000).map(|_| status()).find(|status| *status != "running");
+        let ended = (0..1000)
+            .map(|_| status())
+            .find(|status| *status != "running");
         assert_eq!(ended, Some(json!("succeeded")));
     }
 }
@@ -76,7 +78,7 @@ impl<'a> Session<'a> {
         }});
         let opened = session.post(&opening);
         let id = opened.header("mcp-session-id").expect("a session");
-        session.id = id.to_owned();
+        id.clone_into(&mut session.id);
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         assert_eq!(session.post(&ready).status(), 202);
         session
@@ -104,11 +106,13 @@ impl<'a> Session<'a> {
             {"id": "said", "tool": "echo", "args": {"word": "hello"}},
             {"id": "waited", "tool": "wait", "args": {}, "after": ["said"]},
         ]});
-        self.post(&json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
-            "name": "execute_plan",
-            "arguments": {"plan": plan},
-            "_meta": {"progressToken": "p"},
-        }}))
+        self.post(
+            &json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
+                "name": "execute_plan",
+                "arguments": {"plan": plan},
+                "_meta": {"progressToken": "p"},
+            }}),
+        )
     }
 
     fn resume(&self, last_event: &str) -> HttpResponse {
@@ -177,10 +181,7 @@ fn an_open_stream_continues_in_the_connection_that_resumed_it_last() {
             }
         };
         assert_eq!(answer["id"], 7, "{answer}");
-        assert!(
-            indices.iter().copied().eq(1..=indices.len()),
-            "{indices:?}"
-        );
+        assert!(indices.iter().copied().eq(1..=indices.len()), "{indices:?}");
         assert_eq!(resumed.message(), None);
         // After the result there is nothing more to read.
         let result = resumed.last_event().expect("an id");

@@ -167,7 +167,11 @@ impl EventLog {
         });
         log.bytes += bytes;
         let mut removed = 0;
-        while log.events.front().is_some_and(|event| at - event.at > RETENTION) {
+        while log
+            .events
+            .front()
+            .is_some_and(|event| at - event.at > RETENTION)
+        {
             removed += log.remove_oldest();
         }
         state.bytes += bytes;
@@ -276,4 +280,112 @@ fn json_bytes(message: &impl serde::Serialize) -> usize {
     // A message always has a JSON form, and counting never fails.
     let _ = serde_json::to_writer(&mut count, message);
     count.0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures::{FutureExt, Stream, StreamExt, stream};
+    use rmcp::model::{ErrorData, RequestId, ServerJsonRpcMessage};
+    use rmcp::transport::common::server_side_http::ServerSseMessage;
+    use rmcp::transport::streamable_http_server::session::SessionId;
+    use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+    use super::{EventLog, RETENTION};
+
+    /// The stream of a request: its first event, and `others` of `bytes` bytes and more.
+    async fn record(log: &EventLog, session: &str, stream: u64, others: usize, bytes: usize) {
+        let events = (0..=others).map(move |index| event(stream, index, bytes));
+        let events: Vec<_> = events.collect();
+        let read = log.record(&session.into(), stream::iter(events)).await;
+        assert_eq!(read.count().await, others + 1);
+    }
+
+    fn event(stream: u64, index: usize, bytes: usize) -> ServerSseMessage {
+        let error = ErrorData::internal_error("x".repeat(bytes), None);
+        let message = ServerJsonRpcMessage::error(error, Some(RequestId::Number(1)));
+        ServerSseMessage::new(format!("{index}/{stream}"), message)
+    }
+
+    /// The number of events that a client can read after the first.
+    async fn stored(log: &EventLog, session: &str, stream: u64) -> Option<usize> {
+        let events = log.resume(&session.into(), &format!("0/{stream}"))?;
+        Some(events.count().await)
+    }
+
+    fn log(max_bytes: usize, sessions: &[&str]) -> EventLog {
+        let log = EventLog::with_limit(max_bytes);
+        for session in sessions {
+            log.open_session((*session).into());
+        }
+        log
+    }
+
+    #[tokio::test]
+    async fn the_largest_session_loses_its_oldest_events() {
+        let log = log(100_000, &["small", "large"]);
+        record(&log, "small", 0, 3, 1000).await;
+        for number in 0..100 {
+            record(&log, "large", number, 2, 10_000).await;
+        }
+        assert_eq!(stored(&log, "small", 0).await, Some(3));
+        assert_eq!(stored(&log, "large", 99).await, Some(2));
+        assert_eq!(stored(&log, "large", 90).await, None);
+        assert!(log.lock().bytes <= 100_000);
+        // A client that reads gets a message above the limit as well.
+        record(&log, "large", 100, 1, 200_000).await;
+        assert_eq!(stored(&log, "large", 100).await, None);
+        assert_eq!(stored(&log, "small", 0).await, Some(3));
+        log.close_session(&"small".into());
+        assert_eq!(stored(&log, "small", 0).await, None);
+        log.close_session(&"large".into());
+        assert_eq!(log.lock().bytes, 0);
+    }
+
+    #[tokio::test]
+    async fn many_small_events_are_bounded() {
+        let log = log(100_000, &["a"]);
+        record(&log, "a", 0, 1000, 0).await;
+        let events = stored(&log, "a", 0).await.unwrap();
+        assert!((100..200).contains(&events), "{events}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn old_events_are_removed() {
+        let log = log(100_000, &["a", "b"]);
+        record(&log, "a", 0, 1, 0).await;
+        tokio::time::advance(RETENTION).await;
+        record(&log, "a", 1, 1, 0).await;
+        assert_eq!(stored(&log, "a", 0).await, Some(1));
+        tokio::time::advance(Duration::from_millis(1)).await;
+        record(&log, "a", 2, 1, 0).await;
+        assert_eq!(stored(&log, "a", 0).await, None);
+        assert_eq!(stored(&log, "a", 1).await, Some(1));
+        assert_eq!(stored(&log, "b", 1).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_does_not_read_does_not_delay_another() {
+        let log = log(100_000, &["a"]);
+        let (sender, mut source) = unbounded_channel();
+        let source = stream::poll_fn(move |context| source.poll_recv(context));
+        let send = |index: usize| UnboundedSender::send(&sender, event(0, index, 0)).unwrap();
+        send(0);
+        let session = SessionId::from("a");
+        // It is not read, and so the events wait for it.
+        let _blocked = log.record(&session, source).await;
+        (1..100).for_each(send);
+        let mut resumed = Box::pin(log.resume(&session, "0/0").unwrap());
+        for index in 1..100 {
+            assert_eq!(next(&mut resumed).await, format!("{index}/0"));
+        }
+        assert!(resumed.next().now_or_never().is_none());
+        drop(sender);
+        assert!(resumed.next().await.is_none());
+    }
+
+    async fn next(events: &mut (impl Stream<Item = ServerSseMessage> + Unpin)) -> String {
+        events.next().await.unwrap().event_id.unwrap()
+    }
 }
