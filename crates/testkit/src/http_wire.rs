@@ -97,6 +97,7 @@ pub struct HttpResponse {
     status: u16,
     headers: Vec<(String, String)>,
     body: BufReader<Body>,
+    last_event: Option<String>,
 }
 
 impl HttpResponse {
@@ -123,6 +124,7 @@ impl HttpResponse {
             status: status.unwrap_or_else(|| panic!("invalid HTTP response: `{first}`")),
             headers,
             body: BufReader::new(Body { reader, remaining }),
+            last_event: None,
         }
     }
 
@@ -138,6 +140,11 @@ impl HttpResponse {
         found.map(|(_, value)| value.as_str())
     }
 
+    /// The id of the last event that [`HttpResponse::message`] has read, from which the stream can be resumed.
+    pub fn last_event(&self) -> Option<&str> {
+        self.last_event.as_deref()
+    }
+
     /// The next message in the body: that of the next event of a stream, else the whole body. `None` at the end.
     pub fn message(&mut self) -> Option<Value> {
         let is_stream = self
@@ -148,15 +155,23 @@ impl HttpResponse {
             self.body.read_to_string(&mut text).ok()?;
             return serde_json::from_str(&text).ok();
         }
+        let mut message = None;
         loop {
             let mut line = String::new();
             // A stream that breaks off ends here.
             if self.body.read_line(&mut line).unwrap_or_default() == 0 {
-                return None;
+                return message;
+            }
+            if let Some(id) = line.strip_prefix("id:") {
+                self.last_event = Some(id.trim().to_owned());
             }
             let data = line.strip_prefix("data:").map(str::trim);
-            if let Some(message) = data.and_then(|data| serde_json::from_str(data).ok()) {
-                return Some(message);
+            if let Some(data) = data.and_then(|data| serde_json::from_str(data).ok()) {
+                message = Some(data);
+            }
+            // An event, whose id may follow its data, ends with an empty line.
+            if line.trim_end().is_empty() && message.is_some() {
+                return message;
             }
         }
     }

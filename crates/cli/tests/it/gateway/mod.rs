@@ -18,6 +18,7 @@ mod names;
 mod pins;
 mod planning;
 mod pushing;
+mod resumption;
 mod retention;
 mod rounds;
 mod serve;

@@ -1,5 +1,6 @@
 //! The transports of the gateway: streams and HTTP.
 
+mod event_log;
 mod http;
 mod incoming;
 pub(super) mod sessions;

@@ -4,9 +4,10 @@
 //! Design: [A session belongs to one client](https://github.com/planwright/planwright/blob/main/docs/design/access.md#a-session-belongs-to-one-client).
 
 use std::collections::HashMap;
+use std::future::ready;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use futures::Stream;
+use futures::{Stream, StreamExt};
 use http::request::Parts;
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -22,6 +23,7 @@ use rmcp::transport::streamable_http_server::session::local::{
 use rmcp::transport::streamable_http_server::session::{SessionId, SessionManager};
 use tokio_util::sync::CancellationToken;
 
+use super::event_log::EventLog;
 use super::usage::{OpeningGuard, RequestGuard, SessionRequest, SessionUsage};
 use crate::gateway::call::results::{ResultSlot, slot};
 use crate::gateway::client::ClientId;
@@ -29,6 +31,7 @@ use crate::gateway::client::ClientId;
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     local: LocalSessionManager,
+    log: EventLog,
     owners: Mutex<HashMap<SessionId, ClientId>>,
     ends: Mutex<HashMap<SessionId, SessionEnd>>,
     clients: Mutex<HashMap<ClientId, ClientEnd>>,
@@ -119,6 +122,7 @@ impl SessionManager for Sessions {
         let (id, transport) = self.local.create_session().await?;
         let end = SessionEnd::default();
         lock(&self.ends).insert(id.clone(), end.clone());
+        self.log.open_session(id.clone());
         let transport = RawSessionTransport {
             transport,
             slots: HashMap::new(),
@@ -145,6 +149,7 @@ impl SessionManager for Sessions {
             end.signal();
         }
         let closed = self.local.close_session(id).await;
+        self.log.close_session(id);
         self.owners().remove(id);
         self.usage.forget(id);
         closed
@@ -155,7 +160,8 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.local.create_stream(id, message).await
+        let events = self.local.create_stream(id, message).await?;
+        Ok(self.log.record(id, events).await)
     }
 
     async fn accept_message(
@@ -178,12 +184,22 @@ impl SessionManager for Sessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.local.resume(id, last_event_id).await
+        // `rmcp` drops the events of a request's stream when it sends the response.
+        if let Some(events) = self.log.resume(id, &last_event_id) {
+            return Ok(events.left_stream());
+        }
+        let events = self.local.resume(id, last_event_id.clone()).await?;
+        // `rmcp` sends the last event again. The id `0` belongs to the first event, and to the hint to reconnect before it.
+        let events = events.skip_while(move |event| {
+            let is_known = event.event_id.as_ref() == Some(&last_event_id);
+            ready(is_known && last_event_id != "0")
+        });
+        Ok(events.right_stream())
     }
 }
 
-/// The transport of a session, whose results bypass the types of `rmcp`. The results are replaced here, before `rmcp`
-/// stores the messages, so that a client that resumes a stream gets the same.
+/// The transport of a session, whose results bypass the types of `rmcp`. The results are replaced here, before the messages
+/// become events, so that a client that resumes a stream gets the same.
 pub(super) struct RawSessionTransport {
     transport: SessionTransport,
     slots: HashMap<RequestId, ResultSlot>,
@@ -288,5 +304,113 @@ pub(crate) async fn wait_for_end(context: &RequestContext<RoleServer>) {
                 () = client.0.cancelled() => {}
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::{FutureExt, Stream, StreamExt};
+    use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+    use rmcp::transport::Transport;
+    use rmcp::transport::common::server_side_http::ServerSseMessage;
+    use rmcp::transport::streamable_http_server::session::{SessionId, SessionManager};
+    use serde_json::{Value, json};
+
+    use super::{RawSessionTransport, Sessions};
+
+    async fn session() -> (Sessions, SessionId, RawSessionTransport) {
+        let sessions = Sessions::default();
+        let (id, mut transport) = sessions.create_session().await.unwrap();
+        let opening = client_message(json!({"id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        }}));
+        let response = json!({"id": 0, "result": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "serverInfo": {"name": "test", "version": "1"},
+        }});
+        let (opened, ()) = tokio::join!(sessions.initialize_session(&id, opening), async {
+            transport.receive().await.unwrap();
+            send(&mut transport, response).await;
+        });
+        opened.unwrap();
+        (sessions, id, transport)
+    }
+
+    fn client_message(mut message: Value) -> ClientJsonRpcMessage {
+        message["jsonrpc"] = "2.0".into();
+        serde_json::from_value(message).unwrap()
+    }
+
+    /// Sends a message of the server, and waits until it has become an event.
+    async fn send(transport: &mut RawSessionTransport, mut message: Value) {
+        message["jsonrpc"] = "2.0".into();
+        let message: ServerJsonRpcMessage = serde_json::from_value(message).unwrap();
+        transport.send(message).await.unwrap();
+    }
+
+    fn call() -> ClientJsonRpcMessage {
+        client_message(json!({"id": 7, "method": "tools/call", "params": {
+            "name": "wait", "_meta": {"progressToken": "p"},
+        }}))
+    }
+
+    fn progress() -> Value {
+        let params = json!({"progressToken": "p", "progress": 1});
+        json!({"method": "notifications/progress", "params": params})
+    }
+
+    async fn ids(events: impl Stream<Item = ServerSseMessage>) -> Vec<String> {
+        events.map(|event| event.event_id.unwrap()).collect().await
+    }
+
+    #[tokio::test]
+    async fn streams_of_requests_are_read_after_their_end() {
+        let (sessions, id, mut transport) = session().await;
+        for resumed_before in [false, true] {
+            let events = sessions.create_stream(&id, call()).await.unwrap();
+            transport.receive().await.unwrap();
+            let mut events = Box::pin(events);
+            let first = events.next().await.unwrap().event_id.unwrap();
+            let (_, stream) = first.split_once('/').unwrap();
+            let mut broken = None;
+            if resumed_before {
+                broken = Some(sessions.resume(&id, first.clone()).await.unwrap());
+                assert!(events.next().await.is_none());
+            }
+            drop((events, broken));
+            send(&mut transport, progress()).await;
+            send(&mut transport, json!({"id": 7, "result": {}})).await;
+            for (last, expected) in [(0, vec![1, 2]), (1, vec![2]), (2, vec![])] {
+                let resumed = sessions.resume(&id, format!("{last}/{stream}"));
+                let expected: Vec<_> = expected
+                    .iter()
+                    .map(|index| format!("{index}/{stream}"))
+                    .collect();
+                assert_eq!(ids(resumed.await.unwrap()).await, expected);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_resumed_listening_stream_does_not_repeat_events() {
+        let (sessions, id, mut transport) = session().await;
+        let changed = || json!({"method": "notifications/tools/list_changed"});
+        let events = sessions.create_standalone_stream(&id).await.unwrap();
+        send(&mut transport, changed()).await;
+        send(&mut transport, changed()).await;
+        assert_eq!(ids(events.take(2)).await, ["0", "1"]);
+        for (last, expected) in [("0", vec!["0", "1"]), ("1", vec![])] {
+            let events = sessions.resume(&id, last.to_owned()).await.unwrap();
+            let ready = ids(events.take(expected.len() + 1)).now_or_never();
+            assert!(ready.is_none());
+            let events = sessions.resume(&id, last.to_owned()).await.unwrap();
+            assert_eq!(ids(events.take(expected.len())).await, expected);
+        }
+        let mut events = Box::pin(sessions.resume(&id, "1".to_owned()).await.unwrap());
+        send(&mut transport, changed()).await;
+        assert_eq!(events.next().await.unwrap().event_id.unwrap(), "2");
     }
 }
