@@ -168,7 +168,7 @@ pub(super) fn arguments(
             }
         })
         .collect();
-    // A guarded tool does its work without arguments as well.
+    // A tool that is guarded as a whole, such as `cancel_all`, acts without arguments as well.
     let decided = rules.decides.iter().any(|rule| rule.is_of_tool());
     let guard = rules.guards.iter().find(|guard| guard.is_of_tool());
     if let (true, Some(guard)) = (decided, guard)
