@@ -214,7 +214,11 @@ pub(super) fn listed_fields(tool: &Tool, path: &[Arc<str>]) -> Vec<Arc<str>> {
 pub(super) fn fields_of(shape: &Type) -> Vec<Arc<str>> {
     let fields = shape.members().iter().map(|member| match member {
         Type::Object(object) => object.properties.keys().cloned().collect(),
-        Type::List(list) => fields_of(&list.any_item()),
+        // The union of all items would be of any type if one is.
+        Type::List(list) => {
+            let items = list.prefix.iter().chain([&list.items]);
+            items.flat_map(fields_of).collect()
+        }
         _ => Vec::new(),
     });
     fields.collect::<Vec<_>>().concat()
