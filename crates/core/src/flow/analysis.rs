@@ -151,6 +151,8 @@ struct Analysis<'a> {
     outputs: HashMap<*const Tool, Arc<OutputRules<'a>>, Hashing>,
     /// The rules for the parameters of each tool, by its address.
     arguments: HashMap<*const Tool, Arc<ArgumentRules<'a>>, Hashing>,
+    /// True for each inner plan, by its address, whose errors may be private.
+    private_errors: HashMap<*const CheckedPlan, bool, Hashing>,
     texts: Vec<Sources>,
     parameters: Vec<StepParameter<'a>>,
     /// True if a rule asks what decides calls, or if edges are listed.
@@ -318,6 +320,7 @@ impl<'a> Analysis<'a> {
             store: LabelStore::new(planner),
             outputs: HashMap::default(),
             arguments: HashMap::default(),
+            private_errors: HashMap::default(),
             texts: Vec::new(),
             parameters: Vec::new(),
             // Conditions and lists of loops have edges, too.
@@ -496,15 +499,15 @@ impl<'a> Analysis<'a> {
     ) -> LabelsId {
         match (&step.action, &checked.tool, &checked.plan) {
             (Action::Tool(name), Some(tool), _) => {
+                if tool.is_extraction() {
+                    return self.extraction(scope, index, step, tool);
+                }
                 let path = scope.step_path(step);
                 let output = self.output_rules(tool);
                 let output = self.store.output(Arc::clone(&path), tool, output);
                 // The arguments may read the last round.
                 scope.known.borrow_mut().rounds.insert(index, output);
                 let labels = self.node(scope, Some(index), &step.args);
-                if tool.is_extraction() {
-                    return self.extraction(scope, index, tool, labels);
-                }
                 let rules = self.argument_rules(tool);
                 let part = ArgumentPart::Node(&step.args);
                 for argument in arguments(&mut self.store, &rules, tool, part, labels) {
@@ -630,10 +633,10 @@ impl<'a> Analysis<'a> {
                         (Arc::clone(step), part)
                     })
                     .collect();
-                (Arc::clone(run), self.store.object(steps))
+                (Arc::clone(run), self.store.record(steps))
             })
             .collect();
-        self.store.object(runs)
+        self.store.record(runs)
     }
 
     fn recalled_part(&mut self, field: &str, labels: Option<ValueLabels>) -> LabelsId {

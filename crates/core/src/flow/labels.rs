@@ -16,6 +16,9 @@ use crate::{Hashing, Tool};
 /// Maximum nesting of labels; deeper values get one label. A plan may pass a value through thousands of steps.
 const MAX_NESTING: u16 = 500;
 
+/// Maximum number of parts of an argument whose keys are compared with its type.
+const MAX_ARGUMENT_PARTS: usize = 1_000;
+
 /// The labels of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LabelsId(u32);
@@ -34,7 +37,7 @@ enum Labels {
     /// A value of a type, which has one label with everything in it.
     Typed(Arc<Type>, NodeId),
     /// An object with these fields.
-    Object(Arc<HashMap<Arc<str>, LabelsId, Hashing>>),
+    Object(Arc<HashMap<Arc<str>, LabelsId, Hashing>>, Keys),
     /// A list of such items.
     List(LabelsId),
     /// A choice of alternative values.
@@ -43,6 +46,15 @@ enum Labels {
     With(LabelsId, NodeId),
     /// The value after it passed a place.
     Passed(LabelsId, Arc<Passage>),
+}
+
+/// The author of the keys of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keys {
+    /// The planner.
+    Plan,
+    /// The engine, or a schema.
+    Engine,
 }
 
 /// A call whose output is labelled.
@@ -66,11 +78,14 @@ pub(super) struct LabelStore<'a> {
     joined: Vec<Option<NodeId>>,
     fields: HashMap<(LabelsId, Arc<str>), LabelsId, Hashing>,
     items: HashMap<LabelsId, LabelsId, Hashing>,
+    elements: HashMap<LabelsId, LabelsId, Hashing>,
     lengths: HashMap<LabelsId, Option<NodeId>, Hashing>,
     outputs: Vec<LabelledOutput<'a>>,
     output_nodes: HashMap<OutputPart, NodeId, Hashing>,
     planner: LabelsId,
     nothing: LabelsId,
+    /// The label of the keys that the plan spells out, if it is untrusted.
+    keys: Option<NodeId>,
     /// The labels that servers have stated for the outputs of steps.
     stated: HashMap<Arc<str>, Flags, Hashing>,
 }
@@ -79,6 +94,7 @@ impl<'a> LabelStore<'a> {
     /// Creates the store; literals and inputs of the plan have the label `planner`.
     pub(super) fn new(planner: Flags) -> Self {
         let mut graph = LabelGraph::default();
+        let is_exposed = planner.untrusted;
         let planner = graph.origin(LabelOrigin::Planner, planner);
         let nothing = graph.join(Vec::new());
         let mut store = Self {
@@ -88,11 +104,13 @@ impl<'a> LabelStore<'a> {
             joined: Vec::new(),
             fields: HashMap::default(),
             items: HashMap::default(),
+            elements: HashMap::default(),
             lengths: HashMap::default(),
             outputs: Vec::new(),
             output_nodes: HashMap::default(),
             planner: LabelsId(0),
             nothing: LabelsId(0),
+            keys: is_exposed.then_some(planner),
             stated: HashMap::default(),
         };
         store.planner = store.whole(planner);
@@ -143,12 +161,22 @@ impl<'a> LabelStore<'a> {
         self.push(Labels::Output(self.outputs.len() - 1, Arc::from([])))
     }
 
+    /// Returns the labels of an object whose keys the plan spells out.
     pub(super) fn object(
         &mut self,
         fields: impl IntoIterator<Item = (Arc<str>, LabelsId)>,
     ) -> LabelsId {
         let fields = fields.into_iter().collect();
-        self.push(Labels::Object(Arc::new(fields)))
+        self.push(Labels::Object(Arc::new(fields), Keys::Plan))
+    }
+
+    /// Returns the labels of an object whose keys no planner chooses.
+    pub(super) fn record(
+        &mut self,
+        fields: impl IntoIterator<Item = (Arc<str>, LabelsId)>,
+    ) -> LabelsId {
+        let fields = fields.into_iter().collect();
+        self.push(Labels::Object(Arc::new(fields), Keys::Engine))
     }
 
     pub(super) fn list(&mut self, item: LabelsId) -> LabelsId {
@@ -209,7 +237,7 @@ impl<'a> LabelStore<'a> {
                         return None;
                     }
                 }
-                Labels::Object(fields) => open.extend(fields.values()),
+                Labels::Object(fields, _) => open.extend(fields.values()),
                 Labels::AnyOf(values) => open.extend(values.iter()),
                 Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
                     open.push(value);
@@ -243,7 +271,7 @@ impl<'a> LabelStore<'a> {
             let found = match self.get(id) {
                 Labels::Scalar(_) | Labels::Number(_) => false,
                 Labels::Whole(_) => id != self.planner && id != self.nothing,
-                Labels::Object(_) => true,
+                Labels::Object(..) => true,
                 Labels::Output(output, path) => self.outputs.get(output).is_none_or(|call| {
                     may_have_fields(&part_at(call.tool.output.structure(), &path))
                 }),
@@ -264,7 +292,8 @@ impl<'a> LabelStore<'a> {
         false
     }
 
-    /// Returns the fields of the value that the plan or a schema names, in order, and true if it has no others.
+    /// Returns the fields that the plan or a schema names of the value, or of the items of lists, in order, and true if it has
+    /// no others.
     pub(super) fn known_fields(&self, id: LabelsId) -> (BTreeSet<Arc<str>>, bool) {
         let mut names = BTreeSet::new();
         let mut is_complete = true;
@@ -275,7 +304,7 @@ impl<'a> LabelStore<'a> {
                 continue;
             }
             match self.get(id) {
-                Labels::Object(fields) => names.extend(fields.keys().cloned()),
+                Labels::Object(fields, _) => names.extend(fields.keys().cloned()),
                 Labels::Output(output, path) => {
                     let call = self.outputs.get(output);
                     names.extend(call.iter().flat_map(|call| listed_fields(call.tool, &path)));
@@ -288,31 +317,106 @@ impl<'a> LabelStore<'a> {
                     names.extend(fields_of(&shape));
                     is_complete &= !may_have_fields(&shape);
                 }
-                Labels::With(value, _) | Labels::Passed(value, _) => open.push(value),
+                Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
+                    open.push(value);
+                }
                 Labels::AnyOf(values) => open.extend(values.iter()),
                 Labels::Scalar(_) | Labels::Number(_) => {}
                 Labels::Whole(_) => is_complete &= id == self.planner || id == self.nothing,
-                Labels::List(_) => is_complete = false,
             }
         }
         (names, is_complete)
     }
 
-    /// Returns the items of a value that is certainly a list of the plan.
-    pub(super) fn items_of_list(&mut self, id: LabelsId) -> Option<LabelsId> {
-        let mut at = id;
-        loop {
-            match self.get(at) {
-                Labels::List(_) => return Some(self.item(id)),
-                Labels::With(value, _) | Labels::Passed(value, _) => at = value,
-                Labels::AnyOf(_)
-                | Labels::Whole(_)
-                | Labels::Scalar(_)
-                | Labels::Number(_)
-                | Labels::Output(..)
-                | Labels::Typed(..)
-                | Labels::Object(_) => return None,
+    /// Returns the value, or the items of its lists at any depth, as far as the plan shows them.
+    pub(super) fn elements(&mut self, id: LabelsId) -> LabelsId {
+        if let Some(known) = self.elements.get(&id) {
+            return *known;
+        }
+        let elements = match self.get(id) {
+            Labels::List(item) => self.elements(item),
+            Labels::AnyOf(values) => {
+                let elements = values.iter().map(|value| self.elements(*value)).collect();
+                self.any_of(elements)
             }
+            Labels::With(value, other) => {
+                let elements = self.elements(value);
+                self.with(elements, other)
+            }
+            Labels::Passed(value, passage) => {
+                let elements = self.elements(value);
+                self.push(Labels::Passed(elements, passage))
+            }
+            Labels::Whole(_)
+            | Labels::Scalar(_)
+            | Labels::Number(_)
+            | Labels::Output(..)
+            | Labels::Typed(..)
+            | Labels::Object(..) => id,
+        };
+        self.elements.insert(id, elements);
+        elements
+    }
+
+    /// Returns the label of an argument of the type `shape`. The keys that the type lists are no text of the planner.
+    pub(super) fn argument(&mut self, id: LabelsId, shape: &Type) -> LabelsId {
+        if self.keys.is_none() {
+            return id;
+        }
+        let mut visits_left = MAX_ARGUMENT_PARTS;
+        self.argument_part(id, shape, &mut visits_left)
+    }
+
+    fn argument_part(&mut self, id: LabelsId, shape: &Type, visits_left: &mut usize) -> LabelsId {
+        let Some(left) = visits_left.checked_sub(1) else {
+            return id;
+        };
+        *visits_left = left;
+        match self.get(id) {
+            Labels::Object(fields, Keys::Plan) => {
+                let listed = fields_of(shape);
+                let is_listed = fields.keys().all(|key| listed.contains(key));
+                let parts: Vec<_> = fields
+                    .iter()
+                    .map(|(key, field)| {
+                        let shape = shape.property(key).unwrap_or(Type::Any);
+                        (
+                            Arc::clone(key),
+                            self.argument_part(*field, &shape, visits_left),
+                        )
+                    })
+                    .collect();
+                if is_listed {
+                    self.record(parts)
+                } else {
+                    self.object(parts)
+                }
+            }
+            Labels::List(item) => {
+                let item = self.argument_part(item, &item_of(shape), visits_left);
+                self.list(item)
+            }
+            Labels::AnyOf(values) => {
+                let values = values.iter();
+                let values = values
+                    .map(|value| self.argument_part(*value, shape, visits_left))
+                    .collect();
+                self.any_of(values)
+            }
+            Labels::With(value, other) => {
+                let value = self.argument_part(value, shape, visits_left);
+                self.with(value, other)
+            }
+            Labels::Passed(value, passage) => {
+                let value = self.argument_part(value, shape, visits_left);
+                self.push(Labels::Passed(value, passage))
+            }
+            Labels::Whole(_)
+            | Labels::Scalar(_)
+            | Labels::Number(_)
+            | Labels::Output(..)
+            | Labels::Typed(..)
+            | Labels::Object(..) => id,
         }
     }
 
@@ -327,7 +431,7 @@ impl<'a> LabelStore<'a> {
             | Labels::Scalar(node)
             | Labels::Number(node)
             | Labels::Typed(_, node) => Some(node),
-            Labels::Output(..) | Labels::Object(_) | Labels::List(_) => None,
+            Labels::Output(..) | Labels::Object(..) | Labels::List(_) => None,
             Labels::AnyOf(values) => {
                 let lengths: Vec<_> = values
                     .iter()
@@ -373,7 +477,7 @@ impl<'a> LabelStore<'a> {
             | Labels::Number(_)
             | Labels::Typed(..)
             | Labels::Output(..) => None,
-            Labels::Object(fields) => fields.values().map(of).max(),
+            Labels::Object(fields, _) => fields.values().map(of).max(),
             Labels::AnyOf(values) => values.iter().map(of).max(),
             Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
                 Some(of(value))
@@ -411,8 +515,10 @@ impl<'a> LabelStore<'a> {
             | Labels::Number(node)
             | Labels::Typed(_, node) => node,
             Labels::Output(output, path) => self.output_node(output, path),
-            Labels::Object(fields) => {
-                let nodes = fields.values().map(|field| self.join(*field)).collect();
+            Labels::Object(fields, keys) => {
+                let nodes = fields.values().map(|field| self.join(*field));
+                let mut nodes: Vec<NodeId> = nodes.collect();
+                nodes.extend(self.keys.filter(|_| keys == Keys::Plan));
                 self.graph.join(nodes)
             }
             Labels::List(item) => self.join(item),
@@ -499,7 +605,12 @@ impl<'a> LabelStore<'a> {
                 let longer = path.iter().chain([key]).cloned().collect();
                 self.push(Labels::Output(output, longer))
             }
-            Labels::Object(fields) => fields.get(key).copied().unwrap_or(self.nothing),
+            Labels::Object(fields, _) => match fields.get(key) {
+                Some(field) => *field,
+                // An object becomes an item of a list if others are added to its slot.
+                None if is_position => self.item(id),
+                None => self.nothing,
+            },
             Labels::List(item) if is_position => item,
             Labels::List(_) => {
                 let node = self.join(id);
@@ -540,7 +651,7 @@ impl<'a> LabelStore<'a> {
             }
             Labels::List(item) => item,
             // Loops over objects go through the keys, which may be data; computed keys select any field.
-            Labels::Object(_) => {
+            Labels::Object(..) => {
                 let node = self.join(id);
                 self.whole(node)
             }
@@ -596,7 +707,7 @@ fn may_hold_text(shape: &Type) -> bool {
 }
 
 /// Returns true if `key` is a number, which selects an item of a list.
-fn is_position(key: &str) -> bool {
+pub(super) fn is_position(key: &str) -> bool {
     let digits = key.strip_prefix('-').unwrap_or(key);
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -55,6 +55,11 @@ impl<'a> OutputRules<'a> {
         }
     }
 
+    /// Returns true if a rule makes the output private as a whole.
+    pub(super) fn is_private(&self) -> bool {
+        self.private.iter().any(|rule| !rule.pattern.has_field())
+    }
+
     /// Returns the text of the rule that makes the field at `path` untrusted, or trusted.
     fn integrity_rule(&self, path: &[Arc<str>], untrusted: bool) -> Option<Arc<str>> {
         if !untrusted {
@@ -106,17 +111,23 @@ pub(super) fn label_tree(rules: &OutputRules<'_>, tool: &Tool, path: &[Arc<str>]
     if tree.len() > MAX_FIELDS {
         return vec![(path.to_vec(), rules.unknown_fields(path))];
     }
-    merged(tree, path)
+    merged(rules, tree, path)
 }
 
 /// Replaces fields with equal labels by the value around them.
-fn merged(tree: LabelTree, path: &[Arc<str>]) -> LabelTree {
+fn merged(rules: &OutputRules<'_>, mut tree: LabelTree, path: &[Arc<str>]) -> LabelTree {
     match tree.split_first() {
         Some(((_, first), rest)) if rest.iter().all(|(_, flags)| flags == first) => {
             vec![(path.to_vec(), *first)]
         }
-        Some(_) => tree,
-        None => vec![(path.to_vec(), Flags::default())],
+        Some(_) => {
+            // An output that does not fit its schema is used as it is, with fields that a closed schema excludes.
+            if tree.iter().all(|(field, _)| field != path) {
+                tree.push((path.to_vec(), Flags::default()));
+            }
+            tree
+        }
+        None => vec![(path.to_vec(), rules.flags(path))],
     }
 }
 
@@ -199,15 +210,18 @@ pub(super) fn listed_fields(tool: &Tool, path: &[Arc<str>]) -> Vec<Arc<str>> {
     fields_of(&part_at(tool.output.structure(), path))
 }
 
-/// Returns the fields that a type lists.
+/// Returns the fields that a type lists, or the items of its lists.
 pub(super) fn fields_of(shape: &Type) -> Vec<Arc<str>> {
-    let objects = shape.members().iter().filter_map(|member| match member {
-        Type::Object(object) => Some(object),
-        _ => None,
+    let fields = shape.members().iter().map(|member| match member {
+        Type::Object(object) => object.properties.keys().cloned().collect(),
+        // The union of all items would be of any type if one is.
+        Type::List(list) => {
+            let items = list.prefix.iter().chain([&list.items]);
+            items.flat_map(fields_of).collect()
+        }
+        _ => Vec::new(),
     });
-    objects
-        .flat_map(|object| object.properties.keys().cloned())
-        .collect()
+    fields.collect::<Vec<_>>().concat()
 }
 
 /// Returns true if the part of `tool`'s output at `path` may be an untrusted text, or contain one. Constants of the schema

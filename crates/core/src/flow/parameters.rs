@@ -44,6 +44,15 @@ impl ParameterMatch<'_> {
         }
     }
 
+    /// Returns true if the rule applies to all parameters of the tool.
+    fn is_of_tool(self) -> bool {
+        match self {
+            Self::Rule(rule) => !rule.pattern.has_field(),
+            Self::Verb(_) => true,
+            Self::Name(_) => false,
+        }
+    }
+
     fn may_cover_inside(self, path: &[Arc<str>]) -> bool {
         match self {
             Self::Rule(rule) => rule.pattern.may_cover_inside(path),
@@ -143,7 +152,8 @@ pub(super) fn arguments(
         leaving: rules.leaves.is_empty(),
     };
     walk.visit(part, shape, labels, &mut Vec::new(), state);
-    walk.found
+    let found = walk.found;
+    let mut arguments: Vec<Argument> = found
         .into_iter()
         .map(|(path, found)| {
             let labels = store.any_of(found.labels);
@@ -157,7 +167,23 @@ pub(super) fn arguments(
                 labels,
             }
         })
-        .collect()
+        .collect();
+    // A tool that is guarded as a whole, such as `cancel_all`, acts without arguments as well.
+    let decided = rules.decides.iter().any(|rule| rule.is_of_tool());
+    let guard = rules.guards.iter().find(|guard| guard.is_of_tool());
+    if let (true, Some(guard)) = (decided, guard)
+        && !arguments.iter().any(|argument| argument.decides)
+    {
+        arguments.push(Argument {
+            parameter: Arc::from(""),
+            guard: Some(guard.text()),
+            leaves: None,
+            decides: true,
+            place: Place::NOWHERE,
+            labels: store.nothing(),
+        });
+    }
+    arguments
 }
 
 struct Found {
@@ -200,7 +226,15 @@ impl ArgumentWalk<'_, '_> {
             let leaves = rule(&self.rules.leaves, state.leaving, path);
             state.guarded |= guard.is_some();
             state.leaving |= leaves.is_some();
-            self.add(path, guard, leaves, part, labels);
+            if guard.is_some() || leaves.is_some() {
+                let shape = match part {
+                    ArgumentPart::Computed(shape, _) => shape,
+                    ArgumentPart::Node(_) | ArgumentPart::Value(..) => shape,
+                    ArgumentPart::Unlisted(_) => &Type::Any,
+                };
+                let labels = self.store.argument(labels, shape);
+                self.add(path, guard, leaves, part, labels);
+            }
         }
         if state.guarded && state.leaving {
             return;
@@ -316,17 +350,15 @@ impl ArgumentWalk<'_, '_> {
                         self.visit(part, &Type::Any, labels, path, state);
                         path.pop();
                     }
-                    if object.additional == Additional::Unspecified {
-                        let part = ArgumentPart::Unlisted(place);
-                        self.known_fields(Some(object), part, labels, path, state);
-                    }
                     let is_open = match &object.additional {
-                        Additional::Closed => false,
+                        Additional::Closed => continue,
                         // Servers seldom close their schemas; they read the parameters that they list.
                         Additional::Unspecified => object.properties.is_empty(),
                         Additional::Open(_) => true,
                     };
-                    if is_open {
+                    let part = ArgumentPart::Unlisted(place);
+                    let is_complete = self.known_fields(Some(object), part, labels, path, state);
+                    if is_open && !is_complete {
                         self.unknown(place, labels, path, state);
                     }
                 }
@@ -349,10 +381,6 @@ impl ArgumentWalk<'_, '_> {
 
     /// Looks at the fields of a value that may be anything, as far as the plan shows them.
     fn anything(&mut self, place: Place, labels: LabelsId, path: &mut Vec<Arc<str>>, state: State) {
-        let mut labels = labels;
-        while let Some(items) = self.store.items_of_list(labels) {
-            labels = items;
-        }
         let part = ArgumentPart::Computed(&Type::Any, place);
         let is_complete = self.known_fields(None, part, labels, path, state);
         // The arguments as a whole may have any fields. A single parameter without a type is taken to have those that are
@@ -372,12 +400,14 @@ impl ArgumentWalk<'_, '_> {
         path: &mut Vec<Arc<str>>,
         state: State,
     ) -> bool {
+        let labels = self.store.elements(labels);
         let (names, is_complete) = self.store.known_fields(labels);
         for name in names {
             if listed.is_some_and(|listed| listed.properties.contains_key(&name)) {
                 continue;
             }
             let Some(left) = self.fields_left.checked_sub(1) else {
+                self.unknown(part.place(), labels, path, state);
                 return false;
             };
             self.fields_left = left;

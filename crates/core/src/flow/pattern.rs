@@ -10,6 +10,7 @@ use crate::{Tool, ToolPattern};
 ///
 /// The tool part is a [`ToolPattern`]. A single name as field matches at any depth; a path starts at the top. A rule for
 /// a field also applies to everything in it. Positions in lists are left out of paths.
+/// A path also matches names that contain its dots.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FlowPattern {
     text: Arc<str>,
@@ -92,13 +93,9 @@ impl FlowPattern {
         match self.field.as_slice() {
             [] => true,
             [name] => path.iter().any(|key| matches_name(name, key)),
-            names => {
-                path.len() >= names.len()
-                    && names
-                        .iter()
-                        .zip(path)
-                        .all(|(name, key)| matches_name(name, key))
-            }
+            names => either_path(path, |keys| {
+                keys.len() >= names.len() && starts(names, keys)
+            }),
         }
     }
 
@@ -106,15 +103,28 @@ impl FlowPattern {
     pub(super) fn may_cover_inside(&self, path: &[Arc<str>]) -> bool {
         match self.field.as_slice() {
             [] | [_] => true,
-            names => {
-                path.len() < names.len()
-                    && names
-                        .iter()
-                        .zip(path)
-                        .all(|(name, key)| matches_name(name, key))
-            }
+            names => either_path(path, |keys| keys.len() < names.len() && starts(names, keys)),
         }
     }
+}
+
+/// Returns true if `names` and `keys` match as far as both go.
+fn starts(names: &[Arc<str>], keys: &[&str]) -> bool {
+    let mut pairs = names.iter().zip(keys);
+    pairs.all(|(name, key)| matches_name(name, key))
+}
+
+/// Returns true if `test` holds for `path`, or for its text with dots as the separator: a name may contain dots.
+fn either_path(path: &[Arc<str>], test: impl Fn(&[&str]) -> bool) -> bool {
+    let keys: Vec<&str> = path.iter().map(|key| &**key).collect();
+    if test(&keys) {
+        return true;
+    }
+    if !keys.iter().any(|key| key.contains('.')) {
+        return false;
+    }
+    let parts: Vec<&str> = keys.iter().flat_map(|key| key.split('.')).collect();
+    test(&parts)
 }
 
 impl fmt::Display for FlowPatternError {
@@ -171,6 +181,16 @@ mod tests {
         );
         check("x:a.b", &["a.b", "a.b.c"], &["a", "b", "x.a.b"]);
         check("x:a.*", &["a.b", "a.c.d"], &["a", "b"]);
+    }
+
+    #[test]
+    fn a_path_matches_names_with_dots() {
+        let pattern = FlowPattern::parse("x:a.b").unwrap();
+        let key = |name: &str| Arc::<str>::from(name);
+        assert!(pattern.covers_field(&[key("a.b")]));
+        assert!(pattern.covers_field(&[key("a.b"), key("c")]));
+        assert!(!pattern.covers_field(&[key("a.c")]));
+        assert!(!pattern.may_cover_inside(&[key("a.b")]));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::labels::is_position;
 use super::{OnViolation, PlannerLabel};
 pub use crate::diagnostic::FlowHop;
 use crate::{Code, Diagnostics};
@@ -108,12 +109,15 @@ impl FlowSources {
 
     /// Returns true if the part at `field`, a path with dots, of the output of the step at `path` may be a source.
     pub fn may_include_field(&self, path: &str, field: &str) -> bool {
+        let is_inside = |field: &str, outer: &str| {
+            let rest = field.strip_prefix(outer);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.') || outer.is_empty())
+        };
         let includes = |origin: &FlowOrigin| {
-            let rest = field.strip_prefix(&*origin.field);
-            let is_inside = rest.is_some_and(|rest| {
-                rest.is_empty() || rest.starts_with('.') || origin.field.is_empty()
-            });
-            *origin.step == *path && is_inside
+            *origin.step == *path
+                && (is_inside(field, &origin.field)
+                    // Paths leave out positions of lists, and a number may be a key.
+                    || is_inside(&without_numbers(field), &without_numbers(&origin.field)))
         };
         match self {
             Self::Listed(origins) => origins.iter().any(includes),
@@ -133,6 +137,12 @@ impl FlowParameter {
         lines.extend(self.way.iter().map(|hop| hop.text.clone()));
         lines
     }
+}
+
+/// Returns a path without the names that are numbers.
+fn without_numbers(field: &str) -> String {
+    let names = field.split('.').filter(|name| !is_position(name));
+    names.collect::<Vec<_>>().join(".")
 }
 
 #[expect(

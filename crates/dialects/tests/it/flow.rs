@@ -2,6 +2,7 @@
 //! step, the parameter, and the sources of the violating value.
 
 use std::fs;
+use std::path::Path;
 
 use planwright_core::check::{DependencyKind, Releases};
 use planwright_core::flow::{
@@ -153,12 +154,39 @@ pub(crate) struct Attack {
     origin: String,
     pub(crate) hostile: String,
     pub(crate) twin: String,
+    /// True if the author of both plans has read untrusted text.
+    exposed: bool,
 }
 
-/// Returns the attacks, their tools and their policy. Steps of native plans follow two that read mails.
-pub(crate) fn attacks() -> (Vec<Attack>, Catalog, FlowPolicy) {
-    let file = cases("flow_attacks").remove(0);
-    let all = Value::from_json(&fs::read_to_string(&file).unwrap()).unwrap();
+/// Attacks with the tools and the policy that they share.
+type AttackGroup = (Vec<Attack>, Catalog, FlowPolicy);
+
+/// Returns the attacks on the policy that most of them share.
+pub(crate) fn attacks() -> AttackGroup {
+    let mut files = cases("flow_attacks").into_iter();
+    let file = files.find(|file| file.ends_with("attacks.json")).unwrap();
+    attack_groups(&file).remove(0)
+}
+
+/// Returns the groups of attacks in a file, of which each may have a policy of its own. Steps of native plans follow two that
+/// read mails.
+fn attack_groups(file: &Path) -> Vec<AttackGroup> {
+    let all = Value::from_json(&fs::read_to_string(file).unwrap()).unwrap();
+    let groups = match all.get("groups") {
+        Some(groups) => groups.as_list().unwrap().to_vec(),
+        None => vec![all.clone()],
+    };
+    let groups = groups.iter();
+    groups
+        .map(|group| {
+            let policy = flow_policy(group.get("flow").unwrap());
+            let tools = catalog(all.get("tools").unwrap());
+            (attacks_of(group), tools, policy)
+        })
+        .collect()
+}
+
+fn attacks_of(group: &Value) -> Vec<Attack> {
     let text = |case: &Value, key: &str, default: &str| match case.get(key) {
         Some(Value::Text(text)) => text.to_string(),
         _ => default.to_owned(),
@@ -167,33 +195,28 @@ pub(crate) fn attacks() -> (Vec<Attack>, Catalog, FlowPolicy) {
         r#"[{"id": "r", "tool": "inbox.read", "args": {"message_id": "1"}}, {"id": "l", "tool": "inbox.list", "args": {}}]"#,
     )
     .unwrap();
-    let list = all.get("cases").unwrap().as_list().unwrap().iter();
-    let attacks = list
-        .map(|case| {
-            let plan = match case.get("steps") {
-                Some(steps) => {
-                    let steps = steps.as_list().unwrap().iter();
-                    let steps = readers.as_list().unwrap().iter().chain(steps).cloned();
-                    Value::object([("steps", Value::list(steps))]).to_json()
-                }
-                None => text(case, "plan", ""),
-            };
-            let evil = text(case, "attack", "from");
-            Attack {
-                about: text(case, "about", ""),
-                code: text(case, "code", "PW1001"),
-                dialect: text(case, "dialect", "native"),
-                hostile: plan.replace("PART", &evil),
-                twin: plan.replace("PART", &text(case, "twin", "message_id")),
-                origin: text(case, "origin", &evil),
+    let list = group.get("cases").unwrap().as_list().unwrap().iter();
+    list.map(|case| {
+        let plan = match case.get("steps") {
+            Some(steps) => {
+                let steps = steps.as_list().unwrap().iter();
+                let steps = readers.as_list().unwrap().iter().chain(steps).cloned();
+                Value::object([("steps", Value::list(steps))]).to_json()
             }
-        })
-        .collect();
-    (
-        attacks,
-        catalog(all.get("tools").unwrap()),
-        flow_policy(all.get("flow").unwrap()),
-    )
+            None => text(case, "plan", ""),
+        };
+        let evil = text(case, "attack", "from");
+        Attack {
+            about: text(case, "about", ""),
+            code: text(case, "code", "PW1001"),
+            dialect: text(case, "dialect", "native"),
+            hostile: plan.replace("PART", &evil),
+            twin: plan.replace("PART", &text(case, "twin", "message_id")),
+            origin: text(case, "origin", &evil),
+            exposed: case.get("exposed").is_some(),
+        }
+    })
+    .collect()
 }
 
 impl Attack {
@@ -212,28 +235,65 @@ impl Attack {
 
 #[test]
 fn every_attack_is_found_and_its_twin_is_clean() {
-    let (attacks, catalog, policy) = attacks();
     let mut faults = Vec::new();
-    for attack in &attacks {
-        let Attack { about, dialect, .. } = attack;
-        match report(&attack.hostile, dialect, &catalog, policy.clone()) {
-            Ok(report) if attack.is_found(&report) => {}
-            Ok(report) => {
-                let found: Vec<String> = report.parameters.iter().map(line).collect();
-                faults.push(format!("missed: {about}: {found:?}"));
+    for file in cases("flow_attacks") {
+        for (attacks, catalog, policy) in attack_groups(&file) {
+            for attack in &attacks {
+                add_faults(attack, &catalog, policy.clone(), &mut faults);
             }
-            Err(found) => faults.push(format!("not sound: {about}: {found:?}")),
-        }
-        match report(&attack.twin, dialect, &catalog, policy.clone()) {
-            Ok(report) if report.verdict() == FlowVerdict::Clean => {}
-            Ok(report) => {
-                let found: Vec<String> = report.violations().map(line).collect();
-                faults.push(format!("false alarm: {about}: {found:?}"));
-            }
-            Err(found) => faults.push(format!("not sound: {about}: {found:?}")),
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn a_guarded_field_beyond_many_others_is_found() {
+    let (_, catalog, policy) = attacks();
+    let others: Vec<String> = (0..2_100)
+        .map(|number| format!(r#""a{number}": 1"#))
+        .collect();
+    let plan = |key: &str| {
+        format!(
+            r#"{{"steps": [{{"id": "r", "tool": "inbox.read", "args": {{"message_id": "1"}}}},
+                {{"id": "v", "value": {{{}, "to": "${{r.{key}}}"}}}},
+                {{"id": "s", "tool": "any.untyped", "args": {{"payload": "${{v}}"}}}}]}}"#,
+            others.join(", ")
+        )
+    };
+    let verdict = |key: &str| {
+        let report = report(&plan(key), "native", &catalog, policy.clone());
+        report.unwrap().verdict()
+    };
+    assert_eq!(verdict("from"), FlowVerdict::Asks);
+    assert_eq!(verdict("message_id"), FlowVerdict::Clean);
+}
+
+fn add_faults(
+    attack: &Attack,
+    catalog: &Catalog,
+    mut policy: FlowPolicy,
+    faults: &mut Vec<String>,
+) {
+    let Attack { about, dialect, .. } = attack;
+    if attack.exposed {
+        policy.planner = PlannerLabel::Exposed;
+    }
+    match report(&attack.hostile, dialect, catalog, policy.clone()) {
+        Ok(report) if attack.is_found(&report) => {}
+        Ok(report) => {
+            let found: Vec<String> = report.parameters.iter().map(line).collect();
+            faults.push(format!("missed: {about}: {found:?}"));
+        }
+        Err(found) => faults.push(format!("not sound: {about}: {found:?}")),
+    }
+    match report(&attack.twin, dialect, catalog, policy.clone()) {
+        Ok(report) if report.verdict() == FlowVerdict::Clean => {}
+        Ok(report) => {
+            let found: Vec<String> = report.violations().map(line).collect();
+            faults.push(format!("false alarm: {about}: {found:?}"));
+        }
+        Err(found) => faults.push(format!("not sound: {about}: {found:?}")),
+    }
 }
 
 fn line(found: &FlowParameter) -> String {

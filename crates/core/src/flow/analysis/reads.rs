@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::expression_scope::ExpressionScope;
 use super::slots::add_slot_read;
 use super::{Analysis, PlanScope, StepRead};
-use crate::Expression;
 use crate::check::DependencyKind;
 use crate::flow::expression::expression_labels;
 use crate::flow::graph::{Flags, LabelOrigin, NodeId, Passage};
@@ -14,6 +13,7 @@ use crate::plan::{
     Alternative, ExternalValue, ForEach, Form, Node, NodeKind, Read, Reference, Segment, Source,
     TextPart,
 };
+use crate::{CheckedStep, Expression};
 
 impl<'a> Analysis<'a> {
     pub(super) fn node(
@@ -275,7 +275,7 @@ impl<'a> Analysis<'a> {
         };
         let error = self.error_of(scope, index);
         let nothing = self.store.nothing();
-        self.store.object([
+        self.store.record([
             (Arc::from("success"), nothing),
             (Arc::from("data"), data),
             (Arc::from("error"), error),
@@ -296,9 +296,32 @@ impl<'a> Analysis<'a> {
         };
         let flags = Flags {
             untrusted: true,
-            private: false,
+            private: self.may_fail_privately(checked),
         };
         let node = self.store.graph.origin(origin, flags);
         self.store.whole(node)
+    }
+
+    /// Returns true if the step may fail with the error of a tool whose answers are private as a whole.
+    fn may_fail_privately(&mut self, checked: &'a CheckedStep) -> bool {
+        if self.context.policy.private.is_empty() {
+            return false;
+        }
+        if let Some(tool) = &checked.tool
+            && self.output_rules(tool).is_private()
+        {
+            return true;
+        }
+        let Some(plan) = &checked.plan else {
+            return false;
+        };
+        let key = std::ptr::from_ref(plan);
+        if let Some(known) = self.private_errors.get(&key) {
+            return *known;
+        }
+        let mut steps = plan.steps().iter();
+        let found = steps.any(|step| self.may_fail_privately(step));
+        self.private_errors.insert(key, found);
+        found
     }
 }

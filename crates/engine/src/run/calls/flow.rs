@@ -113,6 +113,16 @@ impl TextSources {
         }
     }
 
+    /// Adds the texts of arguments that are from no output. A function that keeps them may return them later.
+    fn exclude_computed(&mut self, args: &Value) {
+        each_text(args, &mut |text| {
+            let at = address(text);
+            if !self.texts.contains_key(&at) {
+                self.shared.insert(at);
+            }
+        });
+    }
+
     /// Adds texts that are no output, such as the inputs of the run.
     fn exclude(&mut self, value: &Value) {
         each_text(value, &mut |text| self.share(address(text)));
@@ -182,19 +192,23 @@ fn each_text(value: &Value, visit: &mut dyn FnMut(&Arc<str>)) {
     }
 }
 
-/// Calls `visit` for the parts of `args` at the path `keys`, which leaves out positions of lists.
-fn each_part(args: &Value, keys: &[&str], visit: &mut dyn FnMut(&Value)) {
-    match (args, keys.split_first()) {
-        (_, None) => visit(args),
-        (Value::List(items), Some(_)) => {
-            items.iter().for_each(|item| each_part(item, keys, visit));
-        }
-        (Value::Object(fields), Some((key, rest))) => {
-            if let Some(field) = fields.get(*key) {
-                each_part(field, rest, visit);
+/// Calls `visit` for the parts of `args` at `path`, which has dots between names and leaves out positions of lists. Names may
+/// contain dots; parts that two paths of the same text lead to are left out.
+fn each_part(args: &Value, path: &str, visit: &mut dyn FnMut(&Value)) {
+    match args {
+        _ if path.is_empty() => visit(args),
+        Value::List(items) => items.iter().for_each(|item| each_part(item, path, visit)),
+        Value::Object(fields) => {
+            let ends = path.match_indices('.').map(|(at, _)| at);
+            let mut parts = ends.chain([path.len()]).filter_map(|end| {
+                let (name, rest) = path.split_at_checked(end)?;
+                Some((fields.get(name)?, rest.strip_prefix('.').unwrap_or(rest)))
+            });
+            if let (Some((part, rest)), None) = (parts.next(), parts.next()) {
+                each_part(part, rest, visit);
             }
         }
-        (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_), Some(_)) => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => {}
     }
 }
 
@@ -277,6 +291,14 @@ impl RunMachine {
         self.run_flow.sources.exclude(inputs);
     }
 
+    /// Records that texts of the arguments of a call may be no outputs.
+    pub(in crate::run) fn exclude_args_from_sources(&mut self, args: &Value) {
+        let is_followed = self.flow().is_some_and(|flow| !flow.parameters.is_empty());
+        if is_followed {
+            self.run_flow.sources.exclude_computed(args);
+        }
+    }
+
     /// Returns the violations of the flow policy by the call of a task.
     pub(in crate::run) fn flow_violations(&self, task: TaskId) -> Vec<&FlowParameter> {
         let Some(flow) = self.flow() else {
@@ -313,13 +335,14 @@ impl RunMachine {
             return Err(flow_refusal());
         }
         let path = self.step_path(task).unwrap_or_default();
+        // The arguments as a whole have no name, and neither has a parameter with an empty one.
+        let has_unnamed = args.get("").is_some();
         for parameter in flow.parameters_of(&path) {
-            let keys: Vec<&str> = match &*parameter.parameter {
-                "" => Vec::new(),
-                path => path.split('.').collect(),
-            };
+            if parameter.parameter.is_empty() && has_unnamed {
+                continue;
+            }
             let mut unnamed = None;
-            each_part(args, &keys, &mut |part| {
+            each_part(args, &parameter.parameter, &mut |part| {
                 unnamed = unnamed
                     .take()
                     .or_else(|| self.run_flow.sources.unnamed(part, parameter));

@@ -156,6 +156,7 @@ impl RunMachine {
             data.tool = Some(Arc::clone(&tool));
             data.args = Some(args.clone());
         }
+        self.exclude_args_from_sources(&args);
         // Arguments must be valid only for a call that is yet to be made.
         let before = self.prior_call(task, &tool, &args);
         if matches!(before, PriorCall::Nothing | PriorCall::Approved(_))

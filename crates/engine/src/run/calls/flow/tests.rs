@@ -8,11 +8,12 @@ use planwright_core::expression::parse_form;
 use planwright_core::flow::{
     Confidentiality, FlowPattern, FlowPolicy, FlowRule, FlowSources, Guard, Integrity, OnViolation,
 };
-use planwright_core::plan::{Action, Field, Node, Reference};
-use planwright_core::{Catalog, Place, Plan, Step, StepId, Tool};
+use planwright_core::plan::{Action, Field, Name, Node, Reference};
+use planwright_core::{Catalog, Place, Plan, Schema, Step, StepId, Tool};
 
 use super::*;
 use crate::RunOptions;
+use crate::backend::ToolCall;
 use crate::run::{Effect, RunInput, StepSummary};
 
 fn reference(text: &str) -> Node {
@@ -157,6 +158,127 @@ fn a_text_that_is_an_input_too_is_not_compared() {
     let output = mail(ValueLabels::default());
     run.exclude_from_sources(&output.value);
     assert!(calls(&after_mail(&mut run, output)));
+}
+
+/// Runs `steps` to their end under a policy that trusts `src.*:a`, and returns the error of a step, if any.
+fn error_of(
+    steps: Vec<Step>,
+    output: &str,
+    mut answer: impl FnMut(&ToolCall) -> Value,
+) -> Option<ToolError> {
+    let mut source = Tool::new("src", "get");
+    source.output = Schema::from_value(Value::from_json(output).unwrap());
+    let catalog: Catalog = [source, Tool::new("any", "put"), Tool::new("any", "call")]
+        .into_iter()
+        .collect();
+    let flow = FlowPolicy {
+        trusted: vec![rule("src.*:a")],
+        guard: vec![Guard::Rule(rule("any.call"))],
+        violation: OnViolation::Warn,
+        ..FlowPolicy::default()
+    };
+    let policy = Policy::new().with_flow(flow);
+    let context = CheckContext::new(&catalog).with_policy(&policy);
+    let plan = Plan {
+        steps,
+        ..Plan::default()
+    };
+    let (checked, diagnostics) = check(plan, &context);
+    let checked = checked.unwrap_or_else(|| panic!("{diagnostics:#?}"));
+    let mut run = RunMachine::new("run", checked, RunOptions::default());
+    let mut effects = Vec::new();
+    run.start(&mut effects);
+    loop {
+        run.proceed(&mut effects);
+        let call = effects.drain(..).find_map(|effect| match effect {
+            Effect::Call {
+                task,
+                attempt,
+                call,
+                ..
+            } => Some((task, attempt, call)),
+            _ => None,
+        });
+        let Some((task, attempt, call)) = call else {
+            break;
+        };
+        let result = Ok(ToolOutput::value(answer(&call)));
+        let input = RunInput::AttemptEnded {
+            task,
+            attempt,
+            result,
+        };
+        run.handle(input, Duration::from_millis(1), &mut effects);
+    }
+    assert!(run.is_done());
+    run.summary()
+        .steps
+        .into_iter()
+        .find_map(|step| step.error.clone())
+}
+
+fn after(mut step: Step, id: &str) -> Step {
+    step.after.push(Name {
+        text: id.into(),
+        place: Place::NOWHERE,
+    });
+    step
+}
+
+#[test]
+fn outputs_that_their_schemas_do_not_describe_pass() {
+    let closed = r#"{"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
+        "additionalProperties": false}"#;
+    for (schema, part, output) in [
+        (closed, "q", r#"{"a": "x", "b": "y", "c": "z"}"#),
+        ("{}", "q['0'].b", r#"{"0": {"b": "x"}}"#),
+        ("{}", "q.b['1']", r#"{"b": {"1": "x"}}"#),
+        ("{}", "q['x.b']", r#"{"x.b": "x"}"#),
+    ] {
+        let steps = vec![
+            Step::call("q", "src.get", object(Vec::new())),
+            Step::call("s", "any.call", object(vec![("to", reference(part))])),
+        ];
+        let output = Value::from_json(output).unwrap();
+        assert_eq!(error_of(steps, schema, |_| output.clone()), None, "{part}");
+    }
+}
+
+#[test]
+fn a_parameter_whose_name_has_a_dot_is_compared_by_itself() {
+    for (name, other) in [("a.b", "a"), ("", "a")] {
+        let inner = object(vec![("b", reference("q.b"))]);
+        let args = object(vec![(name, reference("q.a")), (other, inner)]);
+        let steps = vec![
+            Step::call("q", "src.get", object(Vec::new())),
+            Step::call("s", "any.call", args),
+        ];
+        let output = Value::from_json(r#"{"a": "x", "b": "y"}"#).unwrap();
+        assert_eq!(error_of(steps, "{}", |_| output.clone()), None, "{name}");
+    }
+}
+
+#[test]
+fn a_text_that_a_function_keeps_is_not_compared() {
+    let text = object(vec![("w", reference("'a' + 'b'"))]);
+    let steps = vec![
+        Step::new(StepId::new("v"), Action::Value(text), Node::default()),
+        Step::call("p", "any.put", object(vec![("x", reference("v.w"))])),
+        after(Step::call("q", "src.get", object(Vec::new())), "p"),
+        after(
+            Step::call("s", "any.call", object(vec![("to", reference("v.w"))])),
+            "q",
+        ),
+    ];
+    let mut kept = Value::Null;
+    let error = error_of(steps, "{}", |call| match &*call.tool.name {
+        "put" => {
+            kept = call.args.get("x").unwrap().clone();
+            Value::Null
+        }
+        _ => kept.clone(),
+    });
+    assert_eq!(error, None);
 }
 
 #[test]
