@@ -168,8 +168,8 @@ pub(crate) fn attacks() -> AttackGroup {
     attack_groups(&file).remove(0)
 }
 
-/// Returns the groups of attacks in a file, of which each may have a policy of its own. Steps of native plans follow two that
-/// read mails.
+/// Returns the groups of attacks in a file. Each may have a policy of its own. Steps of native plans follow two that read
+/// mails.
 fn attack_groups(file: &Path) -> Vec<AttackGroup> {
     let all = Value::from_json(&fs::read_to_string(file).unwrap()).unwrap();
     let groups = match all.get("groups") {
