@@ -135,17 +135,36 @@ impl Store {
             )?;
             rows.map(|row| row?.read(connection)).collect::<Result<Vec<_>, QueryError>>()
         })?;
-        found
+        let mut runs = found
             .into_iter()
             .map(|info| self.with_holder(info))
-            .collect()
+            .collect::<Result<Vec<_>, _>>()?;
+        // A run may have ended since it was selected.
+        runs.retain(|info| {
+            filter
+                .standing
+                .is_none_or(|standing| standing == info.standing)
+        });
+        Ok(runs)
     }
 
     fn with_holder(&self, mut info: RunInfo) -> Result<RunInfo, StoreError> {
         // The locks are asked, since a column would outlive the process that wrote it.
         info.holder = Lease::holder(self.file(), &info.id, &self.lease_path(&info.id))
             .map_err(|error| self.io(&error))?;
-        Ok(info)
+        if info.holder.is_some() || info.standing != RunState::Open {
+            return Ok(info);
+        }
+        // The run may have ended between the two reads, and would look interrupted. A process stores the end before it releases
+        // the lease, so a second read of the row finds it.
+        let again = self.read(|connection| {
+            let row = connection
+                .prepare_cached(&format!("{COLUMNS} WHERE id = ?1"))?
+                .query_row([&info.id], run_row)
+                .optional()?;
+            row.map(|row| row.read(connection)).transpose()
+        })?;
+        Ok(again.unwrap_or(info))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Metadata of runs, and their selection.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use planwright_core::Value;
@@ -81,6 +83,31 @@ fn metadata_follow_the_entries() {
         (RunState::Ended(RunStatus::Succeeded), 5, 3, 3, ms(0))
     );
     assert_eq!(read(&scene.store, "r").len(), 15);
+}
+
+#[test]
+fn a_run_that_ends_while_it_is_read_does_not_look_interrupted() {
+    let scene = scene();
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0..100 {
+                let run = create(&scene.store, &format!("r{number}"));
+                append(&run, entries([opened(), ended(RunStatus::Cancelled)])).unwrap();
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        while !is_over.load(Ordering::Relaxed) {
+            let newest = RunFilter {
+                limit: Some(1),
+                ..RunFilter::default()
+            };
+            for info in scene.store.runs(&newest).unwrap() {
+                let is_interrupted = info.standing == RunState::Open && info.holder.is_none();
+                assert!(!is_interrupted, "{info:?}");
+            }
+        }
+    });
 }
 
 #[test]
