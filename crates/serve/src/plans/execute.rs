@@ -197,7 +197,10 @@ impl PlanHost {
         let (host, of) = (Arc::clone(self), call.clone());
         // If the call is cancelled while the run is being written, the run starts all the same, and is cancelled: otherwise it would look
         // like an interrupted run.
+        let starting = self.runs.starting();
         let begun = tokio::spawn(async move {
+            // Held until the run is tracked, so that a gateway that ends meanwhile waits for the run.
+            let _starting = starting;
             let running = host.begin(&of, valid).await?;
             let guard = CancelOnDrop::new(&running);
             Ok((running, guard))

@@ -114,7 +114,21 @@ pub(crate) struct RunTracking {
 
 /// All runs of this process.
 #[derive(Debug, Default)]
-pub(crate) struct RunRegistry(Mutex<HashMap<Arc<str>, Arc<TrackedRun>>>);
+pub(crate) struct RunRegistry {
+    runs: Mutex<HashMap<Arc<str>, Arc<TrackedRun>>>,
+    /// The number of runs that are being started and may not be tracked yet.
+    starting: watch::Sender<usize>,
+}
+
+/// A run that is being started, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct StartingRun(watch::Sender<usize>);
+
+impl Drop for StartingRun {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
+}
 
 impl RunRegistry {
     /// The run `id`, if it is this client's.
@@ -146,6 +160,12 @@ impl RunRegistry {
         going.fold((0, 0), |(count, bytes), run| {
             (count + 1, bytes + run.meter.bytes())
         })
+    }
+
+    /// Registers a run that is about to start, so that [`suspend`](Self::suspend) waits until it is tracked.
+    pub(crate) fn starting(&self) -> StartingRun {
+        self.starting.send_modify(|count| *count += 1);
+        StartingRun(self.starting.clone())
     }
 
     /// Cancels all runs of a client.
@@ -232,10 +252,14 @@ impl RunRegistry {
 
     /// Waits up to `grace` for runs in progress to end, then suspends them.
     pub(crate) async fn suspend(&self, grace: Duration) {
+        let deadline = Instant::now() + grace;
+        // A run that is being started must be tracked first: the process would end without it, and it would look interrupted.
+        let mut starting = self.starting.subscribe();
+        let _ = tokio::time::timeout_at(deadline, starting.wait_for(|count| *count == 0)).await;
         let runs: Vec<Arc<TrackedRun>> = self.lock().values().cloned().collect();
         let all = futures::future::join_all(runs.iter().map(|run| run.settled()));
         // Runs that outlast the deadline are suspended below.
-        let _ = tokio::time::timeout(grace, all).await;
+        let _ = tokio::time::timeout_at(deadline, all).await;
         for run in &runs {
             run.suspend();
         }
@@ -273,7 +297,7 @@ impl RunRegistry {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<TrackedRun>>> {
         // Nothing that may panic happens while it is held.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -347,5 +371,32 @@ impl PendingQuestions {
     fn lock(&self) -> MutexGuard<'_, Questions> {
         // Nothing that may panic happens while it is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_suspension_waits_for_runs_that_are_being_started() {
+        let registry = RunRegistry::default();
+        let started = registry.starting();
+        let began = Instant::now();
+        let start = async {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            drop(started);
+        };
+        tokio::join!(registry.suspend(Duration::from_secs(5)), start);
+        assert_eq!(began.elapsed().as_secs(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_start_that_takes_too_long_does_not_hold_up_a_suspension() {
+        let registry = RunRegistry::default();
+        let _started = registry.starting();
+        let began = Instant::now();
+        registry.suspend(Duration::from_secs(5)).await;
+        assert_eq!(began.elapsed().as_secs(), 5);
     }
 }
