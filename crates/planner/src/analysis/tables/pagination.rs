@@ -299,10 +299,12 @@ impl PaginationHints {
 impl ShownRange {
     /// Parses a text with `1-20 of 137`, `1 to 20 of 137` or `20 of 137`.
     fn parse(text: &str, at: &str) -> Option<Self> {
+        // A long text is prose, which may contain ` of ` and numbers by chance.
         if MAX_RANGE_TEXT < text.len() {
             return None;
         }
         let (before, after) = text.split_once(" of ")?;
+        // Commas may group the digits of a number.
         let is_outside = |letter: char| !letter.is_ascii_digit() && letter != ',';
         let integer = |digits: &str| digits.replace(',', "").parse::<u64>().ok();
         let last_integer = |text: &str| {
@@ -316,7 +318,10 @@ impl ShownRange {
             .strip_suffix(['-', '–', '—'])
             .or_else(|| between.strip_suffix("to"))
             .and_then(|before| last_integer(before.trim_end()));
-        let shown = first.map_or(Some(last), |(first, _)| (last + 1).checked_sub(first))?;
+        let shown = match first {
+            Some((first, _)) => last.checked_add(1)?.checked_sub(first)?,
+            None => last,
+        };
         Some(Self {
             at: at.to_owned(),
             shown,
@@ -366,4 +371,17 @@ pub(crate) fn page_of_joined(rows: &[(PaginationHints, usize)], at: &str) -> Opt
     }
     let of = (totals.len() == rows.len()).then(|| totals.iter().sum());
     Some(PageInfo { of, stated_by })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_of_any_numbers_is_read_without_overflow() {
+        let shown = |text: &str| ShownRange::parse(text, "").map(|range| range.shown);
+        assert_eq!(shown("1-20 of 137"), Some(20));
+        assert_eq!(shown("1-18446744073709551615 of 137"), None);
+        assert_eq!(shown("20-1 of 137"), None);
+    }
 }
