@@ -154,6 +154,8 @@ impl Store {
             if let ExistingDecision::Replace = existing {
                 row.delete_existing(connection, run)?;
             }
+            // Several people may decide at once. The first decision stands, and the others get an error that names its
+            // author.
             if row.insert(connection, run)? {
                 return Ok(());
             }

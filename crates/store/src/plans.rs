@@ -155,6 +155,7 @@ impl Store {
         let selector = selector.to_owned();
         self.writer().change(move |connection| {
             let plan = find(connection, &selector, version)?;
+            // A name means all versions, an id a single one.
             let deleted = if version.is_some() || plan.name != selector {
                 vec![plan]
             } else {
@@ -199,6 +200,7 @@ fn find(
             |row| row.get(0),
         )
         .optional()?;
+    // A name goes before an id that begins with it.
     let mut found = match (is_known, version) {
         (Some(_), None) => newest(connection, selector)?.into_iter().collect(),
         (Some(_), Some(version)) => select(

@@ -115,6 +115,7 @@ impl WrittenBudget {
 
 /// The size of an output as JSON, or of its text if it arrived as one.
 pub(super) fn output_size(output: &ToolOutput) -> u64 {
+    // The serializer recurses, so a value that is nested too deeply must not reach it.
     if output.value.exceeds(MAX_LEVELS, usize::MAX) {
         return u64::MAX;
     }

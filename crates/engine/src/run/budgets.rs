@@ -115,6 +115,7 @@ fn new_bytes(value: &Value) -> usize {
             }
             Value::Object(fields) => {
                 open.extend(fields.values());
+                // Names are usually shared with the plan or with other records.
                 let names = fields.keys().filter(|name| Arc::strong_count(name) == 1);
                 let names: usize = names.map(|name| name.len()).sum();
                 names.saturating_add(container_bytes(0, fields.len()))
@@ -151,6 +152,7 @@ impl Budgets {
     pub(super) fn new(plan: &CheckedPlan, options: &RunOptions) -> Self {
         let bound = options.guards.written_bytes.clone();
         let mut written = WrittenBudget::new(bound, options.meter.clone());
+        // The default budget grows with what a run receives, and inputs are a part of it.
         for value in plan.inputs().values() {
             written.receive(written_bytes(value));
         }

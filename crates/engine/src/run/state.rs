@@ -282,6 +282,7 @@ impl RunMachine {
         let end = self.queue.end_of_slice();
         while self.queue.has_next_before(end) {
             self.execute_next(effects);
+            // An expression can take as long as many commands, so the driver reads the clock after each one.
             if self.budgets.memory.take_slow() && self.queue.has_short_slices() {
                 return;
             }

@@ -34,6 +34,7 @@ pub(super) fn expand(
                 message: format!("`{from}` opens a variable that is never closed"),
                 help: "write it as `${NAME}`".to_owned(),
             });
+            // Without an end, the variable cannot be separated from the text after it.
             rest = "";
             break;
         };
@@ -44,6 +45,7 @@ pub(super) fn expand(
                     expanded.secrets.push(value);
                 }
             }
+            // The other variables are still read, so that all errors are reported together.
             Err(error) => errors.push(error),
         }
         rest = &from[end + 1..];

@@ -131,6 +131,7 @@ impl ServerReader<'_> {
                 "clientId" => oauth.client_id = Some(self.text(&field, &value)),
                 "clientSecret" => {
                     let secret = self.text(&field, &value);
+                    // A secret that the file contains literally is redacted like one from a variable.
                     self.add_secret(&secret);
                     oauth.client_secret = Some(secret);
                 }
@@ -155,6 +156,7 @@ impl ServerReader<'_> {
                         "write `authorization_code` or `client_credentials`",
                     ),
                 },
+                // Clients have fields of their own, so an unknown field is only a warning.
                 _ => self.unknown.push(format!("oauth.{name}")),
             }
         }

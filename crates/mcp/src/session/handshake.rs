@@ -141,10 +141,12 @@ where
                 }
                 ServerResult::InitializeResult(result) => {
                     if result.protocol_version.has_initialize() {
+                        // Up to revision 2025-11-25, a server serves requests only after this notification.
                         send(transport, initialized()).await?;
                     }
                     return Ok(result.into());
                 }
+                // A server may answer a method that it does not know with a result instead of an error.
                 _ if is_same_id(&response.id, &DISCOVER) => {
                     pending.retain(|request| *request != HandshakeRequest::Discover);
                     HandshakeError::Unexpected

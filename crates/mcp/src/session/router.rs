@@ -148,6 +148,7 @@ impl ResponseRouter {
         match (method, result, error) {
             (Some(method), _, _) => {
                 let Some(handler) = self.handler.get() else {
+                    // During the handshake, `rmcp` answers the server itself.
                     return RouteResult::ForRmcp;
                 };
                 let params = params.unwrap_or_default();
@@ -162,6 +163,7 @@ impl ResponseRouter {
                 id,
                 Err(RequestError::Refused(envelope::to_upstream_error(error))),
             ),
+            // JSON-RPC 2.0 requires exactly one of `result` and `error` in a response.
             (None, Some(_), Some(_)) | (None, None, None) => RouteResult::Invalid,
         }
     }

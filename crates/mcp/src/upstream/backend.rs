@@ -244,6 +244,7 @@ async fn send_input_requests(
         };
         match response {
             Some(response) => Ok((Arc::clone(key), response)),
+            // MCP defines a way to decline for elicitations only.
             None if method == "elicitation/create" => {
                 let no = Value::object([("action", Value::from("decline"))]);
                 Ok((Arc::clone(key), no))

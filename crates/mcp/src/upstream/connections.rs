@@ -146,12 +146,14 @@ impl Connections {
         };
         for problem in &config.unusable {
             if let Some(failure) = ServerFailure::unusable(problem)
+                // A server that is not needed must not fail the caller.
                 && options.needs(&failure.server)
             {
                 connections.failures.push(failure);
             }
         }
         let starts = servers.iter().map(|server| server.start());
+        // The outcomes keep the order of the configuration, whichever server is ready first.
         let outcomes = join_all(starts).await;
         for (server, outcome) in servers.into_iter().zip(outcomes) {
             match outcome {

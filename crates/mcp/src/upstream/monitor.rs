@@ -186,6 +186,7 @@ impl SessionMonitor {
 
     fn publish(&self, lists: Vec<ListContent>, reason: PublishReason) {
         let server_info = &self.session.server_info;
+        // One update for all: a client never sees a ready server without its lists.
         self.publisher.update(self.index, |server, changes| {
             for list in lists {
                 list.publish(server, changes, reason);

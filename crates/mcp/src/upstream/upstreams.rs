@@ -236,6 +236,7 @@ impl Upstreams {
 
     /// Stops all servers and their descendants. Later requests fail.
     pub async fn shutdown(&self) {
+        // Concurrently, because each server may use its whole grace period.
         let stops = self.inner.upstreams.iter();
         join_all(stops.map(|upstream| upstream.stop())).await;
     }

@@ -96,6 +96,7 @@ pub async fn correct(revision: &ReplanRequest<'_>, trouble: &FailedCall) -> Corr
     let reply = answer(revision.model, request).await;
     match reply.and_then(|reply| reply.completed_text(revision.model.name())) {
         Ok(reply) => {
+            // Counted before the reply is judged: a useless one has its price, too.
             correction.usage += reply.usage;
             let corrected = correct_args(&reply.text, revision, trouble).and_then(|text| {
                 let (plan, diagnostics) = (revision.judge)(&text);

@@ -127,6 +127,7 @@ impl FailedRun {
                 "- `{}` ({tool}): {}: {}",
                 trouble.step,
                 trouble.kind,
+                // The message may come from a server, and be of any length.
                 excerpt(&trouble.message, MAX_RESULT_TOKENS)
             );
             if let Some(args) = &trouble.args {

@@ -107,6 +107,7 @@ impl WorkingMemory {
             is_lazy: plan.mode == Mode::Show,
             ..Self::default()
         };
+        // An instance without values exists, too: calls may write to it.
         for instance in &plan.instances {
             memory.instances.entry(Arc::clone(instance)).or_default();
         }

@@ -96,6 +96,7 @@ fn select_tools(catalog: &Catalog, names: Option<&[Arc<str>]>) -> Catalog {
     };
     let tools = names.iter().filter_map(|name| match catalog.find(name) {
         Lookup::Found(tool) => Some((*tool).clone()),
+        // The tools of an earlier process may not exist any more.
         Lookup::Ambiguous(_) | Lookup::Unknown => None,
     });
     tools.collect()
@@ -180,6 +181,7 @@ impl AgentLoop<'_> {
                 AgentLimit::Cost,
                 bounds
                     .cost
+                    // The cost of a model without known prices is unknown, and has no limit.
                     .zip(usage.cost)
                     .is_some_and(|(max, cost)| cost >= max),
             ),

@@ -316,6 +316,7 @@ fn copy_calls(call: &Value, results: &[&AgentCall]) -> Vec<Value> {
     let Some(path) = output_path(call) else {
         return Vec::new();
     };
+    // The other results are at this destination already.
     let elsewhere = results
         .iter()
         .filter(|completed| completed.path.as_ref() != Some(&path) && !completed.result.is_null());
@@ -330,6 +331,7 @@ fn copy_calls(call: &Value, results: &[&AgentCall]) -> Vec<Value> {
             if let Some(instance) = &completed.instance {
                 fields.insert("_instance".into(), Value::Text(Arc::clone(instance)));
             }
+            // The result is data: a text in it that looks like a reference must stay as it is.
             fields.insert("_output".into(), escape(&completed.result));
             fields.into()
         })
@@ -341,6 +343,7 @@ fn map_pointers(found: Diagnostics, to_run: &[(usize, Value)]) -> Diagnostics {
     let diagnostics = found.into_iter().map(|mut diagnostic| {
         if let Some(rest) = diagnostic.pointer.strip_prefix("/calls/") {
             let (index, below) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            // Completed calls were removed before the check, so the positions differ from those of the model.
             let call = index
                 .parse()
                 .ok()

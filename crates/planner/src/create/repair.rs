@@ -242,6 +242,7 @@ fn is_safe(diagnostic: &Diagnostic, fix: &Fix, plan: &Value, catalog: &Catalog) 
     let Lookup::Found(meant) = catalog.find(&fix.replacement) else {
         return false;
     };
+    // `get_user` and `set_user` are one letter apart, so a tool that may have effects needs more than a similar name.
     let annotations = meant.annotations;
     (annotations.trusted && annotations.read_only)
         || normalized(written) == normalized(&meant.name)
@@ -273,6 +274,7 @@ fn similar_tools(written: &str, catalog: &Catalog) -> usize {
     let mut names: Vec<&str> = catalog.tools().map(|tool| &*tool.name).collect();
     let mut count = 0;
     while let Some(similar) = nearest(written, names.iter().copied()) {
+        // Several servers may offer a tool of that name, which counts once.
         names.retain(|name| *name != similar);
         count += 1;
         if count > 1 {

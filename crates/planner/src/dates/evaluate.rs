@@ -25,6 +25,7 @@ pub(super) enum DateEvaluationError {
 /// Evaluates a phrase.
 pub(super) fn evaluate(phrase: &DatePhrase, now: &Now) -> Result<Days, DateEvaluationError> {
     let today = now.today().date();
+    // Questions are about the past, so a name without a year means the latest one that has begun.
     let latest = Anchor::StartedBy(today);
     match phrase {
         DatePhrase::Single(period) => evaluate_period(period, now, latest),
@@ -40,6 +41,7 @@ pub(super) fn evaluate(phrase: &DatePhrase, now: &Now) -> Result<Days, DateEvalu
                 today,
             )
         }
+        // An assumed start would lead to a range that looks right, so the error asks for it.
         DatePhrase::Until(period) => {
             let (_, to) = evaluate_period(period, now, latest)?;
             Err(DateEvaluationError::MissingStart { to })

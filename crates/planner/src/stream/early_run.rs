@@ -38,6 +38,7 @@ pub(super) fn discarded_steps(before: &CheckedPlan, now: &CheckedPlan) -> Vec<St
     let mut discarded: BTreeSet<usize> = (0..before.steps().len())
         .filter(|step| !is_unchanged(*step, before, now))
         .collect();
+    // A plan may list a step before those that it depends on, so one pass does not find all.
     loop {
         let more: Vec<usize> = before
             .steps()
@@ -197,6 +198,7 @@ impl EarlyCallLog {
     pub(super) fn observe(&mut self, event: &RunEvent) -> bool {
         match event {
             RunEvent::PlanExtended { .. } => self.extensions += 1,
+            // Later calls belong to the complete plan, and are not early.
             RunEvent::AttemptStarted {
                 at,
                 tool,

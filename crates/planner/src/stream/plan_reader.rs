@@ -161,6 +161,7 @@ impl PlanReader {
             Expected::Scalar if is_scalar_byte(byte) => {}
             Expected::Prose => {}
             _ if byte.is_ascii_whitespace() => {
+                // Numbers and keywords have no closing byte, so whatever follows closes them.
                 if self.expected == Expected::Scalar {
                     self.expected = Expected::CommaOrEnd;
                 }

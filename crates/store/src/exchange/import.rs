@@ -53,12 +53,14 @@ impl Store {
         let decoded = decode_run(text).map_err(|reason| {
             StoreError::Format(format!("the text is no exported run: {reason}"))
         })?;
+        // The id becomes a part of file names, and anyone may have written the text.
         values::check("id of a run", &decoded.new.id)?;
         let text = text.to_owned();
         self.writer().change(move |connection| {
             let id = decoded.new.id.clone();
             let decisions = decoded.decisions;
             let key = match run::insert(connection, &decoded.new) {
+                // The second import of the same run is no error, so that an interrupted one can be repeated.
                 Err(QueryError::Store(StoreError::Exists { what, id })) => {
                     let (key, _) = run::find(connection, &id)?;
                     let exported = export(connection, key, &id)?;
@@ -112,6 +114,7 @@ fn decode_run(text: &str) -> Result<DecodedRun, String> {
     let mut end = None;
     for (number, line) in lines {
         let with_line = |reason: String| format!("line {number}: {reason}");
+        // Lines after the end are not covered by its counts.
         if end.is_some() {
             return Err(with_line("there is a line after the end".to_owned()));
         }
@@ -151,6 +154,7 @@ fn head(line: &str) -> Result<ExportHeaderV1, String> {
     if !line.trim_start().starts_with('{') {
         return Err("its first line is no object".to_owned());
     }
+    // The format is read alone first: a newer version may have other fields, and the error must name the version.
     let any: FormatProbe = parse(line)?;
     match any.format.as_deref() {
         Some(EXPORT_FORMAT) => {}

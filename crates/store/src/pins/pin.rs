@@ -225,6 +225,7 @@ fn pin_server(connection: &Connection, seen: &ListedServer, now: i64) -> Result<
          WHERE server = ?1 AND tool = ?2",
     )?;
     for tool in &seen.tools {
+        // The first listing of a server is pinned as it is; a tool that appears later is marked as new.
         let is_added = insert.execute(params![key, tool.tool, tool.digest, now, !is_first])? == 1;
         if is_added {
             insert_definition(connection, tool)?;

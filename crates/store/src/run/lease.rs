@@ -124,6 +124,7 @@ pub(crate) const UNKNOWN: LeaseHolder = LeaseHolder {
 
 impl Drop for Lease {
     fn drop(&mut self) {
+        // The inode first: a process that gets the lock of the file expects that of the inode to be free.
         drop(self.inode.take());
         // Our file may have been removed, and the path may name the file of another holder.
         if !is_still_there(&self.file, &self.path) {

@@ -52,6 +52,7 @@ impl RunMachine {
             self.emit(effects, || RunEvent::OutcomeUnknown { at, tool, args });
             return;
         }
+        // No person is asked about a call that is refused anyway.
         let refused = self.refusal_before_asking(data);
         if let Some(error) = refused.or_else(|| self.write_value(&args).err()) {
             self.reject(task, error);
@@ -93,6 +94,7 @@ impl RunMachine {
         decision: Decision,
         effects: &mut Vec<Effect>,
     ) {
+        // The task may have been ended while a person was deciding.
         if self.scheduler().state(task) != TaskState::AwaitingApproval {
             return;
         }
@@ -125,6 +127,7 @@ impl RunMachine {
                     changed_args: args.clone(),
                 });
                 if let Some(args) = args {
+                    // People can write anything, so their arguments are checked like those of the plan.
                     if let Err(error) = self.check_args(task, &args) {
                         self.reject(task, error);
                         return;

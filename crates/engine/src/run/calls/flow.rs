@@ -331,6 +331,8 @@ impl RunMachine {
         let Some(flow) = self.flow().filter(|flow| !flow.parameters.is_empty()) else {
             return Ok(());
         };
+        // The check before the run has refused all other violations; this one is due to a label that a server has stated
+        // since.
         if flow.on_violation == OnViolation::Deny && !self.flow_violations(task).is_empty() {
             return Err(flow_refusal());
         }

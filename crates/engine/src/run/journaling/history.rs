@@ -105,6 +105,7 @@ impl History {
                 is_decided: false,
             }),
             Record::Decided { .. } => {
+                // A step may ask again after an earlier decision; a new decision belongs to its latest question.
                 let mut questions = self.questions.iter_mut().rev();
                 if let Some(question) = questions.find(|question| question.at == *at) {
                     question.is_decided = true;

@@ -183,6 +183,7 @@ impl Redactor {
             let inside = found
                 .iter()
                 .filter(|range| range.start < end && start < range.end);
+            // A secret within one item is found when that item is redacted.
             let is_spread = |range: &&Range<usize>| range.start < start || end < range.end;
             if inside.clone().any(|range| is_spread(&range)) {
                 let here = inside.map(|range| {

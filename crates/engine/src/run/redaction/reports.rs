@@ -48,6 +48,7 @@ impl Redactor {
                 }
             }
             RunEvent::RunStarted { .. }
+            // Without a wildcard, so that a new event with data of a tool cannot be forgotten here.
             | RunEvent::PlanExtended { .. }
             | RunEvent::StepStarted { .. }
             | RunEvent::RetryScheduled { .. }

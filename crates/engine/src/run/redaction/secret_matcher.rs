@@ -305,6 +305,7 @@ impl SecretPattern {
                     }
                 }
             }
+            // Several encodings may end at the same place; as duplicates, they would multiply with each character.
             next.sort_unstable();
             next.dedup();
             if next.is_empty() {
@@ -313,6 +314,7 @@ impl SecretPattern {
             budget.spend(CANDIDATE_COST * next.len())?;
             ends = next;
         }
+        // They are sorted, and the farthest one redacts most.
         ends.last().copied()
     }
 

@@ -116,6 +116,7 @@ impl<'a> CostModel<'a> {
         let all = plan.plan().steps.iter().zip(plan.steps());
         for (((step, checked), takes), waits) in all.zip(&times).zip(waits(plan, 0)) {
             let is_call = step.for_each.is_none() && step.repeat.is_none();
+            // A loop is one job here, and occupies no slot: its items take the slots, one each.
             let tool = checked.tool.as_ref().filter(|_| is_call);
             let lane = tool.map(|tool| jobs.lane(&tool.server, &tool.name));
             let job = Job {

@@ -88,6 +88,7 @@ pub fn estimate(
         costs: CostModel::new(durations, limits),
         durations,
         evaluation,
+        // An estimate evaluates expressions of the plan, too, so it has the same bound.
         memory: MemoryBudget::new(DEFAULT_COMPUTED_BYTES),
         jobs: Jobs::new(),
         calls: BTreeMap::new(),

@@ -140,6 +140,7 @@ impl RunMachine {
         match scope.node(&repeat.until, None) {
             Ok(Value::Bool(true)) => Ok(NextPart::Seal),
             Ok(Value::Bool(false)) if number + 1 < max => {
+                // Rounds that always return the same suggest a condition that never holds.
                 self.budgets.guard.check_rounds(same)?;
                 Ok(NextPart::Round(number + 1, Some(value)))
             }
@@ -158,6 +159,7 @@ impl RunMachine {
                 ErrorKind::Reference,
                 format!("`until` needs `{}`, which did not run", reason.of),
             )),
+            // The step waits for all that `until` reads before its first round, so this is a defect of ours.
             Err(ResolveError::Wait(_)) => Err(ToolError::new(
                 ErrorKind::Internal,
                 "`until` needs a step that has not ended",

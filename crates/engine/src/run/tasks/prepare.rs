@@ -23,6 +23,7 @@ const MAX_STARTED_ITEMS: usize = 1024;
 
 impl RunMachine {
     pub(in crate::run) fn prepare(&mut self, task: TaskId, effects: &mut Vec<Effect>) {
+        // The task may have been stopped since the command was queued.
         if self.scheduler().state(task) != TaskState::Preparing {
             return;
         }
@@ -199,6 +200,7 @@ impl RunMachine {
                     Some(_) => {}
                 }
             }
+            // The call may have happened, so only a person can decide whether it is made again.
             PriorCall::InDoubt => {
                 if let Some(data) = self.task_data_mut(task) {
                     data.outcome_unknown = true;

@@ -55,6 +55,7 @@ impl RunMachine {
         let looked = match data.kind {
             TaskKind::Step => Self::action_of_step(data, frame, step, &scope),
             TaskKind::Item => action_of_item(step, data.step, &scope),
+            // The condition of the step was evaluated before its first round.
             TaskKind::Round => resolve_action(step, frame, data.step, &scope),
         };
         looked.unwrap_or_else(TaskAction::from)
@@ -91,6 +92,7 @@ impl RunMachine {
                 return Ok(TaskAction::Wait(open));
             }
         }
+        // The condition goes before the list, which it may guard: a step that is skipped needs none.
         if let Some(when) = &step.when
             && !is_per_item(step, when)
             && !holds(when, scope)?

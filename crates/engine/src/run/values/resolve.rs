@@ -133,6 +133,7 @@ impl ReferenceScope<'_> {
             NodeKind::List(items) => {
                 let inner = expected.and_then(|expected| element_type(expected, Segment::Index(0)));
                 let mut values = Vec::with_capacity(items.len());
+                // The parts are read to the end even if one must wait, so that the task waits once for all of them.
                 let mut waits = Vec::new();
                 for item in items {
                     values.extend(collect_wait(self.node(item, inner.as_ref()), &mut waits)?);

@@ -246,6 +246,7 @@ fn with_fields(old: Value, new: &Value, both: impl Fn(Option<Value>, &Value) -> 
             }
             Value::Object(old)
         }
+        // An empty `old` is replaced as well, so that the new object stays shared.
         _ => new.clone(),
     }
 }

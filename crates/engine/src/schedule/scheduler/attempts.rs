@@ -18,9 +18,11 @@ impl Scheduler {
         by: SettledBy,
         out: &mut Vec<SchedulerCommand>,
     ) {
+        // The call may have timed out, or its task may have been cancelled, while the response was on its way.
         if self.state(id) != TaskState::Running || self.attempt(id) != attempt {
             return;
         }
+        // The slot is free during the pause before a retry, so a failing server does not delay other calls.
         self.release_slot(id, out);
         let stopped = self.is_stopped(id);
         let pause = self
@@ -112,6 +114,7 @@ impl Scheduler {
                     self.enqueue(id, out);
                 }
             }
+            // The run itself ends when its time is up.
             Timer::Run => {}
             Timer::Step => {
                 if state != TaskState::Settled {
@@ -152,6 +155,7 @@ impl Scheduler {
 /// not retry together. The variation depends on task and attempt alone, so a replay computes the same pause.
 fn pause_after(first: Duration, task: TaskId, attempt: u32) -> Duration {
     let doubled = first.saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1).min(20)));
+    // The mixing function of SplitMix64: it spreads neighbouring inputs and has no state to restore in a replay.
     let mut mixed =
         (u64::from(task.0) << 32 | u64::from(attempt)).wrapping_add(0x9E37_79B9_7F4A_7C15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -222,6 +222,7 @@ impl Scheduler {
     }
 
     fn prepared(&mut self, task: TaskId, prepared: Prepared, out: &mut Vec<SchedulerCommand>) {
+        // The task may have been stopped before the run has prepared it.
         if self.state(task) != TaskState::Preparing {
             return;
         }
@@ -266,6 +267,7 @@ impl Scheduler {
     /// answered: only then is the best task known.
     pub fn start_ready(&mut self, out: &mut Vec<SchedulerCommand>) {
         loop {
+            // The queue may still hold tasks that were stopped after they had become ready.
             let tasks = &self.tasks;
             let is_live = |id: TaskId| tasks.state(id) == TaskState::Ready;
             let Some(id) = self.ready.pop(&is_live) else {

@@ -231,6 +231,7 @@ impl Tasks {
             if let Some(other) = self.all.get_mut(other.0 as usize)
                 && other.state() != TaskState::Settled
             {
+                // The latest wait is stored in the task itself: most tasks have only one, which needs no further memory.
                 let mut previous = NONE;
                 if other.latest_wait.waiter != NONE {
                     previous = u32::try_from(self.waits.len()).unwrap_or(NONE);

@@ -169,6 +169,7 @@ pub(crate) fn cacheable(result: Value, client: &GatewayClient) -> Value {
     };
     let mut fields = (**fields).clone();
     if client.receives_requests() {
+        // Both fields exist since revision 2026-07-28.
         fields.shift_remove("ttlMs");
         fields.shift_remove("cacheScope");
     } else {
@@ -184,6 +185,7 @@ pub(crate) fn cacheable(result: Value, client: &GatewayClient) -> Value {
 
 impl From<UpstreamError> for ErrorData {
     fn from(error: UpstreamError) -> Self {
+        // A server may send any integer, for which `rmcp` has 32 bits.
         let code = i32::try_from(error.code).unwrap_or(rmcp::model::ErrorCode::INTERNAL_ERROR.0);
         Self::new(
             rmcp::model::ErrorCode(code),

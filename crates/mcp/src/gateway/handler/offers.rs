@@ -177,12 +177,14 @@ impl GatewayHandler {
         let client = GatewayClient::of(&context);
         let whole = params(&request, &context)?;
         let subject = whole.get("ref").cloned().unwrap_or_default();
+        // MCP refers to a prompt by its name, and to a resource template by its URI.
         let field = |name: &str| subject.get(name).and_then(Value::as_text);
         let found = match (field("name"), field("uri")) {
             (Some(name), _) => {
                 let prompt = |listing: &OfferListing| listing.prompt(name);
                 let found = self.gateway.find(&client, prompt).await;
                 found.and_then(Result::ok).map(|offer| {
+                    // The client knows the prompt by a name of the gateway, the server by its own.
                     let subject = with_name(&subject, &offer.name);
                     (offer.server, with(&whole, "ref", subject))
                 })

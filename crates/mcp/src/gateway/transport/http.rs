@@ -187,10 +187,13 @@ where
             let error = ErrorData::new(ErrorCode::PARSE_ERROR, reason, None);
             error_response(StatusCode::BAD_REQUEST, &JsonRpcError::new(None, error))
         })?;
+        // Trailers are no part of the message.
         let Ok(mut data) = frame.into_data() else {
             continue;
         };
+        // The bytes are counted as they arrive, because a chunked body declares no length.
         if text.len() + data.remaining() > max_bytes {
+            // The beginning usually has the id of the request, which the refusal then answers.
             let refusal = incoming::too_long(&text, max_bytes);
             return Err(error_response(
                 StatusCode::PAYLOAD_TOO_LARGE,

@@ -120,6 +120,7 @@ impl SessionManager for Sessions {
 
     async fn create_session(&self) -> Result<(SessionId, RawSessionTransport), Self::Error> {
         let (id, transport) = self.local.create_session().await?;
+        // Registered before the client learns the id, so that a session that is deleted at once ends its calls, too.
         let end = SessionEnd::default();
         lock(&self.ends).insert(id.clone(), end.clone());
         self.log.open_session(id.clone());

@@ -179,6 +179,7 @@ impl Authorizer {
         manager.set_metadata(resolution.metadata);
         let scopes = match scopes {
             Some(scopes) => scopes,
+            // Without configured scopes, the server decides: those of its challenge or its metadata are requested.
             None if self.oauth.scopes.is_empty() => manager.select_initial_scopes(&[]).await,
             None => self.oauth.scopes.clone(),
         };

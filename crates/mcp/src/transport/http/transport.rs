@@ -194,6 +194,7 @@ pub(crate) fn open(
     let client = HttpClient::new(server, config, options, Arc::clone(&connection))?;
     let mut settings = StreamableHttpClientTransportConfig::with_uri(config.url.as_str())
         .max_concurrent_requests(MAX_CONCURRENT_REQUESTS);
+    // By default, `rmcp` would try to resume a broken stream without end.
     let mut retry = ExponentialBackoff::default();
     retry.max_times = Some(MAX_STREAM_RETRIES);
     retry.base_duration = INITIAL_PAUSE;

@@ -66,6 +66,7 @@ impl Process {
         let mut child = command(config, supervisor)?.spawn()?;
         let group = ProcessGroup::of(&child, supervisor.is_some());
         let observer = options.processes.clone().zip(child.id());
+        // Reported at once: if this process is killed, a resumed run must find the servers that it has left.
         if let Some((observer, pid)) = &observer {
             observer.started(name, *pid);
         }
@@ -78,6 +79,7 @@ impl Process {
         tokio::spawn(async move {
             let status = child.wait().await.ok();
             phase_sender.send_replace(ProcessPhase::Ended(status));
+            // Children of the server may outlive it, so the server counts as gone only after them.
             group.end_rest().await;
             if let Some((observer, pid)) = observer {
                 observer.ended(pid);

@@ -256,6 +256,7 @@ fn duplicates(
     if several.is_empty() {
         return None;
     }
+    // Equal counts are sorted by value, because the order of a hash map is arbitrary.
     several.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
     let examples = several
         .iter()

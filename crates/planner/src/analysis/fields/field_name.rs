@@ -159,6 +159,7 @@ pub(crate) fn unit_kind_for(beside: &str, name: &str) -> Option<UnitKind> {
         return None;
     };
     let own = words(last_part(name));
+    // A field `currency` applies to all amounts beside it, `price_currency` to `price` alone.
     let is_match = if beside_words.len() == 1
         || beside_words == ["currency", "code"]
         || beside_words == ["iso", "currency"]

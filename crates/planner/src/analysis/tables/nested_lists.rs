@@ -44,6 +44,7 @@ pub(crate) fn join_field_lists<'t>(
     table: &'t Table<'_>,
     column: &Column<'t>,
 ) -> Option<JoinedTable<'t>> {
+    // Rows that are lists themselves belong to `join_rows`.
     if column.pointer.is_empty() {
         return None;
     }

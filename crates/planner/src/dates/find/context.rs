@@ -196,6 +196,7 @@ impl PhraseContext<'_> {
 
     /// Returns true if another date is counted from the phrase: `3 days after October 1`, `a week from Monday`.
     fn is_anchor(&self, phrase: &DatePhrase) -> bool {
+        // A range has no single day to count from.
         if matches!(phrase, DatePhrase::Between(..)) {
             return false;
         }
@@ -311,6 +312,7 @@ impl PhraseContext<'_> {
         } else {
             word(0)
         };
+        // The first day of a fiscal year differs between companies, and no text states it.
         let is_fiscal = fiscal.is_some_and(is_fiscal);
         let is_relative = matches!(
             (word(0), word(1)),

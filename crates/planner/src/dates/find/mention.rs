@@ -81,6 +81,7 @@ fn conjunction(between: &[DateToken]) -> Option<Conjunction> {
             TokenKind::Sign(sign) if LIST_SIGNS.contains(sign) => {
                 conjunction = conjunction.or(Some(Conjunction::List));
             }
+            // `vs.` is an abbreviation.
             TokenKind::Sign('.') if conjunction == Some(Conjunction::Versus) => {}
             TokenKind::Word(word) if conjunction.is_some() && FILLERS.contains(&word.as_str()) => {}
             _ => return None,

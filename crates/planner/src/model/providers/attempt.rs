@@ -125,8 +125,10 @@ impl ProviderReply {
 fn finish(stop: &StopReason) -> FinishReason {
     match stop {
         StopReason::MaxTokens(_) => FinishReason::Length,
+        // Anthropic reports a refusal by the model itself in this way.
         StopReason::ContentFilter(word) if word == "refusal" => FinishReason::Refusal,
         StopReason::ContentFilter(word) => FinishReason::Filter(word.clone()),
+        // Zhipu calls a filtered reply `sensitive`.
         StopReason::Other(word) if word == "sensitive" => FinishReason::Filter(word.clone()),
         _ => FinishReason::Complete,
     }
@@ -135,6 +137,8 @@ fn finish(stop: &StopReason) -> FinishReason {
 /// Returns whether a provider's finish reason means that the reply is unusable.
 fn is_interruption(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
+    // Gemini has `MALFORMED_FUNCTION_CALL`, `UNEXPECTED_TOOL_CALL` and `OTHER`, DeepSeek `insufficient_system_resource`,
+    // Anthropic `pause_turn`, and Zhipu `network_error`.
     let is_malformed = word.starts_with("malformed_") || word.ends_with("_tool_call");
     is_malformed
         || matches!(
@@ -232,6 +236,7 @@ impl ChatAttempt<'_> {
         if let Some(reason) = &received.interruption {
             return Err(AttemptError::stopped(context, reason, received.reply));
         }
+        // A stream is bounded while it arrives, but a whole reply arrives at once.
         if received.reply.text.len() > max_bytes {
             return Err(AttemptError {
                 usage: received.reply.usage,
@@ -302,6 +307,7 @@ impl ChatAttempt<'_> {
                 }
                 ChatStreamEvent::End(end) => {
                     let reply = ProviderReply::from_stream(end, frames.take());
+                    // For some protocols, `genai` reports an end even if the connection broke off.
                     return if is_complete(&reply, self.model.adapter_kind) {
                         Ok(reply)
                     } else {

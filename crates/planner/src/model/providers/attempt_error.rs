@@ -125,6 +125,7 @@ impl AttemptError {
             }
             Error::WebStream { error, .. } => from_stream_error(error, context),
             Error::ChatResponse { body, .. } => Self::from_body(&body, context),
+            // Some providers report an error in the body of a successful response.
             Error::ChatResponseGeneration {
                 response_body,
                 cause,
@@ -297,6 +298,7 @@ fn from_status(
             format!("`{name}` denies access with this key"),
         )
         .help(key_help(name)),
+        // Some providers answer 429 if the credit is used up. Waiting does not help then, so it is not transient.
         402 | 429 if status == 402 || has_no_credit => error(
             ModelErrorKind::Limited,
             format!("no credit is left with `{name}`"),
@@ -313,6 +315,7 @@ fn from_status(
             format!("`{}` knows no model `{}`", name.provider, name.model),
         )
         .help("check the name of the model, and the base URL if one is set"),
+        // Redirects are not followed, because the key would reach another host.
         300..=399 => error(
             ModelErrorKind::Refused,
             format!("`{name}` redirects to another address (status {status})"),
@@ -324,12 +327,14 @@ fn from_status(
         )
         .help("list fewer tools with `--tool-tokens`, or ask a model with a larger context"),
         400..=499 => AttemptError {
+            // The next request may omit the parameter that is named here.
             rejection: detail.clone(),
             ..error(
                 ModelErrorKind::Refused,
                 format!("`{name}` refuses the question (status {status})"),
             )
         },
+        // 529 is no standard status, but some providers use it for overload.
         503 | 529 => error(
             ModelErrorKind::Unavailable,
             format!("`{name}` is overloaded (status {status})"),

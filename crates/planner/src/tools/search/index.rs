@@ -303,6 +303,7 @@ fn add_parameters(schema: &Value, depth: usize, left: &mut usize, add: &mut impl
         .into_iter()
         .flatten()
     {
+        // The schema comes from a server, and may have any number of properties.
         if *left == 0 {
             return;
         }

@@ -149,6 +149,7 @@ fn described(property: &Value, root: &Value) -> Option<String> {
 fn effects(tool: &Tool) -> Vec<&'static str> {
     let stated = tool.annotations;
     let mut effects: Vec<&str> = marks(tool).collect();
+    // MCP gives the other two hints a meaning only if a tool is not read-only.
     if !stated.read_only {
         effects.push(if stated.destructive {
             "may destroy something"
@@ -264,6 +265,7 @@ fn nearest_name(catalog: &Catalog, name: &str) -> Option<String> {
         let tools = catalog.tools();
         tools.filter(|tool| catalog.servers().allows_bare_name(&tool.name, &tool.server))
     };
+    // Models write `server__tool`, because their APIs allow no dot in names.
     let after = |sign: &str| name.split_once(sign).map(|(_, bare)| bare);
     for bare in [after("."), after("__")].into_iter().flatten() {
         if let Some(tool) = known().find(|tool| *tool.name == *bare) {

@@ -67,6 +67,7 @@ fn check(connection: &Connection, known: usize) -> Result<i64, QueryError> {
             row.get(0)
         })?;
     let known = to_i64(known);
+    // A newer program may have changed the meaning of the tables, so this one neither reads nor writes them.
     if known < found {
         return Err(QueryError::Store(StoreError::File {
             path: connection.path().unwrap_or_default().into(),
