@@ -58,7 +58,7 @@ fn json_holds_the_plan_and_the_findings() {
 }
 
 #[test]
-fn what_cannot_be_said_is_found_where_it_was_written() {
+fn losses_are_reported_where_they_were_written() {
     let text = r#"{"steps": [{"id": "a", "tool": "t"}, {"id": "b", "tool": "t", "args": {"x": "see ${a}"}, "when": "${a.ok}"}]}"#;
     let folder = folder(text);
     let to_file = ["--to", "agentle", "--output", "out.json"];

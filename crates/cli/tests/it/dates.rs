@@ -69,7 +69,7 @@ fn today_is_the_clocks() {
 }
 
 #[test]
-fn what_is_not_understood_prints_nothing() {
+fn an_unknown_phrase_prints_nothing() {
     check_refused(
         "UTC",
         &["whenever"],

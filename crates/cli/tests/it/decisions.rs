@@ -113,7 +113,7 @@ fn a_no_can_be_taken_back() {
 }
 
 #[test]
-fn what_cannot_be_decided() {
+fn invalid_decisions_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let id = waiting(folder.path(), &["--var", "token=sesame-open"]);
     let short = &id[..8];

@@ -217,7 +217,7 @@ fn limits_are_about_what_there_is() {
 }
 
 #[test]
-fn what_would_serve_nothing_is_refused() {
+fn a_gateway_that_would_serve_nothing_is_refused() {
     let serve = |more: &str, says: &str| {
         let args: Vec<&str> = ["serve", "--no-store"]
             .into_iter()
@@ -278,7 +278,7 @@ fn each_server_is_listed_once() {
 }
 
 #[test]
-fn what_is_listed_of_a_tool_has_a_bound() {
+fn the_listing_of_a_tool_is_bounded() {
     let folder = tempfile::tempdir().unwrap();
     let (name, described) = ("n".repeat(5000), "d".repeat(5000));
     let tools =

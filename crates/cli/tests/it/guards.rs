@@ -95,7 +95,7 @@ fn a_rate_holds_across_processes() {
 }
 
 #[test]
-fn what_guards_decide_can_be_replayed() {
+fn decisions_of_guards_can_be_replayed() {
     let configs = [
         "rates.simulated = '2/100ms'",
         "runaway.same_call = 1\nbudgets.tools.'b*' = 0",
@@ -153,7 +153,7 @@ fn the_file_is_looked_for_upwards_as_far_as_the_repository() {
 }
 
 #[test]
-fn what_is_too_large_is_trimmed_where_it_is_shown_and_nowhere_else() {
+fn large_values_are_trimmed_only_when_they_are_shown() {
     let folder = folder("");
     let whole = report(&run(folder.path(), &RUN, 0));
     let output = whole["steps"][2]["output"].clone();

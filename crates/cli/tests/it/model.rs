@@ -122,7 +122,7 @@ fn the_nearest_word_counts() {
 }
 
 #[test]
-fn what_is_said_of_one_provider_is_not_for_another() {
+fn settings_of_one_provider_do_not_apply_to_another() {
     let file = "[model]\nname = 'openai:filed'\nbase_url = 'http://nowhere.example.com'\nkey_file = 'model.key'\n";
     let other = [
         "--model",
@@ -201,7 +201,7 @@ fn check_refused(config: &str, arguments: &[&str], expected: &[&str]) {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_settings_are_reported() {
     check_refused(
         "",
         &[],

@@ -111,7 +111,7 @@ async fn converted_plans_do_the_same_on_the_systems_that_they_are_for() {
 }
 
 #[test]
-fn what_is_written_for_each_system() {
+fn plans_are_written_for_each_system() {
     let mut shown = String::new();
     for (name, plan) in plans() {
         writeln!(shown, "=== {name}").unwrap();

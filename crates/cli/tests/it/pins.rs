@@ -153,7 +153,7 @@ fn a_tool_that_changed_asks_until_a_person_accepts_it() {
 }
 
 #[test]
-fn what_changed_is_shown_as_a_difference() {
+fn changes_are_shown_as_a_difference() {
     let scene = Scene::new();
     let tool = |description: &str, schema: &Value, annotations: &Value| {
         json!([{

@@ -333,7 +333,7 @@ fn a_tool_that_has_changed_is_reported() {
 }
 
 #[test]
-fn what_cannot_be_kept_is_not_run() {
+fn a_run_that_cannot_be_stored_does_not_start() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     write(path, "plan.json", &chain());
@@ -495,7 +495,7 @@ fn a_handled_failure_is_retried_only_on_request() {
 }
 
 #[test]
-fn what_another_server_did_stays_done() {
+fn calls_of_another_server_stay_completed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     write(path, "plan.json", &chain());
@@ -517,7 +517,7 @@ fn what_another_server_did_stays_done() {
 
 /// mcp-cli cuts what it keeps to a thousand letters, and forgets after a second failure what came before the first.
 #[test]
-fn what_an_mcp_cli_plan_has_done_is_kept_whole_through_two_failures() {
+fn results_of_an_mcp_cli_plan_stay_whole_through_two_failures() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     let step = |index: usize, tool: &str, args: Value, on: Value| {

@@ -160,7 +160,7 @@ fn only_the_server_gets_what_is_secret() {
 }
 
 #[test]
-fn what_is_not_there_is_said_before_anything_is_called() {
+fn missing_secrets_are_reported_before_any_call() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path();
     set_up(folder);

@@ -166,7 +166,7 @@ fn a_name_is_never_a_path() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn missing_plans_are_reported() {
     let folder = folder();
     let path = folder.path();
     let log = refused(path, &["run", "nothing"]);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::program::{planwright, stderr, stdout};
 
 #[test]
-fn what_was_found_is_not_started_until_it_is_trusted() {
+fn a_server_that_was_found_is_not_started_until_it_is_trusted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     let script = json!({"tools": [{"name": "t", "inputSchema": {"type": "object"}, "does": {"text": "hello"}}]});

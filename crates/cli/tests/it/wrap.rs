@@ -237,7 +237,7 @@ fn each_scope_has_an_entry_of_its_own() {
 }
 
 #[test]
-fn what_came_meanwhile_is_not_lost() {
+fn changes_made_meanwhile_are_not_lost() {
     let machine = Machine::new(&[("c.json", CLAUDE)]);
     let report = machine.report(&["wrap", "c.json"]);
     let servers_file = report["files"][0]["servers_file"].as_str().unwrap();
@@ -323,7 +323,7 @@ fn servers_that_stay_are_reported() {
 
 #[cfg(unix)]
 #[test]
-fn who_may_read_a_file_stays_as_it_is() {
+fn the_permissions_of_a_file_stay_as_they_are() {
     use std::os::unix::fs::PermissionsExt;
 
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;

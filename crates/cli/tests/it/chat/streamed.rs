@@ -33,7 +33,7 @@ fn events(fixture: &ModelFixture, answers: &Value, arguments: &[&str]) -> Vec<St
 }
 
 #[test]
-fn what_merely_reads_runs_while_the_plan_is_written() {
+fn reading_steps_run_while_the_plan_is_written() {
     let fixture = fixture(&json!({"echo": true}));
     let happened = events(&fixture, &answers(&[plan()]), &[]);
     assert_eq!(happened[..2], ["began", "a"]);
@@ -96,7 +96,7 @@ fn an_unsound_plan_has_changed_nothing() {
 }
 
 #[test]
-fn what_is_looked_at_is_not_streamed() {
+fn options_that_prevent_streaming_are_refused() {
     let fixture = fixture(&json!({"echo": true}));
     fixture.write("answers.json", &answers(&[plan()]));
     for (with, words) in [

@@ -41,7 +41,7 @@ fn check_result(result: &Value) {
 }
 
 #[test]
-fn what_a_tool_says_of_itself_stays_whole() {
+fn the_description_of_a_tool_stays_whole() {
     let schema: Value = serde_json::from_str(SCHEMA).expect("the schema is JSON");
     let tool = json!({
         "name": "count",

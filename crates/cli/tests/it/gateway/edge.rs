@@ -203,7 +203,7 @@ fn requests_under_way_are_counted() {
 }
 
 #[test]
-fn what_other_machines_reach_needs_tokens() {
+fn a_gateway_that_other_machines_reach_needs_tokens() {
     let behind = Behind::new(&[]);
     for address in ["0.0.0.0:0", "[::]:0"] {
         let output = behind.command(&["--listen", address]).output();
@@ -336,7 +336,7 @@ fn a_session_is_of_the_client_that_opened_it() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_under_way_at_the_end_goes_on_in_the_next_process() {
+fn a_run_in_progress_at_the_end_continues_in_the_next_process() {
     // An in-flight call is made again because its tool is idempotent. Asking repeatedly for the end of the run is allowed here.
     let settings =
         "[serve]\ntask_after = '1ms'\nrate = '1000000/s'\n[tools]\nidempotent = ['fake.wait']\n";

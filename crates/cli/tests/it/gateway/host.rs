@@ -190,7 +190,7 @@ async fn a_plan_gives_what_it_selects_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn what_models_write_is_read() {
+async fn plans_are_read_as_models_write_them() {
     let scene = Scene::new();
     let as_text = json!({"plan": echo().to_string(), "inputs": "{}"});
     let result = scene.call("a", "execute_plan", as_text).await;
@@ -475,7 +475,7 @@ async fn an_imported_run_belongs_to_no_client() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_is_a_resource() {
+async fn a_result_that_is_too_large_is_a_resource() {
     let scene = Scene::with(|settings| settings.answer_bytes = 100);
     let plan = json!({"steps": [{"id": "long", "tool": "long", "args": {}}], "output": ["long"]});
     let result = scene.execute("a", plan).await;

@@ -479,7 +479,7 @@ fn nothing_without_a_session_takes_it_down() {
 }
 
 #[test]
-fn what_comes_before_the_greeting_is_refused_or_ignored() {
+fn messages_before_the_greeting_are_refused_or_ignored() {
     let is_message =
         |text: &String| text.len() < 200 && serde_json::from_str::<Value>(text).is_ok();
     for text in odd().into_iter().filter(is_message) {
@@ -645,7 +645,7 @@ fn unreadable() -> Vec<(Vec<u8>, i64)> {
 }
 
 #[test]
-fn what_cannot_be_read_over_stdio_is_answered() {
+fn unreadable_messages_over_stdio_are_answered() {
     let mut gateway = Piped::greeted();
     for (text, code) in unreadable() {
         gateway.input.write_all(&text).unwrap();
@@ -673,7 +673,7 @@ fn what_cannot_be_read_over_stdio_is_answered() {
 }
 
 #[test]
-fn what_cannot_be_read_over_http_is_answered() {
+fn unreadable_messages_over_http_are_answered() {
     for has_session in [true, false] {
         let gateway = Reached::start(has_session);
         for (text, code) in unreadable() {

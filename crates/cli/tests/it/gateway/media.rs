@@ -148,7 +148,7 @@ fn values_that_are_images_say_what_they_are() {
 }
 
 #[test]
-fn what_is_too_large_for_an_answer_is_linked_to() {
+fn media_too_large_for_an_answer_are_linked() {
     let behind = behind();
     let mut client = behind.client(&[], "2025-11-25", &[]);
     let (run, blocks) = run(&mut client, &json!([{"id": "a", "tool": "huge"}]), None);

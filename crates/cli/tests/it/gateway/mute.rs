@@ -132,7 +132,7 @@ fn the_first_list_does_not_wait_long() {
 
 /// A tool that no server has may still appear; the refusal says so.
 #[test]
-fn what_is_unknown_names_the_server() {
+fn the_error_for_an_unknown_name_names_the_server() {
     let behind = behind();
     let mut client = behind.client(&["--mode", "plain"], "2025-11-25", &[]);
     let refused = client.request("tools/call", call("nil", json!({})));

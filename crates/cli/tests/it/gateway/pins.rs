@@ -142,7 +142,7 @@ fn a_tool_that_did_not_change_does_not_ask() {
 }
 
 #[test]
-fn what_a_person_accepts_meanwhile_counts_at_once() {
+fn a_change_that_a_person_accepts_meanwhile_counts_at_once() {
     let harmless = json!({"destructiveHint": false});
     let behind = behind(&pay(&harmless, "Pays."), &pay(&harmless, "Pays, and more."));
     let mut client = client(&behind, &[], "reject");

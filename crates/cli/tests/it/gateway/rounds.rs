@@ -318,17 +318,17 @@ fn check_passed_on(over_http: bool, end: End) {
 }
 
 #[test]
-fn what_a_server_asks_goes_on_once_over_stdio() {
+fn a_question_of_a_server_is_continued_once_over_stdio() {
     check_passed_on(false, End::Kill);
 }
 
 #[test]
-fn what_a_server_asks_goes_on_once_over_http() {
+fn a_question_of_a_server_is_continued_once_over_http() {
     check_passed_on(true, End::Terminate);
 }
 
 #[test]
-fn what_a_server_asks_in_search_is_answered() {
+fn a_question_of_a_server_in_search_is_answered() {
     let mut scene = Scene::new(false, &["--mode", "search"]);
     let params =
         json!({"name": "call_tool", "arguments": {"tool": "confirm", "arguments": {"n": 1}}});

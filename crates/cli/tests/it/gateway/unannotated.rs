@@ -187,7 +187,7 @@ fn a_call_waits_if_the_client_cannot_ask() {
 }
 
 #[test]
-fn what_asked_at_the_gateway_asks_on_the_command_line() {
+fn a_tool_that_asks_at_the_gateway_asks_on_the_command_line() {
     let behind = behind();
     let mut client = behind.client(&[], OLDER, &[]);
     let plan = json!({"steps": [{"id": "a", "tool": "bare"}]});

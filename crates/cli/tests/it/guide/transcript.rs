@@ -100,7 +100,7 @@ fn line_matches(expected: &str, printed: &str) -> bool {
 }
 
 #[test]
-fn what_differs_is_seen() {
+fn differences_are_found() {
     let check = |expected: &str, printed: &str, fits: bool| {
         assert_eq!(matches(expected, printed), fits, "{expected}\n{printed}");
     };

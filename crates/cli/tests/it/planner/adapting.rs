@@ -50,7 +50,7 @@ fn called(report: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn what_is_done_stays_done() {
+fn completed_steps_stay_completed() {
     let fixture = fixture();
     for keeping in [&[][..], &["--no-store"]] {
         fixture.answers(&[by_invoice()]);
@@ -187,7 +187,7 @@ fn is_stored(fixture: &ModelFixture, run: &str, step: &str) -> bool {
 }
 
 #[test]
-fn who_resumes_may_let_a_model_write_another_plan() {
+fn a_resume_may_let_a_model_write_another_plan() {
     let fixture = fixture();
     let report = fixture.json(&["run", "plan.json"], 1);
     let run = report["run"].as_str().unwrap();
@@ -324,7 +324,7 @@ fn would_pay_again(steps: &Value, exit: i32) -> (Value, String) {
 }
 
 #[test]
-fn what_may_have_happened_is_not_done_again() {
+fn calls_with_unknown_outcomes_are_not_repeated() {
     let cases = [
         (
             json!([{"id": "paid", "tool": "pay", "args": {"order": 3}, "timeout": "50ms"}]),
@@ -362,7 +362,7 @@ fn what_may_have_happened_is_not_done_again() {
 }
 
 #[test]
-fn what_may_happen_twice_holds_nothing_up() {
+fn repeatable_calls_hold_nothing_up() {
     let cases = [
         json!([{"id": "looked", "tool": "look", "timeout": "50ms"}]),
         json!([{"id": "paid", "tool": "pay", "args": {"order": 2}}]),

@@ -59,7 +59,7 @@ fn every_stage_can_be_read() {
 }
 
 #[test]
-fn what_is_kept_can_be_looked_at() {
+fn a_stored_run_can_be_shown() {
     let fixture = fixture();
     fixture.answers(&[plan(), json!("Two.")]);
     let answer = fixture.json(&["ask", "which dogs are there?"], 0);

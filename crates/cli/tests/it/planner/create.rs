@@ -93,7 +93,7 @@ fn every_answer_is_accounted_for() {
 }
 
 #[test]
-fn what_was_written_once_is_found_again() {
+fn an_earlier_plan_is_taken_from_the_cache() {
     let fixture = fixture();
     fixture.answers(&[plan()]);
     let first = fixture.json(&["create", "greet", "--cache"], 0);
@@ -115,7 +115,7 @@ fn what_was_written_once_is_found_again() {
 }
 
 #[test]
-fn what_is_known_goes_into_the_prompt() {
+fn known_facts_go_into_the_prompt() {
     let fixture = fixture();
     fixture.write(
         "memory.json",
@@ -153,7 +153,7 @@ fn what_is_known_goes_into_the_prompt() {
 }
 
 #[test]
-fn what_cannot_be_used_is_named() {
+fn unusable_arguments_are_named() {
     let fixture = fixture();
     fixture.answers(&[plan()]);
     fs::write(fixture.path().join("broken.json"), "{").unwrap();

@@ -96,7 +96,7 @@ pub(super) fn run_program(
 }
 
 #[test]
-fn what_merely_reads_runs_while_the_plan_is_written() {
+fn reading_steps_run_while_the_plan_is_written() {
     let fixture = fixture(&json!({"echo": true}));
     for arguments in [
         &["ask", "tell"][..],

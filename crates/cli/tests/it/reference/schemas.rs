@@ -56,7 +56,7 @@ fn check(args: &[&str], schema: &str, plan: &str) {
 }
 
 #[test]
-fn what_is_printed_fits_what_is_published() {
+fn printed_documents_fit_the_published_schemas() {
     let report = "docs/schema/report.schema.json";
     check(&["--format", "json"], report, PLAN);
     check(&["--format", "json", "--approve", "all"], report, PLAN);

@@ -36,7 +36,7 @@ fn runs_of_one_plan_are_the_same() {
 }
 
 #[test]
-fn what_differs_is_named() {
+fn differences_are_named() {
     let shop = Shop::new();
     let one = shop.run(PLAN, &[]);
     let two = shop.run(PLAN, &["--var", "total=4"]);

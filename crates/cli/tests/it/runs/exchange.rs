@@ -52,7 +52,7 @@ fn another_store_can_replay_a_run_and_go_on_with_it() {
 }
 
 #[test]
-fn what_is_no_run_is_refused() {
+fn a_text_that_is_no_run_is_refused() {
     let shop = Shop::new();
     shop.write("run.jsonl", "{}");
     let output = shop.command(&["import", "run.jsonl"]);

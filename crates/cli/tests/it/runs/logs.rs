@@ -82,7 +82,7 @@ fn a_single_step_can_be_selected() {
 }
 
 #[test]
-fn what_strangers_say_is_shown_and_not_obeyed() {
+fn foreign_texts_are_shown_and_not_obeyed() {
     let shop = Shop::new();
     let plan = r#"{"name": "\u001b[2J", "steps": [{"id": "echo", "tool": "echo", "args": {"text": "a\u001b[2Jb"}}]}"#;
     let run = shop.run(plan, &[]);

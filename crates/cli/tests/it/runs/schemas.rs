@@ -35,7 +35,7 @@ fn check(shop: &Shop, args: &[&str], name: &str) {
 }
 
 #[test]
-fn what_is_printed_fits_what_is_published() {
+fn printed_documents_fit_the_published_schemas() {
     let shop = Shop::new();
     let run = shop.run(PLAN, &[]);
     shop.command(&["resume", &run, "--skip", "price", "--approve", "none"]);
