@@ -34,7 +34,7 @@ pub(crate) use self::serve::LoginArguments;
 pub(crate) use self::serve::{TokenArguments, TokenCommand};
 pub(crate) use self::stored::{
     DiffArguments, ExportArguments, ImportArguments, LogFormat, LogsArguments, PruneArguments,
-    ReplayArguments, RunsArguments, StandingArgument,
+    ReplayArguments, RunStateArgument, RunsArguments,
 };
 pub(crate) use inspect::{
     CheckArguments, ConfigArguments, ConvertArguments, FlowArguments, FlowSwitches, Picture,

@@ -46,7 +46,7 @@ pub(crate) struct DeleteArguments {
 pub(crate) struct RunsArguments {
     /// Only runs in this state.
     #[arg(help_heading = OPTIONS, long, value_enum)]
-    pub(crate) status: Option<StandingArgument>,
+    pub(crate) status: Option<RunStateArgument>,
     /// Only runs of plans with this name.
     #[arg(help_heading = OPTIONS, long, value_name = "NAME")]
     pub(crate) plan: Option<String>,
@@ -65,7 +65,7 @@ pub(crate) struct RunsArguments {
 
 /// The status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StandingArgument {
+pub(crate) enum RunStateArgument {
     /// Every step that had to run did.
     Succeeded,
     /// A step failed.

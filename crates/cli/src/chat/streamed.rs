@@ -37,7 +37,7 @@ impl CallHandler<'_> {
             options: &options,
             config: context.config,
             memory: MemoryJournal::new(),
-            standing: Mutex::default(),
+            state: Mutex::default(),
         };
         // Several runs may be in progress at once: lines are printed as steps end, and nothing is drawn.
         let live = Live::written_by(context.model.name(), RunFormat::Events, context.printer);

@@ -41,7 +41,7 @@ impl AskSession<'_> {
             options: &options,
             config: self.config,
             memory: MemoryJournal::new(),
-            standing: Mutex::default(),
+            state: Mutex::default(),
         };
         let live = Live::written_by(self.model.name(), self.arguments.format, self.printer);
         let streamed = self

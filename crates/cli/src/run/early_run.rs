@@ -31,7 +31,7 @@ pub(crate) struct EarlyRunStore<'a> {
     pub(crate) config: &'a Config,
     /// The journal of a run that is not stored.
     pub(crate) memory: MemoryJournal,
-    pub(crate) standing: Mutex<EarlyRunState>,
+    pub(crate) state: Mutex<EarlyRunState>,
 }
 
 /// The progress of an early run.
@@ -47,12 +47,12 @@ pub(crate) struct EarlyRunState {
 impl EarlyRunStore<'_> {
     /// The journal of the run once its plan is complete, for revised plans.
     pub(crate) fn journal(&self) -> Option<Arc<dyn Journal>> {
-        self.standing().journal.clone()
+        self.state().journal.clone()
     }
 
     /// Returns the reason why a valid plan did not run.
     pub(crate) fn fault(&self, error: &JournalError) -> CommandError {
-        let fault = self.standing().fault.take();
+        let fault = self.state().fault.take();
         fault.unwrap_or_else(|| {
             CommandError::new(format!(
                 "the run was ended, since it cannot be stored: {error}"
@@ -62,10 +62,10 @@ impl EarlyRunStore<'_> {
 
     /// Reports the state of an interrupted run, with or without calls.
     pub(crate) fn left(&self, has_called: bool, printer: Printer) {
-        let standing = self.standing();
-        if standing.is_unfinished {
+        let state = self.state();
+        if state.is_unfinished {
             self.unfinished(printer);
-        } else if standing.journal.is_some() {
+        } else if state.journal.is_some() {
             run_storage::left(self.id, self.store.is_some(), printer);
         } else if has_called {
             printer.status(
@@ -84,8 +84,8 @@ impl EarlyRunStore<'_> {
         }
     }
 
-    fn standing(&self) -> MutexGuard<'_, EarlyRunState> {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, EarlyRunState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Stores the run like any other.
@@ -114,9 +114,9 @@ impl EarlyRunStore<'_> {
     }
 
     fn begun(&self, run_journal: RunJournal, is_unfinished: bool) -> RunJournal {
-        let mut standing = self.standing();
-        standing.journal = Some(Arc::clone(&run_journal.journal));
-        standing.is_unfinished = is_unfinished;
+        let mut state = self.state();
+        state.journal = Some(Arc::clone(&run_journal.journal));
+        state.is_unfinished = is_unfinished;
         run_journal
     }
 
@@ -126,7 +126,7 @@ impl EarlyRunStore<'_> {
             return Ok(());
         };
         let error = JournalError::new(fault.to_string());
-        self.standing().fault = Some(fault);
+        self.state().fault = Some(fault);
         Err(error)
     }
 }
@@ -195,7 +195,7 @@ impl EarlyRunStorage for EarlyRunStore<'_> {
                 process.to_value()
             }
         };
-        self.standing().is_unfinished = false;
+        self.state().is_unfinished = false;
         Ok(header)
     }
 }

@@ -10,7 +10,7 @@ use planwright_store::{RunFilter, RunInfo, RunState};
 
 use super::{run_storage, store};
 use crate::approval::question::OpenCall;
-use crate::args::{Format, RunFormat, RunsArguments, StandingArgument};
+use crate::args::{Format, RunFormat, RunStateArgument, RunsArguments};
 use crate::error::{CommandError, Exit};
 use crate::system::environment;
 use crate::tools::changed_tools;
@@ -25,7 +25,7 @@ const MAX_NAME_WIDTH: usize = 32;
 pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
     let filter = RunFilter {
-        standing: arguments.status.map(standing),
+        standing: arguments.status.map(run_state),
         plan: arguments.plan.clone(),
         since: arguments
             .since
@@ -60,13 +60,13 @@ pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, 
     Ok(Exit::Success)
 }
 
-fn standing(argument: StandingArgument) -> RunState {
+fn run_state(argument: RunStateArgument) -> RunState {
     match argument {
-        StandingArgument::Succeeded => RunState::Ended(RunStatus::Succeeded),
-        StandingArgument::Failed => RunState::Ended(RunStatus::Failed),
-        StandingArgument::Waiting => RunState::Ended(RunStatus::Waiting),
-        StandingArgument::Cancelled => RunState::Ended(RunStatus::Cancelled),
-        StandingArgument::Open => RunState::Open,
+        RunStateArgument::Succeeded => RunState::Ended(RunStatus::Succeeded),
+        RunStateArgument::Failed => RunState::Ended(RunStatus::Failed),
+        RunStateArgument::Waiting => RunState::Ended(RunStatus::Waiting),
+        RunStateArgument::Cancelled => RunState::Ended(RunStatus::Cancelled),
+        RunStateArgument::Open => RunState::Open,
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::Mark;
 use super::graph::{Does, Graph, GraphStep};
 use super::mermaid::{is_order, merged};
-use super::notes::{condition, deed, marked_id, notes_beside_condition};
+use super::notes::{action_text, condition, marked_id, notes_beside_condition};
 use crate::terminal_text;
 
 pub(super) fn draw(graph: &Graph) -> String {
@@ -61,7 +61,7 @@ fn node(position: usize, step: &GraphStep, text: &mut String) {
         );
         let _ = writeln!(text, "    c{position} -> s{position} [label=\"yes\"];");
     }
-    let mut lines = vec![marked_id(step), deed(step)];
+    let mut lines = vec![marked_id(step), action_text(step)];
     lines.extend(notes_beside_condition(step));
     let shape = match step.does {
         Does::Tool(_) => "",

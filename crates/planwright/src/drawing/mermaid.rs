@@ -7,7 +7,7 @@ use planwright_core::check::DependencyKind;
 
 use super::Mark;
 use super::graph::{Does, Edge, Graph, GraphStep};
-use super::notes::{condition, deed, marked_id, notes_beside_condition};
+use super::notes::{action_text, condition, marked_id, notes_beside_condition};
 use crate::terminal_text;
 
 /// The colours of steps of a drawn run: fill and border.
@@ -109,7 +109,7 @@ fn node(position: usize, step: &GraphStep, text: &mut String) {
         let _ = writeln!(text, "    c{position}{{\"{}\"}}", escaped(&condition));
     }
     let mut lines = vec![format!("<b>{}</b>", escaped(&marked_id(step)))];
-    lines.push(escaped(&deed(step)));
+    lines.push(escaped(&action_text(step)));
     lines.extend(
         notes_beside_condition(step)
             .iter()

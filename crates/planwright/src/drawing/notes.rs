@@ -10,7 +10,7 @@ use crate::terminal_text;
 const MAX_VALUE_WIDTH: usize = 48;
 
 /// Returns the tool that `step` calls, or the plan that it runs.
-pub(super) fn deed(step: &GraphStep) -> String {
+pub(super) fn action_text(step: &GraphStep) -> String {
     match &step.does {
         Does::Tool(name) => terminal_text::one_line(name).into_owned(),
         Does::Plan(name) => format!("plan {}", terminal_text::one_line(name)),

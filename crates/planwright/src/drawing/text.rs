@@ -10,7 +10,7 @@ use super::drawn_plan::Drawing;
 use super::graph::{Does, Graph, GraphInput, GraphStep};
 use super::lanes::{RowOrder, StepRow, rows};
 use super::mermaid::merged;
-use super::notes::{deed, notes};
+use super::notes::{action_text, notes};
 use super::{Mark, Symbols};
 use crate::terminal_text;
 
@@ -82,7 +82,7 @@ struct Painter<'a> {
     marked: Vec<BTreeMap<&'static str, Vec<usize>>>,
     lanes: usize,
     ids: usize,
-    deeds: usize,
+    actions: usize,
 }
 
 impl<'a> Painter<'a> {
@@ -109,7 +109,7 @@ impl<'a> Painter<'a> {
             options,
             lanes: rows.iter().map(row_width).max().unwrap_or(0),
             ids: widest(&|step| terminal_text::width(&terminal_text::one_line(&step.id))),
-            deeds: widest(&|step| terminal_text::width(&deed(step))),
+            actions: widest(&|step| terminal_text::width(&action_text(step))),
             order,
             rows,
             marked,
@@ -149,13 +149,13 @@ impl<'a> Painter<'a> {
         let gap = " ".repeat(self.lanes.saturating_sub(row_width(row)));
         let id = terminal_text::padded(&terminal_text::one_line(&step.id), self.ids);
         let start = self.lanes + 1 + terminal_text::width(&id) + 2;
-        let deed = terminal_text::padded(&deed(step), self.deeds);
-        let start = start + terminal_text::width(&deed) + 2;
+        let action = terminal_text::padded(&action_text(step), self.actions);
+        let start = start + terminal_text::width(&action) + 2;
         let mut notes = self.notes(step, row, start).into_iter().peekable();
         // Padding in front of nothing is of no use.
-        let deed = match notes.peek() {
-            Some(_) => deed.as_str(),
-            None => deed.trim_end(),
+        let action = match notes.peek() {
+            Some(_) => action.as_str(),
+            None => action.trim_end(),
         };
         let mut line = format!(
             "{}{} {}{gap} {}  {}",
@@ -163,7 +163,7 @@ impl<'a> Painter<'a> {
             self.styled(mark_style(step.mark), symbol),
             row.right,
             self.styled(id_style(step.mark), &id),
-            self.styled(TOOL, deed),
+            self.styled(TOOL, action),
         );
         if let Some(first) = notes.next() {
             let _ = write!(line, "  {}", self.styled(DIM, &first));

@@ -11,7 +11,7 @@ use planwright::format::{
 use super::edit::{EditFault, Section};
 use super::object::ObjectText;
 use super::own_rules::RulesChange;
-use super::place::{GatewayFiles, KnownClient, ServerListPlace, Surroundings};
+use super::place::{GatewayFiles, KnownClient, PathEnvironment, ServerListPlace};
 use super::rules::{ClientRule, RuleList};
 use crate::args::{Format, RunFormat, WrapArguments};
 use crate::error::{CommandError, Exit};
@@ -25,7 +25,7 @@ pub(crate) fn wrap(arguments: &WrapArguments, printer: Printer) -> Result<Exit, 
         // One file may have two lists: the last change is undone first.
         places.reverse();
     }
-    let around = Surroundings::of_process()?;
+    let around = PathEnvironment::of_process()?;
     let mut done = Vec::new();
     for place in &places {
         let file = if arguments.undo {
@@ -49,7 +49,7 @@ pub(crate) fn wrap(arguments: &WrapArguments, printer: Printer) -> Result<Exit, 
 /// The lists of servers that the arguments are about.
 fn places(arguments: &WrapArguments) -> Result<Vec<ServerListPlace>, CommandError> {
     if let Some(client) = KnownClient::named(&arguments.target) {
-        let places = client.places(&Surroundings::of_process()?).into_iter();
+        let places = client.places(&PathEnvironment::of_process()?).into_iter();
         let scope = arguments.scope;
         let wanted = places.filter(|place| scope.is_none_or(|scope| place.scope == Some(scope)));
         return Ok(wanted.collect());
@@ -88,7 +88,7 @@ fn nothing_found(places: &[ServerListPlace]) -> CommandError {
 /// Puts the gateway in front of the servers of one list; `None` if there are none.
 fn put_in_front(
     place: &ServerListPlace,
-    around: &Surroundings,
+    around: &PathEnvironment,
     dry_run: bool,
 ) -> Result<Option<WrappedFileV1>, CommandError> {
     let Some(text) = super::place::read(&place.file)? else {
@@ -238,7 +238,7 @@ fn undo(place: &ServerListPlace, dry_run: bool) -> Result<Option<WrappedFileV1>,
 /// Returns the client's rules about the servers `behind` the gateway, without duplicates. Those in `client` are current, the others former ones.
 fn client_rules(
     place: &ServerListPlace,
-    around: &Surroundings,
+    around: &PathEnvironment,
     client: &Value,
     behind: &Value,
 ) -> Result<Vec<ClientRule>, CommandError> {

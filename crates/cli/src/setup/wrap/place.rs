@@ -41,7 +41,7 @@ pub(crate) struct ServerListPlace {
 
 /// The environment that decides about paths.
 #[derive(Clone, Debug)]
-pub(crate) struct Surroundings {
+pub(crate) struct PathEnvironment {
     /// The working folder.
     pub(crate) here: PathBuf,
     pub(crate) home: Option<PathBuf>,
@@ -73,7 +73,7 @@ impl KnownClient {
     }
 
     /// Returns all places where the client may keep servers, the project's first.
-    pub(crate) fn places(self, around: &Surroundings) -> Vec<ServerListPlace> {
+    pub(crate) fn places(self, around: &PathEnvironment) -> Vec<ServerListPlace> {
         let home = around.home.as_deref();
         let settings = around.settings.as_deref();
         let servers = |file: PathBuf, scope| self.place(file, &["mcpServers"], scope);
@@ -154,7 +154,7 @@ impl ServerListPlace {
 
 impl ServerListPlace {
     /// Returns true if the file is the user's own. A project's file may have been written by others.
-    pub(crate) fn is_own(&self, around: &Surroundings) -> bool {
+    pub(crate) fn is_own(&self, around: &PathEnvironment) -> bool {
         match self.scope {
             Some(scope) => scope != WrapScope::Project,
             None => is_own_file(&self.file, around),
@@ -162,7 +162,10 @@ impl ServerListPlace {
     }
 
     /// The files in which its client keeps rules about tools.
-    pub(crate) fn rule_files(&self, around: &Surroundings) -> Result<Vec<RuleFile>, CommandError> {
+    pub(crate) fn rule_files(
+        &self,
+        around: &PathEnvironment,
+    ) -> Result<Vec<RuleFile>, CommandError> {
         let home = around.home.as_deref();
         let mut files: Vec<(PathBuf, RuleForm, bool)> = Vec::new();
         match self.client {
@@ -208,7 +211,7 @@ impl ServerListPlace {
 
 /// Returns whether a file that was named is the user's own: it lies neither in the working folder, unless that is the home folder, nor in a
 /// repository.
-fn is_own_file(file: &Path, around: &Surroundings) -> bool {
+fn is_own_file(file: &Path, around: &PathEnvironment) -> bool {
     let file = real(file);
     let home = around.home.as_deref().map(real);
     let here = real(&around.here);
@@ -220,7 +223,7 @@ fn is_own_file(file: &Path, around: &Surroundings) -> bool {
     !folders.any(|folder| folder == here || folder.join(".git").exists())
 }
 
-impl Surroundings {
+impl PathEnvironment {
     /// The environment of this process.
     pub(crate) fn of_process() -> Result<Self, CommandError> {
         let here = std::path::absolute(Path::new(".")).map_err(|error| {

@@ -29,7 +29,7 @@ pub(super) struct StepLines {
     writer: Option<String>,
     view: RunView,
     /// The actions of steps that call no tool, by id.
-    deeds: IndexMap<String, String>,
+    actions: IndexMap<String, String>,
     /// The steps whose failure the plan handles, by id.
     handled: IndexSet<String>,
     ids: usize,
@@ -74,14 +74,14 @@ impl StepLines {
     fn learn(&mut self, plan: &CheckedPlan, outer: &str) {
         for (step, known) in plan.plan().steps.iter().zip(plan.steps()) {
             let id = format!("{outer}{}", step.id);
-            let deed = deed_of(step);
+            let action = action_of(step);
             self.ids = self
                 .ids
                 .max(terminal_text::width(&id))
                 .min(MAX_COLUMN_WIDTH);
             self.tools = self
                 .tools
-                .max(terminal_text::width(&deed))
+                .max(terminal_text::width(&action))
                 .min(MAX_COLUMN_WIDTH);
             if is_handled(step) {
                 self.handled.insert(id.clone());
@@ -93,7 +93,7 @@ impl StepLines {
             {
                 self.learn(inner, &format!("{id}/"));
             }
-            self.deeds.insert(id, deed);
+            self.actions.insert(id, action);
         }
     }
 
@@ -163,7 +163,7 @@ impl StepLines {
         }
         let text = self.columns(
             id,
-            self.deed(id, running.tool.as_ref()),
+            self.action_text(id, running.tool.as_ref()),
             &time,
             &notes.join(", "),
         );
@@ -178,7 +178,7 @@ impl StepLines {
         let time = running.map_or_else(String::new, |running| {
             time(now.saturating_sub(running.started))
         });
-        let deed = self.deed(&id, ended.tool.as_ref());
+        let action = self.action_text(&id, ended.tool.as_ref());
         match ended.status {
             StepStatus::Succeeded => {
                 let mut notes = Vec::new();
@@ -192,11 +192,11 @@ impl StepLines {
                 if ended.attempts > 1 {
                     notes.push(counted(u64::from(ended.attempts), "attempt"));
                 }
-                let text = self.columns(&id, deed, &time, &notes.join(", "));
+                let text = self.columns(&id, action, &time, &notes.join(", "));
                 format!("{} {text}", styled(GOOD, "✓"))
             }
             StepStatus::Failed => {
-                let text = self.columns(&id, deed, &time, &failure(ended.error.as_ref()));
+                let text = self.columns(&id, action, &time, &failure(ended.error.as_ref()));
                 if self.handled.contains(&id) {
                     format!("{} {text} (the plan goes on)", styled(ODD, "✗"))
                 } else {
@@ -227,21 +227,21 @@ impl StepLines {
         }
     }
 
-    fn columns(&self, id: &str, deed: &str, time: &str, notes: &str) -> String {
+    fn columns(&self, id: &str, action: &str, time: &str, notes: &str) -> String {
         let id = terminal_text::padded(&terminal_text::one_line(id), self.ids);
-        let deed = terminal_text::padded(&terminal_text::one_line(deed), self.tools);
+        let action = terminal_text::padded(&terminal_text::one_line(action), self.tools);
         let line = if notes.is_empty() {
-            format!("{id}  {deed}  {time}")
+            format!("{id}  {action}  {time}")
         } else {
-            format!("{id}  {deed}  {time:<6}  {notes}")
+            format!("{id}  {action}  {time:<6}  {notes}")
         };
         line.trim_end().to_owned()
     }
 
-    fn deed<'a>(&'a self, id: &str, tool: Option<&'a Arc<str>>) -> &'a str {
-        match (tool, self.deeds.get(id)) {
+    fn action_text<'a>(&'a self, id: &str, tool: Option<&'a Arc<str>>) -> &'a str {
+        match (tool, self.actions.get(id)) {
             (Some(tool), _) => tool,
-            (None, Some(deed)) => deed,
+            (None, Some(action)) => action,
             (None, None) => "",
         }
     }
@@ -262,7 +262,7 @@ fn seconds(left: Duration) -> String {
     format!("{:.1}s", left.as_secs_f64())
 }
 
-fn deed_of(step: &Step) -> String {
+fn action_of(step: &Step) -> String {
     match &step.action {
         Action::Tool(name) => name.text.to_string(),
         Action::Value(_) => "value".to_owned(),

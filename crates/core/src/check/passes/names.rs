@@ -198,7 +198,7 @@ fn suggest_tools(
         && candidates().next().is_none()
     {
         return diagnostic.help(format!(
-            "the name belongs to the server `{owner}`, of which no tool is known"
+            "the name belongs to the server `{owner}`, which has no known tools"
         ));
     }
     let is_free = |tool: &&Arc<Tool>| catalog.servers().allows_bare_name(&tool.name, &tool.server);
