@@ -276,10 +276,11 @@ impl PlanHost {
             backend: Arc::new(self.backends(Some(Arc::clone(&call.caller)))),
             policy: self.policy(client),
         });
-        let run = spawn_blocking_limited(move || service.launch(spec))
-            .await
-            .map_err(|error| BadRequest(error.to_string()))?
-            .map_err(|error| BadRequest(not_started(&error)))?;
+        // A gateway that ends waits until the run is tracked, also if the call is dropped meanwhile.
+        let starting = self.runs.starting();
+        let launched = spawn_blocking_limited(move || (service.launch(spec), starting)).await;
+        let (run, _starting) = launched.map_err(|error| BadRequest(error.to_string()))?;
+        let run = run.map_err(|error| BadRequest(not_started(&error)))?;
         let progress_token = call.progress_token.clone();
         let recipient = progress_token.map(|token| (Arc::clone(&call.caller), token));
         let progress = ProgressReporter::new(&plan, recipient);
