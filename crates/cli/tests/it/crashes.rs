@@ -130,8 +130,17 @@ fn drive(folder: &Path, arguments: &[String], kill_at: Option<u64>) -> Ended {
 fn effects(folder: &Path) -> HashMap<String, Vec<Value>> {
     let text = fs::read_to_string(folder.join("effects")).unwrap_or_default();
     let mut effects: HashMap<String, Vec<Value>> = HashMap::new();
-    for line in text.lines() {
-        let effect: Value = serde_json::from_str(line).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    for (number, line) in lines.iter().enumerate() {
+        // A kill can cut a write where a page of the file ends. What is cut is no effect, and the next line follows at once.
+        let whole = line
+            .rfind(r#"{"tool":"#)
+            .map_or(*line, |start| &line[start..]);
+        let effect: Value = match serde_json::from_str(whole) {
+            Ok(effect) => effect,
+            Err(error) if error.is_eof() && number + 1 == lines.len() => continue,
+            Err(error) => panic!("{error}: {line}"),
+        };
         // The digest at its end is that of the call, which is the same in all attempts.
         let (key, _) = effect["key"].as_str().unwrap().rsplit_once(':').unwrap();
         let key = key.to_owned();
