@@ -15,9 +15,8 @@ use super::labels::{LabelStore, LabelsId};
 use super::outputs::OutputRules;
 use super::parameters::{Argument, ArgumentPart, ArgumentRules, arguments};
 use super::policy::{FlowPolicy, PlannerLabel};
-use super::report::{Confidentiality, FlowEdge, FlowReport, Integrity};
+use super::report::{Confidentiality, FlowEdge, FlowReport, Integrity, ValueLabels};
 use super::report_builder::{ReportBuilder, StepParameter};
-use super::stated::ValueLabels;
 use crate::check::Releases;
 use crate::plan::{
     Action, Node, NodeKind, OnError, Output, RECALLED_STEP, Read, Segment, SlotKind, Source,
@@ -100,10 +99,7 @@ pub fn analyze(plan: &CheckedPlan, context: FlowContext<'_>) -> FlowReport {
         on_violation: context.policy.violation,
         planner: context.policy.planner,
         policy: context.policy.digest().into(),
-        output: (
-            Integrity::of(flags.untrusted),
-            Confidentiality::of(flags.private),
-        ),
+        output: ValueLabels::new(flags.untrusted, flags.private),
     }
 }
 

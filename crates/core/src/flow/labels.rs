@@ -8,7 +8,7 @@ use super::outputs::{
     LabelTree, OutputRules, fields_of, label_tree, listed_fields, may_be_list,
     may_be_untrusted_text, may_have_fields, part_at,
 };
-use super::stated::ValueLabels;
+use super::report::ValueLabels;
 use crate::plan::Segment;
 use crate::schema::{Additional, Type};
 use crate::{Hashing, Tool};

@@ -28,9 +28,8 @@ pub use pattern::{FlowPattern, FlowPatternError};
 pub use policy::{FlowPolicy, FlowRule, Guard, OnViolation, PlannerLabel};
 pub use report::{
     Confidentiality, FlowEdge, FlowHop, FlowOrigin, FlowParameter, FlowReport, FlowSources,
-    FlowVerdict, Integrity,
+    FlowVerdict, Integrity, ValueLabels,
 };
-pub use stated::ValueLabels;
 
 #[cfg(test)]
 mod tests;

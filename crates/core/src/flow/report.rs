@@ -32,6 +32,39 @@ pub enum Confidentiality {
     Private,
 }
 
+/// The labels of a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ValueLabels {
+    /// The integrity; trusted if nothing is known.
+    pub integrity: Integrity,
+    /// The confidentiality; public if nothing is known.
+    pub confidentiality: Confidentiality,
+}
+
+impl ValueLabels {
+    /// Creates labels.
+    pub fn new(untrusted: bool, private: bool) -> Self {
+        Self {
+            integrity: Integrity::of(untrusted),
+            confidentiality: Confidentiality::of(private),
+        }
+    }
+
+    /// Returns the labels of a value that may contain values with either labels.
+    #[must_use]
+    pub fn joined(self, other: Self) -> Self {
+        Self {
+            integrity: self.integrity.max(other.integrity),
+            confidentiality: self.confidentiality.max(other.confidentiality),
+        }
+    }
+
+    /// Returns true if the labels take no trust away.
+    pub fn is_empty(self) -> bool {
+        self == Self::default()
+    }
+}
+
 /// The source of a value: a field of a tool's output.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct FlowOrigin {
@@ -197,8 +230,8 @@ pub struct FlowReport {
     pub planner: PlannerLabel,
     /// The [digest](super::FlowPolicy::digest) of the policy.
     pub policy: Arc<str>,
-    /// The integrity and the confidentiality of what the plan's output selects.
-    pub output: (Integrity, Confidentiality),
+    /// The labels of what the plan's output selects.
+    pub output: ValueLabels,
     /// The sources of what the plan's output selects.
     pub output_sources: FlowSources,
     /// True if the plan's output may contain an untrusted text: one that is no constant of a schema. A planner that reads

@@ -4,27 +4,10 @@
 //! changes nothing.
 
 use super::graph::Flags;
-use super::report::{Confidentiality, FlowHop, FlowParameter, FlowReport, Integrity};
+use super::report::{Confidentiality, FlowHop, FlowParameter, FlowReport, Integrity, ValueLabels};
 use crate::{Code, Value};
 
-/// The labels of a value: of a result as its server states them, or of a stored one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ValueLabels {
-    /// The integrity; trusted if nothing is known.
-    pub integrity: Integrity,
-    /// The confidentiality; public if nothing is known.
-    pub confidentiality: Confidentiality,
-}
-
 impl ValueLabels {
-    /// Creates labels.
-    pub fn new(untrusted: bool, private: bool) -> Self {
-        Self {
-            integrity: Integrity::of(untrusted),
-            confidentiality: Confidentiality::of(private),
-        }
-    }
-
     /// Reads the field `ifc` of the `_meta` of a result, as the MCP server of GitHub writes it: `integrity` is `trusted` or
     /// `untrusted`, and `confidentiality` is `public`, or anything else that names the readers: a text, or a list of texts. A
     /// label that cannot be read counts as untrusted or private.
@@ -42,11 +25,6 @@ impl ValueLabels {
             None => !is_public(readers),
         });
         Self::new(!is_object || untrusted, !is_object || private)
-    }
-
-    /// Returns true if the labels take no trust away.
-    pub fn is_empty(self) -> bool {
-        self == Self::default()
     }
 }
 
@@ -67,8 +45,7 @@ impl FlowReport {
         let private = labels.confidentiality == Confidentiality::Private;
         if self.output_sources.may_include_step(path) {
             self.exposes |= untrusted;
-            self.output.0 = self.output.0.max(labels.integrity);
-            self.output.1 = self.output.1.max(labels.confidentiality);
+            self.output = self.output.joined(labels);
         }
         let mut violations = Vec::new();
         for parameter in &mut self.parameters {

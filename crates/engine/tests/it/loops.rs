@@ -198,7 +198,7 @@ fn a_loop_that_a_stop_cut_short_has_not_run() {
 }
 
 #[test]
-fn a_whole_of_which_a_part_may_have_happened_is_as_unknown_as_that_part() {
+fn a_whole_is_as_unknown_as_a_part_that_may_have_happened() {
     let check = |step: Step, part: Address, expected| {
         let sent = Entry {
             at: Duration::ZERO,

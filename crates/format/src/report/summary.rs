@@ -135,8 +135,8 @@ impl ReportFlowV1 {
                 PlannerLabel::Exposed => "exposed",
             },
             violations: violations.collect(),
-            output_integrity: flow.output.0,
-            output_confidentiality: flow.output.1,
+            output_integrity: flow.output.integrity,
+            output_confidentiality: flow.output.confidentiality,
         }
     }
 }

@@ -295,7 +295,7 @@ mod extraction {
         let (checked, diagnostics) = fixture.check(&text);
         let checked = checked.unwrap_or_else(|| panic!("{diagnostics:?}"));
         let report = checked.flow().unwrap();
-        assert_eq!(report.output.0, crate::flow::Integrity::Untrusted);
+        assert_eq!(report.output.integrity, crate::flow::Integrity::Untrusted);
         report.exposes
     }
 
