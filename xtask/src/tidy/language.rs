@@ -4,27 +4,12 @@ use super::Violation;
 use super::rust_text::RustText;
 use crate::project::ProjectFile;
 
-/// Words that occur nowhere: not in prose, names, or text in quotes. In lower case.
-const UNWANTED_WORDS: &[&str] = &[
-    "anybody", "desk", "nobody", "somebody", "told", "whoever", "wish", "wishes",
-];
-
-/// Phrases that prose must not contain, in lower case.
-const UNWANTED_PHRASES: &[&str] = &[
-    "a thing",
-    "by then",
-    "from then on",
-    "knows of",
-    "lives in",
-    "of which",
-    "that which",
-];
+/// Unwanted entries, one a line, in lower case: words, which occur nowhere (neither in prose, names, nor text in quotes), and
+/// phrases of several words, which prose must not contain. They have a file of their own, so that this one passes its own check.
+const UNWANTED: &str = include_str!("language/unwanted.txt");
 
 /// The start of an attribute that keeps a word of a published format.
 const FORMAT_ATTRIBUTE: &str = "rename = \"";
-
-/// The path of this file, which quotes the words.
-const THIS_FILE: &str = "xtask/src/tidy/language.rs";
 
 /// The extensions of files that are checked in full, names and text in quotes included.
 const SPLIT_EXTENSIONS: &[&str] = &["rs", "toml", "py", "mjs", "sh"];
@@ -44,58 +29,15 @@ const PAGES: &[&str] = &[
 /// The folder of further Markdown files that are checked.
 const BOOK: &str = "docs/";
 
-/// Words that begin a description instead of a name: a doc begins with a noun or a verb.
-const OPENERS: &[&str] = &[
-    "All that",
-    "Anybody",
-    "Anything",
-    "Everybody",
-    "Everything",
-    "He",
-    "How",
-    "However",
-    "It",
-    "Its",
-    "Nobody",
-    "None",
-    "Nothing",
-    "One",
-    "Ones",
-    "Same",
-    "Somebody",
-    "Someone",
-    "Something",
-    "Such",
-    "That",
-    "Their",
-    "Theirs",
-    "Them",
-    "These",
-    "They",
-    "This",
-    "Those",
-    "What",
-    "Whatever",
-    "When",
-    "Whenever",
-    "Where",
-    "Wherever",
-    "Whether",
-    "Which",
-    "Whichever",
-    "Who",
-    "Whoever",
-    "Whom",
-    "Whose",
-    "Why",
-];
+/// Words that begin a description instead of a name: a doc begins with a noun or a verb. One a line.
+const OPENERS: &str = include_str!("language/openers.txt");
 
 /// The starts of docs: of an item, of a module, and as an attribute.
 const DOC_STARTS: &[&str] = &["///", "//!", "#[doc = \"", "#![doc = \""];
 
 /// Checks the language of one file.
 pub(super) fn check(file: &ProjectFile) -> Vec<Violation> {
-    if file.path == THIS_FILE || QUOTED.iter().any(|folder| file.path.contains(folder)) {
+    if QUOTED.iter().any(|folder| file.path.contains(folder)) {
         return Vec::new();
     }
     let is_page = PAGES.contains(&file.path.as_str()) || file.path.starts_with(BOOK);
@@ -113,7 +55,7 @@ pub(super) fn check(file: &ProjectFile) -> Vec<Violation> {
     };
     let mut violations = unwanted_words(file, &prose);
     for (index, (line, _)) in prose.iter().enumerate() {
-        for phrase in UNWANTED_PHRASES {
+        for phrase in UNWANTED.lines().filter(|entry| entry.contains(' ')) {
             let words = phrase.split(' ');
             let mut found = prose[index..].iter().map(|(_, word)| word.as_str());
             if words.into_iter().all(|word| found.next() == Some(word)) {
@@ -127,9 +69,9 @@ pub(super) fn check(file: &ProjectFile) -> Vec<Violation> {
     violations
 }
 
-/// Finds the [`UNWANTED_WORDS`]. Names in Rust and other languages are split into their words.
+/// Finds the [`UNWANTED`] words. Names in Rust and other languages are split into their words.
 fn unwanted_words(file: &ProjectFile, prose: &[(usize, String)]) -> Vec<Violation> {
-    let is_unwanted = |word: &str| UNWANTED_WORDS.contains(&word);
+    let is_unwanted = |word: &str| UNWANTED.lines().any(|entry| entry == word);
     if !SPLIT_EXTENSIONS.contains(&file.extension()) {
         let found = prose.iter().filter(|(_, word)| is_unwanted(word));
         return found
@@ -215,8 +157,9 @@ fn doc_starts(text: &str) -> Vec<(usize, &str)> {
 /// Returns the opener that `doc` begins with.
 fn opener(doc: &str) -> Option<&'static str> {
     let is_end = |rest: &str| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_');
-    let mut found = OPENERS.iter().copied();
-    found.find(|word| doc.strip_prefix(word).is_some_and(is_end))
+    OPENERS
+        .lines()
+        .find(|word| doc.strip_prefix(word).is_some_and(is_end))
 }
 
 /// Returns the text of a line in the view of comments, `None` if it has no comment.
@@ -274,96 +217,28 @@ fn push_words(tokens: &mut Vec<(usize, String)>, line: usize, text: &str) {
 mod tests {
     use super::*;
 
-    fn check_prose(path: &str, text: &str, expected: &[&str]) {
-        let file = ProjectFile {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        };
-        assert_eq!(check(&file), expected, "violations of {text}");
-    }
+    /// Files and their violations: `=== PATH`, the text, `---`, one violation a line.
+    const CASES: &str = include_str!("language/cases.txt");
 
     #[test]
-    fn unwanted_words_are_found() {
-        let told = |line| format!("a.rs:{line}: `told` is unwanted");
-        check_prose("a.rs", "let retold = \"tolds\"; // untold", &[]);
-        check_prose(
-            "a.rs",
-            "let is_told = 1;\nstruct ToldBy;\n\"Told!\" // told",
-            &[&told(1), &told(2), &told(3), &told(3)],
-        );
-        check_prose("a.rs", "/* a\n * `told` */", &[&told(2)]);
-        check_prose("a.rs", "#[serde(rename = \"told\")]", &[]);
-        check_prose("crates/a/tests/golden/a.rs", "// told", &[]);
-        check_prose("a.rs", "// nobody's", &["a.rs:1: `nobody` is unwanted"]);
-        check_prose("a.toml", "# nobody", &["a.toml:1: `nobody` is unwanted"]);
-        check_prose("a.json", "nobody", &[]);
-    }
-
-    #[test]
-    fn unwanted_phrases_are_found_across_lines() {
-        let phrase = "a.rs:1: `from then on` is unwanted";
-        check_prose("a.rs", "/// b from then\n/// on c", &[phrase]);
-        check_prose("a.rs", "// b from then\nfn a() {}\n// on c", &[]);
-        check_prose("a.rs", "// b from then, on c", &[]);
-        check_prose("a.rs", "/// b from then\n///\n/// on c", &[]);
-        check_prose("a.rs", "// Of  which", &["a.rs:1: `of which` is unwanted"]);
-    }
-
-    #[test]
-    fn unwanted_words_are_found_in_prose() {
-        let text = "Told\n\n```\ntold\n```\n\n`told` whoever";
-        let found = |path: &str| {
-            let places = [(1, "told"), (7, "whoever")];
-            places.map(|(line, word)| format!("{path}:{line}: `{word}` is unwanted"))
-        };
-        for path in [
-            "README.md",
-            "docs/guide/runs.md",
-            "docs/reference/commands.md",
-        ] {
-            check_prose(path, text, &found(path).each_ref().map(String::as_str));
+    fn violations_are_found() {
+        let mut cases = 0;
+        for case in CASES.split("=== ").skip(1) {
+            let (path, case) = case.split_once('\n').expect("a path");
+            let (text, expected) = case.split_once("---\n").expect("a line between");
+            let file = ProjectFile {
+                path: path.to_owned(),
+                text: text.to_owned(),
+            };
+            let expected: Vec<String> = expected
+                .lines()
+                .filter(|line| !line.is_empty())
+                .map(|violation| format!("{path}:{violation}"))
+                .collect();
+            assert_eq!(check(&file), expected, "violations of {text}");
+            cases += 1;
         }
-        check_prose("crates/a/tests/golden/README.md", text, &[]);
-        check_prose("notes.md", text, &[]);
-        check_prose("docs/demo.svg", text, &[]);
-    }
-
-    fn check_openers(text: &str, expected: &[(usize, &str)]) {
-        let file = ProjectFile {
-            path: "a.rs".to_owned(),
-            text: text.to_owned(),
-        };
-        let message = |(line, word): &(usize, &str)| {
-            format!("a.rs:{line}: a doc begins with a noun or a verb, not with `{word}`")
-        };
-        let expected: Vec<String> = expected.iter().map(message).collect();
-        assert_eq!(openers(&file), expected, "{text}");
-    }
-
-    #[test]
-    fn openers_of_docs_are_found() {
-        check_openers("// What\n//// What\nlet a = \"\n/// What\n\";", &[]);
-        check_openers(
-            "//! What it is.\n/// Why\nfn a() {}",
-            &[(1, "What"), (2, "Why")],
-        );
-        check_openers(
-            "/// A value.\n/// What\nfn a() {}\n    /// Which.\nb",
-            &[(4, "Which")],
-        );
-        check_openers(
-            "/// Iterates.\n#[a]\n/// Whatever\nfn a() {}",
-            &[(3, "Whatever")],
-        );
-        check_openers(
-            "/// Items\na\n/// Ones\nb\n/// That, too.\nc",
-            &[(3, "Ones"), (5, "That")],
-        );
-        check_openers("/// All that\na\n/// All the values", &[(1, "All that")]);
-        check_openers(
-            "    #[doc = \"Its name\"]\n#![doc = \"These\"]",
-            &[(1, "Its"), (2, "These")],
-        );
+        assert!(cases > 20, "{cases} cases");
     }
 
     #[test]
