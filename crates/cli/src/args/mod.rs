@@ -2,12 +2,10 @@
 
 mod inspect;
 pub(crate) mod planning;
-#[cfg(test)]
-pub(crate) mod reference;
 pub(crate) mod run;
 mod serve;
-mod stored;
-mod wrap;
+#[cfg(test)]
+mod tests;
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -30,19 +28,19 @@ pub(crate) use self::run::{
     Approve, ApproveArguments, ConsentArguments, PassphraseArguments, QuestionArguments,
     RejectArguments,
 };
-pub(crate) use self::serve::LoginArguments;
-pub(crate) use self::serve::{TokenArguments, TokenCommand};
-pub(crate) use self::stored::{
+pub(crate) use self::run::{
     DiffArguments, ExportArguments, ImportArguments, LogFormat, LogsArguments, PruneArguments,
     ReplayArguments, RunStateArgument, RunsArguments,
 };
+pub(crate) use self::serve::LoginArguments;
+pub(crate) use self::serve::{TokenArguments, TokenCommand};
 pub(crate) use inspect::{
     CheckArguments, ConfigArguments, ConvertArguments, FlowArguments, FlowSwitches, Picture,
     ShowArguments, ToolsArguments,
 };
+pub(crate) use run::{DeleteArguments, ListArguments, SaveArguments};
 pub(crate) use serve::ServeArguments;
-pub(crate) use stored::{DeleteArguments, ListArguments, SaveArguments};
-pub(crate) use wrap::{InitArguments, WrapArguments, WrapScope};
+pub(crate) use serve::{InitArguments, WrapArguments, WrapScope};
 
 /// Checks and runs plans of tool calls over MCP servers.
 #[derive(Debug, Parser)]

@@ -2,7 +2,6 @@
 
 mod step_lines;
 mod summary;
-pub(crate) mod words;
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use planwright::engine::run::StepSummary;
 use planwright::engine::{RunStatus, RunSummary, StepStatus};
 use planwright::terminal_text;
 
-use super::words::{BAD, BOLD, DIM, GOOD, ODD, code, counted, styled, time};
+use crate::view::printer::{BAD, BOLD, DIM, GOOD, ODD, code, counted, styled, time};
 
 /// The most failures that are listed one by one, and the most items of one step.
 const MAX_ROWS: usize = 10;
