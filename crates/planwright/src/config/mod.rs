@@ -3,16 +3,13 @@
 //! Pure: from texts to settings, each with its place. Callers read the files.
 
 pub(crate) mod external_values;
-mod file;
 mod flow;
-mod listing;
 mod model;
 #[cfg(test)]
 mod reference;
 mod serve;
 mod settled;
 mod source;
-mod stages;
 mod telemetry;
 mod tools;
 mod words;
@@ -22,9 +19,9 @@ pub use self::serve::Retention;
 pub use self::source::ConfigFault;
 pub use model::{ModelPrices, ModelSettings, PlanNotation};
 pub use serve::Serve;
+pub use serve::Stage;
 pub use settled::Config;
 pub use source::{ConfigSource, Origin};
-pub use stages::Stage;
 pub use telemetry::TelemetrySettings;
 pub use words::{is_tool_pattern, rate, size, time};
 
