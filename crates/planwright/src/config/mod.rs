@@ -15,13 +15,10 @@ mod tools;
 mod words;
 
 pub use self::external_values::ConfigPlace;
-pub use self::serve::Retention;
-pub use self::source::ConfigFault;
 pub use model::{ModelPrices, ModelSettings, PlanNotation};
-pub use serve::Serve;
-pub use serve::Stage;
+pub use serve::{Retention, Serve, Stage};
 pub use settled::Config;
-pub use source::{ConfigSource, Origin};
+pub use source::{ConfigFault, ConfigSource, Origin};
 pub use telemetry::TelemetrySettings;
 pub use words::{is_tool_pattern, rate, size, time};
 

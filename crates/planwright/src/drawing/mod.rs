@@ -21,10 +21,9 @@ mod text;
 mod tests;
 
 pub use self::drawn_plan::{Drawing, dot, json, mermaid, text};
-pub use self::state::Mark;
 pub use json::{
     DrawnRunV1, EdgeV1, GRAPH_SCHEMA, GraphV1, InputV1, PartV1, RepeatV1, StepNodeV1, ViolationV1,
 };
 pub use lanes::Symbols;
-pub use state::StepState;
+pub use state::{Mark, StepState};
 pub use text::Style;

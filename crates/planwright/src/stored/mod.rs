@@ -9,16 +9,13 @@ mod servers;
 #[cfg(feature = "planner")]
 mod streamed;
 
-pub use self::decisions::StoreApprover;
-pub use self::decisions::plan_consent;
-pub use self::decisions::{OpenQuestion, open_questions};
-pub use self::resume::resolve_choices;
-pub use self::resume::{CalledStep, called_steps};
-pub use self::resume::{StaleStep, stale_steps};
+pub use self::decisions::{OpenQuestion, StoreApprover, open_questions, plan_consent};
 pub use new_run::{NewStoredRun, process, tools_of};
-pub use resume::{PreparedResume, ResumeRequest, changed};
-pub use run::StoredRunError;
-pub use run::{PlanChange, StoredRun, history};
+pub use resume::{
+    CalledStep, PreparedResume, ResumeRequest, StaleStep, called_steps, changed, resolve_choices,
+    stale_steps,
+};
+pub use run::{PlanChange, StoredRun, StoredRunError, history};
 pub use servers::OrphanedServers;
 #[cfg(feature = "mcp")]
 pub use servers::RecordProcesses;
