@@ -101,7 +101,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
                 interruptible(inspect::commands::tools(&arguments, printer)).await
             }
             Command::Config(arguments) => setup::settings::command(&arguments, printer),
-            Command::Init(arguments) => setup::init::init(&arguments, printer),
+            Command::Init(arguments) => setup::settings::init(&arguments, printer),
             Command::Wrap(arguments) => setup::wrap::command::wrap(&arguments, printer),
             Command::Trust(arguments) => {
                 interruptible(tools::changed_tools::trust(&arguments, printer)).await

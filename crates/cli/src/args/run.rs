@@ -6,9 +6,9 @@ use std::time::{Duration, SystemTime};
 use clap::{Args, ValueEnum};
 use planwright::format::day;
 
+use super::command::{OPTIONS, RUNNING, dialect_names};
 use super::{
-    AdaptArguments, Format, GuardArguments, OPTIONS, RUNNING, RunFormat, StoreArguments,
-    TextArguments, ToolArguments, dialect_names,
+    AdaptArguments, Format, GuardArguments, RunFormat, StoreArguments, TextArguments, ToolArguments,
 };
 use crate::error::CommandError;
 
@@ -386,7 +386,7 @@ fn since(text: &str) -> Result<Since, String> {
 
 /// Reads how long ago something was.
 fn age(text: &str) -> Result<Duration, String> {
-    super::duration(text).map_err(|_| {
+    planwright::config::time(text).map_err(|_| {
         format!("`{text}` is neither a time such as `2d`, nor a day such as `2026-11-21`")
     })
 }

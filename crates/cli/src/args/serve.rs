@@ -7,7 +7,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use planwright_serve::{CompatProfile, GatewayMode, listen_address};
 
-use super::{Format, ModelArguments, OPTIONS, StoreArguments, ToolArguments, time_limit};
+use super::command::{OPTIONS, time_limit};
+use super::{Format, ModelArguments, StoreArguments, ToolArguments};
 use crate::error::CommandError;
 
 /// `serve`
