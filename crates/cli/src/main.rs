@@ -76,7 +76,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Export(arguments) => runs::exchange::export(&arguments, printer),
             Command::Import(arguments) => runs::exchange::import(&arguments, printer),
             Command::Prune(arguments) => runs::exchange::prune(&arguments, printer),
-            Command::Replay(arguments) => run::replay::replay(&arguments, printer),
+            Command::Replay(arguments) => run::resume::replay(&arguments, printer),
             Command::Check(arguments) => {
                 interruptible(inspect::commands::check(&arguments, printer)).await
             }
@@ -94,23 +94,23 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             }
             Command::Ask(arguments) => Box::pin(planning::ask::command(&arguments, printer)).await,
             Command::Chat(arguments) => Box::pin(chat::command::command(&arguments, printer)).await,
-            Command::Save(arguments) => runs::stored_plans::save(&arguments, printer),
-            Command::List(arguments) => runs::stored_plans::list(&arguments, printer),
-            Command::Delete(arguments) => runs::stored_plans::delete(&arguments, printer),
+            Command::Save(arguments) => runs::exchange::save(&arguments, printer),
+            Command::List(arguments) => runs::exchange::list(&arguments, printer),
+            Command::Delete(arguments) => runs::exchange::delete(&arguments, printer),
             Command::Tools(arguments) => {
                 interruptible(inspect::commands::tools(&arguments, printer)).await
             }
             Command::Config(arguments) => setup::settings::command(&arguments, printer),
-            Command::Init(arguments) => setup::init::init(&arguments, printer),
+            Command::Init(arguments) => setup::settings::init(&arguments, printer),
             Command::Wrap(arguments) => setup::wrap::command::wrap(&arguments, printer),
             Command::Trust(arguments) => {
                 interruptible(tools::changed_tools::trust(&arguments, printer)).await
             }
             Command::Serve(arguments) => Box::pin(serve::command::serve(&arguments, printer)).await,
             Command::Login(arguments) => {
-                interruptible(serve::login::command(&arguments, printer)).await
+                interruptible(serve::token::login(&arguments, printer)).await
             }
-            Command::Token(arguments) => serve::token::command(&arguments, printer),
+            Command::Token(arguments) => serve::token::token(&arguments, printer),
             Command::Demo(arguments) => Box::pin(run::demo::demo(&arguments, printer)).await,
             Command::Dates(arguments) => planning::dates::dates(&arguments, printer),
             Command::Completions { shell } => Ok(inspect::commands::completions(shell, printer)),

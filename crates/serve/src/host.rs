@@ -1,4 +1,4 @@
-//! The host of a gateway, which implements its own tools.
+//! The host of a gateway, which implements its own tools; and its blocking work, on threads of their own, with a limit of concurrency.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,8 @@ use planwright_mcp::gateway::{
     ClientId, GatewayClient, Host, HostCall, PassthroughMode, SuspendedCall, TaskRequest,
 };
 use planwright_mcp::{Caller, UpstreamError, Upstreams};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinError;
 
 use crate::exposure::ExposedSessions;
 use crate::plans::create::CreatedPlans;
@@ -172,7 +173,7 @@ impl Host for PlanHost {
     fn instructions(&self) -> Option<String> {
         match self.settings.compat {
             Some(_) => None,
-            None => crate::tools::definitions::instructions(self.settings.mode),
+            None => crate::tools::instructions(self.settings.mode),
         }
     }
 
@@ -311,5 +312,22 @@ impl Host for PlanHost {
 
     fn changes(&self) -> watch::Receiver<u64> {
         self.ticks.subscribe()
+    }
+}
+
+/// The largest number of pieces of work in progress. One thread writes for all runs, so that more would not be done sooner; and each thread
+/// that has ever waited keeps a megabyte or so.
+static PERMITS: Semaphore = Semaphore::const_new(8);
+
+/// Runs `work` on a thread that may block, once a permit is free.
+pub(crate) fn spawn_blocking_limited<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> impl Future<Output = Result<T, JoinError>> {
+    // The closure may own large values, and would make the future of its caller larger by them.
+    let work = Box::new(work);
+    async move {
+        // The semaphore is never closed.
+        let _permit = PERMITS.acquire().await;
+        tokio::task::spawn_blocking(work).await
     }
 }

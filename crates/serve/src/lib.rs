@@ -2,14 +2,8 @@
 //!
 //! [`PlanHost`] implements the gateway's tools; [`Gateway`](planwright_mcp::gateway::Gateway) speaks the protocol for it.
 
-/// Blocking work, such as disk access.
-mod blocking;
-
 /// The tools of other systems in place of ours.
 mod compat;
-
-/// Errors of the server.
-mod error;
 
 /// Clients that have read untrusted text.
 mod exposure;
@@ -42,10 +36,9 @@ mod tokens;
 mod tools;
 
 pub use compat::CompatProfile;
-pub use error::ServeError;
 pub use host::PlanHost;
 pub use http::{HttpServer, HttpSettings, Metrics, listen_address};
 pub use plans::create::PlanWriter;
 pub use planwright_planner::tools::{search, signatures};
 pub use settings::{ExternalValueSource, GatewayMode, GatewaySettings};
-pub use tokens::{StoredToken, TokenFile};
+pub use tokens::{ServeError, StoredToken, TokenFile};

@@ -77,7 +77,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ),
     ("rust_stemmers", &["crates/planner/src/tools/search/"]),
     ("schemars", SCHEMAS),
-    ("subtle", &["crates/serve/src/tokens/"]),
+    ("subtle", &["crates/serve/src/tokens.rs"]),
     (
         "tracing_subscriber",
         &["crates/cli/src/system/telemetry.rs"],
@@ -139,7 +139,7 @@ const PURE: &[&str] = &[
     "crates/planwright/src/config/",
     "crates/planner/src/tools/search/",
     "crates/planner/src/tools/signatures/",
-    "crates/serve/src/stages/",
+    "crates/serve/src/stages.rs",
     "crates/engine/src/durations.rs",
     "crates/engine/src/forecast/",
     "crates/engine/src/guard/",

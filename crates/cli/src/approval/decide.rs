@@ -1,17 +1,30 @@
-//! `planwright approve` and `planwright reject`: decisions about calls of a run that another process drives, or will.
+//! `planwright approve` and `planwright reject`: decisions about calls of a run that another process drives, or will. They answer the
+//! calls of a stored run that a person was asked about without an answer so far.
 
 use std::io::{BufRead, BufReader, Write};
+use std::sync::Arc;
 
-use planwright::call_view::{self, visible};
-use planwright::core::Value;
+use planwright::call_view::{self, CallView, visible};
+use planwright::core::place::push_pointer_segment;
+use planwright::core::schema::{FaultKind, part_at};
+use planwright::core::{Tool, Value};
+use planwright::dialects::document::nearest;
 use planwright::engine::Decision;
+use planwright::engine::approval::CallSubject;
+use planwright::engine::event::Address;
+use planwright::engine::run::{History, MASK, holds_mask};
+use planwright::format::{OPEN_CALL_SCHEMA, OpenCallV1};
+use planwright::stored::StoredRun;
 use planwright::terminal_text;
+use planwright_store::{NewDecision, Store, StoreError};
 
 use super::passphrase::PassphraseCheck;
-use super::question::{OpenCall, Question};
-use crate::args::{ApproveArguments, Format, RejectArguments, RunFormat};
+use crate::args::{
+    ApproveArguments, Format, QuestionArguments, RejectArguments, RunFormat, StoreArguments,
+};
 use crate::error::{CommandError, Exit};
-use crate::runs::run_storage;
+use crate::runs::store;
+use crate::system::environment;
 use crate::view::output;
 use crate::view::printer::{Printer, terminal};
 
@@ -82,7 +95,7 @@ fn show(question: &Question, format: Format, printer: Printer) -> Result<Exit, C
     for line in whole.lines() {
         printer.data_line(&format!("  {}", visible(line)));
     }
-    printer.data_line(&format!("digest: {}", run_storage::digest(&call.digest)));
+    printer.data_line(&format!("digest: {}", store::digest(&call.digest)));
     Ok(Exit::Success)
 }
 
@@ -137,7 +150,233 @@ fn decide(
     if question.is_driven {
         printer.quote("the process that has the run continues by itself if it waits for this");
     } else {
-        run_storage::left(&call.run, true, printer);
+        store::left(&call.run, true, printer);
     }
     Ok(Exit::Success)
+}
+
+/// A call that waits for a decision.
+pub(crate) struct OpenCall {
+    /// The run.
+    pub(crate) run: String,
+    /// The calling step, item or round.
+    pub(crate) at: Arc<Address>,
+    /// The call that the decision is about.
+    pub(crate) subject: CallSubject,
+    /// The digest of the call.
+    pub(crate) digest: String,
+    reason: Option<Arc<str>>,
+    changes: Vec<String>,
+}
+
+impl OpenCall {
+    /// The open calls of a run, by address.
+    pub(crate) fn of(run: &str, history: &History) -> Vec<Self> {
+        let mut calls: Vec<Self> = history
+            .steps()
+            .filter_map(|(at, past)| {
+                let subject = past.open_question()?;
+                Some(Self {
+                    run: run.to_owned(),
+                    at: Arc::clone(at),
+                    subject: subject.clone(),
+                    digest: subject.digest(run, at),
+                    reason: past.reason.clone(),
+                    changes: history.changes_since_question(at, subject, true),
+                })
+            })
+            .collect();
+        calls.sort_by_key(|call| call.at.to_string());
+        calls
+    }
+
+    /// The open calls of a stored run.
+    pub(crate) fn of_stored(store: &Store, run: &str) -> Result<Vec<Self>, CommandError> {
+        let history = StoredRun::read(store, run)?.history()?;
+        Ok(Self::of(run, &history))
+    }
+
+    /// The call as a person sees it.
+    pub(crate) fn view(&self) -> CallView<'_> {
+        CallView {
+            at: &self.at,
+            subject: &self.subject,
+            reason: self.reason.as_deref(),
+            changes: &self.changes,
+        }
+    }
+
+    /// The lines of the view, with the digest and the command that decides.
+    pub(crate) fn text(&self) -> String {
+        format!(
+            "{}\n  digest: {}\n  decide with `planwright approve {} {}`",
+            self.view().text(),
+            store::digest(&self.digest),
+            store::short(&self.run),
+            store::shell_word(&self.at)
+        )
+    }
+
+    /// The command that shows all of it.
+    pub(crate) fn look(&self) -> String {
+        let run = store::short(&self.run);
+        format!(
+            "`planwright approve {run} {} --show`",
+            store::shell_word(&self.at)
+        )
+    }
+
+    /// The call for other programs.
+    pub(crate) fn to_wire(&self) -> OpenCallV1 {
+        OpenCallV1 {
+            schema: OPEN_CALL_SCHEMA,
+            run: self.run.clone(),
+            address: self.at.to_string(),
+            server: Arc::clone(&self.subject.server),
+            tool: Arc::clone(&self.subject.tool),
+            args: self.subject.args.clone(),
+            reason: self.reason.clone(),
+            changes: self.changes.clone(),
+            digest: self.digest.clone(),
+        }
+    }
+}
+
+/// A call of a run that a command decides about.
+struct Question {
+    store: Store,
+    /// True if a process drives the run.
+    is_driven: bool,
+    /// The call.
+    pub(crate) call: OpenCall,
+    tool: Option<Tool>,
+}
+
+impl Question {
+    /// Finds the open call that the arguments name.
+    pub(crate) fn find(
+        arguments: &QuestionArguments,
+        stored: &StoreArguments,
+        printer: Printer,
+    ) -> Result<Self, CommandError> {
+        let store = store::open(stored, printer)?;
+        let info = store.run(&arguments.run).map_err(store::explain)?;
+        let run = StoredRun::read(&store, &info.id)?;
+        let mut open = OpenCall::of(&info.id, &run.history()?);
+        let wanted = arguments.step.as_str();
+        let addresses = open.iter().map(|call| &*call.at);
+        let found =
+            Address::find(wanted, addresses).map_err(|similar| ambiguous(wanted, &similar))?;
+        let found = found.and_then(|at| open.iter().position(|call| *call.at == *at));
+        let Some(index) = found else {
+            let error = none_waits(&info.id, wanted, &open);
+            return Err(if run.imported.is_some() {
+                error.hint(
+                    "the run was imported: what it had asked is asked again when it is resumed",
+                )
+            } else {
+                error
+            });
+        };
+        let call = open.swap_remove(index);
+        let tools = run.process.iter().flat_map(|process| &process.tools);
+        let mut tools = tools.filter(|known| {
+            *known.server == *call.subject.server && *known.name == *call.subject.tool
+        });
+        Ok(Self {
+            tool: tools.next().map(Tool::from),
+            is_driven: info.holder.is_some(),
+            call,
+            store,
+        })
+    }
+
+    /// The store that the run is in.
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Checks that the tool takes arguments that a person wrote.
+    pub(crate) fn check(&self, args: &Value) -> Result<(), CommandError> {
+        if let Err(error) = self.call.subject.check_changed_args(args) {
+            let error = CommandError::new(format!("the arguments cannot be used: {error}"));
+            return Err(self.explain_secret(error));
+        }
+        let tool = self.tool.as_ref();
+        let mut faults = tool.map_or_else(Vec::new, |tool| tool.input.validate(args));
+        // The placeholder of a secret reveals nothing about it.
+        faults.retain(|fault| {
+            let part = part_at(args, &fault.path).unwrap_or(args);
+            fault.kind != FaultKind::Wrong || !holds_mask(part)
+        });
+        if faults.is_empty() {
+            return Ok(());
+        }
+        let error = CommandError::new("the tool does not take these arguments");
+        Err(faults.iter().fold(error, |error, fault| {
+            let mut pointer = String::new();
+            for segment in &fault.path {
+                push_pointer_segment(&mut pointer, segment);
+            }
+            error.hint(match &*pointer {
+                "" => fault.message.clone(),
+                at => format!("{} at `{at}`", fault.message),
+            })
+        }))
+    }
+
+    /// Adds the hint for a secret.
+    fn explain_secret(&self, error: CommandError) -> CommandError {
+        error
+            .hint(format!(
+                "write `{MASK}` as the call shows it, in the same place: the run has the secret"
+            ))
+            .hint(format!(
+                "for another secret: `planwright resume {} --var NAME=VALUE`, or the variable of the environment that it is in",
+                store::short(&self.call.run)
+            ))
+    }
+
+    /// Stores the decision about the call that was shown.
+    pub(crate) fn decide(&self, decision: Decision) -> Result<(), CommandError> {
+        let new = NewDecision {
+            at: Arc::clone(&self.call.at),
+            digest: self.call.digest.clone(),
+            decision,
+            by: environment::variable("USER"),
+            decided: store::now(),
+        };
+        let decided = self.store.decide(&self.call.run, &new);
+        decided.map_err(|error| match error {
+            StoreError::Decided { .. } => {
+                CommandError::new(error.to_string()).hint("a decision stands once it is made")
+            }
+            other => store::explain(other),
+        })
+    }
+}
+
+/// The error of a text that may mean several steps of the run.
+pub(crate) fn ambiguous(wanted: &str, similar: &[&Address]) -> CommandError {
+    let names: Vec<String> = similar.iter().map(ToString::to_string).collect();
+    CommandError::new(format!("`{wanted}` may mean several steps of the run"))
+        .hint(format!("name one of `{}`", names.join("`, `")))
+}
+
+fn none_waits(run: &str, wanted: &str, open: &[OpenCall]) -> CommandError {
+    let names: Vec<String> = open.iter().map(|call| call.at.to_string()).collect();
+    let error = CommandError::new(format!(
+        "no call of `{wanted}` waits for a decision in the run `{}`",
+        store::short(run)
+    ));
+    if names.is_empty() {
+        return error.hint("no call of the run waits for a decision");
+    }
+    match nearest(wanted, names.iter().map(String::as_str)) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint(format!(
+            "steps waiting for approval: `{}`",
+            names.join("`, `")
+        )),
+    }
 }

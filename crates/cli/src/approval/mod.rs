@@ -1,7 +1,5 @@
 //! Decisions about calls and plans: those of files, flags, other processes, and the person at the terminal.
 
 pub(crate) mod approver;
-pub(crate) mod consent;
 pub(crate) mod decide;
 pub(crate) mod passphrase;
-pub(crate) mod question;

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use clap::{Arg, Args, ValueEnum};
 use planwright::config::Config;
+use planwright::config::time as duration;
 
-use super::{
-    ESTIMATE, Format, KEEPING, MAX_DEPTH, MAX_SIZE, MAX_STEPS, OPTIONS, PlanArguments,
-    StoreArguments, TextArguments, ToolArguments, dialect_names, duration, positive,
+use super::command::{
+    ESTIMATE, KEEPING, MAX_DEPTH, MAX_SIZE, MAX_STEPS, OPTIONS, dialect_names, positive,
 };
+use super::{Format, PlanArguments, StoreArguments, TextArguments, ToolArguments};
 
 /// `check`
 #[derive(Args, Clone, Debug)]

@@ -7,9 +7,10 @@ use clap::{Args, ValueEnum};
 use planwright::config::size;
 use planwright::planner::prompt::PlanDialect;
 
+use super::command::{OPTIONS, RUNNING, positive};
 use super::{
-    ConsentArguments, Format, GuardArguments, MomentArguments, OPTIONS, RUNNING, RunFormat,
-    StoreArguments, StreamArguments, ToolArguments, positive,
+    ConsentArguments, Format, GuardArguments, MomentArguments, RunFormat, StoreArguments,
+    StreamArguments, ToolArguments,
 };
 
 /// `ask`

@@ -1,4 +1,4 @@
-//! Options of the gateway and of its tokens.
+//! Options of the gateway and of its tokens, and of the commands that set Planwright up.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -7,7 +7,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use planwright_serve::{CompatProfile, GatewayMode, listen_address};
 
-use super::{Format, ModelArguments, OPTIONS, StoreArguments, ToolArguments, time_limit};
+use super::command::{OPTIONS, time_limit};
+use super::{Format, ModelArguments, StoreArguments, ToolArguments};
 use crate::error::CommandError;
 
 /// `serve`
@@ -20,7 +21,7 @@ pub(crate) struct ServeArguments {
     pub(crate) mode: ServeMode,
     /// Offer the tools for plans in addition to those of the servers; with `--mode plain`.
     #[arg(help_heading = OPTIONS, long)]
-    pub(crate) with_plans: bool,
+    with_plans: bool,
     /// The tools of another system in the place of ours, for prompts that were written for it: with `--mode plan`, or `--mode plain`.
     #[arg(help_heading = OPTIONS, long, value_enum, value_name = "SYSTEM", conflicts_with = "with_plans")]
     pub(crate) face: Option<ServeFace>,
@@ -162,4 +163,59 @@ pub(crate) enum TokenCommand {
         #[arg(value_name = "NAME", help_heading = OPTIONS)]
         name: String,
     },
+}
+
+/// `wrap`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct WrapArguments {
+    /// The client, `claude-code`, `claude-desktop`, `cursor` or `vscode`; or the file in which one lists its servers.
+    #[arg(value_name = "CLIENT|FILE")]
+    pub(crate) target: String,
+    /// Put the servers back. Servers that were added to either file since then stay.
+    #[arg(long)]
+    pub(crate) undo: bool,
+    /// Show what would change; change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Only the servers of this scope; all that the client has for this folder if not given.
+    #[arg(long, value_enum, value_name = "SCOPE")]
+    pub(crate) scope: Option<WrapScope>,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+/// The owner of the servers in a client's list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WrapScope {
+    /// The user, in every folder.
+    User,
+    /// The folder, for everyone who has it.
+    Project,
+    /// The user, in this folder; Claude Code has such servers.
+    Local,
+}
+
+impl WrapScope {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Project => "project",
+            Self::Local => "local",
+        }
+    }
+}
+
+/// `init`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct InitArguments {
+    /// The folder.
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) folder: PathBuf,
+    /// Replace a `planwright.toml` that is there.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
 }

@@ -15,8 +15,8 @@ use planwright::planner::agent::{
 
 use super::chat_file::{Chat, Conversation};
 use super::context::ChatContext;
-use super::output::TurnEnd;
-use super::review::{Reviewed, review};
+use super::context::TurnEnd;
+use super::plans::{Reviewed, review};
 use crate::args::Approve;
 use crate::error::{CommandError, Exit};
 use crate::system::signals::Signals;

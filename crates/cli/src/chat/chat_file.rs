@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::args::{Protocol, RunFormat};
 use crate::error::{CommandError, Exit, reason};
-use crate::runs::run_storage;
+use crate::runs::store;
 use crate::system::{environment, text_file};
 use crate::view::output;
 use crate::view::printer::Printer;
@@ -62,7 +62,7 @@ impl Chat {
     pub(super) fn new(model: &str, protocol: Protocol) -> Self {
         Self {
             id: random_id().to_string(),
-            began: timestamp(run_storage::now()),
+            began: timestamp(store::now()),
             model: model.to_owned(),
             title: String::new(),
             usage: Usage::default(),
@@ -85,7 +85,7 @@ impl Chat {
     }
 
     pub(super) fn short(&self) -> &str {
-        run_storage::short(&self.id)
+        store::short(&self.id)
     }
 
     /// Returns true if the conversation has messages.

@@ -1,24 +1,29 @@
-//! The commands beside `run`.
+//! The commands beside `run`, and `show --estimate`: the expected duration of a run.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use clap::CommandFactory;
 use indexmap::IndexSet;
-use planwright::core::check::Policy;
+use planwright::core::check::{CheckedPlan, Policy};
+use planwright::core::expression::EvaluationLimits;
 use planwright::core::{Catalog, Diagnostic, ServerNames, Tool, Value};
 use planwright::drawing::Drawing;
 use planwright::engine::Durations;
+use planwright::engine::run::estimate;
+use planwright::engine::schedule::ConcurrencyLimits;
+use planwright::format::EstimateV1;
 use planwright::terminal_text;
 use serde::Serialize;
 
-use super::{estimate, flow, saved};
+use super::{flow, saved};
 use crate::args::{
     Arguments, CheckArguments, Format, Picture, RunFormat, ShowArguments, ToolsArguments,
 };
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
-use crate::runs::{run_storage, show, store};
+use crate::runs::{list, store};
 use crate::setup::settings::{self, Settings};
 use crate::tools::changed_tools;
 use crate::tools::toolbox::Toolbox;
@@ -94,9 +99,9 @@ pub(crate) async fn show(
     }
     if !arguments.estimate
         && plan_file::find_stored(&arguments.plan.text)?.is_none()
-        && let Some((store, run)) = show::find(arguments)?
+        && let Some((store, run)) = list::find(arguments)?
     {
-        return show::show(&store, &run, arguments, printer);
+        return list::show(&store, &run, arguments, printer);
     }
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let config = arguments.flow().apply(config);
@@ -109,7 +114,7 @@ pub(crate) async fn show(
     let needed = loaded.tool_names();
     let mut scripted = Durations::new();
     let stored = match &arguments.durations {
-        Some(path) => run_storage::load(path)?,
+        Some(path) => store::load(path)?,
         None => Durations::new(),
     };
     let has_tools = marks_flow || arguments.tools.are_named();
@@ -166,7 +171,7 @@ pub(crate) async fn show(
         for (server, tool, learned) in stored.tools() {
             scripted.insert(server, tool, learned);
         }
-        estimate::show(plan, arguments, &scripted, printer)?;
+        show_estimate(plan, arguments, &scripted, printer)?;
         return Ok(Exit::Success);
     }
     let (mut drawing, exit) = match (&sound, &written) {
@@ -180,7 +185,7 @@ pub(crate) async fn show(
     if let (true, Some(plan)) = (marks_flow, &sound) {
         flow::mark(&mut drawing, plan, &config);
     }
-    show::draw(&drawing, arguments.picture, None, printer)?;
+    list::draw(&drawing, arguments.picture, None, printer)?;
     Ok(exit)
 }
 
@@ -353,4 +358,79 @@ pub(crate) fn completions(shell: clap_complete::Shell, printer: Printer) -> Exit
     clap_complete::generate(shell, &mut Arguments::command(), "planwright", &mut script);
     printer.data(&String::from_utf8_lossy(&script));
     Exit::Success
+}
+
+/// Prints the expected duration of a run of `plan`.
+fn show_estimate(
+    plan: &CheckedPlan,
+    arguments: &ShowArguments,
+    known: &Durations,
+    printer: Printer,
+) -> Result<(), CommandError> {
+    let limits = ConcurrencyLimits {
+        total: arguments.max_parallel,
+        ..ConcurrencyLimits::default()
+    };
+    let estimate = estimate(plan, known, &limits, &EvaluationLimits::default());
+    let estimate = EstimateV1::new(
+        &estimate,
+        arguments.max_parallel.get(),
+        arguments.round_trip,
+    );
+    match arguments.format {
+        Format::Json => output::json(&estimate, RunFormat::Json, printer),
+        Format::Text => {
+            printer.data(&text(&estimate));
+            Ok(())
+        }
+    }
+}
+
+fn text(estimate: &EstimateV1) -> String {
+    let calls = match estimate.calls {
+        1 => "1 call".to_owned(),
+        calls => format!("{calls} calls"),
+    };
+    let mut text = format!(
+        "expected:      {} for {calls}, at most {} at the same time\n\
+         critical path: {}\n",
+        time(estimate.expected_s),
+        estimate.max_parallel,
+        time(estimate.critical_path_s)
+    );
+    let widest = |part: &dyn Fn(usize) -> usize| (0..estimate.critical_path.len()).map(part).max();
+    let at = widest(&|index| estimate.critical_path[index].at.chars().count()).unwrap_or(0);
+    for call in &estimate.critical_path {
+        let (name, tool) = (
+            terminal_text::one_line(&call.at),
+            terminal_text::one_line(&call.tool),
+        );
+        let takes = time(call.takes_s);
+        let _ = writeln!(text, "  {name:at$}  {takes:>9}  {tool}");
+    }
+    let _ = writeln!(
+        text,
+        "step by step:  {}, one call after the other with a round trip of {} to the model for each",
+        time(estimate.step_by_step_s),
+        time(estimate.round_trip_s)
+    );
+    let _ = writeln!(text, "\nassumed:");
+    let _ = writeln!(
+        text,
+        "  a round trip to the model takes {} (`--round-trip`)",
+        time(estimate.round_trip_s)
+    );
+    let _ = writeln!(text, "  every call goes well at its first attempt");
+    for assumption in &estimate.assumptions {
+        let _ = writeln!(text, "  {}", terminal_text::one_line(assumption));
+    }
+    text
+}
+
+fn time(seconds: f64) -> String {
+    if seconds < 1.0 {
+        format!("{:.1} ms", seconds * 1000.0)
+    } else {
+        format!("{seconds:.2} s")
+    }
 }

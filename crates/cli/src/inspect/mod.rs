@@ -2,6 +2,5 @@
 
 pub(crate) mod commands;
 pub(crate) mod convert;
-pub(crate) mod estimate;
 pub(crate) mod flow;
 mod saved;

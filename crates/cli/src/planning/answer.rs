@@ -12,7 +12,7 @@ use super::ask::{AskSession, CompletedRun};
 use super::progress;
 use crate::args::RunFormat;
 use crate::error::{CommandError, Exit};
-use crate::runs::run_storage;
+use crate::runs::store;
 use crate::system::signals::Signals;
 
 /// The number of tokens for computed figures.
@@ -47,10 +47,10 @@ impl AskSession<'_> {
         // A run that waits for a decision, or was cancelled, has no final answer.
         if matches!(summary.status, RunStatus::Waiting | RunStatus::Cancelled) {
             answer.usage = UsageV1::from(usage);
-            run_storage::waiting(summary, ended.is_stored, self.printer);
+            store::waiting(summary, ended.is_stored, self.printer);
             progress::usage(usage, self.printer);
             self.print(&answer, None)?;
-            return Ok(run_storage::end(
+            return Ok(store::end(
                 summary,
                 !self.arguments.no_store,
                 RunFormat::Text,
@@ -60,7 +60,7 @@ impl AskSession<'_> {
         let summarised = tokio::select! {
             summarised = self.summarise(&evidence) => summarised,
             () = signals.next() => {
-                run_storage::left(&summary.run, false, self.printer);
+                store::left(&summary.run, false, self.printer);
                 return Ok(Exit::Interrupted);
             }
         };
@@ -91,7 +91,7 @@ impl AskSession<'_> {
         answer.usage = UsageV1::from(usage);
         self.print(&answer, Some(&evidence))?;
         progress::usage(usage, self.printer);
-        let exit = run_storage::end(
+        let exit = store::end(
             summary,
             !self.arguments.no_store,
             RunFormat::Json,

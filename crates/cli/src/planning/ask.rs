@@ -1,40 +1,44 @@
-//! `planwright ask QUESTION`: a model writes a plan, the plan runs, statistics are computed, a model summarizes them.
+//! `planwright ask QUESTION`: a model writes a plan, the plan runs, statistics are computed, a model summarizes them. With `--stream`, the
+//! plan runs while it is written.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use planwright::config::Config;
 use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::plan::Mode;
-use planwright::engine::SecretValues;
 use planwright::engine::options::RunOptions;
+use planwright::engine::{Canceller, MemoryJournal, RunEvent, SecretValues};
 use planwright::format::AnswerV1;
 use planwright::loaded_plan::LoadedPlan;
-use planwright::planner::create::CreatedPlan;
+use planwright::planner::create::{CreatedPlan, PlanAttempt};
 use planwright::planner::document;
 use planwright::planner::model::{Model, Usage};
-use planwright::service::random_id;
+use planwright::planner::stream::{StreamEvent, StreamOutcome};
+use planwright::service::{EventObserver, ObservedRun, random_id};
 use planwright::telemetry::Telemetry;
 use planwright_store::Store;
 
-use super::create::{self, PlanRequirements};
+use super::create::{self, PlanRequirements, RunAhead};
 use super::dates::{Known, PlanningDay};
 use super::{model, progress};
+use crate::approval::approver::{ApprovalSubject, approver};
 use crate::args::{AdaptArguments, AskArguments, RunFormat};
 use crate::error::{CommandError, Exit};
-use crate::run::early_run::created;
-use crate::run::session::{RunSession, approved};
+use crate::run::early_run::{EarlyRunStore, created, in_vain};
+use crate::run::session::{INTERRUPTED, RunSession, Watch, approved};
 use crate::runs::store;
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
 use crate::tools::limits;
 use crate::tools::toolbox::Toolbox;
+use crate::view::live::Live;
 use crate::view::output::{self, FinishedRun};
 use crate::view::printer::Printer;
 
 /// The name of the plan in messages.
-pub(super) const SOURCE: &str = "answer";
+const SOURCE: &str = "answer";
 
 /// `planwright ask QUESTION`
 pub(crate) async fn command(
@@ -96,7 +100,7 @@ pub(super) struct AskSession<'a> {
 }
 
 /// The outcome of the plan.
-pub(super) enum AskOutcome {
+pub(crate) enum AskOutcome {
     /// The plan ran.
     CompletedRun(Box<CompletedRun>),
     /// No answer: everything is reported already.
@@ -104,7 +108,7 @@ pub(super) enum AskOutcome {
 }
 
 /// A plan that ran.
-pub(super) struct CompletedRun {
+pub(crate) struct CompletedRun {
     /// The answer so far.
     pub(super) answer: AnswerV1,
     pub(super) ended: FinishedRun,
@@ -178,7 +182,7 @@ impl AskSession<'_> {
     }
 
     /// Returns true if the plan asks to be run.
-    pub(super) fn is_to_run(&self, plan: &CreatedPlan) -> bool {
+    fn is_to_run(&self, plan: &CreatedPlan) -> bool {
         let is_to_run = plan.checked.plan().mode == Mode::Run;
         if !is_to_run {
             self.printer
@@ -261,6 +265,218 @@ impl AskSession<'_> {
             format @ (RunFormat::Json | RunFormat::Events) => {
                 output::json(answer, format, self.printer)
             }
+        }
+    }
+}
+
+impl AskSession<'_> {
+    /// Has the plan written, and runs it meanwhile.
+    pub(crate) async fn stream(
+        &self,
+        requirements: &PlanRequirements<'_>,
+        signals: &mut Signals,
+    ) -> Result<AskOutcome, CommandError> {
+        let id = random_id();
+        let store = self.store()?;
+        let options = self.options(store.as_ref(), environment::all(self.config))?;
+        let telemetry = telemetry::open(self.config)?;
+        let keeper = EarlyRunStore {
+            id: &id,
+            source: SOURCE,
+            store: store.as_ref(),
+            sources: store::sources(&self.arguments.tools)?,
+            options: &options,
+            config: self.config,
+            memory: MemoryJournal::new(),
+            state: Mutex::default(),
+        };
+        let live = Live::written_by(self.model.name(), self.arguments.format, self.printer);
+        let streamed = self
+            .follow(requirements, &keeper, &live, &telemetry, signals)
+            .await
+            .inspect_err(|_| live.finish())?;
+        let Some(streamed) = streamed else {
+            telemetry::close(telemetry).await;
+            return Ok(AskOutcome::Nothing(Exit::Interrupted));
+        };
+        let early = document::streamed(&streamed, self.max_output());
+        let StreamOutcome {
+            created,
+            summary,
+            journal_error,
+            ..
+        } = streamed;
+        if let Some(error) = journal_error {
+            live.finish();
+            telemetry::close(telemetry).await;
+            return Err(keeper.fault(&error));
+        }
+        let answer = AnswerV1::new(
+            &self.arguments.question,
+            document::created(&created, self.model.name()),
+        )
+        .with_streamed(early);
+        let (Some(summary), Some(plan)) = (summary, &created.plan) else {
+            live.finish();
+            telemetry::close(telemetry).await;
+            progress::tell(&created, self.model.name(), self.printer);
+            progress::usage(created.usage, self.printer);
+            if let Some(plan) = &created.plan {
+                self.is_to_run(plan);
+            }
+            keeper.left(false, self.printer);
+            self.print_document(&answer)?;
+            return Ok(AskOutcome::Nothing(create::exit(&created)));
+        };
+        progress::end(&created, self.model.name(), self.printer);
+        let loaded = Self::loaded(&plan.text);
+        if let Some(store) = &store {
+            store::learn(store, &options.durations, &summary, self.printer);
+        }
+        let mut session = self.session(&id, (&plan.checked, &loaded), store.as_ref(), telemetry)?;
+        if let Some(adapting) = &mut session.adapting {
+            adapting.memory = keeper.memory.clone();
+        }
+        let journal = keeper.journal();
+        let ended = session
+            .adapt(Some(summary), live, (options.clone(), journal), signals)
+            .await?;
+        Ok(match ended {
+            Some(ended) => AskOutcome::CompletedRun(Box::new(CompletedRun {
+                answer,
+                ended,
+                loaded,
+                usage: created.usage,
+            })),
+            None => AskOutcome::Nothing(Exit::Interrupted),
+        })
+    }
+
+    /// Follows the model and the run until both have ended; `None` if they were interrupted.
+    async fn follow(
+        &self,
+        requirements: &PlanRequirements<'_>,
+        keeper: &EarlyRunStore<'_>,
+        live: &Arc<Live>,
+        telemetry: &Telemetry,
+        signals: &mut Signals,
+    ) -> Result<Option<StreamOutcome>, CommandError> {
+        let subject = ApprovalSubject {
+            toolbox: self.toolbox,
+            stored: keeper.store.map(|store| (store.clone(), keeper.id)),
+            is_approved: false,
+            live,
+        };
+        let service = self.toolbox.service(self.config, telemetry);
+        let engine = service
+            .engine()
+            .with_options(keeper.options.clone())
+            .with_approver(approver(&self.arguments.consent, subject, self.printer)?);
+        let state = Mutex::new(EarlyRunState::default());
+        let observed = ObservedRun::new(keeper.id.into(), telemetry::parent());
+        let observe = || service.observe(&observed);
+        let mut hearing = AskStreamListener {
+            watch: Watch {
+                live: Arc::clone(live),
+                format: self.arguments.format,
+                max_output: self.max_output(),
+                printer: self.printer,
+            },
+            observers: observe(),
+            observe: &observe,
+            attempts: Vec::new(),
+            state: &state,
+        };
+        let mut listener = |event: StreamEvent<'_>| hearing.hear(event);
+        let streaming = requirements.run(
+            self.model.as_ref(),
+            &self.arguments.planning,
+            RunAhead {
+                engine: &engine,
+                run: keeper.id,
+                keeper,
+                listener: &mut listener,
+            },
+        );
+        tokio::pin!(streaming);
+        let mut is_ending = false;
+        loop {
+            tokio::select! {
+                streamed = &mut streaming => return Ok(Some(streamed)),
+                () = signals.next() => {
+                    let state = lock(&state);
+                    let running = state.canceller.as_ref().filter(|_| state.is_planned && !is_ending);
+                    let Some(canceller) = running else {
+                        live.finish();
+                        keeper.left(state.has_called, self.printer);
+                        return Ok(None);
+                    };
+                    is_ending = true;
+                    live.suspend(|| self.printer.status(INTERRUPTED));
+                    canceller.cancel();
+                }
+            }
+        }
+    }
+}
+
+/// The progress of plan and run.
+#[derive(Default)]
+struct EarlyRunState {
+    /// The handle that cancels the run.
+    canceller: Option<Canceller>,
+    /// True if the plan is there.
+    is_planned: bool,
+    has_called: bool,
+}
+
+fn lock(state: &Mutex<EarlyRunState>) -> MutexGuard<'_, EarlyRunState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Shows the events of the model and the run.
+struct AskStreamListener<'a> {
+    watch: Watch,
+    observers: Vec<EventObserver>,
+    /// Makes the observers of another run.
+    observe: &'a (dyn Fn() -> Vec<EventObserver> + Sync),
+    /// The model's answers so far.
+    attempts: Vec<PlanAttempt>,
+    state: &'a Mutex<EarlyRunState>,
+}
+
+impl AskStreamListener<'_> {
+    fn hear(&mut self, event: StreamEvent<'_>) {
+        let (live, printer) = (&self.watch.live, self.watch.printer);
+        match event {
+            StreamEvent::PlanAttempt(attempt) => self.attempts.push(attempt.clone()),
+            StreamEvent::RunStarted(canceller) => {
+                lock(self.state).canceller = Some(canceller.clone());
+            }
+            StreamEvent::PlanGrew(plan) => live.grow(&plan.checked),
+            StreamEvent::Planned(plan) => {
+                live.grow(&plan.checked);
+                live.is_written();
+                live.suspend(|| progress::attempts(&self.attempts, printer));
+                lock(self.state).is_planned = true;
+            }
+            StreamEvent::Run(event) => {
+                if let RunEvent::AttemptStarted { .. } = event.event {
+                    lock(self.state).has_called = true;
+                }
+                for observer in &mut self.observers {
+                    observer(event);
+                }
+                self.watch.event(event);
+            }
+            StreamEvent::Abandoned(summary) => {
+                live.begin_again();
+                if let Some(line) = in_vain(summary) {
+                    live.suspend(|| printer.quote(&line));
+                }
+                self.observers = (self.observe)();
+            }
+            StreamEvent::Text(_) => {}
         }
     }
 }

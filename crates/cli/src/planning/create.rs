@@ -28,7 +28,7 @@ use super::dates::{Known, PlanningDay};
 use super::model;
 use crate::args::{CreateArguments, Format, PlanningArguments, RunFormat, StoreArguments};
 use crate::error::{CommandError, Exit, reason};
-use crate::runs::{store, stored_plans};
+use crate::runs::{exchange, store};
 use crate::setup::settings::{self, Settings};
 use crate::system::{environment, text_file};
 use crate::tools::toolbox::Toolbox;
@@ -116,7 +116,7 @@ fn deliver(text: &str, arguments: &CreateArguments, printer: Printer) -> Result<
         let store = store::open(&arguments.store, printer)?;
         let plan = parse_as(&Native, text.as_bytes(), &ReadOptions::new(name)).plan;
         let plan = plan.unwrap_or_default();
-        stored_plans::keep(
+        exchange::keep(
             &store,
             name.clone(),
             text.to_owned(),

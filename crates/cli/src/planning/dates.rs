@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::args::{DatesArguments, Format, MomentArguments, PlanningArguments, RunFormat};
 use crate::error::{CommandError, Exit};
-use crate::runs::run_storage;
+use crate::runs::store;
 use crate::system::{environment, text_file};
 use crate::view::output;
 use crate::view::printer::Printer;
@@ -49,7 +49,7 @@ pub(crate) fn now(arguments: &MomentArguments) -> Result<Now, CommandError> {
     let zone = zone(arguments)?;
     let now = match &arguments.now {
         Some(text) => Now::parse(text, &zone),
-        None => Now::at(run_storage::since_1970(), &zone),
+        None => Now::at(store::since_1970(), &zone),
     };
     now.map_err(refused)
 }

@@ -2,7 +2,6 @@
 
 pub(crate) mod answer;
 pub(crate) mod ask;
-pub(crate) mod ask_streamed;
 pub(crate) mod create;
 pub(crate) mod dates;
 pub(crate) mod model;

@@ -10,7 +10,7 @@ use planwright::planner::model::{Model, ModelError, RecordingModel, ScriptSink, 
 
 use crate::args::ModelArguments;
 use crate::error::{CommandError, reason};
-use crate::runs::run_storage;
+use crate::runs::store;
 use crate::system::{environment, text_file};
 
 /// The variable that names the model if no argument does.
@@ -93,7 +93,7 @@ fn provider(
     provider.max_tokens = settings.max_tokens;
     provider.timeout = settings.timeout.unwrap_or(provider.timeout);
     provider.attempts = settings.attempts.unwrap_or(provider.attempts);
-    provider.now = Some(run_storage::since_1970);
+    provider.now = Some(store::since_1970);
     provider.seed = u64::from(std::process::id());
     let prices = settings.prices.filter(|_| known == name);
     provider.prices = prices.map(|prices| Prices {

@@ -26,7 +26,7 @@ use crate::args::{AdaptArguments, MomentArguments};
 use crate::error::{CommandError, Exit};
 use crate::planning::dates::{self, PlanningDay};
 use crate::planning::{model, progress};
-use crate::runs::run_storage;
+use crate::runs::store;
 use crate::system::signals::Signals;
 use crate::system::telemetry;
 use crate::view::live::Live;
@@ -216,7 +216,7 @@ impl Adaptation<'_> {
             error: trouble.message.clone(),
             model: self.adapting.model.name().to_owned(),
         };
-        let mut process = stored::process(&plan, options, run_storage::now());
+        let mut process = stored::process(&plan, options, store::now());
         let forgotten: Vec<_> = stale.into_iter().map(|stale| stale.step).collect();
         let forgotten = [changed, forgotten].concat();
         process.forgotten = forgotten
@@ -355,7 +355,7 @@ fn keep_to(pinned: &CalledStep, therefore: &str, session: &RunSession<'_>) {
         (Some(_), false) => format!(
             "see what became of it, then say it: `planwright resume {}` with `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`",
             session.id,
-            at = run_storage::shell_word(&pinned.at)
+            at = store::shell_word(&pinned.at)
         ),
     };
     session.printer.quote(&format!("  hint: {advice}"));
@@ -428,11 +428,11 @@ impl RunSession<'_> {
         usage += self.toolbox.take_extraction_usage();
         telemetry::close(self.telemetry.clone()).await;
         let Some(summary) = summary else {
-            run_storage::left(self.id, self.store.is_some(), self.printer);
+            store::left(self.id, self.store.is_some(), self.printer);
             return Ok(None);
         };
         if let Some(path) = self.durations {
-            run_storage::save(path, &summary.durations)?;
+            store::save(path, &summary.durations)?;
         }
         Ok(Some(FinishedRun {
             summary,

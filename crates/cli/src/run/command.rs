@@ -17,7 +17,7 @@ use super::plan_file;
 use super::session::{RunSession, approved};
 use crate::args::{RunArguments, RunFormat};
 use crate::error::{CommandError, Exit};
-use crate::runs::{run_storage, store};
+use crate::runs::store;
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
@@ -34,7 +34,7 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
     let loaded = plan_file::read(&arguments.plan)?;
     let mut options = options(arguments, &config)?;
     if let Some(path) = &arguments.durations {
-        options.durations = run_storage::load(path)?;
+        options.durations = store::load(path)?;
     }
     let max_output = limits::max_output(&arguments.guards, &config);
     let needed = loaded.tool_names();

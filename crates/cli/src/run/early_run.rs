@@ -15,7 +15,7 @@ use planwright::stored::{self, StreamedRunStore};
 use planwright_store::Store;
 
 use crate::error::CommandError;
-use crate::runs::{run_storage, store};
+use crate::runs::store;
 use crate::system::environment;
 use crate::view::printer::Printer;
 
@@ -66,7 +66,7 @@ impl EarlyRunStore<'_> {
         if state.is_unfinished {
             self.unfinished(printer);
         } else if state.journal.is_some() {
-            run_storage::left(self.id, self.store.is_some(), printer);
+            store::left(self.id, self.store.is_some(), printer);
         } else if has_called {
             printer.status(
                 "the plan was not whole yet: what was called merely reads, and nothing is stored of it",
@@ -77,7 +77,7 @@ impl EarlyRunStore<'_> {
     /// Reports the options for a run whose plan was never complete.
     pub(crate) fn unfinished(&self, printer: Printer) {
         if self.store.is_some() {
-            let id = run_storage::short(self.id);
+            let id = store::short(self.id);
             printer.quote(&format!(
                 "`planwright show {id}` shows what was called; the run cannot go on, since its plan was never whole"
             ));
@@ -98,7 +98,7 @@ impl EarlyRunStore<'_> {
             client: None,
             options: self.options,
             loaded: &|text| created(self.source, text),
-            now: &run_storage::now,
+            now: &store::now,
         })
     }
 
@@ -110,7 +110,7 @@ impl EarlyRunStore<'_> {
     }
 
     fn process(&self, plan: &CreatedPlan) -> ProcessV1 {
-        stored::process(&plan.checked, self.options, run_storage::now())
+        stored::process(&plan.checked, self.options, store::now())
     }
 
     fn begun(&self, run_journal: RunJournal, is_unfinished: bool) -> RunJournal {

@@ -5,6 +5,5 @@ pub(crate) mod command;
 pub(crate) mod demo;
 pub(crate) mod early_run;
 pub(crate) mod plan_file;
-pub(crate) mod replay;
 pub(crate) mod resume;
 pub(crate) mod session;

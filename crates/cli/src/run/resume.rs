@@ -1,26 +1,34 @@
-//! `planwright resume RUN`: resumes a stored run.
+//! `planwright resume RUN`: resumes a stored run. `planwright replay RUN`: replays a run from its journal, and verifies that it decides the
+//! same.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use planwright::core::check::Policy;
 use planwright::core::{Object, Value};
-use planwright::engine::run::{Choice, ReplayReport};
+use planwright::engine::run::{Choice, ReplayError, ReplayReport};
 use planwright::engine::{RunOptions, RunStatus};
-use planwright::format::PlanTextV1;
+use planwright::format::{PlanTextV1, RecordV1, ReplayV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::service::RunStorage;
-use planwright::stored::{self, OrphanedServers, ResumeRequest, StaleStep, StoredRun};
+use planwright::stored::{
+    self, OrphanedServers, ResumeRequest, StaleStep, StoredRun, StoredRunError,
+};
+use planwright::terminal_text;
 use planwright_store::LeasedRun;
 
 use super::command::rejected;
 use crate::approval::passphrase::PassphraseCheck;
-use crate::args::{PlanArguments, ResumeArguments, TextArguments, ToolArguments};
+use crate::args::{
+    Format, PlanArguments, ReplayArguments, ResumeArguments, RunFormat, TextArguments,
+    ToolArguments,
+};
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
 use crate::run::session::{Leg, RunSession, approved};
-use crate::runs::{run_storage, store};
+use crate::runs::store;
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
@@ -29,6 +37,7 @@ use crate::tools::toolbox::Toolbox;
 use crate::view::live::Live;
 use crate::view::output::{self, FinishedRun};
 use crate::view::printer::Printer;
+use crate::view::printer::{BAD, GOOD, counted, styled};
 
 /// The time that the servers of a killed process may take to end before they are reported.
 const ORPHANS_END: Duration = Duration::from_secs(1);
@@ -104,13 +113,13 @@ pub(crate) async fn resume(
             .map(|step| step.as_str().into())
             .collect(),
         choices: choices(arguments)?,
-        now: run_storage::now(),
+        now: store::now(),
     };
     let mut prepared = request.prepare(&stored, &store)?;
     for StaleStep { step, from, .. } in &prepared.rerun {
         printer.quote(&format!(
             "`{step}` is run again: its result was computed from `{from}`, which the new plan changes (`--keep {word}` keeps it)",
-            word = run_storage::shell_word(step)
+            word = store::shell_word(step)
         ));
     }
     let Some(approved) = approved(&arguments.consent, &plan, &options, Some(&store), printer)?
@@ -164,9 +173,9 @@ fn sources(
         return Ok(arguments.tools.clone());
     }
     if stored.imported.is_none() {
-        return Ok(run_storage::tool_arguments(&stored.run.tools));
+        return Ok(store::tool_arguments(&stored.run.tools));
     }
-    let run = run_storage::short(id);
+    let run = store::short(id);
     Err(CommandError::new(format!(
         "the run {run} was imported, and the tool sources that it began with do not count here"
     ))
@@ -215,7 +224,7 @@ fn show_once_more(
         ))
         .hint(format!(
             "`planwright logs {}` lists its calls",
-            run_storage::short(id)
+            store::short(id)
         ))
     })?;
     let loaded = LoadedPlan::from_stored(&stored.plan, stored.vars.clone());
@@ -278,4 +287,117 @@ fn vars(arguments: &ResumeArguments) -> Result<Object, CommandError> {
     let mut vars = Object::default();
     plan_file::add_vars(&mut vars, &arguments.vars)?;
     Ok(vars)
+}
+
+/// The longest that a decision may be that is shown to a person, in columns.
+const MAX_DECISION_WIDTH: usize = 400;
+
+/// `planwright replay RUN`
+pub(crate) fn replay(arguments: &ReplayArguments, printer: Printer) -> Result<Exit, CommandError> {
+    let store = store::open(&arguments.store, printer)?;
+    let id = store.run(&arguments.run).map_err(store::explain)?.id;
+    let stored = StoredRun::read(&store, &id)?;
+    let result = stored.replayed(&id);
+    let replay = ReplayV1::new(&id, &result);
+    match arguments.format {
+        Format::Json => output::json(&replay, RunFormat::Json, printer)?,
+        Format::Text => printer.data(&text(&id, &replay, &result)),
+    }
+    Ok(if replay.same {
+        Exit::Success
+    } else {
+        Exit::Failed
+    })
+}
+
+fn text(
+    id: &str,
+    replay: &ReplayV1,
+    result: &Result<ReplayReport, ReplayError<StoredRunError>>,
+) -> String {
+    let run = store::short(id);
+    let error = match result {
+        Ok(replayed) => {
+            return format!(
+                "{} run {run} decides the same again: {} of {} compared\n",
+                styled(GOOD, "✓"),
+                counted(replayed.decisions, "decision"),
+                processes(replayed.processes)
+            );
+        }
+        Err(error) => error.to_string(),
+    };
+    let error = terminal_text::one_line(&error);
+    let mut text = format!("{} run {run}: {error}\n", styled(BAD, "✗"));
+    if let Some(divergence) = &replay.divergence {
+        let now = divergence.now.as_ref();
+        let now = now.map_or_else(|| "nothing".to_owned(), decision);
+        let _ = writeln!(
+            text,
+            "  kept: {}\n  now:  {now}",
+            decision(&divergence.written)
+        );
+    }
+    text
+}
+
+fn processes(count: usize) -> String {
+    if count == 1 {
+        "1 process".to_owned()
+    } else {
+        format!("{count} processes")
+    }
+}
+
+fn decision(record: &RecordV1) -> String {
+    let json = serde_json::to_string(record).unwrap_or_default();
+    terminal_text::shortened(&terminal_text::one_line(&json), MAX_DECISION_WIDTH, "…").into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use planwright::core::{StepId, Value};
+    use planwright::engine::RunStatus;
+    use planwright::engine::event::Address;
+    use planwright::engine::journal::Record;
+
+    use super::*;
+
+    #[test]
+    fn both_decisions_are_named() {
+        let at = Address {
+            inside: None,
+            instance: None,
+            step: StepId::new("pay"),
+            item: None,
+            round: None,
+        };
+        let written = Record::Sent {
+            at: Arc::new(at),
+            server: Arc::from("bank"),
+            tool: Arc::from("pay"),
+            attempt: 1,
+            args: Value::from("\u{1b}"),
+            consent: None,
+        };
+        let now = Record::Ended {
+            status: RunStatus::Failed,
+        };
+        let result = Err(ReplayError::Diverged {
+            turn: 7,
+            written: Box::new(written),
+            now: Some(Box::new(now)),
+        });
+        let replay = ReplayV1::new("0123456789abcdef", &result);
+        let text = text(&replay.run, &replay, &result);
+        let text = anstream::adapter::strip_str(&text).to_string();
+        insta::assert_snapshot!(text, @r#"
+        ✗ run 01234567: the run decides otherwise at turn 7
+          kept: {"what":"sent","address":"pay","server":"bank","tool":"pay","attempt":1,"args":"\u001b"}
+          now:  {"what":"ended","status":"failed"}
+        "#);
+        assert!(!replay.same);
+    }
 }

@@ -18,12 +18,12 @@ use planwright::telemetry::Telemetry;
 use planwright::{Planwright, Run};
 use planwright_store::Store;
 
+use crate::approval::approver;
 use crate::approval::approver::{ApprovalSubject, approver};
-use crate::approval::consent;
 use crate::approval::passphrase::PassphraseCheck;
 use crate::args::{Approve, ConsentArguments, RunFormat, ToolArguments};
 use crate::error::{CommandError, Exit};
-use crate::runs::{run_storage, store};
+use crate::runs::store;
 use crate::system::signals::Signals;
 use crate::system::telemetry;
 use crate::tools::toolbox::Toolbox;
@@ -48,7 +48,7 @@ pub(crate) fn approved(
     };
     let own = stored::plan_consent(plan, options);
     let passphrase = PassphraseCheck::open(store)?;
-    if consent::to_plan(plan, &own, digest.as_deref(), &passphrase, printer)? {
+    if approver::to_plan(plan, &own, digest.as_deref(), &passphrase, printer)? {
         return Ok(Some(Some(own)));
     }
     printer.status("the plan was not approved; nothing was called");
@@ -118,16 +118,12 @@ impl RunSession<'_> {
                 holder: store::this_process(),
                 run: Box::new(NewStoredRun {
                     approved_plan: approved,
-                    ..NewStoredRun::of(
-                        self.loaded,
-                        run_storage::sources(tools)?,
-                        run_storage::now(),
-                    )
+                    ..NewStoredRun::of(self.loaded, store::sources(tools)?, store::now())
                 }),
             },
             (None, Some(adapting)) => RunStorage::Journal {
                 journal: Arc::new(adapting.memory.clone()),
-                header: stored::process(self.plan, &options, run_storage::now()).to_value(),
+                header: stored::process(self.plan, &options, store::now()).to_value(),
                 history: None,
             },
             (None, None) => RunStorage::Nothing,
@@ -180,7 +176,7 @@ impl RunSession<'_> {
             self.printer,
         )?;
         let is_kept = self.store.is_some();
-        Ok(run_storage::end(
+        Ok(store::end(
             &ended.summary,
             is_kept,
             self.format,

@@ -1,4 +1,6 @@
-//! `planwright diff RUN RUN`: the differences between two runs.
+//! `planwright diff RUN RUN`: the differences between two runs, as JSON and as text.
+
+use std::fmt::Write as _;
 
 use indexmap::IndexMap;
 use planwright::core::Value;
@@ -7,17 +9,20 @@ use planwright::engine::run::{
     History, MASK, StepHistory, StepSummary, redacted_inputs, without_secrets,
 };
 use planwright::format::{
-    DIFF_SCHEMA, DiffV1, ErrorV1, PlanDiffV1, RunListingV1, StepDiffV1, StepSideV1, changes,
+    ChangeV1, DIFF_SCHEMA, DiffV1, ErrorV1, PlanDiffV1, RunListingV1, StepDiffV1, StepSideV1,
+    changes,
 };
 use planwright::stored::StoredRun;
+use planwright::terminal_text;
 use planwright_store::Store;
 
-use super::list::described;
+use super::list::{described, span, status_style};
 use super::store;
 use crate::args::{DiffArguments, Format, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::view::output;
 use crate::view::printer::Printer;
+use crate::view::printer::{BOLD, DIM, counted, styled, time};
 
 /// `planwright diff RUN RUN`
 pub(crate) fn diff(arguments: &DiffArguments, printer: Printer) -> Result<Exit, CommandError> {
@@ -27,7 +32,7 @@ pub(crate) fn diff(arguments: &DiffArguments, printer: Printer) -> Result<Exit, 
     let diff = compare(before, after);
     match arguments.format {
         Format::Json => output::json(&diff, RunFormat::Json, printer)?,
-        Format::Text => printer.data(&super::diff_text::text(&diff, Printer::data_width())),
+        Format::Text => printer.data(&text(&diff, Printer::data_width())),
     }
     Ok(if diff.same {
         Exit::Success
@@ -219,4 +224,190 @@ fn step(address: String, before: Option<StepState>, after: Option<StepState>) ->
 fn ratio(before: Option<f64>, after: Option<f64>) -> Option<f64> {
     let (before, after) = (before?, after?);
     (0.0 < before).then(|| (after / before * 100.0).round() / 100.0)
+}
+
+/// The most places that are shown of one value.
+const MAX_PLACES: usize = 10;
+/// The least room for a value.
+const MIN_ROOM: usize = 16;
+/// The smallest difference in time that is reported on its own: a factor, and milliseconds.
+const NOTABLE: (f64, f64) = (2.0, 1000.0);
+
+/// Formats the differences, each line ended, no wider than `width` if possible.
+pub(crate) fn text(diff: &DiffV1, width: usize) -> String {
+    let (before, after) = (&diff.before, &diff.after);
+    let mut text = format!(
+        "{} → {}\n",
+        styled(BOLD, store::short(&before.id)),
+        styled(BOLD, store::short(&after.id))
+    );
+    plan(diff, &mut text);
+    change_lines("inputs", &diff.inputs, 0, width, &mut text);
+    if before.status != after.status {
+        let word = |status: &str| styled(status_style(status), status);
+        let _ = writeln!(
+            text,
+            "status: {} → {}",
+            word(before.status),
+            word(after.status)
+        );
+    }
+    if before.calls != after.calls {
+        let _ = writeln!(text, "calls: {} → {}", before.calls, after.calls);
+    }
+    let times = times(
+        Some(before.duration_ms),
+        Some(after.duration_ms),
+        diff.duration_ratio,
+    );
+    let _ = writeln!(text, "time: {}", times.unwrap_or_default());
+    let mut printed = 0;
+    for step in &diff.steps {
+        if !step.same || is_notable(step) {
+            if printed == 0 {
+                text.push('\n');
+            }
+            printed += 1;
+            one(
+                step,
+                has_reported_parts(step, &diff.steps),
+                width,
+                &mut text,
+            );
+        }
+    }
+    if printed == 0 && !diff.steps.is_empty() {
+        let steps = counted(diff.steps.len(), "step");
+        let _ = writeln!(text, "\n{}", styled(DIM, format!("{steps}, all the same")));
+    }
+    text
+}
+
+fn plan(diff: &DiffV1, text: &mut String) {
+    let plan = &diff.plan;
+    let name = |name: &Option<String>| {
+        terminal_text::one_line(name.as_deref().unwrap_or("without a name")).into_owned()
+    };
+    let names = (name(&diff.before.plan), name(&diff.after.plan));
+    let what = if plan.same {
+        "the same".to_owned()
+    } else if names.0 == names.1 {
+        format!("{}, changed", names.0)
+    } else {
+        format!("{} → {}", names.0, names.1)
+    };
+    let _ = writeln!(text, "plan: {what}");
+    for (what, steps) in [
+        ("added", &plan.added),
+        ("removed", &plan.removed),
+        ("changed", &plan.changed),
+    ] {
+        if !steps.is_empty() {
+            let steps: Vec<_> = steps
+                .iter()
+                .map(|step| terminal_text::one_line(step))
+                .collect();
+            let _ = writeln!(text, "  {what}: {}", steps.join(", "));
+        }
+    }
+}
+
+fn one(step: &StepDiffV1, has_parts: bool, width: usize, text: &mut String) {
+    let address = styled(BOLD, terminal_text::one_line(&step.address));
+    let mut notes = Vec::new();
+    match (&step.before, &step.after) {
+        (Some(before), Some(after)) => {
+            if before.status != after.status {
+                notes.push(format!("{} → {}", status(before), status(after)));
+            }
+            if before.attempts != after.attempts {
+                let (before, after) = (before.attempts, after.attempts);
+                notes.push(format!("attempts {before} → {after}"));
+            }
+            notes.extend(times(
+                before.duration_ms,
+                after.duration_ms,
+                step.duration_ratio,
+            ));
+        }
+        (None, Some(after)) => notes.push(format!("only in the second: {}", status(after))),
+        (Some(before), None) => notes.push(format!("only in the first: {}", status(before))),
+        (None, None) => {}
+    }
+    let _ = writeln!(text, "{address}  {}", notes.join(", "));
+    let error = |side: &Option<StepSideV1>| {
+        let error = side.as_ref().and_then(|side| side.error.as_ref())?;
+        Some(Value::from(error.message.trim()))
+    };
+    if step.before.is_none() || step.after.is_none() {
+        return;
+    }
+    change_lines("arguments", &step.args, 2, width, text);
+    // The outputs of its parts are reported with them.
+    if !has_parts {
+        change_lines("output", &step.output, 2, width, text);
+        let error =
+            planwright::format::changes(error(&step.before).as_ref(), error(&step.after).as_ref());
+        change_lines("error", &error, 2, width, text);
+    }
+}
+
+/// Returns whether a part of a step is reported as well.
+fn has_reported_parts(step: &StepDiffV1, steps: &[StepDiffV1]) -> bool {
+    steps.iter().any(|part| {
+        !part.same
+            && part
+                .address
+                .strip_prefix(step.address.as_str())
+                .is_some_and(|rest| rest.starts_with(['/', '[', '#']))
+    })
+}
+
+fn status(side: &StepSideV1) -> String {
+    styled(status_style(side.status), side.status.replace('_', " "))
+}
+
+fn change_lines(what: &str, changes: &[ChangeV1], margin: usize, width: usize, text: &mut String) {
+    let margin = " ".repeat(margin);
+    for change in changes.iter().take(MAX_PLACES) {
+        let pointer = terminal_text::one_line(&change.pointer);
+        let pointer = format!("{what}{pointer}");
+        let used = margin.len() + terminal_text::width(&pointer) + 5;
+        let room = (width.saturating_sub(used) / 2).max(MIN_ROOM);
+        let _ = writeln!(
+            text,
+            "{margin}{}: {} → {}",
+            styled(DIM, &pointer),
+            shown(change.before.as_ref(), room),
+            shown(change.after.as_ref(), room)
+        );
+    }
+    if MAX_PLACES < changes.len() {
+        let more = counted(changes.len() - MAX_PLACES, "place");
+        let _ = writeln!(text, "{margin}{}", styled(DIM, format!("and {more} more")));
+    }
+}
+
+fn shown(value: Option<&Value>, room: usize) -> String {
+    let Some(value) = value else {
+        return "nothing".to_owned();
+    };
+    let json = value.to_json();
+    terminal_text::shortened(&terminal_text::one_line(&json), room, "…").into_owned()
+}
+
+fn times(before: Option<f64>, after: Option<f64>, ratio: Option<f64>) -> Option<String> {
+    let (before, after) = (time(span(before?)), time(span(after?)));
+    let ratio = ratio.map_or_else(String::new, |ratio| format!(" (× {ratio:.2})"));
+    Some(format!("{before} → {after}{ratio}"))
+}
+
+fn is_notable(step: &StepDiffV1) -> bool {
+    let took = |side: &Option<StepSideV1>| side.as_ref().and_then(|side| side.duration_ms);
+    let (Some(before), Some(after)) = (took(&step.before), took(&step.after)) else {
+        return false;
+    };
+    let (less, more) = (before.min(after), before.max(after));
+    let (factor, milliseconds) = NOTABLE;
+    less * factor <= more && milliseconds <= more - less
 }

@@ -11,14 +11,14 @@ use planwright::stored::StoredRun;
 use planwright::{call_view, terminal_text};
 
 use super::list::{moment, span, status_style};
-use super::{run_storage, store};
-use crate::approval::question::ambiguous;
+use super::store;
+use crate::approval::decide::ambiguous;
 use crate::args::{LogFormat, LogsArguments, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::runs::list;
-use crate::view::live::words::{BAD, BOLD, BUSY, DIM, GOOD, ODD, counted, styled, time};
 use crate::view::output;
 use crate::view::printer::Printer;
+use crate::view::printer::{BAD, BOLD, BUSY, DIM, GOOD, ODD, counted, styled, time};
 
 /// `planwright logs RUN`
 pub(crate) fn logs(arguments: &LogsArguments, printer: Printer) -> Result<Exit, CommandError> {
@@ -85,7 +85,7 @@ fn text(log: &LogV1, width: usize) -> String {
     let plan = run.plan.as_deref().unwrap_or("a plan without a name");
     let mut text = format!(
         "run {} of {}: {}, {} of {} done, {} in {}\n",
-        styled(BOLD, run_storage::short(&run.id)),
+        styled(BOLD, store::short(&run.id)),
         terminal_text::one_line(plan),
         styled(status_style(run.status), run.status),
         run.done,

@@ -1,17 +1,22 @@
-//! The program's store of runs and plans.
+//! The program's store of runs and plans, and what the commands about runs share: identifiers, times, durations, the stored state of a
+//! command.
 
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use planwright::call_view::arguments;
 use planwright::engine::approval::SealKey;
+use planwright::engine::run::StepSummary;
+use planwright::engine::{Durations, RunSummary, StepStatus};
+use planwright::format::{DURATIONS_SCHEMA, DurationsV1, ToolSourcesV1};
 use planwright::stored::StoredRunError;
 use planwright_store::{FileProblem, LeaseHolder, Store, StoreError};
 
-use super::run_storage;
-use crate::args::StoreArguments;
-use crate::error::CommandError;
-use crate::system::environment;
+use crate::args::{RunFormat, StoreArguments, ToolArguments};
+use crate::error::{CommandError, Exit, reason};
+use crate::system::{environment, text_file};
 use crate::view::printer::Printer;
 
 /// Opens the store that the arguments name, else the user's own. Warns if others can write to it.
@@ -128,7 +133,7 @@ impl From<StoredRunError> for CommandError {
             }
             StoredRunError::Doubt { at, .. } => explained.hint(format!(
                 "look, then use `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`",
-                at = run_storage::shell_word(&at)
+                at = shell_word(&at)
             )),
             StoredRunError::ServerRuns { .. } => {
                 explained.hint("wait until it has ended, or kill it: `--kill-servers`")
@@ -154,4 +159,209 @@ impl From<StoredRunError> for CommandError {
             | StoredRunError::Twice(_) => explained,
         }
     }
+}
+
+/// Returns the sources of tools as absolute paths.
+pub(crate) fn sources(tools: &ToolArguments) -> Result<ToolSourcesV1, CommandError> {
+    let named = |path: &Option<PathBuf>| -> Result<Option<String>, CommandError> {
+        path.as_deref().map(absolute).transpose()
+    };
+    Ok(ToolSourcesV1 {
+        folder: absolute(tools.folder.as_deref().unwrap_or(Path::new(".")))?,
+        servers: named(&tools.servers)?,
+        simulate: named(&tools.simulate)?,
+        workspace: named(&tools.workspace)?,
+    })
+}
+
+fn absolute(path: &Path) -> Result<String, CommandError> {
+    let whole = std::path::absolute(path).map_err(|error| {
+        CommandError::new(format!(
+            "cannot tell where `{}` is: {}",
+            path.display(),
+            reason(&error)
+        ))
+    })?;
+    whole.into_os_string().into_string().map_err(|path| {
+        CommandError::new(format!(
+            "the path `{}` is not UTF-8 text, so it cannot be stored",
+            path.display()
+        ))
+    })
+}
+
+/// Stores the durations that a run has learned. A failure is reported, and loses nothing else.
+pub(crate) fn learn(store: &Store, before: &Durations, summary: &RunSummary, printer: Printer) {
+    if summary.journal_error.is_none()
+        && let Err(error) = store.save_durations(before, &summary.durations)
+    {
+        printer.quote(&format!(
+            "warning: the durations of calls were not stored: {error}"
+        ));
+    }
+}
+
+/// Reports how a run ended that has not succeeded, and the commands to continue it.
+pub(crate) fn end(
+    summary: &RunSummary,
+    is_kept: bool,
+    format: RunFormat,
+    printer: Printer,
+) -> Exit {
+    if let Some(error) = &summary.journal_error {
+        printer.quote(&format!(
+            "error: the run was ended, since it cannot be stored: {error}"
+        ));
+        printer.quote(&format!(
+            "  hint: see to that, then `planwright resume {}`",
+            short(&summary.run)
+        ));
+        return Exit::Failed;
+    }
+    let exit = Exit::of_run(summary.status);
+    if is_kept && format == RunFormat::Text && exit != Exit::Success {
+        for step in with_status(&summary.steps, StepStatus::Unknown) {
+            let step = &step.at;
+            let word = shell_word(step);
+            printer.quote(&format!(
+                "a call of `{step}` was not answered, and may or may not have happened: look, then say \
+                 `--retry {word}`, `--skip {word}` or `--set {word}=VALUE`"
+            ));
+        }
+        left(&summary.run, true, printer);
+    }
+    exit
+}
+
+/// Reports the calls that wait for a decision, with all their arguments, and the commands to decide.
+pub(crate) fn waiting(summary: &RunSummary, is_stored: bool, printer: Printer) {
+    let run = short(&summary.run);
+    for step in with_status(&summary.steps, StepStatus::Waiting) {
+        let at = step.at.to_string();
+        let tool = step.tool.as_deref().unwrap_or_default();
+        printer.quote(&format!("{at} wants to call {tool}"));
+        for line in step.args.iter().flat_map(arguments) {
+            printer.quote(&format!("  {line}"));
+        }
+        let word = shell_word(&at);
+        printer.quote(&if is_stored {
+            format!("  hint: `planwright approve {run} {word}`, or `planwright reject {run} {word}`")
+        } else {
+            "  hint: this run is not stored; ask again without `--no-store`, or with `--approvals FILE`".to_owned()
+        });
+    }
+}
+
+/// The steps, items and rounds with this status.
+fn with_status(steps: &[StepSummary], status: StepStatus) -> Vec<&StepSummary> {
+    let mut found = Vec::new();
+    for step in steps {
+        if step.parts.is_empty() && step.status == status {
+            found.push(step);
+        }
+        found.extend(with_status(&step.parts, status));
+    }
+    found
+}
+
+/// Reports how to resume an interrupted run.
+pub(crate) fn left(id: &str, is_kept: bool, printer: Printer) {
+    if is_kept {
+        printer.quote(&format!("go on with `planwright resume {}`", short(id)));
+    }
+}
+
+/// Quotes `name` as one word of a shell's command line. Models may choose the ids of steps: a command copied from a hint must not
+/// have other effects.
+pub(crate) fn shell_word(name: &impl ToString) -> String {
+    let name = name.to_string();
+    let name: String = name
+        .chars()
+        .filter(|character| !character.is_control())
+        .collect();
+    match shlex::try_quote(&name) {
+        Ok(word) => word.into_owned(),
+        // No NUL is left, which is all that cannot be quoted.
+        Err(_) => String::new(),
+    }
+}
+
+/// As much of a plan's digest as a person is shown.
+pub(crate) fn digest(digest: &str) -> &str {
+    digest.get(..16).unwrap_or(digest)
+}
+
+/// Shortens a run's id for typing. The prefix is nearly always unique; if it is
+/// not, the program reports it.
+pub(crate) fn short(id: &str) -> &str {
+    id.get(..8).unwrap_or(id)
+}
+
+/// Returns the tool arguments of a stored run.
+pub(crate) fn tool_arguments(stored: &ToolSourcesV1) -> ToolArguments {
+    let path = |text: &Option<String>| text.as_ref().map(PathBuf::from);
+    ToolArguments {
+        servers: path(&stored.servers),
+        simulate: path(&stored.simulate),
+        workspace: path(&stored.workspace),
+        folder: Some(PathBuf::from(&stored.folder)),
+    }
+}
+
+/// Returns the time since 1970.
+pub(crate) fn since_1970() -> Duration {
+    now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the command line knows what time it is"
+)]
+pub(crate) fn now() -> SystemTime {
+    SystemTime::now()
+}
+
+/// Reads the recorded durations; none if there is no file yet.
+pub(crate) fn load(path: &Path) -> Result<Durations, CommandError> {
+    let text = match text_file::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Durations::new()),
+        Err(error) => return Err(CommandError::unreadable(path, &error)),
+    };
+    let refused = |what: String| {
+        CommandError::new(format!("`{}` {what}", path.display()))
+            .hint("name another file, or delete it to learn anew")
+    };
+    let version = serde_json::from_str::<serde_json::Value>(&text)
+        .map_err(|error| refused(format!("is not JSON: {error}")))?;
+    match version["schema"].as_str() {
+        Some(DURATIONS_SCHEMA) => {}
+        Some(other) => return Err(refused(format!("has the unknown version `{other}`"))),
+        None => return Err(refused("is no file of durations".to_owned())),
+    }
+    let written: DurationsV1 = serde_json::from_str(&text)
+        .map_err(|error| refused(format!("cannot be understood: {error}")))?;
+    Ok(Durations::from(&written))
+}
+
+/// Writes the durations. The new file replaces the old one atomically, and only its owner can read it.
+pub(crate) fn save(path: &Path, durations: &Durations) -> Result<(), CommandError> {
+    let failed = |error: std::io::Error| {
+        CommandError::new(format!(
+            "cannot write `{}`: {}",
+            path.display(),
+            reason(&error)
+        ))
+    };
+    let text = serde_json::to_string_pretty(&DurationsV1::from(durations))
+        .map_err(|error| CommandError::new(format!("the durations cannot be written: {error}")))?;
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let mut file =
+        tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    file.write_all(b"\n").map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
 }

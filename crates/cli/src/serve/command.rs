@@ -19,14 +19,14 @@ use tokio_util::sync::CancellationToken;
 use crate::args::ServeArguments;
 use crate::error::{CommandError, Exit};
 use crate::planning::model;
-use crate::runs::{run_storage, store};
+use crate::runs::store;
 use crate::serve::token;
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
 use crate::tools::toolbox::{self, Toolbox};
-use crate::view::live::words::counted;
 use crate::view::printer::Printer;
+use crate::view::printer::counted;
 
 /// The time limit of plans in progress at shutdown.
 const GRACE: Duration = Duration::from_secs(5);
@@ -89,8 +89,7 @@ fn gateway_settings(
     toolbox: Toolbox,
     printer: Printer,
 ) -> Result<GatewaySettings, CommandError> {
-    let mut settings =
-        GatewaySettings::new(config.clone(), store::this_process(), run_storage::now);
+    let mut settings = GatewaySettings::new(config.clone(), store::this_process(), store::now);
     settings.mode = arguments.mode();
     settings.compat = arguments.face();
     settings.options.secrets = toolbox.secrets();
@@ -99,7 +98,7 @@ fn gateway_settings(
     }
     settings.pin = config.pin(toolbox.file().is_own);
     settings.accepts_servers = toolbox.file().is_trusted;
-    settings.sources = run_storage::sources(&arguments.tools)?;
+    settings.sources = store::sources(&arguments.tools)?;
     if !arguments.no_store {
         settings.store = Some(store::open(&arguments.store, printer)?);
     }
@@ -272,7 +271,7 @@ impl Keeper {
     }
 
     fn forget(&self) -> Result<PruneReport, StoreError> {
-        let now = run_storage::now();
+        let now = store::now();
         let before = |age| Prune {
             before: now.checked_sub(age).unwrap_or(UNIX_EPOCH),
             keep: 0,

@@ -1,5 +1,4 @@
 //! The gateway command, and the tokens and trust that it relies on.
 
 pub(crate) mod command;
-pub(crate) mod login;
 pub(crate) mod token;

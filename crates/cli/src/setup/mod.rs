@@ -1,5 +1,4 @@
 //! Setup: the starting files of a project, its settings, and the clients that use the gateway.
 
-pub(crate) mod init;
 pub(crate) mod settings;
 pub(crate) mod wrap;

@@ -1,6 +1,5 @@
 //! The tools of a command: their servers, limits, trust, and changed definitions.
 
-pub(crate) mod change_report;
 pub(crate) mod changed_tools;
 pub(crate) mod limits;
 pub(crate) mod toolbox;

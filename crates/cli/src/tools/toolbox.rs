@@ -25,7 +25,7 @@ use super::trust;
 use crate::args::{ModelArguments, ToolArguments};
 use crate::error::{CommandError, reason};
 use crate::planning::model;
-use crate::runs::{run_storage, store};
+use crate::runs::store;
 use crate::system::{environment, text_file};
 use crate::view::printer::Printer;
 
@@ -234,7 +234,7 @@ impl Toolbox {
             store,
             policy: config.pin(self.file.is_own),
             accepts_servers: self.file.is_trusted,
-            now: run_storage::now(),
+            now: store::now(),
         };
         let tools = self.catalog.tools().map(AsRef::as_ref);
         pinning.compare(tools).map_err(store::explain)

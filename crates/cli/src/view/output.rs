@@ -19,7 +19,7 @@ use super::printer::Printer;
 use crate::args::RunFormat;
 use crate::error::{CommandError, Exit};
 use crate::planning::progress;
-use crate::runs::run_storage;
+use crate::runs::store;
 use crate::view::text_report;
 
 /// Shows the diagnostics of the plan; programs find them in the report instead.
@@ -75,7 +75,7 @@ pub(crate) fn dry_run(
     if format == RunFormat::Text {
         printer.data(&drawing::text(plan, &printer.style()));
         printer.data(&text_report::dry_run(&steps));
-        let digest = run_storage::digest(consent);
+        let digest = store::digest(consent);
         printer.data(&format!(
             "\nIts digest, for `--approve plan:DIGEST`: {digest}\n"
         ));

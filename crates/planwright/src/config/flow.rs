@@ -8,7 +8,7 @@ use planwright_core::flow::{FlowPattern, FlowPolicy, FlowRule, Guard, OnViolatio
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::listing::List;
+use super::settled::List;
 use super::source::{ConfigSource, Origin};
 use super::words::is_tool_pattern;
 

@@ -3,28 +3,22 @@
 //! Pure: from texts to settings, each with its place. Callers read the files.
 
 pub(crate) mod external_values;
-mod file;
 mod flow;
-mod listing;
 mod model;
 #[cfg(test)]
 mod reference;
 mod serve;
 mod settled;
 mod source;
-mod stages;
 mod telemetry;
 mod tools;
 mod words;
 
 pub use self::external_values::ConfigPlace;
-pub use self::serve::Retention;
-pub use self::source::ConfigFault;
 pub use model::{ModelPrices, ModelSettings, PlanNotation};
-pub use serve::Serve;
+pub use serve::{Retention, Serve, Stage};
 pub use settled::Config;
-pub use source::{ConfigSource, Origin};
-pub use stages::Stage;
+pub use source::{ConfigFault, ConfigSource, Origin};
 pub use telemetry::TelemetrySettings;
 pub use words::{is_tool_pattern, rate, size, time};
 

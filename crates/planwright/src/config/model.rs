@@ -9,7 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::external_values::ConfigPlace;
-use super::listing::{List, shown_time};
+use super::settled::{List, shown_time};
 use super::source::{ConfigSource, Origin};
 use super::words::{HttpUrl, TimeLimit};
 

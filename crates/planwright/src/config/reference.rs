@@ -5,7 +5,7 @@ use planwright_testkit::reference_page::page;
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-use super::file::ConfigFile;
+use super::source::ConfigFile;
 
 const HEAD: &str = "\
 # planwright.toml

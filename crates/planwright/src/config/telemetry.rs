@@ -8,7 +8,7 @@ use planwright_core::Value;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::listing::List;
+use super::settled::List;
 use super::source::{ConfigSource, Origin};
 use super::words::HttpUrl;
 

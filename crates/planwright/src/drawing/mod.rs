@@ -9,26 +9,21 @@
 //! ●  report    value
 //! ```
 
-mod dot;
 pub(crate) mod drawn_plan;
-mod flow;
+mod flowchart;
 mod graph;
 mod json;
 mod lanes;
-mod mermaid;
-mod notes;
 mod state;
-mod symbols;
 mod text;
 
 #[cfg(test)]
 mod tests;
 
 pub use self::drawn_plan::{Drawing, dot, json, mermaid, text};
-pub use self::state::Mark;
 pub use json::{
     DrawnRunV1, EdgeV1, GRAPH_SCHEMA, GraphV1, InputV1, PartV1, RepeatV1, StepNodeV1, ViolationV1,
 };
-pub use state::StepState;
-pub use symbols::Symbols;
+pub use lanes::Symbols;
+pub use state::{Mark, StepState};
 pub use text::Style;

@@ -7,10 +7,10 @@ use anstyle::AnsiColor;
 use planwright_core::plan::{Mode, OnFailure, Ordering};
 
 use super::drawn_plan::Drawing;
+use super::flowchart::merged;
 use super::graph::{Does, Graph, GraphInput, GraphStep};
+use super::graph::{action_text, notes};
 use super::lanes::{RowOrder, StepRow, rows};
-use super::mermaid::merged;
-use super::notes::{action_text, notes};
 use super::{Mark, Symbols};
 use crate::terminal_text;
 

@@ -16,7 +16,8 @@ use planwright_engine::backend::{ErrorKind, ToolError};
 use planwright_engine::event::Address;
 use planwright_engine::{RunEvent, RunStatus, StampedEvent};
 
-use super::{Sending, TraceContext};
+use super::TraceContext;
+use super::providers::Sending;
 
 /// The spans of a run, built from its events.
 #[derive(Debug)]

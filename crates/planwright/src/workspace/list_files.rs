@@ -7,8 +7,8 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::confine::Folder;
-use super::glob::Glob;
-use super::tool::{ToolEffect, WorkspaceTool, arguments};
+use super::server::{ToolEffect, WorkspaceTool, arguments};
+use super::walk::Glob;
 use super::walk::{Walk, WalkOptions};
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {

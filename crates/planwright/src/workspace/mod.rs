@@ -2,12 +2,10 @@
 
 mod confine;
 mod count_lines;
-mod glob;
 mod list_files;
 mod read_file;
 mod search_text;
 mod server;
-mod tool;
 mod walk;
 mod write_file;
 

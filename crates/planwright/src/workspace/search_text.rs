@@ -10,8 +10,8 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::confine::{Folder, failure, from_system, not_text};
-use super::glob::Glob;
-use super::tool::{ToolEffect, WorkspaceTool, arguments};
+use super::server::{ToolEffect, WorkspaceTool, arguments};
+use super::walk::Glob;
 use super::walk::{FoundFile, Walk, WalkOptions};
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {

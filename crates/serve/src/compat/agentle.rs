@@ -8,9 +8,9 @@ use planwright_core::{Object, Value};
 use planwright_engine::run::{StepStatus, StepSummary};
 use serde_json::json;
 
-use super::{
-    CompatHandler, CompatTool, DescriptionContext, ProfileOutcome, ProfileTools, STAGE_TOOL,
-    SubmittedPlan,
+use super::profile::ProfileOutcome;
+use super::profile::{
+    CompatHandler, CompatTool, DescriptionContext, ProfileTools, STAGE_TOOL, SubmittedPlan,
 };
 use crate::signatures::signature;
 use crate::tools::Condition;
@@ -71,7 +71,7 @@ impl ProfileTools for AgentleProfile {
     }
 
     fn plan(&self, arguments: &Value) -> Result<SubmittedPlan, BadRequest> {
-        super::handler::plan_of_steps(arguments, "agentle", EXECUTE_TOOL_PLAN)
+        super::profile::plan_of_steps(arguments, "agentle", EXECUTE_TOOL_PLAN)
     }
 
     /// The results of the selected steps, in the order of the selection; then the failures of other steps, which would be lost otherwise.

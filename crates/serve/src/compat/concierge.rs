@@ -7,9 +7,9 @@ use planwright_engine::run::StepStatus;
 use planwright_mcp::gateway::{GatewayClient, HostCall};
 use serde_json::json;
 
-use super::{
-    CompatHandler, CompatTool, DescriptionContext, MARK, ProfileOutcome, ProfileTools,
-    SubmittedPlan,
+use super::profile::ProfileOutcome;
+use super::profile::{
+    CompatHandler, CompatTool, DescriptionContext, MARK, ProfileTools, SubmittedPlan,
 };
 use crate::host::PlanHost;
 use crate::response::answer;
@@ -78,7 +78,7 @@ impl ProfileTools for ConciergeProfile {
     }
 
     fn plan(&self, arguments: &Value) -> Result<SubmittedPlan, BadRequest> {
-        super::handler::plan_of_steps(arguments, "concierge", EXECUTE_PLAN)
+        super::profile::plan_of_steps(arguments, "concierge", EXECUTE_PLAN)
     }
 
     fn answer(&self, outcome: &mut ProfileOutcome<'_>) -> Value {

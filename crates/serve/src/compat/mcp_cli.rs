@@ -9,9 +9,9 @@ use planwright_engine::run::{StepStatus, StepSummary};
 use planwright_store::StoredPlan;
 use serde_json::json;
 
-use super::{
-    CompatHandler, CompatTool, DescriptionContext, ProfileOutcome, ProfileTools, STAGE_TOOL,
-    SubmittedPlan,
+use super::profile::ProfileOutcome;
+use super::profile::{
+    CompatHandler, CompatTool, DescriptionContext, ProfileTools, STAGE_TOOL, SubmittedPlan,
 };
 use crate::response::answer;
 use crate::tools::Condition;

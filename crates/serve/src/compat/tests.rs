@@ -7,9 +7,8 @@ use planwright_dialects::ReadOptions;
 use planwright_engine::Engine;
 use planwright_engine::backend::Simulated;
 
-use super::{
-    CompatProfile, DescriptionContext, SubmittedPlan, marks_sharing, refused, run_response,
-};
+use super::profile::{DescriptionContext, SubmittedPlan};
+use super::{CompatProfile, marks_sharing, refused, run_response};
 use crate::tools::Condition;
 
 const TOOLS: &str = r#"{"tools": {

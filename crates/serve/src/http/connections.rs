@@ -1,28 +1,132 @@
-//! Connections: their number, their protection against slow and unadmitted clients, and their end.
+//! The server with its port, and its connections: their number, their protection against slow and unadmitted clients, and their end.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
+use axum::response::IntoResponse;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+use planwright::config::Serve;
+use planwright::telemetry::Telemetry;
+use planwright::terminal_text::io_reason;
+use planwright_mcp::gateway::ClientId;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tower::ServiceExt;
+use tower::{Service, ServiceExt};
 
-use super::limits::network_of;
+use super::gate::{ClientAccess, RequestGate};
+use super::limits::{HttpLimits, network_of};
 use super::metrics::Metrics;
+use crate::tokens::ServeError;
+use crate::tokens::{TokenCache, TokenFile};
+
+/// The address of a server, and its clients.
+#[derive(Debug)]
+pub struct HttpSettings {
+    pub listen: SocketAddr,
+    pub tokens: TokenFile,
+    pub serve: Serve,
+    /// Receives the metrics of the server.
+    pub telemetry: Telemetry,
+}
+
+/// A server that has its port and has not begun to take requests.
+#[derive(Debug)]
+pub struct HttpServer {
+    listener: TcpListener,
+    gate: Arc<RequestGate>,
+    shutdown_time: Duration,
+    connections: u32,
+}
+
+impl HttpServer {
+    /// Binds the port. It refuses one that other machines can reach if clients cannot be identified.
+    pub async fn bind(settings: HttpSettings) -> Result<Self, ServeError> {
+        let HttpSettings {
+            listen,
+            tokens,
+            serve,
+            telemetry,
+        } = settings;
+        let access = ClientAccess::new(listen, TokenCache::open(tokens)?)?;
+        let limits = HttpLimits::of(&serve, access.is_open());
+        let listener = TcpListener::bind(listen).await.map_err(|error| {
+            let reason = io_reason(&error);
+            ServeError::new(format!("cannot listen on `{listen}`: {reason}"))
+                .hint("choose another port, or 0 for any that is free")
+        })?;
+        Ok(Self {
+            listener,
+            shutdown_time: limits.shutdown_time,
+            connections: limits.connections,
+            gate: Arc::new(RequestGate::new(listen, access, limits, &serve, telemetry)),
+        })
+    }
+
+    /// Returns the address.
+    pub fn address(&self) -> Result<SocketAddr, ServeError> {
+        self.listener
+            .local_addr()
+            .map_err(|error| ServeError::new(format!("the port is gone: {}", io_reason(&error))))
+    }
+
+    /// Returns the metrics, for `/metrics`.
+    pub fn metrics(&self) -> Metrics {
+        self.gate.metrics.clone()
+    }
+
+    /// Calls `end` for each client whose token is taken back, for as long as this is awaited.
+    pub fn revocations<E, F>(&self, end: E) -> impl Future<Output = Infallible> + use<E, F>
+    where
+        E: Fn(ClientId) -> F,
+        F: Future<Output = ()>,
+    {
+        let gate = Arc::clone(&self.gate);
+        let mut known = None;
+        async move {
+            loop {
+                for client in gate.access.revoked(&mut known).await {
+                    end(client).await;
+                }
+            }
+        }
+    }
+
+    /// Serves until `end`. Then nothing new is taken, `drain` suspends the work in flight, and once all is answered, or
+    /// its time is over, the connections are closed.
+    pub async fn serve<S>(
+        self,
+        service: S,
+        end: impl Future<Output = ()>,
+        drain: impl Future<Output = ()>,
+    ) where
+        S: Service<Request<Body>, Error = Infallible> + Clone + Send + Sync + 'static,
+        S::Response: IntoResponse,
+        S::Future: Send + 'static,
+    {
+        let routes = super::gate::routes(service, Arc::clone(&self.gate));
+        let connections = ConnectionServer {
+            listener: self.listener,
+            routes,
+            most: self.connections,
+            metrics: self.gate.metrics.clone(),
+            head_time: self.gate.limits.request_time,
+        };
+        connections.serve(end, drain, self.shutdown_time).await;
+    }
+}
 
 /// The longest head of a request. No client of ours comes near it.
 const MAX_HEAD_BYTES: usize = 64 * 1024;

@@ -1,5 +1,6 @@
-//! The gate of all requests: the route, the checks in their order, and the request that is passed on.
+//! The gate of all requests: the route, the checks in their order, the identification of clients, and the request that is passed on.
 
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -21,12 +22,13 @@ use planwright::telemetry::Telemetry;
 use planwright_mcp::gateway::ClientId;
 use tower::Service;
 
-use super::access::ClientAccess;
 use super::connections::{Peer, UnadmittedConnection};
-use super::limits::{HttpLimits, InFlightPermit, InFlightRequests, KeyedRateLimiter};
+use super::limits::{HttpLimits, InFlightPermit, InFlightRequests, KeyedRateLimiter, WrongTokens};
+use super::limits::{Refusal, Refused};
 use super::metrics::{ActiveRequest, Metrics};
 use super::origin::{self, HostNames};
-use super::refusal::{Refusal, Refused};
+use crate::tokens::ServeError;
+use crate::tokens::{TokenCache, TokenOwner};
 
 /// The checks that all requests pass.
 #[derive(Debug)]
@@ -147,7 +149,7 @@ pub(super) async fn figures(
 }
 
 /// Reads the body, within the limits of size and time.
-pub(super) async fn read_body(
+async fn read_body(
     request: Request<Body>,
     most: usize,
     time: Duration,
@@ -168,7 +170,7 @@ pub(super) async fn read_body(
 
 /// The guards that are held until a request is answered to the last byte, or its client is gone.
 #[derive(Debug)]
-pub(super) struct ResponseLease {
+struct ResponseLease {
     _permit: Option<InFlightPermit>,
     _active: ActiveRequest,
 }
@@ -181,7 +183,7 @@ impl ResponseLease {
         }
     }
 
-    pub(super) fn until_answered(self, response: Response) -> Response {
+    fn until_answered(self, response: Response) -> Response {
         response.map(|body| Body::new(GuardedBody { body, _guard: self }))
     }
 }
@@ -257,4 +259,97 @@ async fn set_response_headers(request: Request<Body>, next: axum::middleware::Ne
         .entry(header::CACHE_CONTROL)
         .or_insert(header::HeaderValue::from_static("no-store"));
     response
+}
+
+/// The interval at which revoked tokens are looked for.
+const REVOCATION_CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The access rules of the server.
+#[derive(Debug)]
+pub(super) struct ClientAccess {
+    /// The valid tokens; `None` if every process of this machine has access.
+    tokens: Option<TokenCache>,
+    wrong: WrongTokens,
+    challenge: Arc<str>,
+}
+
+impl ClientAccess {
+    /// Creates the rules. Without tokens every local process has access, so the server must not listen for other machines.
+    pub(super) fn new(listen: SocketAddr, tokens: TokenCache) -> Result<Self, ServeError> {
+        let is_open = tokens.is_empty();
+        if is_open && !listen.ip().is_loopback() {
+            return Err(ServeError::new(format!(
+                "other machines reach `{listen}`, and nothing says which of them may"
+            ))
+            .hint("make a token for each client: `planwright token create NAME`")
+            .hint("or listen on `127.0.0.1`, which only this machine reaches"));
+        }
+        Ok(Self {
+            tokens: (!is_open).then_some(tokens),
+            wrong: WrongTokens::new(),
+            challenge: Arc::from("Bearer"),
+        })
+    }
+
+    /// Returns true if every process of this machine has access.
+    pub(super) fn is_open(&self) -> bool {
+        self.tokens.is_none()
+    }
+
+    /// The clients whose tokens are taken back from now on, as that happens.
+    pub(super) async fn revoked(&self, known: &mut Option<HashSet<TokenOwner>>) -> Vec<ClientId> {
+        let Some(tokens) = &self.tokens else {
+            return std::future::pending().await;
+        };
+        loop {
+            let now = tokens.all();
+            let before = known.replace(now.clone()).unwrap_or_default();
+            let gone: Vec<ClientId> = before
+                .difference(&now)
+                .map(|(_, name)| of_token(name))
+                .collect();
+            if !gone.is_empty() {
+                return gone;
+            }
+            tokio::time::sleep(REVOCATION_CHECK_INTERVAL).await;
+        }
+    }
+
+    /// Returns the client of a request.
+    fn identify(&self, headers: &HeaderMap, from: IpAddr) -> Result<ClientId, Refusal> {
+        let Some(tokens) = &self.tokens else {
+            return Ok(ClientId::local());
+        };
+        let Some(token) = bearer(headers) else {
+            return Err(Refusal::NoToken {
+                challenge: Arc::clone(&self.challenge),
+            });
+        };
+        if let Some(name) = tokens.owner(token) {
+            return Ok(of_token(&name));
+        }
+        // A valid token is accepted after any number of wrong ones from its address, or a stranger beside a client could lock it out.
+        self.wrong
+            .take(from)
+            .map_err(|wait| Refusal::TooManyWrong { wait })?;
+        Err(Refusal::WrongToken {
+            challenge: format!("{}, error=\"invalid_token\"", self.challenge).into(),
+        })
+    }
+}
+
+/// The client with a token of that name.
+fn of_token(name: &str) -> ClientId {
+    ClientId::new(format!("token:{name}"))
+}
+
+/// The token of the one `Authorization` header that there is.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut all = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(value), None) = (all.next(), all.next()) else {
+        return None;
+    };
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, he
 use axum::response::{IntoResponse, Response};
 use planwright::config::Serve;
 
-use super::refusal::Refusal;
+use super::limits::Refusal;
 
 /// Reads `ADDRESS:PORT`; a bare port is one of this machine.
 pub fn listen_address(text: &str) -> Result<SocketAddr, String> {

@@ -16,9 +16,9 @@ use planwright_mcp::gateway::{GatewayClient, HostCall, SuspendedCall};
 use planwright_store::{NewDecision, RunInfo, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
-use crate::blocking::spawn_blocking_limited;
 use crate::host::PlanHost;
-use crate::plans::approver;
+use crate::host::spawn_blocking_limited;
+use crate::plans::resume;
 use crate::plans::resume::ResumeChanges;
 use crate::runs::lookup::FoundRun;
 use crate::runs::registry::{self, TrackedRun};
@@ -197,7 +197,7 @@ impl PlanHost {
                 continue;
             };
             is_open = true;
-            match answers.get(key).map(approver::read) {
+            match answers.get(key).map(resume::read) {
                 None => {}
                 Some(Decision::Later) => is_put_off = true,
                 Some(decision) => decisions.push(self.decision(at, digest, decision)),
@@ -219,7 +219,7 @@ impl PlanHost {
     ) -> Result<(), BadRequest> {
         let mut decisions = Vec::new();
         for (digest, at) in &open_questions(&info.id, stored)? {
-            match answers.get(&registry::key(digest)).map(approver::read) {
+            match answers.get(&registry::key(digest)).map(resume::read) {
                 None | Some(Decision::Later) => {}
                 Some(decision) => decisions.push(self.decision(at, digest, decision)),
             }

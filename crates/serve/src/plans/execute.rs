@@ -19,12 +19,12 @@ use planwright_mcp::Caller;
 use planwright_mcp::gateway::{CALL_GRACE, GatewayClient, HostCall};
 use planwright_planner::extraction::Extraction;
 
-use crate::blocking::spawn_blocking_limited;
 use crate::host::PlanHost;
-use crate::plans::approver::{self, ClientApprover};
+use crate::host::spawn_blocking_limited;
+use crate::plans::resume::{self, ClientApprover};
 use crate::response::answer;
-use crate::runs::progress::ProgressReporter;
 use crate::runs::registry::{CancelOnDrop, PendingQuestions, RunTracking, TrackedRun};
+use crate::runs::tasks::ProgressReporter;
 use crate::runs::tasks::task_handle;
 use crate::tools::arguments::{BadRequest, GatewayArguments};
 use crate::tools::snapshot::{GuardedBackends, ToolSnapshot};
@@ -266,7 +266,7 @@ impl PlanHost {
             form: client.supports_forms().then(|| Arc::clone(&call.caller)),
             task: client.supports_tasks().then(|| Arc::clone(&questions)),
         };
-        spec.approver = approver::of_run(&spec.id, self.settings.store.clone(), client_asked);
+        spec.approver = resume::of_run(&spec.id, self.settings.store.clone(), client_asked);
         spec.client = Some(client.id.as_str().into());
         spec.trace = call.caller.meta();
         let rerun = spec.storage.rerun().to_vec();

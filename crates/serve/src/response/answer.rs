@@ -15,8 +15,8 @@ use planwright_engine::backend::ToolOutput;
 use planwright_engine::run::{SkipKind, SkipReason, StepStatus, StepSummary};
 use planwright_engine::{RunStatus, RunSummary};
 
-use crate::response::budget::ResponseBudget;
 use crate::response::content::Attachments;
+use crate::response::format::ResponseBudget;
 
 /// The note about a plan without `output` whose results are too large to be shown whole.
 const SELECTS_NONE: &str = "the plan has no `output`, so large results are only named: read their resources, or select what you need with `output`, also in a later plan as `${runs.RUN.STEP.path}`";

@@ -15,8 +15,8 @@ use planwright_engine::run::ReplayReport;
 use planwright_mcp::gateway::{ClientId, GatewayClient};
 use planwright_store::{RunInfo, Store};
 
-use crate::blocking::spawn_blocking_limited;
 use crate::host::PlanHost;
+use crate::host::spawn_blocking_limited;
 use crate::runs::registry::{RunProgress, TrackedRun};
 use crate::tools::arguments::BadRequest;
 

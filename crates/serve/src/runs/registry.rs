@@ -13,7 +13,7 @@ use planwright_mcp::gateway::ClientId;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Duration, Instant};
 
-use crate::runs::progress::ProgressReporter;
+use crate::runs::tasks::ProgressReporter;
 
 /// The largest number of ended runs of one client that are held in memory. Older ones are read from the store.
 const MAX_ENDED_RUNS: usize = 16;

@@ -1,13 +1,18 @@
-//! Runs as tasks (the extension `io.modelcontextprotocol/tasks`), and their outputs as resources.
+//! Runs as tasks (the extension `io.modelcontextprotocol/tasks`), their outputs as resources, and their progress, reported to the caller.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use futures::future::BoxFuture;
 use planwright::format::timestamp;
-use planwright::stored::StoredRun;
-use planwright_core::{Object, Value};
-use planwright_engine::RunStatus;
+use planwright::loaded_plan::recalled;
+use planwright::service::RunView;
+use planwright::stored::{StaleStep, StoredRun};
+use planwright_core::check::CheckedPlan;
+use planwright_core::{Object, StepId, Value};
+use planwright_engine::run::StepStatus;
+use planwright_engine::{RunStatus, StampedEvent};
 use planwright_mcp::gateway::{GatewayClient, HostCall, TaskRequest};
 use planwright_mcp::{Caller, UpstreamError};
 use planwright_store::RunInfo;
@@ -15,7 +20,7 @@ use planwright_store::RunInfo;
 use crate::host::PlanHost;
 use crate::plans::execute::InvalidPlan;
 use crate::plans::resume::ResumeChanges;
-use crate::response::answer::{output_address, step_address};
+use crate::response::answer::{output_address, stale_reason, step_address};
 use crate::response::content::{contents_at, contents_of_step, json_contents};
 use crate::runs::lookup::FoundRun;
 use crate::runs::registry::{RunProgress, TrackedRun};
@@ -253,5 +258,95 @@ impl Caller for DisconnectedCaller {
 
     fn meta(&self) -> Value {
         Value::Null
+    }
+}
+
+/// Counts the steps of a run, and notifies its caller of each that ends.
+pub(crate) struct ProgressReporter {
+    view: RunView,
+    /// The step that stands for results of earlier runs, which does not count.
+    recalled: Option<StepId>,
+    is_recalled: bool,
+    caller: Option<(Arc<dyn Caller>, Value)>,
+}
+
+impl ProgressReporter {
+    /// The progress of a run of `plan`, for a caller with its progress token.
+    pub(crate) fn new(plan: &CheckedPlan, caller: Option<(Arc<dyn Caller>, Value)>) -> Self {
+        Self {
+            view: RunView::new(plan),
+            recalled: recalled(plan).cloned(),
+            is_recalled: false,
+            caller,
+        }
+    }
+
+    pub(crate) fn steps(&self) -> usize {
+        let own = usize::from(self.recalled.is_some());
+        self.view.steps.saturating_sub(own)
+    }
+
+    pub(crate) fn done(&self) -> usize {
+        self.view.ended - usize::from(self.is_recalled)
+    }
+
+    /// Returns whether nothing happens before a person decides.
+    pub(crate) fn waits_for_people(&self) -> bool {
+        self.view.waits_for_people()
+    }
+
+    /// Applies an event. Returns whether the counts have changed.
+    pub(crate) fn event(&mut self, event: &StampedEvent) -> bool {
+        let before = (self.done(), self.steps());
+        if let Some(ended) = self.view.event(event)
+            && ended.at.inside.is_none()
+        {
+            if self.recalled.as_ref() == Some(&ended.at.step) {
+                self.is_recalled = true;
+            } else {
+                let step = ended.at.to_string();
+                self.report(&step, ended.tool.as_deref(), ended.status);
+            }
+        }
+        before != (self.done(), self.steps())
+    }
+
+    /// Names the steps that are run again, before anything is called.
+    pub(crate) fn announce(&self, rerun: &[StaleStep]) {
+        let steps: Vec<String> = rerun
+            .iter()
+            .map(|stale| format!("`{}` is run again: {}", stale.step, stale_reason(stale)))
+            .collect();
+        if !steps.is_empty() {
+            self.notify(&steps.join("; "));
+        }
+    }
+
+    fn report(&self, step: &str, tool: Option<&str>, status: StepStatus) {
+        let tool = tool.map_or(String::new(), |tool| format!(" ({tool})"));
+        self.notify(&format!("{step}{tool} {status}"));
+    }
+
+    fn notify(&self, message: &str) {
+        let Some((caller, token)) = &self.caller else {
+            return;
+        };
+        caller.notify(
+            "notifications/progress",
+            Value::object([
+                ("progressToken", token.clone()),
+                ("progress", Value::from(self.done() as u64)),
+                ("total", Value::from(self.steps() as u64)),
+                ("message", Value::from(message)),
+            ]),
+        );
+    }
+}
+
+impl fmt::Debug for ProgressReporter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProgressReporter")
+            .field("view", &self.view)
+            .finish_non_exhaustive()
     }
 }

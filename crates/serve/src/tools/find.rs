@@ -17,7 +17,7 @@ use planwright_mcp::gateway::{
 use planwright_mcp::{Caller, UpstreamError};
 
 use crate::host::PlanHost;
-use crate::plans::approver::ClientApprover;
+use crate::plans::resume::ClientApprover;
 use crate::response::answer;
 use crate::signatures::{look_up_tools, signature};
 use crate::tools::arguments::{BadRequest, GatewayArguments};

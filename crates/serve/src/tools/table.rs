@@ -1,25 +1,29 @@
-//! The table of the gateway's own tools.
+//! The table of the gateway's own tools, and their definitions, as `tools/list` writes them. Each conversation pays for every word of a
+//! definition.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use planwright_core::Value;
 use planwright_mcp::UpstreamError;
 use planwright_mcp::gateway::{GatewayClient, HostCall};
+use serde_json::json;
 
-use super::definitions;
 use crate::host::PlanHost;
 use crate::settings::GatewayMode;
+use crate::signatures::listing;
 use crate::tools::arguments::BadRequest;
+use crate::tools::snapshot::ToolSnapshot;
 
-pub(crate) const EXECUTE_PLAN: &str = "execute_plan";
-pub(crate) const CREATE_PLAN: &str = "create_plan";
-pub(crate) const CHECK_PLAN: &str = "check_plan";
-pub(crate) const RESUME_PLAN: &str = "resume_plan";
-pub(crate) const GET_RUN: &str = "get_run";
-pub(crate) const SEARCH_TOOLS: &str = "search_tools";
-pub(crate) const DESCRIBE_TOOLS: &str = "describe_tools";
-pub(crate) const CALL_TOOL: &str = "call_tool";
+const EXECUTE_PLAN: &str = "execute_plan";
+const CREATE_PLAN: &str = "create_plan";
+const CHECK_PLAN: &str = "check_plan";
+const RESUME_PLAN: &str = "resume_plan";
+const GET_RUN: &str = "get_run";
+const SEARCH_TOOLS: &str = "search_tools";
+const DESCRIBE_TOOLS: &str = "describe_tools";
+const CALL_TOOL: &str = "call_tool";
 pub(crate) const MOVE_TO_STAGE: &str = "move_to_stage";
 
 /// An entry of the table: a tool of the gateway.
@@ -87,35 +91,35 @@ static TOOLS: [GatewayTool; 9] = [
         name: EXECUTE_PLAN,
         modes: PLANS,
         condition: Condition::Always,
-        definition: Definition::Listing(|_, listed| definitions::execute_plan(listed)),
+        definition: Definition::Listing(|_, listed| execute_plan(listed)),
         handler: |host, call| Box::pin(async move { Ok(host.execute(&call).await?) }),
     },
     GatewayTool {
         name: CHECK_PLAN,
         modes: PLANS,
         condition: Condition::Always,
-        definition: Definition::Fixed(definitions::check_plan),
+        definition: Definition::Fixed(check_plan),
         handler: |host, call| Box::pin(async move { Ok(host.check(&call).await?) }),
     },
     GatewayTool {
         name: SEARCH_TOOLS,
         modes: PLANS_AND_SEARCH,
         condition: Condition::Always,
-        definition: Definition::Listing(definitions::search_tools),
+        definition: Definition::Listing(search_tools),
         handler: |host, call| Box::pin(async move { Ok(host.search(&call).await?) }),
     },
     GatewayTool {
         name: DESCRIBE_TOOLS,
         modes: PLANS,
         condition: Condition::Always,
-        definition: Definition::Fixed(definitions::describe_tools),
+        definition: Definition::Fixed(describe_tools),
         handler: |host, call| Box::pin(async move { Ok(host.describe(&call).await?) }),
     },
     GatewayTool {
         name: CALL_TOOL,
         modes: SEARCH,
         condition: Condition::Always,
-        definition: Definition::Fixed(definitions::call_tool),
+        definition: Definition::Fixed(call_tool),
         handler: |host, call| {
             Box::pin(async move { host.call_tool(&call).await.map_err(CallFailure::Upstream) })
         },
@@ -124,21 +128,21 @@ static TOOLS: [GatewayTool; 9] = [
         name: RESUME_PLAN,
         modes: PLANS_AND_SEARCH,
         condition: Condition::Always,
-        definition: Definition::Listing(definitions::resume),
+        definition: Definition::Listing(resume),
         handler: |host, call| Box::pin(async move { Ok(Box::pin(host.resume(&call)).await?) }),
     },
     GatewayTool {
         name: GET_RUN,
         modes: PLANS,
         condition: Condition::Always,
-        definition: Definition::Fixed(definitions::get_run),
+        definition: Definition::Fixed(get_run),
         handler: |host, call| Box::pin(async move { Ok(host.get_run(&call).await?) }),
     },
     GatewayTool {
         name: CREATE_PLAN,
         modes: PLANS,
         condition: Condition::PlanWriter,
-        definition: Definition::Fixed(definitions::create_plan),
+        definition: Definition::Fixed(create_plan),
         handler: |host, call| Box::pin(async move { Ok(host.create_plan(&call).await?) }),
     },
     GatewayTool {
@@ -182,7 +186,7 @@ impl GatewayTool {
             // No description of this mode lists tools.
             GatewayMode::Plain => String::new(),
             GatewayMode::Plan | GatewayMode::PlainWithPlans | GatewayMode::Search => {
-                definitions::callable_tools(host, client, &host.tool_snapshot())
+                callable_tools(host, client, &host.tool_snapshot())
             }
         };
         let mut all = Vec::new();
@@ -230,4 +234,240 @@ impl PlanHost {
             Condition::Stages => !self.settings.config.stages().is_empty(),
         }
     }
+}
+
+const EXECUTE: &str = r#"Run a plan: a graph of tool calls in one request. Steps run in parallel as soon as their own data is there; only `output` comes back; without it, all results: small ones whole, of large ones the size. Prefer one plan to many calls.
+
+{"plan": {"steps": [
+  {"id": "found", "tool": "list_cities", "args": {"country": "JP"}},
+  {"id": "weather", "for_each": "${found.cities}", "tool": "get_weather", "args": {"city": "${item.name}"}},
+  {"id": "warmest", "value": "${weather.filter(w, w.temp > 30)}"},
+  {"id": "warn", "when": "${size(warmest) > 0}", "tool": "notify", "args": {"text": "Hot: ${warmest[*].city}"}}],
+ "output": ["warmest"]}}
+
+`${step.path}` refers to an earlier result, `[*]` to all items, `a ?? b` to the first that is there; any CEL expression may stand within `${}`. Steps may also have "after": [ids], "on_error": "continue", "retry": {"attempts": 3}, "timeout": "30s". Results of earlier runs: `${runs.RUN.step.path}`."#;
+
+/// The description of steps with `extract`, for clients with a model that reads texts.
+const EXTRACTS: &str = r#"
+A step with "extract" has a model read a text, so that you need not: {"id": "bill", "extract": {"from": "${page.text}", "schema": {"type": "object", "properties": {"total": {"type": "number"}}}, "ask": "what is to pay"}}"#;
+
+/// Returns the instructions for clients that connect.
+pub(crate) fn instructions(mode: GatewayMode) -> Option<String> {
+    let text = match mode {
+        GatewayMode::Plan | GatewayMode::PlainWithPlans => {
+            "Hand over several tool calls as one plan with execute_plan. search_tools finds the tools that plans may call, describe_tools tells all about some."
+        }
+        GatewayMode::Search => "search_tools finds tools, call_tool calls one.",
+        GatewayMode::Plain => return None,
+    };
+    Some(text.to_owned())
+}
+
+/// Renders the list of the tools that plans of this client may call, for the description of a tool.
+fn callable_tools(host: &PlanHost, client: &GatewayClient, snapshot: &ToolSnapshot) -> String {
+    let policy = host.policy(client);
+    let open = snapshot
+        .catalog
+        .tools()
+        .filter(|tool| policy.objection(tool).is_none());
+    let mut listed = listing(open, host.settings.listing_tokens).text;
+    for server in host.upstreams.view().starting() {
+        let _ = write!(listed, "\nThe server `{server}` is still starting.");
+    }
+    if host.settings.mode.takes_plans() && host.extracts_for(client) {
+        listed += EXTRACTS;
+    }
+    listed
+}
+
+impl PlanHost {
+    /// The tool by which a client moves between stages, if stages exist.
+    pub(crate) fn stage_definitions(&self, client: &GatewayClient) -> Vec<Value> {
+        let entry = self.stage(&client.id, |stages| {
+            let names: Vec<&str> = stages.all().iter().map(|stage| &*stage.name).collect();
+            let description = format!(
+                "Move to another stage of the work, which has other tools. The stage is `{}` now. `known`: what the stage needs to know.",
+                stages.current().name
+            );
+            json!({
+                "name": MOVE_TO_STAGE,
+                "title": "Move to a stage",
+                "description": description,
+                "inputSchema": {"type": "object", "properties": {
+                    "stage": {"type": "string", "enum": names},
+                    "known": {"type": "object"}
+                }, "required": ["stage"]},
+                "annotations": {"readOnlyHint": false, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false}
+            })
+        });
+        entry.map(Value::from).into_iter().collect()
+    }
+}
+
+/// A plan as an argument: models that know it as an object write fewer quotes.
+fn plan() -> serde_json::Value {
+    json!({"type": "object", "properties": {
+        "steps": {"type": "array", "items": {"type": "object"}},
+        "output": {"description": "ids of the steps whose results come back, or any value with references"}
+    }, "additionalProperties": true})
+}
+
+/// Returns the output schema of a run.
+fn outcome() -> serde_json::Value {
+    let list = json!({"type": "array", "items": {"type": "object"}});
+    json!({"type": "object", "properties": {
+        "status": {"type": "string", "enum": ["succeeded", "failed", "waiting", "cancelled", "rejected", "running", "interrupted", "sound"]},
+        "run": {"type": "string"},
+        "output": {},
+        "done": {"type": "array", "items": {"type": "string"}},
+        "errors": list, "rerun": list, "skipped": list, "waiting": list, "unknown": list, "findings": list, "steps": {},
+        "message": {"type": "string"},
+        "next": {"type": "string"}
+    }, "required": ["status"], "additionalProperties": true})
+}
+
+pub(super) fn execute_plan(listed: &str) -> serde_json::Value {
+    let description = if listed.is_empty() {
+        EXECUTE.to_owned()
+    } else {
+        format!("{EXECUTE}\n\nTools:\n{listed}")
+    };
+    json!({
+        "name": EXECUTE_PLAN,
+        "title": "Run a plan",
+        "description": description,
+        "inputSchema": {"type": "object", "properties": {
+            "plan": plan(),
+            "inputs": {"type": "object"}
+        }, "required": ["plan"]},
+        "outputSchema": outcome(),
+        "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true}
+    })
+}
+
+/// The tool that has plans written.
+pub(super) fn create_plan() -> serde_json::Value {
+    json!({
+        "name": CREATE_PLAN,
+        "title": "Have a plan written",
+        "description": "Have a plan written and checked for what you want, in words. `run`: run it as well.",
+        "inputSchema": {"type": "object", "properties": {
+            "goal": {"type": "string"},
+            "context": {"type": "object", "description": "what is known: semantic, episodic, entities"},
+            "run": {"type": "boolean"}
+        }, "required": ["goal"]},
+        "outputSchema": outcome(),
+        "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true}
+    })
+}
+
+pub(super) fn check_plan() -> serde_json::Value {
+    json!({
+        "name": CHECK_PLAN,
+        "title": "Check a plan",
+        "description": "Check a plan without running it. Nothing is called.",
+        "inputSchema": {"type": "object", "properties": {
+            "plan": {"type": "object"},
+            "inputs": {"type": "object"}
+        }, "required": ["plan"]},
+        "outputSchema": outcome(),
+        "annotations": {"readOnlyHint": true, "openWorldHint": false}
+    })
+}
+
+/// `resume_plan`. Clients of [`GatewayMode::Search`] submit no plans: their calls that wait for a decision are runs.
+pub(super) fn resume(mode: GatewayMode, _: &str) -> serde_json::Value {
+    match mode {
+        GatewayMode::Search => resume_call(),
+        GatewayMode::Plan | GatewayMode::PlainWithPlans | GatewayMode::Plain => resume_plan(),
+    }
+}
+
+fn resume_plan() -> serde_json::Value {
+    json!({
+        "name": RESUME_PLAN,
+        "title": "Go on with a run",
+        "description": "Go on with a run that failed, waits or was interrupted. What is done stays done. `plan` replaces the plan: what it changes runs again, and what was computed from that, except for the steps in `keep`; `retry`, `skip` and `set` decide about steps.",
+        "inputSchema": {"type": "object", "properties": {
+            "run": {"type": "string"},
+            "plan": {"type": "object"},
+            "inputs": {"type": "object"},
+            "keep": {"type": "array", "items": {"type": "string"}},
+            "retry": {"type": "array", "items": {"type": "string"}},
+            "skip": {"type": "array", "items": {"type": "string"}},
+            "set": {"type": "object", "description": "results by step"}
+        }, "required": ["run"]},
+        "outputSchema": outcome(),
+        "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true}
+    })
+}
+
+/// `resume_plan` for clients that hand over no plans: a call that waited for a decision is a run.
+fn resume_call() -> serde_json::Value {
+    json!({
+        "name": RESUME_PLAN,
+        "title": "Go on with a call",
+        "description": "Go on with a call of call_tool that waits, once a person has decided about it.",
+        "inputSchema": {"type": "object", "properties": {"run": {"type": "string"}}, "required": ["run"]},
+        "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true}
+    })
+}
+
+pub(super) fn get_run() -> serde_json::Value {
+    json!({
+        "name": GET_RUN,
+        "title": "Look at a run",
+        "description": "How a run stands, or what it came to.",
+        "inputSchema": {"type": "object", "properties": {"run": {"type": "string"}}, "required": ["run"]},
+        "outputSchema": outcome(),
+        "annotations": {"readOnlyHint": true, "openWorldHint": false}
+    })
+}
+
+pub(super) fn search_tools(mode: GatewayMode, listed: &str) -> serde_json::Value {
+    let description = match mode {
+        // `search_tools` comes first here, so its description has the list that `execute_plan` has in the other modes.
+        GatewayMode::Search => format!("Find tools for call_tool.\n\n{listed}"),
+        GatewayMode::Plan | GatewayMode::PlainWithPlans | GatewayMode::Plain => {
+            "Find tools that plans may call.".to_owned()
+        }
+    };
+    json!({
+        "name": SEARCH_TOOLS,
+        "title": "Find tools",
+        "description": description,
+        "inputSchema": {"type": "object", "properties": {
+            "query": {"type": "string", "description": "a few words"},
+            "server": {"type": "string"},
+            "limit": {"type": "integer"}
+        }},
+        "outputSchema": {"type": "object", "properties": {"tools": {"type": "array", "items": {"type": "string"}}}},
+        "annotations": {"readOnlyHint": true, "openWorldHint": false}
+    })
+}
+
+pub(super) fn describe_tools() -> serde_json::Value {
+    json!({
+        "name": DESCRIBE_TOOLS,
+        "title": "Describe tools",
+        "description": "All about some tools: parameters, results, effects.",
+        "inputSchema": {"type": "object", "properties": {
+            "tools": {"type": "array", "items": {"type": "string"}}
+        }, "required": ["tools"]},
+        "outputSchema": {"type": "object", "properties": {"tools": {"type": "array", "items": {"type": "string"}}}},
+        "annotations": {"readOnlyHint": true, "openWorldHint": false}
+    })
+}
+
+pub(super) fn call_tool() -> serde_json::Value {
+    json!({
+        "name": CALL_TOOL,
+        "title": "Call a tool",
+        "description": "Call a tool that search_tools has found.",
+        "inputSchema": {"type": "object", "properties": {
+            "tool": {"type": "string"},
+            "arguments": {"type": "object"}
+        }, "required": ["tool"]},
+        "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true}
+    })
 }

@@ -8,8 +8,8 @@ use planwright::format::{
     CarriedRuleV1, CarriedRulesV1, RenamedServerV1, StayingServerV1, WrapV1, WrappedFileV1,
 };
 
+use super::edit::ObjectText;
 use super::edit::{EditFault, Section};
-use super::object::ObjectText;
 use super::own_rules::RulesChange;
 use super::place::{GatewayFiles, KnownClient, PathEnvironment, ServerListPlace};
 use super::rules::{ClientRule, RuleList};

@@ -1,8 +1,11 @@
-//! Servers that leave a client's file for one of ours, and come back. Pure: from texts to texts.
+//! Servers that leave a client's file for one of ours, and come back. Pure: from texts to texts. A JSON object with comments is read as a
+//! list of its members with their places in the text.
 
+use jsonc_parser::ast;
+use jsonc_parser::common::Ranged;
+use jsonc_parser::tokens::{Token, TokenAndRange};
 use planwright::core::Value;
-
-use super::object::{Member, ObjectText};
+use planwright::mcp::jsonc;
 
 /// The way to the servers in a file of ours.
 pub(crate) const GATEWAY_SERVERS: &[&str] = &["mcpServers"];
@@ -231,4 +234,190 @@ fn field(name: &str, value: &Value) -> String {
         other => other.to_json(),
     };
     format!("{}: {value}", Value::text(name).to_json())
+}
+
+/// Some editors begin a file with it.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// An object within a text.
+#[derive(Clone, Debug)]
+pub(crate) struct ObjectText {
+    /// The text before it in the file, its opening bracket included.
+    pub(crate) head: String,
+    pub(crate) members: Vec<Member>,
+    /// The text behind its last member: a comment, perhaps, and the space before the closing bracket.
+    pub(crate) foot: String,
+    /// The closing bracket, and all behind it.
+    pub(crate) rest: String,
+    /// True if a comma follows the last member.
+    trailing_comma: bool,
+}
+
+/// A member, with its blanks and comments. The text is the concatenation of all members and their surroundings.
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    pub(crate) name: String,
+    pub(crate) value: Value,
+    /// The text before the name.
+    lead: String,
+    /// The name as written.
+    pub(crate) written: String,
+    /// From the colon to the end of the value, and on to the comma.
+    body: String,
+    /// The text behind the comma on the same line.
+    tail: String,
+}
+
+impl ObjectText {
+    /// Finds the object at `path` in `text`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `text` is not JSON with comments.
+    pub(crate) fn find(text: &str, path: &[&str]) -> Result<Option<Self>, String> {
+        let body = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+        let mark = &text[..text.len() - body.len()];
+        let parsed = jsonc::parse(body).map_err(|error| {
+            let mut message = error.to_string();
+            message[..1].make_ascii_lowercase();
+            message
+        })?;
+        let tokens = parsed.tokens.unwrap_or_default();
+        let mut value = parsed.value.ok_or("there is no value in it")?;
+        for name in path {
+            let ast::Value::Object(object) = value else {
+                return Ok(None);
+            };
+            // The last of several members with one name counts.
+            let mut members = object.properties.into_iter();
+            let Some(member) = members.rfind(|member| member.name.as_str() == *name) else {
+                return Ok(None);
+            };
+            value = member.value;
+        }
+        Ok(match value {
+            ast::Value::Object(object) => Some(Self::new(mark, body, &tokens, object)),
+            _ => None,
+        })
+    }
+
+    fn new(mark: &str, text: &str, tokens: &[TokenAndRange<'_>], object: ast::Object<'_>) -> Self {
+        let behind = |at: usize| &tokens[tokens.partition_point(|token| token.range.start < at)..];
+        let open = object.range.start + 1;
+        let close = object.range.end - 1;
+        let mut start = open;
+        let mut members = Vec::new();
+        let mut trailing_comma = false;
+        for ast::ObjectProp { range, name, value } in object.properties {
+            let comma = behind(range.end)
+                .iter()
+                .find(|token| {
+                    !matches!(token.token, Token::CommentLine(_) | Token::CommentBlock(_))
+                })
+                .filter(|token| token.token == Token::Comma);
+            trailing_comma = comma.is_some();
+            let end = comma.map_or(range.end, |comma| comma.range.start);
+            let after = comma.map_or(range.end, |comma| comma.range.end);
+            let tail = line_end(text, behind(after), after);
+            let name_range = name.range();
+            members.push(Member {
+                name: name.into_string(),
+                value: serde_json::from_value(value.into()).unwrap_or_default(),
+                lead: text[start..name_range.start].to_owned(),
+                written: text[name_range.start..name_range.end].to_owned(),
+                body: text[name_range.end..end].to_owned(),
+                tail: text[after..tail].to_owned(),
+            });
+            start = tail;
+        }
+        Self {
+            head: format!("{mark}{}", &text[..open]),
+            members,
+            foot: text[start..close].to_owned(),
+            rest: text[close..].to_owned(),
+            trailing_comma,
+        }
+    }
+
+    /// The text that it is a part of.
+    pub(crate) fn text(&self) -> String {
+        let mut text = self.head.clone();
+        for (index, member) in self.members.iter().enumerate() {
+            let next = self.members.get(index + 1).map(|next| next.lead.as_str());
+            text += &member.lead;
+            text += &member.written;
+            text += &member.body;
+            if next.is_some() || self.trailing_comma {
+                text.push(',');
+            }
+            text += &member.tail;
+            // A line comment must not swallow the text that now follows it.
+            let behind = next.unwrap_or(&self.foot);
+            if member.tail.contains("//") && !behind.starts_with(['\n', '\r']) {
+                text.push('\n');
+            }
+        }
+        text + &self.foot + &self.rest
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Member> {
+        self.members.iter().find(|member| member.name == name)
+    }
+}
+
+impl Member {
+    /// Creates a member behind the blanks `lead`, with a formatted value.
+    pub(crate) fn new(lead: &str, name: &str, value: Value, written: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            value,
+            lead: lead.to_owned(),
+            written: Value::text(name).to_json(),
+            body: format!(": {written}"),
+            tail: String::new(),
+        }
+    }
+
+    /// The same under another name.
+    pub(crate) fn renamed(&self, name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            written: Value::text(name).to_json(),
+            ..self.clone()
+        }
+    }
+
+    /// The blanks before the member: a line break and its indentation, if it begins a line.
+    pub(crate) fn blanks(&self) -> &str {
+        let at = self.lead.rfind('\n').unwrap_or(0);
+        let at = if self.lead[..at].ends_with('\r') {
+            at - 1
+        } else {
+            at
+        };
+        let blanks = &self.lead[at..];
+        if blanks.trim().is_empty() {
+            blanks
+        } else {
+            " "
+        }
+    }
+}
+
+/// The end of the comments on the rest of the line from `from` on; `from` if `tokens` continue on that line.
+fn line_end(text: &str, tokens: &[TokenAndRange<'_>], from: usize) -> usize {
+    let has_break = |text: &str| text.contains(['\n', '\r']);
+    let mut end = from;
+    for TokenAndRange { range, token } in tokens {
+        if has_break(&text[end..range.start]) {
+            return end;
+        }
+        let is_comment = matches!(token, Token::CommentLine(_) | Token::CommentBlock(_));
+        if !is_comment || has_break(&text[range.start..range.end]) {
+            // The comment belongs to the text that follows it on the line.
+            return from;
+        }
+        end = range.end;
+    }
+    end
 }

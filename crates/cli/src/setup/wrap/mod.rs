@@ -2,7 +2,6 @@
 
 pub(crate) mod command;
 pub(crate) mod edit;
-pub(crate) mod object;
 pub(crate) mod own_rules;
 pub(crate) mod place;
 pub(crate) mod report;

@@ -6,8 +6,8 @@ use planwright::mcp::ServersConfig;
 use planwright::terminal_text;
 
 use crate::system::environment;
-use crate::view::live::words::counted;
 use crate::view::printer::Printer;
+use crate::view::printer::counted;
 
 /// Prints the changes, made or planned.
 pub(crate) fn print(report: &WrapV1, printer: Printer) {

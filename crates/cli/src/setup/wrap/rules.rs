@@ -2,7 +2,7 @@
 
 use planwright::core::{ToolPattern, Value};
 
-use super::object::ObjectText;
+use super::edit::ObjectText;
 
 /// The lists of `[tools]` that rules go into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use planwright::core::Value;
 use proptest::prelude::*;
 
+use super::edit::ObjectText;
 use super::edit::{Section, Unwrapped, Wrapped, has_servers, unwrap, wrap};
-use super::object::ObjectText;
 use super::report::{self, difference};
 
 const SERVERS: &[&str] = &["mcpServers"];

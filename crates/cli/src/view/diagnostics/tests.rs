@@ -3,8 +3,9 @@
 use insta::assert_snapshot;
 use planwright::core::{Code, Diagnostic, Diagnostics};
 
-use super::excerpt::Excerpt;
-use super::{Look, compact, count_line, graphical, show};
+use super::report::Excerpt;
+use super::report::{Look, compact, count_line, graphical};
+use super::show;
 use crate::args::Colour;
 use crate::view::printer::Printer;
 

@@ -11,7 +11,9 @@ use planwright::engine::{StampedEvent, StepStatus, ToolError};
 use planwright::service::{ActiveStep, EndedStep, RunView};
 use planwright::terminal_text;
 
-use super::words::{BAD, BUSY, DIM, GOOD, ODD, code, counted, first_line, reason, styled, time};
+use crate::view::printer::{
+    BAD, BUSY, DIM, GOOD, ODD, code, counted, first_line, skip_reason, styled, time,
+};
 
 /// The most steps under way that have a line each.
 const MAX_LINES: usize = 10;
@@ -216,7 +218,7 @@ impl StepLines {
                 let why = ended
                     .reason
                     .as_ref()
-                    .map_or_else(String::new, |why| format!(": {}", reason(why)));
+                    .map_or_else(String::new, |why| format!(": {}", skip_reason(why)));
                 format!(
                     "{} {}  {}",
                     styled(ODD, "–"),

@@ -13,10 +13,11 @@ use planwright::engine::{
     Backends, Decision, Engine, RunOptions, RunSummary, StampedEvent, StepStatus,
 };
 
+use super::Live;
 use super::step_lines::StepLines;
-use super::summary::summary;
-use super::{Live, Printer, View};
+use super::terminal::{View, summary_text};
 use crate::args::Colour;
+use crate::view::printer::Printer;
 
 /// The plan, events and summary of a run.
 struct Ran {
@@ -99,7 +100,7 @@ impl Ran {
     }
 
     fn summary(&self) -> String {
-        plain(&summary(&self.summary, true))
+        plain(&summary_text(&self.summary, true))
     }
 }
 

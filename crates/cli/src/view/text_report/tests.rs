@@ -3,8 +3,8 @@
 use insta::assert_snapshot;
 use planwright::core::Value;
 
-use super::layout::Room;
-use super::output;
+use super::outcome::Room;
+use super::outcome::output;
 
 fn shown(json: &str) -> String {
     shown_in(json, usize::MAX)

@@ -1,17 +1,246 @@
-//! Lists and calls the tools of a compat profile.
+//! Compat profiles: the systems, what each has to provide, the list and the calls of its tools, and the result of a run, as profiles read it.
 
 use std::sync::Arc;
 
 use planwright::loaded_plan::LoadedPlan;
-use planwright_core::{Object, Value};
+use planwright_core::check::CheckedPlan;
+use planwright_core::{Object, Plan, Tool, Value};
+use planwright_engine::run::{StepStatus, StepSummary};
+use planwright_engine::{RunStatus, RunSummary};
 use planwright_mcp::gateway::{GatewayClient, HostCall};
 use planwright_store::{StoreError, StoredPlan};
 
-use super::{CompatHandler, CompatProfile, DescriptionContext, SubmittedPlan, mcp_cli};
-use crate::blocking::spawn_blocking_limited;
-use crate::host::PlanHost;
+use super::mcp_cli;
+use crate::host::{PlanHost, spawn_blocking_limited};
 use crate::plans::execute::ValidPlan;
+use crate::response::answer::{self, skip_reason};
+use crate::response::content::Attachments;
+use crate::response::format::ResponseBudget;
 use crate::tools::arguments::{BadRequest, GatewayArguments};
+use crate::tools::{Condition, MOVE_TO_STAGE};
+
+/// A system whose tools the gateway can show in the place of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompatProfile {
+    /// Concierge: `execute_plan`, and the tools for its stages.
+    Concierge,
+    /// agentle4j: `execute_tool_plan`.
+    Agentle,
+    /// mcp-cli: `plan_execute`.
+    McpCli,
+}
+
+/// A tool of a compat profile.
+pub(super) struct CompatTool {
+    pub(super) name: &'static str,
+    pub(super) condition: Condition,
+    pub(super) handler: CompatHandler,
+}
+
+/// The handler of a tool of a compat profile.
+#[derive(Clone, Copy)]
+pub(super) enum CompatHandler {
+    /// Runs the plan of the call.
+    Execute,
+    /// Has a plan written, and runs it if the tool requests it.
+    Create,
+    /// Moves on as Concierge does.
+    Proceed,
+    /// Starts over as Concierge does.
+    Terminate,
+    /// Moves as the gateway's own tool does.
+    MoveToStage,
+}
+
+/// `move_to_stage`, for profiles whose systems have no tools for stages.
+pub(super) const STAGE_TOOL: CompatTool = CompatTool {
+    name: MOVE_TO_STAGE,
+    condition: Condition::Stages,
+    handler: CompatHandler::MoveToStage,
+};
+
+/// The tools and formats of another system.
+pub(super) trait ProfileTools: Sync {
+    /// All tools of the profile.
+    fn tools(&self) -> &'static [CompatTool];
+
+    /// The definitions of those that concern plans, as `tools/list` writes them.
+    fn definitions(&self, context: &DescriptionContext<'_>) -> Vec<serde_json::Value>;
+
+    /// Returns the plan of a call.
+    ///
+    /// # Errors
+    ///
+    /// The arguments are none of these.
+    fn plan(&self, arguments: &Value) -> Result<SubmittedPlan, BadRequest>;
+
+    /// Returns the result of a run in the form of the system.
+    fn answer(&self, outcome: &mut ProfileOutcome<'_>) -> Value;
+
+    /// An answer as text.
+    fn text(&self, answer: &Value) -> String {
+        answer.to_json()
+    }
+}
+
+/// The facts that a description can use.
+pub(super) struct DescriptionContext<'a> {
+    /// The tools that plans may call, unless the client sees them anyway.
+    pub(super) tools: Vec<&'a Arc<Tool>>,
+    /// True if tools mark their parameters that take references.
+    pub(super) marks_sharing: bool,
+    /// Plans that were saved.
+    pub(super) saved: Vec<StoredPlan>,
+    /// True if a model writes plans.
+    pub(super) creates: bool,
+}
+
+/// The plan of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum SubmittedPlan {
+    /// A plan.
+    Plan {
+        text: String,
+        dialect: Option<&'static str>,
+        given: Object,
+    },
+    /// The name or id of one that was saved.
+    Stored { name: Arc<str>, given: Object },
+}
+
+impl CompatProfile {
+    pub(super) fn tools(self) -> &'static dyn ProfileTools {
+        match self {
+            Self::Concierge => &super::concierge::ConciergeProfile,
+            Self::Agentle => &super::agentle::AgentleProfile,
+            Self::McpCli => &super::mcp_cli::McpCliProfile,
+        }
+    }
+}
+
+/// Returns the result of a run in the form of the system. No value is longer than `most` bytes.
+pub(crate) fn run_response(
+    name: CompatProfile,
+    summary: &RunSummary,
+    plan: Option<&CheckedPlan>,
+    most: u64,
+) -> Value {
+    let profile = name.tools();
+    let mut outcome = ProfileOutcome::new(summary, plan, most);
+    let answered = profile.answer(&mut outcome);
+    let attached = outcome.finish();
+    let is_error = matches!(summary.status, RunStatus::Failed | RunStatus::Cancelled);
+    let text = profile.text(&answered);
+    answer::in_form_of_profile(answered, text, attached, is_error)
+}
+
+/// Returns a refusal, which all these systems write in the same form.
+pub(crate) fn refused(name: CompatProfile, message: &str) -> Value {
+    let answered = Value::object([("error", Value::from(message))]);
+    let text = name.tools().text(&answered);
+    answer::in_form_of_profile(answered, text, (Vec::new(), None), true)
+}
+
+/// Returns the answer about a run that was interrupted.
+pub(crate) fn interrupted(name: CompatProfile, run: &str) -> Value {
+    let message =
+        format!("the gateway ended before the plan did; `planwright resume {run}` goes on with it");
+    refused(name, &message)
+}
+
+/// Returns whether a tool's schema marks any part as taking references.
+pub(crate) fn marks_sharing(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| &**name == MARK || marks_sharing(value)),
+        Value::List(items) => items.iter().any(marks_sharing),
+        _ => false,
+    }
+}
+
+/// The schema keyword of a parameter that accepts references.
+pub(super) const MARK: &str = "x-sharable";
+
+/// The result of a run.
+pub(super) struct ProfileOutcome<'a> {
+    pub(super) summary: &'a RunSummary,
+    /// The plan, if it is known.
+    pub(super) plan: Option<&'a Plan>,
+    bounds: ResponseBudget,
+    attached: Attachments<'a>,
+}
+
+impl<'a> ProfileOutcome<'a> {
+    /// Values are shown up to `most` bytes.
+    pub(super) fn new(summary: &'a RunSummary, plan: Option<&'a CheckedPlan>, most: u64) -> Self {
+        Self {
+            summary,
+            plan: plan.map(CheckedPlan::plan),
+            bounds: ResponseBudget::new(most),
+            attached: Attachments::of(summary, plan),
+        }
+    }
+
+    /// The blocks besides the text, and the run if a value was abbreviated.
+    pub(super) fn finish(self) -> (Vec<Value>, Option<&'a str>) {
+        let (blocks, _) = self.attached.finish();
+        let whole = self.bounds.is_trimmed.then_some(&*self.summary.run);
+        (blocks, whole)
+    }
+
+    pub(super) fn is_success(&self) -> bool {
+        self.summary.status == RunStatus::Succeeded
+    }
+
+    pub(super) fn steps(&self) -> impl Iterator<Item = &'a StepSummary> + use<'a> {
+        self.summary.steps.iter()
+    }
+
+    /// `value`, as much of it as is shown.
+    pub(super) fn shown(&mut self, value: &Value) -> Value {
+        // A field of any type is trimmed as a whole.
+        let shown = self.shown_fields(&Value::object([("value", value.clone())]));
+        shown.get("value").cloned().unwrap_or_default()
+    }
+
+    /// The fields of `values`, as much of each as is shown.
+    pub(super) fn shown_fields(&mut self, values: &Value) -> Value {
+        self.bounds.fields(&self.attached.detach(values))
+    }
+
+    /// Returns the reason why a step has no output.
+    pub(super) fn failure_reason(&self, step: &StepSummary) -> String {
+        let (run, at) = (&self.summary.run, &step.at);
+        match step.status {
+            StepStatus::Succeeded => String::new(),
+            StepStatus::Failed => failure(step),
+            StepStatus::Skipped | StepStatus::NotRun => match &step.reason {
+                Some(reason) => format!("skipped: {}", skip_reason(reason)),
+                None => "skipped".to_owned(),
+            },
+            StepStatus::Cancelled => "cancelled".to_owned(),
+            StepStatus::Waiting => format!(
+                "a person has to decide about this call of `{at}` before the run `{run}` can continue"
+            ),
+            StepStatus::Unknown => format!(
+                "it is unknown whether this call happened; a person has to look and decide before the run `{run}` can continue"
+            ),
+        }
+    }
+}
+
+/// Returns the error of the step or of one of its parts.
+fn failure(step: &StepSummary) -> String {
+    if let Some(error) = &step.error {
+        return error.message.clone();
+    }
+    let mut parts = step.parts.iter();
+    match parts.find(|part| part.status == StepStatus::Failed) {
+        Some(part) => format!("`{}` failed: {}", part.at, failure(part)),
+        None => "failed".to_owned(),
+    }
+}
 
 impl PlanHost {
     /// The tools of the profile for a client, as `tools/list` writes them.

@@ -1,0 +1,460 @@
+//! The commands, and the options that several of them share.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use planwright::config::{size, time as duration};
+
+use super::{
+    AdaptArguments, ApproveArguments, AskArguments, ChatArguments, CheckArguments, ConfigArguments,
+    ConsentArguments, ConvertArguments, CreateArguments, DatesArguments, DeleteArguments,
+    DiffArguments, ExportArguments, FlowArguments, FlowSwitches, ImportArguments, InitArguments,
+    ListArguments, LoginArguments, LogsArguments, PassphraseArguments, PruneArguments,
+    RejectArguments, ReplayArguments, ResumeArguments, RunsArguments, SaveArguments,
+    ServeArguments, ShowArguments, TokenArguments, ToolsArguments, WrapArguments,
+};
+
+/// Checks and runs plans of tool calls over MCP servers.
+#[derive(Debug, Parser)]
+#[command(name = "planwright", version, max_term_width = 110)]
+pub(crate) struct Arguments {
+    /// The command.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Use of colours: auto, always, never.
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t = Colour::Auto,
+        value_name = "WHEN",
+        hide_possible_values = true,
+        help_heading = "Everywhere",
+        display_order = 1000
+    )]
+    pub(crate) color: Colour,
+    /// Log to standard error: a level, or parts with levels, such as `warn,planwright=debug`; `PLANWRIGHT_LOG` by default.
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHAT",
+        help_heading = "Everywhere",
+        display_order = 1001
+    )]
+    pub(crate) log: Option<String>,
+}
+
+/// Use of colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Colour {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The command.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Check a plan, then run it.
+    ///
+    /// Exit status: 0 succeeded, 1 a step failed, 2 usage, 3 the plan was rejected and nothing was called, 4 waiting for
+    /// a decision, 130 interrupted.
+    Run(Box<RunArguments>),
+    /// Resume a run that was interrupted, is waiting for a decision, or failed.
+    ///
+    /// Finished steps stay finished. A call in progress is repeated only if its tool declares that this is safe;
+    /// otherwise the step is `unknown`, and `--retry`, `--skip` or `--set` decides about it.
+    ///
+    /// Exit status: as `run`; also 2 if another process has leased the run.
+    Resume(Box<ResumeArguments>),
+    /// Show a call that waits for a decision, and approve it.
+    ///
+    /// Asks on the terminal. Without one, `--digest` has to name the call that was looked at.
+    ///
+    /// Exit status: 0 approved, 2 usage, 4 not decided.
+    Approve(ApproveArguments),
+    /// Reject a call that waits for a decision: its step fails.
+    Reject(RejectArguments),
+    /// Set or change the passphrase that decisions on the command line require.
+    Passphrase(PassphraseArguments),
+    /// List the stored runs, the newest first.
+    Runs(RunsArguments),
+    /// Print the log of a run: its calls in the order of sending, the decisions of people, and the processes that drove it.
+    Logs(LogsArguments),
+    /// Replay a run from its journal without any calls, and verify that it decides the same.
+    ///
+    /// Exit status: 0 same decisions, 1 different decisions or not comparable, 2 usage.
+    Replay(ReplayArguments),
+    /// Compare two runs: their plans, inputs, and the outcome of each step.
+    ///
+    /// Exit status: 0 no differences except times, 1 differences, 2 usage.
+    Diff(DiffArguments),
+    /// Write a run to a file that another machine can take in, look at and replay.
+    Export(ExportArguments),
+    /// Take in a run that `export` wrote.
+    Import(ImportArguments),
+    /// Delete old runs. Runs that wait for a person or whose process died are retained; runs that were ended with Ctrl-C are deleted.
+    Prune(PruneArguments),
+    /// Check a plan, or all stored ones: diagnostics only, nothing is called.
+    ///
+    /// Exit status: 0 sound, 2 usage, 3 rejected.
+    Check(CheckArguments),
+    /// Show the origins of a plan's arguments: each guarded or leaving parameter, its sources and paths.
+    ///
+    /// `[flow]` in planwright.toml defines untrusted, private and guarded data; without it, the defaults apply.
+    ///
+    /// Exit status: 0 clean, 2 usage, 3 denied, or the plan has errors; 4 a step would ask.
+    Flow(FlowArguments),
+    /// Draw a plan, or a stored run with the status of each step.
+    ///
+    /// A run is named by its id, or the beginning of it, if neither a file nor a saved plan has that name.
+    Show(ShowArguments),
+    /// Write a plan in another dialect, or report the parts that it cannot express.
+    ///
+    /// Tools are optional; `--servers` or `--simulate` provide details, such as the parameters that take references.
+    ///
+    /// Exit status: 0 converted, 2 usage, 3 the plan has faults or cannot be expressed; nothing was written.
+    Convert(ConvertArguments),
+    /// Let a model write a plan for a goal.
+    ///
+    /// The model receives the tools, today's date and the meaning of phrases of time. Planwright checks its plan and returns every error to
+    /// it, until the plan is sound or the attempts are used up. Nothing is called.
+    ///
+    /// Exit status: 0 written, 1 the model did not answer, 2 usage, 3 no answer was a sound plan.
+    Create(Box<CreateArguments>),
+    /// Answer a question with the available tools.
+    ///
+    /// A model writes a plan, the plan runs, statistics of the results are computed, and the model summarizes them
+    /// with references to the supporting steps, the failures and the omissions. Read-only steps run while the plan is still
+    /// being written, unless `--no-stream` is given.
+    ///
+    /// Exit status: as `run`; also 1 if the model did not write a plan, 3 if none of its plans was sound.
+    Ask(Box<AskArguments>),
+    /// Chat with a model that can call the tools, and write and run plans.
+    ///
+    /// The model calls tools directly, or has a plan written and run if calls need each other's results. Independent calls
+    /// run at the same time. Read-only steps of a plan run while it is still being written, unless `--no-stream` is
+    /// given. The conversation is stored after each round, and `--resume` continues it. The answers go to
+    /// standard output, everything else to standard error.
+    ///
+    /// Exit status of the last answer: 0 answered, 1 the model did not answer or a limit was reached, 2 usage, 3 no solution was
+    /// sound, 4 waiting for a decision, 130 interrupted.
+    Chat(Box<ChatArguments>),
+    /// Save a plan under a name, as its newest version.
+    ///
+    /// The text must have no faults; tools are not needed. Every command that takes a plan accepts the name, with
+    /// `@VERSION` for an older one, or the beginning of an id. A file of that name takes precedence.
+    ///
+    /// Exit status: 0 saved, 2 usage, 3 the plan has faults and nothing was saved.
+    Save(SaveArguments),
+    /// List the saved plans with their inputs.
+    List(ListArguments),
+    /// Delete a saved plan, or one version of it. Its runs are not affected.
+    Delete(DeleteArguments),
+    /// List the tools of the configured servers, or their changes.
+    ///
+    /// Each tool of a server is pinned when it is first seen: name, description, schemas and annotations, with the transport of its
+    /// server. Later changes are shown by `--changed`, and accepted by `--accept`; until then the tool may ask before each call,
+    /// as configured by `pin` in `planwright.toml`.
+    Tools(ToolsArguments),
+    /// Show the effective configuration and its origins.
+    ///
+    /// The user's `planwright.toml` is in the folder of settings, a project's in the nearest folder from here upwards, no
+    /// further than the one that holds `.git`.
+    Config(ConfigArguments),
+    /// Write a `planwright.toml` that consists of comments, and an `mcp.json` if there is none.
+    ///
+    /// Exit status: 0 written, 2 usage, or a `planwright.toml` exists already.
+    Init(InitArguments),
+    /// Put the gateway in front of a client's MCP servers.
+    ///
+    /// The servers of the client's file move to a file in the folder of settings, which its owner alone may read, and one entry
+    /// replaces them: `planwright serve` with that file. The rest of the client's file is unchanged. A server that only
+    /// the client can start stays as well, with the reason. The client's rules about their tools are added to your own
+    /// `planwright.toml`; those of a project's shared files only if they are stricter. A backup of the file is stored, and
+    /// `--undo` removes the gateway and the rules again.
+    Wrap(WrapArguments),
+    /// Trust an `mcp.json`, so that its servers are started when it is found rather than named.
+    ///
+    /// The servers are started once, so that their tools are pinned as they are. Tools that changed since they were pinned are shown;
+    /// on a terminal, they can be accepted.
+    Trust(TrustArguments),
+    /// Run a gateway: one MCP server in front of many, which runs plans.
+    ///
+    /// Over standard input and output, for the one client that starts it; with `--listen`, over Streamable HTTP at `/mcp` for
+    /// many. Servers are started for the first client. `planwright.toml` limits the calls of plans.
+    ///
+    /// Exit status: 0 the client disconnected or a signal arrived, 2 usage.
+    Serve(ServeArguments),
+    /// Log in to an HTTP server that requires authorization.
+    ///
+    /// Prints the page to open. The tokens are stored in the folder of data, readable by their owner only, and renewed
+    /// if possible.
+    ///
+    /// Exit status: 0 logged in, 2 usage, or access was denied.
+    Login(LoginArguments),
+    /// Tokens of the clients that may reach `serve` over HTTP.
+    Token(TokenArguments),
+    /// Run a plan over the files of this folder, with nothing installed.
+    Demo(DemoArguments),
+    /// Resolve a phrase of time: `last week`, `October 1st to October 10th`, `3 days ago`.
+    ///
+    /// Prints the first and the last day, both included. No model is asked.
+    ///
+    /// Exit status: 0 resolved, 2 unknown, or no range of days.
+    Dates(DatesArguments),
+    /// Print a script that completes commands and flags in a shell.
+    Completions {
+        /// The shell.
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+}
+
+/// The default of `--max-steps`.
+pub(super) const MAX_STEPS: usize = 10_000;
+
+/// The default of `--max-depth`.
+pub(super) const MAX_DEPTH: usize = 128;
+
+/// The default of `--max-size`, in bytes.
+pub(super) const MAX_SIZE: usize = 16 * 1024 * 1024;
+
+/// A plan's text, and how it is read.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Reading the plan")]
+pub(crate) struct TextArguments {
+    /// The plan: a file, `-` for standard input, or the name or id of one that was saved.
+    #[arg(value_name = "PLAN", help_heading = OPTIONS)]
+    pub(crate) plan: PathBuf,
+    /// The plan's dialect, if its shape does not tell.
+    #[arg(long, visible_alias = "from", value_name = "DIALECT", value_parser = dialect_names())]
+    pub(crate) dialect: Option<String>,
+    /// The deepest nesting that a plan's text may have.
+    #[arg(long, value_name = "N", default_value_t = MAX_DEPTH)]
+    pub(crate) max_depth: usize,
+    /// The largest text, in bytes, that is read as a plan.
+    #[arg(long, value_name = "BYTES", default_value_t = MAX_SIZE)]
+    pub(crate) max_size: usize,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
+/// The plan, the way in which it is read, and its inputs.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Reading the plan")]
+pub(crate) struct PlanArguments {
+    #[command(flatten)]
+    pub(crate) text: TextArguments,
+    /// An input or variable; VALUE is JSON if it parses, else text.
+    #[arg(long = "var", value_name = "NAME=VALUE")]
+    pub(crate) vars: Vec<String>,
+    /// A file with a JSON object of inputs and variables; `--var` wins over it.
+    #[arg(long = "vars", value_name = "FILE")]
+    pub(crate) vars_file: Option<PathBuf>,
+    /// A folder of plans that steps may run by name: `DIR/NAME.json`.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) library: Option<PathBuf>,
+    /// Let independent steps run concurrently even if the dialect lists them in order.
+    #[arg(long)]
+    pub(crate) reorder: bool,
+    /// Maximum number of steps of a plan, including those of the plans that it runs.
+    #[arg(long, value_name = "N", default_value_t = MAX_STEPS)]
+    pub(crate) max_steps: usize,
+}
+
+/// The sources of tools.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Tools")]
+pub(crate) struct ToolArguments {
+    /// An `mcp.json`; else `./mcp.json`, `./.mcp.json`, then the one in the user's settings, once trusted.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) servers: Option<PathBuf>,
+    /// Simulated tools, which answer from a script, in place of servers.
+    #[arg(long, value_name = "FILE", conflicts_with = "servers")]
+    pub(crate) simulate: Option<PathBuf>,
+    /// The built-in file tools (list_files, read_file, search_text, count_lines, write_file), confined to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// The folder in which an `mcp.json` is searched that is not named; the working folder by default.
+    #[arg(skip)]
+    pub(crate) folder: Option<PathBuf>,
+}
+
+impl ToolArguments {
+    /// Returns whether tools were named, rather than left to be found.
+    pub(crate) fn are_named(&self) -> bool {
+        self.servers.is_some() || self.simulate.is_some() || self.workspace.is_some()
+    }
+}
+
+/// The heading of the options of a run. It is set for each flag, since flags of flattened arguments follow them.
+pub(super) const RUNNING: &str = "Running";
+
+/// The heading of the options of storage.
+pub(super) const KEEPING: &str = "Keeping";
+
+/// The heading of the options of the estimate.
+pub(super) const ESTIMATE: &str = "Estimating";
+
+/// No heading of its own: among the command's options, or its arguments.
+pub(super) const OPTIONS: Option<&str> = None;
+
+/// `run`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) plan: PlanArguments,
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    #[command(flatten)]
+    pub(crate) flow: FlowSwitches,
+    /// Show the order, the known arguments and the required approvals; call nothing.
+    #[arg(help_heading = RUNNING, long)]
+    pub(crate) dry_run: bool,
+    /// Maximum number of calls in flight.
+    #[arg(help_heading = RUNNING, long, value_name = "N", default_value = "16", value_parser = positive::<NonZeroUsize>, allow_negative_numbers = true)]
+    pub(crate) max_parallel: NonZeroUsize,
+    /// Maximum number of calls at one server: `N` for each, `SERVER=N` for one.
+    #[arg(help_heading = RUNNING, long, value_name = "[SERVER=]N")]
+    pub(crate) max_per_server: Vec<String>,
+    /// Maximum number of calls of one tool: `N` for each, `SERVER.TOOL=N` for one.
+    #[arg(help_heading = RUNNING, long, value_name = "[SERVER.TOOL=]N")]
+    pub(crate) max_per_tool: Vec<String>,
+    /// Maximum number of attempts at a call that can be retried.
+    #[arg(help_heading = RUNNING, long, value_name = "N", default_value = "1", value_parser = positive::<NonZeroU32>, allow_negative_numbers = true)]
+    pub(crate) attempts: NonZeroU32,
+    /// The pause before the second attempt; it doubles from there, up to a minute, and varies by up to a fifth.
+    #[arg(help_heading = RUNNING, long, value_name = "TIME", default_value = "250ms", value_parser = duration, allow_negative_numbers = true)]
+    pub(crate) retry_delay: Duration,
+    /// The time that one attempt may go without progress, for steps and servers without a `timeout` of their own; an open question to a
+    /// person does not count.
+    #[arg(help_heading = RUNNING, long, value_name = "TIME", default_value = "60s", value_parser = time_limit, allow_negative_numbers = true)]
+    pub(crate) timeout: Duration,
+    /// The time that a step may take, attempts and pauses included; without limit if not given.
+    #[arg(help_heading = RUNNING, long, value_name = "TIME", value_parser = time_limit, allow_negative_numbers = true)]
+    pub(crate) step_timeout: Option<Duration>,
+    /// Start nothing new after the first failure.
+    #[arg(help_heading = RUNNING, long)]
+    pub(crate) fail_fast: bool,
+    /// Maximum number of tasks of the run: steps, items, rounds, steps of inner plans.
+    #[arg(help_heading = RUNNING, long, value_name = "N", default_value_t = 200_000)]
+    pub(crate) max_tasks: usize,
+    #[command(flatten)]
+    pub(crate) guards: GuardArguments,
+    #[command(flatten)]
+    pub(crate) consent: ConsentArguments,
+    #[command(flatten)]
+    pub(crate) adapt: AdaptArguments,
+    /// Output: a person's view, one JSON report, or one JSON event a line.
+    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = RunFormat::Text)]
+    pub(crate) format: RunFormat,
+    /// A file with the durations of calls, kept across runs; waiting calls start in an order based on it.
+    #[arg(help_heading = RUNNING, long, value_name = "FILE")]
+    pub(crate) durations: Option<PathBuf>,
+    /// Store nothing on disk: the run cannot be resumed or shown later.
+    #[arg(help_heading = RUNNING, long, conflicts_with = "store")]
+    pub(crate) no_store: bool,
+}
+
+/// The store of runs and plans.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct StoreArguments {
+    /// The file that stores runs and plans; default: `PLANWRIGHT_STORE`, else a file in the user's data folder.
+    #[arg(help_heading = KEEPING, long, value_name = "FILE")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+/// The limits of a run, and of its output.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct GuardArguments {
+    /// The most calls that the run may make, each attempt and each failed one included; without limit if not given.
+    #[arg(help_heading = RUNNING, long = "max-calls", value_name = "N", allow_negative_numbers = true)]
+    pub(crate) calls: Option<u64>,
+    /// Longest time that the run may take; calls in flight are cancelled then. Unlimited by default.
+    #[arg(help_heading = RUNNING, long = "max-time", value_name = "TIME", value_parser = time_limit, allow_negative_numbers = true)]
+    pub(crate) time: Option<Duration>,
+    /// Maximum size of a shown value, such as `64KiB`; values passed between steps stay whole. Text shows 256 KiB if not given,
+    /// reports and events show all.
+    #[arg(help_heading = RUNNING, long = "max-output", value_name = "BYTES", value_parser = size, allow_negative_numbers = true)]
+    pub(crate) output: Option<u64>,
+}
+
+/// The output of `run`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunFormat {
+    /// A person's view.
+    Text,
+    /// A report at the end, as JSON.
+    Json,
+    /// A JSON event a line, live.
+    Events,
+}
+
+/// The output of other commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A person's view.
+    Text,
+    /// JSON.
+    Json,
+}
+
+/// `trust`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct TrustArguments {
+    /// The `mcp.json` to trust as it is now; a change ends the trust.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Take the trust back.
+    #[arg(long)]
+    pub(crate) remove: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+    /// Start no server, and pin no tools.
+    #[arg(help_heading = KEEPING, long, conflicts_with_all = ["store", "remove"])]
+    pub(crate) no_store: bool,
+}
+
+/// `demo`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct DemoArguments {
+    /// The folder to look at.
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) folder: PathBuf,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = RunFormat::Text)]
+    pub(crate) format: RunFormat,
+}
+
+/// The names that `--dialect` takes.
+pub(super) fn dialect_names() -> PossibleValuesParser {
+    planwright::dialects::dialects()
+        .iter()
+        .map(|dialect| dialect.name())
+        .collect::<Vec<_>>()
+        .into()
+}
+
+/// Reads a whole number from 1 on.
+pub(super) fn positive<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse()
+        .map_err(|_| "it must be a whole number from 1 on".to_owned())
+}
+
+/// Reads a time that something may take at most.
+pub(super) fn time_limit(text: &str) -> Result<Duration, String> {
+    let limit = duration(text)?;
+    if limit.is_zero() {
+        return Err("it leaves no time at all".to_owned());
+    }
+    Ok(limit)
+}

@@ -1,0 +1,458 @@
+//! Diagnostics as they are printed, each with the part of a text that it is about: a few lines, long ones cut around the spot.
+
+use std::fmt::{self, Write as _};
+
+use miette::{
+    GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents,
+    SourceCode, SourceSpan, SpanContents,
+};
+use planwright::core::{Diagnostic, Diagnostics, Severity, Span};
+use planwright::terminal_text;
+
+use crate::view::printer::Printer;
+
+/// More diagnostics than this are not read at one go.
+const MAX_SHOWN: usize = 40;
+
+/// Shows diagnostics. `texts` are the texts that they are about, by name, the plan's own first.
+pub(crate) fn show(diagnostics: &Diagnostics, texts: &[(String, String)], printer: Printer) {
+    if diagnostics.is_empty() {
+        return;
+    }
+    let mut count = count_line(diagnostics);
+    let first: Diagnostics = diagnostics.iter().take(MAX_SHOWN).cloned().collect();
+    if diagnostics.len() > MAX_SHOWN {
+        let others = if diagnostics.mentions_omitted() {
+            "more"
+        } else {
+            "them all"
+        };
+        count = format!("{count}; the first {MAX_SHOWN} are shown, `--format json` has {others}");
+    }
+    let diagnostics = &first;
+    let shown = if Printer::is_watched() {
+        let shown = graphical(
+            diagnostics,
+            texts,
+            Look {
+                width: Printer::status_width(),
+                coloured: printer.colours_status(),
+            },
+        );
+        format!("{}\n\n{count}", shown.trim_end())
+    } else {
+        compact(diagnostics, texts) + &count
+    };
+    printer.status(&shown);
+}
+
+/// `2 errors, 1 warning`, `more than 100 errors`
+pub(super) fn count_line(diagnostics: &Diagnostics) -> String {
+    let count = |severity| {
+        diagnostics
+            .iter()
+            .filter(|diagnostic| diagnostic.severity == severity)
+            .count()
+    };
+    let counted = |count: usize, what: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {what}")),
+        count => Some(format!("{count} {what}s")),
+    };
+    let counts = [
+        counted(count(Severity::Error), "error"),
+        counted(count(Severity::Warning), "warning"),
+    ];
+    let counts = counts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    if diagnostics.mentions_omitted() {
+        format!("more than {counts}")
+    } else {
+        counts
+    }
+}
+
+/// The name and text that a diagnostic is about.
+fn text_of<'t>(source: Option<&str>, texts: &'t [(String, String)]) -> Option<(&'t str, &'t str)> {
+    let found = match source {
+        Some(name) => texts.iter().find(|(known, _)| known == name),
+        None => texts.first(),
+    };
+    found.map(|(name, text)| (name.as_str(), text.as_str()))
+}
+
+pub(super) fn one_line(text: &str) -> String {
+    terminal_text::one_line(text).into_owned()
+}
+
+/// The style of diagnostics.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look {
+    /// The columns of the terminal.
+    pub(super) width: usize,
+    /// True if to colour.
+    pub(super) coloured: bool,
+}
+
+/// The width of line numbers and frames beside an excerpt.
+const FRAME: usize = 12;
+
+/// Each diagnostic with its excerpt.
+pub(super) fn graphical(
+    diagnostics: &Diagnostics,
+    texts: &[(String, String)],
+    look: Look,
+) -> String {
+    let theme = if look.coloured {
+        GraphicalTheme::unicode()
+    } else {
+        GraphicalTheme::unicode_nocolor()
+    };
+    let handler = GraphicalReportHandler::new_themed(theme)
+        .with_links(false)
+        .with_width(look.width.max(40))
+        .with_break_words(false);
+    let mut shown = String::new();
+    for diagnostic in diagnostics {
+        let report = Report::of(diagnostic, texts, look.width);
+        // Writing to a text cannot fail; if rendering does, the compact form is used.
+        if handler.render_report(&mut shown, &report).is_err() {
+            shown.push_str(&compact_line(diagnostic, texts));
+        }
+        shown.push('\n');
+    }
+    shown
+}
+
+/// Returns a diagnostic a line: `plan.json:3:14: error PW0201: message (help)`.
+pub(super) fn compact(diagnostics: &Diagnostics, texts: &[(String, String)]) -> String {
+    diagnostics
+        .iter()
+        .map(|diagnostic| compact_line(diagnostic, texts))
+        .collect()
+}
+
+fn compact_line(diagnostic: &Diagnostic, texts: &[(String, String)]) -> String {
+    let mut line = place(diagnostic, texts);
+    let _ = write!(
+        line,
+        "{} {}: {}",
+        severity(diagnostic.severity),
+        diagnostic.code,
+        one_line(&diagnostic.message)
+    );
+    // Line and column say it better.
+    if diagnostic.span.is_none() && !diagnostic.pointer.is_empty() {
+        let _ = write!(line, " at {}", one_line(&diagnostic.pointer));
+    }
+    if let Some(help) = &diagnostic.help {
+        let _ = write!(line, " ({})", one_line(help));
+    }
+    line.push('\n');
+    for hop in &diagnostic.way {
+        let _ = writeln!(line, "    {}", one_line(&hop.text));
+    }
+    line
+}
+
+pub(super) fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    }
+}
+
+/// `plan.json:3:14: `, as far as it is known.
+pub(super) fn place(diagnostic: &Diagnostic, texts: &[(String, String)]) -> String {
+    match (
+        text_of(diagnostic.source.as_deref(), texts),
+        diagnostic.span,
+    ) {
+        (Some((name, text)), Some(span)) => {
+            let (line, column) = Excerpt::of(name, text, span, 80).position();
+            format!("{}:{line}:{column}: ", one_line(name))
+        }
+        (Some((name, _)), None) => format!("{}: ", one_line(name)),
+        (None, _) => diagnostic
+            .source
+            .as_deref()
+            .map_or_else(String::new, |name| format!("{}: ", one_line(name))),
+    }
+}
+
+/// A diagnostic as miette requires it.
+#[derive(Debug)]
+struct Report<'a> {
+    diagnostic: &'a Diagnostic,
+    message: String,
+    excerpt: Option<Excerpt>,
+}
+
+impl<'a> Report<'a> {
+    fn of(diagnostic: &'a Diagnostic, texts: &[(String, String)], width: usize) -> Self {
+        let text = text_of(diagnostic.source.as_deref(), texts);
+        let excerpt = text
+            .filter(|(_, text)| !text.trim().is_empty())
+            .zip(diagnostic.span)
+            .map(|((name, text), span)| {
+                let room = width.saturating_sub(FRAME).max(24);
+                Excerpt::of(&one_line(name), text, span, room)
+            });
+        let mut message = one_line(&diagnostic.message);
+        if excerpt.is_none() {
+            message.push_str(&whereabouts(diagnostic));
+        }
+        Self {
+            diagnostic,
+            message,
+            excerpt,
+        }
+    }
+}
+
+/// ` at /steps/0 in `plan.json``, for a diagnostic whose spot cannot be shown.
+fn whereabouts(diagnostic: &Diagnostic) -> String {
+    let mut text = String::new();
+    if !diagnostic.pointer.is_empty() {
+        let _ = write!(text, " at {}", one_line(&diagnostic.pointer));
+    }
+    if let Some(source) = &diagnostic.source {
+        let _ = write!(text, " in `{}`", one_line(source));
+    }
+    text
+}
+
+impl fmt::Display for Report<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Report<'_> {}
+
+impl miette::Diagnostic for Report<'_> {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        let severity = severity(self.diagnostic.severity);
+        Some(Box::new(format!("{severity} {}", self.diagnostic.code)))
+    }
+
+    fn severity(&self) -> Option<miette::Severity> {
+        Some(match self.diagnostic.severity {
+            Severity::Error => miette::Severity::Error,
+            Severity::Warning => miette::Severity::Warning,
+        })
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        let help = self.diagnostic.help.as_ref()?;
+        let mut text = String::new();
+        for hop in &self.diagnostic.way {
+            text.push_str(&one_line(&hop.text));
+            text.push('\n');
+        }
+        text.push_str(&one_line(help));
+        Some(Box::new(text))
+    }
+
+    fn url<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(format!("docs/codes/{}.md", self.diagnostic.code)))
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.excerpt
+            .as_ref()
+            .map(|excerpt| excerpt as &dyn SourceCode)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let excerpt = self.excerpt.as_ref()?;
+        let label = if self.diagnostic.pointer.is_empty() {
+            "here".to_owned()
+        } else {
+            one_line(&self.diagnostic.pointer)
+        };
+        let label = LabeledSpan::new_with_span(Some(label), excerpt.spot());
+        Some(Box::new(std::iter::once(label)))
+    }
+}
+
+/// The lines shown before the spot, and after it.
+const AROUND: usize = 1;
+
+/// The lines shown after a spot that goes over several lines: its own first ones.
+const AFTER_LONG: usize = 2;
+
+/// The bytes that are looked at for a column that is shown. A plan may be one line of megabytes, with many diagnostics in it.
+const BYTES_OF_COLUMN: usize = 16;
+
+/// A few lines of a text, with the spot marked.
+#[derive(Debug)]
+pub(super) struct Excerpt {
+    name: String,
+    text: String,
+    /// The spot in `text`.
+    spot: (usize, usize),
+    first_line: usize,
+    line: usize,
+    column: usize,
+    line_count: usize,
+}
+
+impl Excerpt {
+    /// The lines of `text` around `span`, none longer than `width` columns. Of a span over several lines, the first is
+    /// marked.
+    pub(super) fn of(name: &str, text: &str, span: Span, width: usize) -> Self {
+        // A part missing at the end of a text is marked behind its last word.
+        let start = floor(text, span.start).min(text.trim_end().len());
+        let end = floor(text, span.end).max(start);
+        let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+        let is_long = end > line_end;
+        let end = end.min(line_end).max(start);
+        let line = text[..start].matches('\n').count();
+
+        let before: Vec<&str> = text[..line_start].lines().rev().take(AROUND).collect();
+        let after = if is_long { AFTER_LONG } else { AROUND };
+        let after: Vec<&str> = text[line_end..].lines().skip(1).take(after).collect();
+
+        let mut shown = String::new();
+        for context in before.iter().rev() {
+            shown.push_str(&terminal_text::shortened(
+                &clean(first(context, width)),
+                width,
+                "…",
+            ));
+            shown.push('\n');
+        }
+        let spot = push_marked_line(
+            &mut shown,
+            &clean(last(&text[line_start..start], width)),
+            &clean(first(&text[start..end], width)),
+            clean(first(&text[end..line_end], width)).trim_end(),
+            width,
+        );
+        for context in &after {
+            shown.push('\n');
+            shown.push_str(&terminal_text::shortened(
+                &clean(first(context, width)),
+                width,
+                "…",
+            ));
+        }
+        Self {
+            name: name.to_owned(),
+            text: shown,
+            spot,
+            first_line: line - before.len(),
+            line,
+            column: text[line_start..start].chars().count(),
+            line_count: before.len() + 1 + after.len(),
+        }
+    }
+
+    /// The spot, in the excerpt.
+    pub(super) fn spot(&self) -> SourceSpan {
+        (self.spot.0, self.spot.1 - self.spot.0).into()
+    }
+
+    /// The spot's line and column in the whole text, from 1.
+    pub(super) fn position(&self) -> (usize, usize) {
+        (self.line + 1, self.column + 1)
+    }
+}
+
+impl SourceCode for Excerpt {
+    fn read_span<'a>(
+        &'a self,
+        span: &SourceSpan,
+        lines_before: usize,
+        lines_after: usize,
+    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
+        let name = self.name.clone();
+        let contents = if lines_before + lines_after > 0 {
+            let whole: SourceSpan = (0, self.text.len()).into();
+            let bytes = self.text.as_bytes();
+            MietteSpanContents::new_named(name, bytes, whole, self.first_line, 0, self.line_count)
+        } else {
+            let bytes = self
+                .text
+                .as_bytes()
+                .get(span.offset()..span.offset() + span.len())
+                .ok_or(MietteError::OutOfBounds)?;
+            MietteSpanContents::new_named(name, bytes, *span, self.line, self.column, 1)
+        };
+        Ok(Box::new(contents))
+    }
+}
+
+/// Appends the line with the spot, cut on both sides if it is too long, and returns the new position of the spot.
+fn push_marked_line(
+    shown: &mut String,
+    before: &str,
+    marked: &str,
+    after: &str,
+    width: usize,
+) -> (usize, usize) {
+    // The end of a line has nothing to underline but a space.
+    let marked = if marked.is_empty() && after.is_empty() {
+        " "
+    } else {
+        marked
+    };
+    let marked = terminal_text::shortened(marked, width * 2 / 3, "…");
+    let room = width.saturating_sub(terminal_text::width(&marked));
+    // The text before the spot is more informative than the text after it.
+    let spare = room.saturating_sub(terminal_text::width(after));
+    let before = last_columns(before, spare.max(room * 2 / 3));
+    let room = room.saturating_sub(terminal_text::width(&before));
+    let after = terminal_text::shortened(after, room, "…");
+    shown.push_str(&before);
+    let start = shown.len();
+    shown.push_str(&marked);
+    let end = shown.len();
+    shown.push_str(&after);
+    (start, end)
+}
+
+/// The end of `text`, in at most `columns`.
+fn last_columns(text: &str, columns: usize) -> String {
+    if terminal_text::width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut start = text.len();
+    let mut taken = 1;
+    for (at, character) in text.char_indices().rev() {
+        taken += terminal_text::width(character.encode_utf8(&mut [0; 4]));
+        if taken > columns {
+            break;
+        }
+        start = at;
+    }
+    format!("…{}", &text[start..])
+}
+
+/// As much of the beginning of `text` as may be shown in `columns`.
+fn first(text: &str, columns: usize) -> &str {
+    &text[..floor(text, columns.saturating_mul(BYTES_OF_COLUMN))]
+}
+
+/// As much of the end of `text` as may be shown in `columns`.
+fn last(text: &str, columns: usize) -> &str {
+    let start = text
+        .len()
+        .saturating_sub(columns.saturating_mul(BYTES_OF_COLUMN));
+    &text[floor(text, start)..]
+}
+
+/// Returns `text` without control characters.
+fn clean(text: &str) -> String {
+    terminal_text::lines(text).replace('\n', "")
+}
+
+/// `at`, or the start of the character that it is inside of.
+fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
