@@ -4,10 +4,12 @@
 
 mod fields;
 mod item;
+mod json_reader;
 mod read;
-mod reader;
+mod scalar;
 mod sink;
 mod string_literal;
+mod syntax_errors;
 pub(crate) mod template;
 
 pub use fields::Fields;
@@ -18,7 +20,8 @@ pub use string_literal::Offsets;
 
 pub(crate) use item::REDUCE_SIZE;
 pub(crate) use read::{LineValueReader, quoted_prefix};
-pub(crate) use reader::{EXPECT_JSON, is_number, number_out_of_range};
+pub(crate) use scalar::{is_number, number_out_of_range};
+pub(crate) use syntax_errors::EXPECT_JSON;
 
 #[cfg(test)]
 mod tests;

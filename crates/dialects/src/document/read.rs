@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment, SourceText, Span};
 
-use super::reader::{JsonReader, PartStart};
+use super::json_reader::{JsonReader, PartStart};
 use super::{
     DiagnosticSink, Document, Item, ItemKind, Offsets, REDUCE_SIZE, ReadLimits, Syntax,
     string_literal,

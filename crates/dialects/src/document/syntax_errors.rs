@@ -3,10 +3,9 @@
 use planwright_core::place::push_pointer_segment;
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment};
 
-use super::containers::{ContainerKind, OpenContainer};
-use super::json_reader::{JsonReader, Unrecoverable};
-use crate::document::string_literal::StringFault;
-use crate::document::{ItemEntry, Syntax, quote};
+use super::json_reader::{ContainerKind, JsonReader, OpenContainer, Unrecoverable};
+use super::string_literal::StringFault;
+use super::{ItemEntry, Syntax, quote};
 
 /// The advice for a text that is not JSON at all.
 pub(crate) const EXPECT_JSON: &str = "give a JSON object";

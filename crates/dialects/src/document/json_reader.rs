@@ -1,18 +1,18 @@
 //! The main loop of the reader.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostics, Place, PointerSegment, SourceText, Span};
 
-use super::containers::{ContainerKind, Expected, OpenContainer, attach, next_segment};
-use crate::document::{Item, ItemEntry, ItemKind, Offsets, REDUCE_SIZE, ReadLimits, Syntax};
+use super::{Item, ItemEntry, ItemKind, Offsets, REDUCE_SIZE, ReadLimits, Syntax};
 
 /// The number of fields up to which duplicate keys are found by comparing all pairs: cheaper than hashing for small
 /// objects.
 const MAX_LINEAR_FIELDS: usize = 12;
 
 /// A reader of one value of a text.
-pub(in crate::document) struct JsonReader<'a> {
+pub(super) struct JsonReader<'a> {
     pub(super) syntax: Syntax,
     pub(super) text: &'a str,
     pub(super) at: usize,
@@ -29,30 +29,30 @@ pub(in crate::document) struct JsonReader<'a> {
 }
 
 /// The start of a value inside of a larger text.
-pub(in crate::document) struct PartStart {
+pub(super) struct PartStart {
     /// The byte at which the value begins.
-    pub(in crate::document) at: usize,
+    pub(super) at: usize,
     /// The number of values read before it.
-    pub(in crate::document) values: usize,
+    pub(super) values: usize,
     /// The number of lists and objects around it.
-    pub(in crate::document) outer_depth: usize,
+    pub(super) outer_depth: usize,
 }
 
 /// The result of reading such a value.
-pub(in crate::document) struct ReadPart {
-    pub(in crate::document) item: Option<Item>,
+pub(super) struct ReadPart {
+    pub(super) item: Option<Item>,
     /// The byte after the last one read.
-    pub(in crate::document) end: usize,
+    pub(super) end: usize,
     /// The number of values read so far.
-    pub(in crate::document) values: usize,
-    pub(in crate::document) diagnostics: Diagnostics,
+    pub(super) values: usize,
+    pub(super) diagnostics: Diagnostics,
 }
 
 /// Reading cannot continue; the reason is among the diagnostics.
 pub(super) struct Unrecoverable;
 
 impl<'a> JsonReader<'a> {
-    pub(in crate::document) fn new(
+    pub(super) fn new(
         text: &'a str,
         source: &'a mut SourceText,
         limits: &'a ReadLimits,
@@ -74,7 +74,7 @@ impl<'a> JsonReader<'a> {
     }
 
     /// Reads the only value of the text as the part `segment` of `parent`.
-    pub(in crate::document) fn read(
+    pub(super) fn read(
         mut self,
         parent: Place,
         segment: PointerSegment,
@@ -87,7 +87,7 @@ impl<'a> JsonReader<'a> {
     }
 
     /// Reads the value that begins at byte `part.at` in the syntax of lines; the text may continue after it.
-    pub(in crate::document) fn read_part(
+    pub(super) fn read_part(
         mut self,
         parent: Place,
         segment: PointerSegment,
@@ -315,7 +315,7 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    pub(super) fn end_of_line(&self) -> usize {
+    fn end_of_line(&self) -> usize {
         let rest = &self.text[self.at..];
         self.at + rest.find('\n').unwrap_or(rest.len())
     }
@@ -356,4 +356,80 @@ impl<'a> JsonReader<'a> {
 enum AfterValue {
     Closed,
     More(Expected),
+}
+
+/// A list or object that is not closed yet.
+pub(super) struct OpenContainer {
+    pub(super) place: Place,
+    pub(super) start: usize,
+    pub(super) kind: ContainerKind,
+}
+
+pub(super) enum ContainerKind {
+    List(Vec<Item>),
+    Object {
+        entries: Vec<ItemEntry>,
+        key: Option<(Arc<str>, Span)>,
+    },
+}
+
+/// The tokens that may come next.
+#[derive(Clone, Copy)]
+pub(super) enum Expected {
+    Value,
+    ItemOrEnd,
+    KeyOrEnd,
+    CommaOrEnd,
+}
+
+impl ContainerKind {
+    /// The token after the opening bracket.
+    pub(super) fn first(&self) -> Expected {
+        match self {
+            Self::List(_) => Expected::ItemOrEnd,
+            Self::Object { .. } => Expected::KeyOrEnd,
+        }
+    }
+
+    /// The words for the container in messages, and its closing bracket.
+    pub(super) fn name_and_end(&self) -> (&'static str, char) {
+        match self {
+            Self::List(_) => ("the list", ']'),
+            Self::Object { .. } => ("the object", '}'),
+        }
+    }
+}
+
+/// The segment of the next value inside of the innermost open container.
+fn next_segment(open: Option<&OpenContainer>, root: &mut Option<PointerSegment>) -> PointerSegment {
+    match open.map(|open| &open.kind) {
+        Some(ContainerKind::List(items)) => PointerSegment::Index(items.len()),
+        Some(ContainerKind::Object { key, .. }) => {
+            key.as_ref().map_or(PointerSegment::Root, |(key, _)| {
+                PointerSegment::Key(Arc::clone(key))
+            })
+        }
+        None => root.take().unwrap_or(PointerSegment::Root),
+    }
+}
+
+/// Adds a finished value to the innermost open container, or returns it if it is the root.
+fn attach(stack: &mut [OpenContainer], item: Item) -> Option<Item> {
+    match stack.last_mut().map(|open| &mut open.kind) {
+        None => Some(item),
+        Some(ContainerKind::List(items)) => {
+            items.push(item);
+            None
+        }
+        Some(ContainerKind::Object { entries, key }) => {
+            if let Some((key, key_span)) = key.take() {
+                entries.push(ItemEntry {
+                    key,
+                    key_span,
+                    item,
+                });
+            }
+            None
+        }
+    }
 }

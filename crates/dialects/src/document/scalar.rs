@@ -6,9 +6,9 @@ use planwright_core::value::number::exact_number;
 use planwright_core::{Code, Diagnostic, Place, PointerSegment, Span};
 
 use super::json_reader::{JsonReader, Unrecoverable};
-use crate::document::string_literal::{self, StringFault};
-use crate::document::template::{QUOTES, end_of_marker};
-use crate::document::{Item, ItemKind, Syntax, quote};
+use super::string_literal::{self, StringFault};
+use super::template::{QUOTES, end_of_marker};
+use super::{Item, ItemKind, Syntax, quote};
 
 impl JsonReader<'_> {
     /// Reads a value that is neither a list nor an object.
