@@ -1,4 +1,4 @@
-//! The main loop of the reader.
+//! The JSON reader: one pass over the text with an explicit stack instead of recursion.
 
 use std::collections::HashMap;
 use std::sync::Arc;

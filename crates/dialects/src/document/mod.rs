@@ -2,7 +2,6 @@
 //!
 //! A text in lines is a document with one text value. `docs/design/dialects.md` explains why the crate has its own reader.
 
-mod fields;
 mod item;
 mod json_reader;
 mod read;
@@ -12,8 +11,7 @@ mod string_literal;
 mod syntax_errors;
 pub(crate) mod template;
 
-pub use fields::Fields;
-pub use item::{Document, Item, ItemEntry, ItemKind, ReadLimits, Syntax};
+pub use item::{Document, Fields, Item, ItemEntry, ItemKind, ReadLimits, Syntax};
 pub use read::{read, read_inside, read_lines};
 pub use sink::{DiagnosticSink, article, nearest, quote};
 pub use string_literal::Offsets;

@@ -1,4 +1,4 @@
-//! The diagnostics of the reader.
+//! The diagnostics of the JSON reader.
 
 use planwright_core::place::push_pointer_segment;
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment};

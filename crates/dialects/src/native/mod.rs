@@ -39,6 +39,7 @@ mod keywords;
 /// The dialect in lines instead of JSON.
 pub mod lines;
 mod parse;
+mod parse_step;
 mod print;
 mod reference;
 mod schema;

@@ -1,4 +1,4 @@
-//! Lowers a plan of the Acts.
+//! Recognises and lowers a plan of the Acts.
 
 use std::sync::Arc;
 
@@ -7,11 +7,65 @@ use planwright_core::plan::{
 };
 use planwright_core::{Code, Diagnostic, Diagnostics, Object, Place, Plan, Sources, Value};
 
-use super::context::{CallsFrom, MessageContext, is_plan, mode};
-use super::names::{Instances, StepIds, check_instance, kind_words, message_types, slot_kind_of};
+use super::context::{CallsFrom, MessageContext, is_message, is_plan, mode};
+use super::context::{Instances, StepIds, check_instance, kind_words, message_types, slot_kind_of};
+use super::print;
 use super::reference::{ActsReader, writes};
+use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{DiagnosticSink, Document, Fields, Item, ItemEntry, nearest, quote};
+use crate::foreign_references::ReferenceForm;
 use crate::lowering::{lower, text_or_number};
+
+/// The dialect of the Acts of Emergence.
+#[derive(Clone, Copy, Debug)]
+pub struct Acts;
+
+/// The form of the references, for the search for those of other systems.
+pub(super) const REFERENCE_FORM: ReferenceForm = ReferenceForm {
+    write: |path| {
+        let path = path.replace("inputs.", "input.");
+        Some(format!("†{}", path.replace('[', ".").replace(']', "")))
+    },
+    is_own: |text| text.starts_with('†'),
+};
+
+impl Dialect for Acts {
+    fn name(&self) -> &'static str {
+        "acts"
+    }
+
+    fn shape(&self) -> &'static str {
+        "`{\"context\", \"calls\": [{\"_tool\", parameters…, \"_outputPath\"}], \"output\"}` with `†state.x`"
+    }
+
+    fn recognise(&self, document: &Document) -> MatchConfidence {
+        let root = &document.root;
+        let lists = [Some(root), root.get("calls"), root.get("plan")];
+        let calls = lists.into_iter().flatten().filter_map(Item::as_list);
+        if root.has("_tool") || calls.flatten().any(|item| item.has("_tool")) {
+            return MatchConfidence::Certain;
+        }
+        let messages = root.get("context").unwrap_or(root);
+        match messages.as_list() {
+            Some(messages) if messages.iter().any(is_plan) => MatchConfidence::Certain,
+            Some([]) => MatchConfidence::No,
+            Some(messages) if messages.iter().all(is_message) => MatchConfidence::Possible,
+            _ => MatchConfidence::No,
+        }
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(REFERENCE_FORM)
+    }
+
+    fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
+        parse(document)
+    }
+
+    fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics) {
+        print::print(plan)
+    }
+}
 
 /// The fields of a solution that do not affect the run; they are preserved for prompts.
 pub(super) const PRESERVED_FIELDS: [&str; 3] = ["meta", "advisors", "schema"];

@@ -1,4 +1,4 @@
-//! Reads the lines: all calls first, then their references, because references may lead forward.
+//! Recognises and reads the lines: all calls first, then their references, because references may lead forward.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,11 +11,59 @@ use super::argument::{
     is_structured,
 };
 use super::reference::{StepNumbers, lower, without_zeros};
-use crate::document::{Document, ReadLimits, quote};
+use crate::dialect::{Dialect, MatchConfidence};
+use crate::document::{Document, ReadLimits, Syntax, quote};
+use crate::foreign_references::ReferenceForm;
 use crate::lowering::lines::{
     LineContext, ValueBudget, code_advice, code_fault, digit_count, line_at, next_line,
     parse_lines, tool_name_length, trimmed,
 };
+
+/// The dialect of LLMCompiler's planner.
+#[derive(Clone, Copy, Debug)]
+pub struct LlmCompiler;
+
+impl Dialect for LlmCompiler {
+    fn name(&self) -> &'static str {
+        "llm-compiler"
+    }
+
+    fn shape(&self) -> &'static str {
+        "lines `1. tool(\"argument\")` with `$1`, then `join()`"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Lines
+    }
+
+    fn is_writable(&self) -> bool {
+        false
+    }
+
+    fn recognise(&self, document: &Document) -> MatchConfidence {
+        let text = document.root.as_text();
+        let is_call = |text: &str| text.lines().any(|line| call_head(line).is_some());
+        if text.is_some_and(|text| is_call(text)) {
+            MatchConfidence::Certain
+        } else {
+            MatchConfidence::No
+        }
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(ReferenceForm {
+            write: |path| {
+                let step = path.split(['.', '[']).next().unwrap_or_default();
+                Some(format!("${{{step}}}"))
+            },
+            is_own: |text| text.starts_with("${"),
+        })
+    }
+
+    fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
+        parse(document)
+    }
+}
 
 /// The name in place of a tool at the end of a plan.
 const JOIN: &str = "join";

@@ -1,17 +1,50 @@
-//! Reads the lines as the tree that the JSON reader would make, and passes it to the native reader.
+//! The dialect: reads the lines as the tree that the JSON reader would make, and passes it to the native reader.
 
 use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment, Span, Value};
 
 use super::line::{self, FORM, LineStart, StepBody, StepHead, name_at};
-use super::statement::{LineToken, Statement, StatementKind, all};
+use super::print;
+use super::statement::{LineToken, Statement, StatementKind, all, confidence};
+use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{
     DiagnosticSink, Document, Item, ItemEntry, ItemKind, LineValueReader, REDUCE_SIZE, ReadLimits,
-    quote, read_lines,
+    Syntax, quote, read_lines,
 };
 use crate::lowering::lines::LineContext;
 use crate::native::parse::parse as parse_tree;
+
+/// Planwright's own dialect in lines.
+#[derive(Clone, Copy, Debug)]
+pub struct Lines;
+
+impl Dialect for Lines {
+    fn name(&self) -> &'static str {
+        "lines"
+    }
+
+    fn shape(&self) -> &'static str {
+        "lines `id = tool(name=value)` with `${id.field}`, then `return value`"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Lines
+    }
+
+    fn recognise(&self, document: &Document) -> MatchConfidence {
+        let text = document.root.as_text();
+        text.map_or(MatchConfidence::No, |text| confidence(text))
+    }
+
+    fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
+        parse(document)
+    }
+
+    fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics) {
+        print::print(plan)
+    }
+}
 
 /// Reads a plan.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {

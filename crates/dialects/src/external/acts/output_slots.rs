@@ -9,9 +9,9 @@ use planwright_core::plan::{
 };
 use planwright_core::{Place, Plan, Step, StepId, Value};
 
+use super::context::word_for;
+use super::expression::{self, ActsExpression, Operand, Operator, is_plain};
 use crate::document::quote;
-use crate::external::acts::expression::{self, ActsExpression, Operand, Operator, is_plain};
-use crate::external::acts::names::word_for;
 use crate::printing::{LossReport, WriteReferences, result_variable};
 
 /// The slot that holds the output of `step`.
@@ -69,7 +69,7 @@ impl OutputSlots {
     }
 
     /// The slot that holds the output of `step`.
-    pub(super) fn slot_of(&self, step: &StepId) -> Option<(SlotKind, Vec<Arc<str>>)> {
+    fn slot_of(&self, step: &StepId) -> Option<(SlotKind, Vec<Arc<str>>)> {
         let slot = self.slots.get(step)?;
         Some((slot.kind, slot.keys.clone()))
     }

@@ -1,4 +1,4 @@
-//! Lowers one step.
+//! Lowers one step of a native plan.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use planwright_core::plan::{
 };
 use planwright_core::{Code, Diagnostic, EXTRACTION, StepId, Value};
 
-use super::plan::{
+use super::keywords::{KINDS, all};
+use super::parse::{
     NativeReader, bound, bound_of, names, slot_kind, time, warn_about_reserved_id, wrong_word,
 };
+use super::reference::is_readable;
 use crate::document::{Fields, Item, ItemKind, quote};
 use crate::lowering::{lower, lower_fields, text_or_number};
-use crate::native::keywords::{KINDS, all};
-use crate::native::reference::is_readable;
 
 /// The maximum rounds of a `repeat` without `max`.
 const DEFAULT_ROUNDS: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
