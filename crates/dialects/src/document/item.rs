@@ -23,6 +23,21 @@ pub struct Document {
     pub limits: ReadLimits,
 }
 
+impl Document {
+    /// Returns true if a line of the text satisfies `predicate`.
+    pub(crate) fn any_line(&self, predicate: impl Fn(&str) -> bool) -> bool {
+        let text = self.root.as_text();
+        text.is_some_and(|text| text.lines().any(predicate))
+    }
+
+    /// Returns true if an item satisfies `predicate`, of the root if that is a list, or of the lists in its `fields`.
+    pub(crate) fn any_item(&self, fields: &[&str], predicate: impl Fn(&Item) -> bool) -> bool {
+        let lists = fields.iter().filter_map(|field| self.root.get(field));
+        let mut lists = lists.chain([&self.root]).filter_map(Item::as_list);
+        lists.any(|items| items.iter().any(&predicate))
+    }
+}
+
 /// The syntax of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syntax {

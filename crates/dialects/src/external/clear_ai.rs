@@ -27,15 +27,15 @@ use planwright_core::plan::{
     Concurrency, Missing, Name, Node, NodeKind, OnError, Output, Path, Read, Reference, Retry,
     Segment, Source, Step,
 };
-use planwright_core::{
-    Code, Diagnostic, Diagnostics, Place, Plan, SourceText, Sources, StepId, Value,
-};
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, SourceText, StepId, Value};
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{DiagnosticSink, Document, Fields, Item, ItemKind, ReadLimits, quote};
 use crate::foreign_references::ReferenceForm;
 use crate::lowering::path::{PathSegment, parse_path};
-use crate::lowering::{LowerResult, ReferenceSyntax, lower, lower_template, tool_action};
+use crate::lowering::{
+    LowerResult, ReferenceSyntax, lower, lower_template, parse_document, tool_action,
+};
 use crate::printing::{
     Feature, LossReport, ObjectBuilder, WriteReferences, dependencies, follows_without_reading,
     report_chain, report_nested, report_unsupported, write_node,
@@ -57,11 +57,7 @@ impl Dialect for ClearAi {
     fn recognise(&self, document: &Document) -> MatchConfidence {
         let steps = document.root.get("steps").and_then(Item::as_list);
         let marked = |step: &Item| step.has("params") && step.has("tool");
-        if steps.is_some_and(|steps| steps.iter().any(marked)) {
-            MatchConfidence::Certain
-        } else {
-            MatchConfidence::No
-        }
+        MatchConfidence::certain_if(steps.is_some_and(|steps| steps.iter().any(marked)))
     }
 
     fn reference_form(&self) -> Option<ReferenceForm> {
@@ -85,12 +81,9 @@ impl Dialect for ClearAi {
 
 /// Reads a plan.
 fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let mut sink = DiagnosticSink::new();
-    let mut source = document.source;
-    let plan = plan(&document.root, &mut source, &mut sink);
-    let diagnostics = sink.finish(&source);
-    let sources = Sources::one(source);
-    (plan.map(|plan| Plan { sources, ..plan }), diagnostics)
+    parse_document(document, |root, context| {
+        plan(root, context.source, context.sink)
+    })
 }
 
 fn plan(root: &Item, source: &mut SourceText, sink: &mut DiagnosticSink) -> Option<Plan> {
@@ -123,7 +116,7 @@ fn step(
     sink: &mut DiagnosticSink,
 ) -> Option<Step> {
     let mut fields = Fields::of(item, "the step", sink)?;
-    let action = tool_action(&mut fields, sink);
+    let action = tool_action(&mut fields, "tool", sink);
     let args = match fields.required("params", sink) {
         Some(params) if params.as_object().is_some() => {
             lower(params, &mut ClearAiTemplates { source, sink })
@@ -429,12 +422,8 @@ impl WriteReferences for ClearAiWriter<'_> {
             losses.error(reference.place, what);
             Value::Null
         };
-        let Some(read) = reference.as_read() else {
-            return refuse("alternatives or expressions in a reference", losses);
-        };
-        let Source::Step(step) = &read.source else {
-            let what = format!("what {} refers to", quote(&reference.text));
-            return refuse(&what, losses);
+        let Some((step, read)) = losses.step_read(reference) else {
+            return Value::Null;
         };
         let Some(position) = self.positions.get(step.as_str()) else {
             let what = format!("what {} refers to", quote(&reference.text));

@@ -114,6 +114,12 @@ pub struct ReferenceForm {
 }
 
 impl ReferenceForm {
+    /// The form of a dialect without references.
+    pub(crate) const NONE: Self = Self {
+        write: |_| None,
+        is_own: |_| false,
+    };
+
     /// The form of the native dialect, whose own references are skipped before.
     const NATIVE: Self = Self {
         write: |path| Some(format!("${{{path}}}")),

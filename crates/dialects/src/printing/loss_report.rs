@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use planwright_core::diagnostic::DiagnosticCounter;
-use planwright_core::plan::Targets;
-use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Sources, Value};
+use planwright_core::plan::{Read, Reference, Source, Targets};
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Sources, StepId, Value};
 
-use crate::document::ReadLimits;
+use crate::document::{ReadLimits, quote};
 use crate::foreign_references::{ReferenceForm, find};
 
 /// The losses of printing one plan in a dialect: what the dialect cannot express.
@@ -45,6 +45,26 @@ impl<'a> LossReport<'a> {
         let message = format!("the {} dialect cannot say {what}", self.dialect);
         let diagnostic = Diagnostic::error(Code::Unprintable, message);
         self.push(place, diagnostic.help(help));
+    }
+
+    /// The step whose output `reference` reads, and how; anything else is reported as an error.
+    pub(crate) fn step_read<'r>(
+        &mut self,
+        reference: &'r Reference,
+    ) -> Option<(&'r StepId, &'r Read)> {
+        let Some(read) = reference.as_read() else {
+            self.error(
+                reference.place,
+                "alternatives or expressions in a reference",
+            );
+            return None;
+        };
+        let Source::Step(step) = &read.source else {
+            let what = format!("what {} refers to", quote(&reference.text));
+            self.error(reference.place, &what);
+            return None;
+        };
+        Some((step, read))
     }
 
     /// Warns, once per plan, that the system of the dialect behaves differently in `what`; `difference` says how.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use planwright_core::plan::{
     Action, Field, Mode, Name, Node, Output, PlanCall, PlanTarget, SlotKind, Step,
 };
-use planwright_core::{Code, Diagnostic, Diagnostics, Object, Place, Plan, Sources, Value};
+use planwright_core::{Code, Diagnostic, Diagnostics, Object, Place, Plan, Value};
 
 use super::context::{CallsFrom, MessageContext, is_message, is_plan, mode};
 use super::context::{Instances, StepIds, check_instance, kind_words, message_types, slot_kind_of};
@@ -14,7 +14,7 @@ use super::reference::{ActsReader, writes};
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{DiagnosticSink, Document, Fields, Item, ItemEntry, nearest, quote};
 use crate::foreign_references::ReferenceForm;
-use crate::lowering::{lower, text_or_number};
+use crate::lowering::{lower, parse_document, text_or_number};
 
 /// The dialect of the Acts of Emergence.
 #[derive(Clone, Copy, Debug)]
@@ -40,9 +40,8 @@ impl Dialect for Acts {
 
     fn recognise(&self, document: &Document) -> MatchConfidence {
         let root = &document.root;
-        let lists = [Some(root), root.get("calls"), root.get("plan")];
-        let calls = lists.into_iter().flatten().filter_map(Item::as_list);
-        if root.has("_tool") || calls.flatten().any(|item| item.has("_tool")) {
+        let is_call = |item: &Item| item.has("_tool");
+        if is_call(root) || document.any_item(&["calls", "plan"], is_call) {
             return MatchConfidence::Certain;
         }
         let messages = root.get("context").unwrap_or(root);
@@ -72,20 +71,13 @@ pub(super) const PRESERVED_FIELDS: [&str; 3] = ["meta", "advisors", "schema"];
 
 /// Reads a plan.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let Document {
-        root, mut source, ..
-    } = document;
-    let mut sink = DiagnosticSink::new();
-    let plan = plan(
-        &root,
-        &mut ActsReader {
-            source: &mut source,
-            sink: &mut sink,
-        },
-    );
-    let diagnostics = sink.finish(&source);
-    let sources = Sources::one(source);
-    (plan.map(|plan| Plan { sources, ..plan }), diagnostics)
+    parse_document(document, |root, context| {
+        let mut reader = ActsReader {
+            source: context.source,
+            sink: context.sink,
+        };
+        plan(root, &mut reader)
+    })
 }
 
 fn plan(root: &Item, reader: &mut ActsReader<'_>) -> Option<Plan> {

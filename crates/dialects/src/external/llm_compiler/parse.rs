@@ -15,7 +15,7 @@ use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, ReadLimits, Syntax, quote};
 use crate::foreign_references::ReferenceForm;
 use crate::lowering::lines::{
-    LineContext, ValueBudget, code_advice, code_fault, digit_count, line_at, next_line,
+    LineContext, ValueBudget, code_advice, code_fault, digit_count, for_each_line, line_at,
     parse_lines, tool_name_length, trimmed,
 };
 
@@ -41,13 +41,7 @@ impl Dialect for LlmCompiler {
     }
 
     fn recognise(&self, document: &Document) -> MatchConfidence {
-        let text = document.root.as_text();
-        let is_call = |text: &str| text.lines().any(|line| call_head(line).is_some());
-        if text.is_some_and(|text| is_call(text)) {
-            MatchConfidence::Certain
-        } else {
-            MatchConfidence::No
-        }
+        MatchConfidence::certain_if(document.any_line(|line| call_head(line).is_some()))
     }
 
     fn reference_form(&self) -> Option<ReferenceForm> {
@@ -119,11 +113,7 @@ struct CallReader<'a> {
 
 impl CallReader<'_> {
     fn read(&mut self, context: &mut LineContext<'_>) {
-        let mut at = Some(0);
-        while let Some(start) = at {
-            let end = self.line(line_at(self.text, start), context);
-            at = next_line(self.text, end);
-        }
+        for_each_line(self.text, |line| self.line(line, context));
     }
 
     /// Reads the line in `range`, and returns the end of what was read: a call may span several lines.

@@ -8,7 +8,7 @@ use planwright_core::plan::{
     Writes,
 };
 use planwright_core::{
-    Code, Diagnostic, Diagnostics, Object, Place, Plan, SourceText, Sources, StepId, Value,
+    Code, Diagnostic, Diagnostics, Object, Place, Plan, SourceText, StepId, Value,
 };
 
 use super::print;
@@ -17,7 +17,9 @@ use super::reference::{VariableMarker, has_stray_brace};
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{DiagnosticSink, Document, Fields, Item, quote};
 use crate::foreign_references::ReferenceForm;
-use crate::lowering::{ReferenceSyntax, lower, lower_template, text_or_number, tool_action};
+use crate::lowering::{
+    ReferenceSyntax, lower, lower_template, parse_document, text_or_number, tool_action,
+};
 use crate::printing::ObjectBuilder;
 
 /// The dialect of mcp-cli's execution plans.
@@ -80,12 +82,9 @@ impl Dialect for McpCli {
 
 /// Reads a plan.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let mut sink = DiagnosticSink::new();
-    let mut source = document.source;
-    let plan = plan(&document.root, &mut source, &mut sink);
-    let diagnostics = sink.finish(&source);
-    let sources = Sources::one(source);
-    (plan.map(|plan| Plan { sources, ..plan }), diagnostics)
+    parse_document(document, |root, context| {
+        plan(root, context.source, context.sink)
+    })
 }
 
 fn plan(root: &Item, source: &mut SourceText, sink: &mut DiagnosticSink) -> Option<Plan> {
@@ -239,7 +238,7 @@ fn result_variable(item: &Item, sink: &mut DiagnosticSink) -> Option<Name> {
 /// The call of a step: `tool` with `args`, or the only entry of `tool_calls`.
 fn call<'a>(fields: &mut Fields<'a>, sink: &mut DiagnosticSink) -> (Action, Option<&'a Item>) {
     let Some(calls) = fields.optional("tool_calls") else {
-        let action = tool_action(fields, sink);
+        let action = tool_action(fields, "tool", sink);
         return (action, fields.object("args", sink));
     };
     for other in ["tool", "args"] {
