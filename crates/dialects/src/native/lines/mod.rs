@@ -23,7 +23,6 @@
 //! - `#` outside of texts begins a comment, which has no meaning; text that should be preserved is a `note`. Other
 //!   lines are prose for people and are ignored; a line that does not look like prose is an error.
 
-mod call;
 mod line;
 mod parse;
 mod print;

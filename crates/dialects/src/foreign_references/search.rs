@@ -1,11 +1,43 @@
-//! The search of the texts that are still literal after a plan of another system was lowered.
+//! The search for markers: in the items of a native plan, and in the texts that are still literal after a plan of another
+//! system was lowered.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
-use planwright_core::plan::{Action, Node, NodeKind, Output, TextPart};
-use planwright_core::{Diagnostics, Place, Plan, PointerSegment, Value};
+use planwright_core::plan::{Action, Input, Node, NodeKind, Output, TextPart};
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment, Value};
 
-use super::{ReferenceForm, ReferenceNames, message};
+use super::markers::{CHECKED_FIELDS, ReferenceForm, ReferenceNames, literal};
+use crate::document::{DiagnosticSink, Item, ItemEntry, ItemKind};
+
+/// Reports each text of the native plan with these `steps` and `output` that has a marker of a step or an input.
+pub(crate) fn check(
+    steps: &[Item],
+    output: Option<&Item>,
+    inputs: &[Input],
+    sink: &mut DiagnosticSink,
+) {
+    let ids = steps
+        .iter()
+        .filter_map(|step| field(step, "id")?.as_text().map(|id| &**id));
+    let names = ReferenceNames::native(ids.collect(), inputs);
+    for step in steps {
+        for name in CHECKED_FIELDS {
+            if let Some(item) = field(step, name) {
+                names.item(item, sink);
+            }
+        }
+    }
+    if let Some(output) = output {
+        names.item(output, sink);
+    }
+}
+
+fn field<'a>(item: &'a Item, name: &str) -> Option<&'a Item> {
+    let mut entries = item.as_object()?.iter();
+    let entry = entries.find(|entry| &*entry.key == name)?;
+    Some(&entry.item)
+}
 
 /// Reports each literal text of `plan`, whose own references have the form `form`, that has a marker of a step, a slot or
 /// an input.
@@ -146,4 +178,86 @@ fn has_path(written: &str) -> bool {
     let inside = written.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_');
     let end = inside.find(['|', ' ']).unwrap_or(inside.len());
     inside[..end].contains(['.', '['])
+}
+
+impl ReferenceNames<'_> {
+    fn item(&self, item: &Item, sink: &mut DiagnosticSink) {
+        match &item.kind {
+            ItemKind::Text(text) => {
+                if let Some(marker) = self.marker(text) {
+                    report(
+                        item,
+                        &text[marker.range],
+                        &marker.meaning,
+                        marker.is_certain,
+                        sink,
+                    );
+                }
+            }
+            ItemKind::List(items) => {
+                for item in items {
+                    self.item(item, sink);
+                }
+            }
+            ItemKind::Object(entries) => {
+                if let [entry] = &entries[..]
+                    && let Some(text) = entry.item.as_text()
+                    && let Some(meaning) = self.keyed_reference(&entry.key, text)
+                {
+                    report(&entry.item, text, &meaning, true, sink);
+                    return;
+                }
+                if let Some((written, meaning)) = self.output_by_reference(entries) {
+                    report(item, &written, &meaning, false, sink);
+                }
+                for entry in entries {
+                    self.item(&entry.item, sink);
+                }
+            }
+            ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) => {}
+        }
+    }
+
+    /// A reference of the form `{"output_by_reference": {"id": ["key"]}}`: its text, and the path in this dialect.
+    fn output_by_reference(&self, entries: &[ItemEntry]) -> Option<(String, String)> {
+        let [entry] = entries else {
+            return None;
+        };
+        let [step] = entry.item.as_object()? else {
+            return None;
+        };
+        let names = &*entry.key == "output_by_reference" && self.steps.contains_key(&*step.key);
+        let path = step.item.as_list().filter(|_| names)?;
+        let mut meaning = step.key.to_string();
+        for key in path {
+            let _ = match key.as_text() {
+                Some(key) => write!(meaning, ".{key}"),
+                None => write!(meaning, "[{}]", key.to_value().to_json()),
+            };
+        }
+        let inner = entry.item.to_value().to_json();
+        Some((format!("{{\"output_by_reference\":{inner}}}"), meaning))
+    }
+}
+
+/// The diagnostic for `written`, which stands in a value of the kind `what`.
+fn message(written: &str, what: &str, is_certain: bool) -> Diagnostic {
+    let message = format!("`{written}` is a reference in other systems, and only {what} here");
+    if is_certain {
+        Diagnostic::error(Code::MalformedReference, message)
+    } else {
+        Diagnostic::warning(Code::MalformedReference, message)
+    }
+}
+
+fn report(item: &Item, written: &str, meaning: &str, is_certain: bool, sink: &mut DiagnosticSink) {
+    let is_text = item.as_text().is_some();
+    let what = if is_text { "text" } else { "an object" };
+    let text = literal(written).filter(|_| is_text);
+    let help = match &text {
+        Some(text) => format!("write `${{{meaning}}}`; for the text itself, `{text}`"),
+        None => format!("write `${{{meaning}}}`"),
+    };
+    let diagnostic = message(written, what, is_certain);
+    sink.push(item.place, diagnostic.help(help));
 }
