@@ -1,26 +1,146 @@
-//! Lowers a native plan: its fields, the initial values and schemas of its slots, and the writes of its steps.
+//! The dialect: recognises and lowers a native plan.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::expression::PatternBudget;
-use planwright_core::plan::{
-    Action, InitialValues, Input, InputKind, Method, Name, Output, PlanTarget, SlotKind, SlotPath,
-    SlotSchema, Step, Targets, Writes,
-};
+use planwright_core::plan::{Action, Input, InputKind, Name, Output, PlanTarget, SlotKind, Step};
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, SourceText, Sources, Value};
 
 use super::keywords::{
-    self, Choices, KINDS, METHODS, MODES, ON_FAILURES, ORDERINGS, REFERENCE_ROOTS, SHARINGS, all,
-    value_of,
+    self, Choices, KINDS, MODES, ON_FAILURES, ORDERINGS, REFERENCE_ROOTS, SHARINGS, all, value_of,
 };
-use super::reference::{NativeTemplates, plain, read_slot};
+use super::print;
+use super::reference::{NativeTemplates, plain};
+use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{
     DiagnosticSink, Document, Fields, Item, ItemEntry, ItemKind, nearest, quote,
 };
 use crate::foreign_references;
 use crate::lowering::lower;
+
+/// Planwright's own dialect.
+#[derive(Clone, Copy, Debug)]
+pub struct Native;
+
+/// Fields of a plan that no other dialect has.
+const OWN_PLAN_FIELDS: &[&str] = &[
+    "inputs",
+    "vars",
+    "slots",
+    "slot_schemas",
+    "instances",
+    "output",
+    "ordering",
+    "on_failure",
+    "sharing",
+    "mode",
+];
+
+/// Fields of a step that no other dialect has.
+const OWN_STEP_FIELDS: &[&str] = &[
+    "plan",
+    "value",
+    "extract",
+    "positional",
+    "after",
+    "when",
+    "for_each",
+    "max_parallel",
+    "repeat",
+    "writes",
+    "on_error",
+    "retry",
+    "approval",
+    "idempotent",
+    "alone",
+    "scopes",
+];
+
+/// Fields of a step that this dialect does not have, but another one does.
+const FOREIGN_STEP_FIELDS: &[&str] = &[
+    "index",
+    "params",
+    "arguments",
+    "depends_on",
+    "result_variable",
+    "tool_calls",
+    "parallel",
+    "optional",
+    "retry_count",
+];
+
+impl Dialect for Native {
+    fn name(&self) -> &'static str {
+        "native"
+    }
+
+    fn shape(&self) -> &'static str {
+        "`{\"steps\": [{\"id\", \"tool\", \"args\"}], \"inputs\", \"output\"}` with `${step.field}`"
+    }
+
+    fn recognise(&self, document: &Document) -> MatchConfidence {
+        let Some(steps) = document.root.get("steps").and_then(Item::as_list) else {
+            return MatchConfidence::No;
+        };
+        let has_any = |item: &Item, names: &[&str]| names.iter().any(|name| item.has(name));
+        // `${…}` in arguments also occurs in mcp-cli plans, so it only counts together with an id and without foreign
+        // fields.
+        let is_own = |step: &Item| {
+            has_any(step, OWN_STEP_FIELDS)
+                || (step.has("id")
+                    && step
+                        .get("args")
+                        .is_some_and(|args| contains_item(args, &has_marker)))
+        };
+        let foreign = steps.iter().any(|step| {
+            has_any(step, FOREIGN_STEP_FIELDS)
+                || step
+                    .get("args")
+                    .is_some_and(|args| contains_item(args, &is_foreign))
+        }) || has_any(&document.root, &["output_steps", "variables"]);
+        if steps.iter().any(|step| has_any(step, OWN_STEP_FIELDS))
+            || has_any(&document.root, OWN_PLAN_FIELDS)
+            || (!foreign && steps.iter().any(is_own))
+        {
+            return MatchConfidence::Certain;
+        }
+        if !foreign && steps.iter().all(|step| step.has("id") && step.has("tool")) {
+            return MatchConfidence::Possible;
+        }
+        MatchConfidence::No
+    }
+
+    fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
+        parse(document)
+    }
+
+    fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics) {
+        print::print(plan)
+    }
+}
+
+/// Returns true if `predicate` holds for `item` or for any value inside of it.
+fn contains_item(item: &Item, predicate: &dyn Fn(&Item) -> bool) -> bool {
+    predicate(item)
+        || match &item.kind {
+            ItemKind::List(items) => items.iter().any(|item| contains_item(item, predicate)),
+            ItemKind::Object(entries) => entries
+                .iter()
+                .any(|ItemEntry { item, .. }| contains_item(item, predicate)),
+            _ => false,
+        }
+}
+
+fn has_marker(item: &Item) -> bool {
+    item.as_text().is_some_and(|text| text.contains("${"))
+}
+
+/// Returns true if `item` is a reference that another dialect writes as an object.
+fn is_foreign(item: &Item) -> bool {
+    item.has("output_by_reference")
+}
 
 /// Reads a plan.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
@@ -335,173 +455,4 @@ pub(super) fn time(
         sink.push(item.place, diagnostic.help(help));
     }
     found
-}
-
-impl NativeReader<'_> {
-    /// The initial values of slots: an object by kind, or a list of such objects.
-    pub(super) fn contents(&mut self, item: &Item) -> Vec<InitialValues> {
-        let mut contents = Vec::new();
-        for group in item.as_list().unwrap_or(std::slice::from_ref(item)) {
-            let Some(mut fields) = Fields::of(group, "`slots`", self.sink) else {
-                continue;
-            };
-            let instance = fields.text("instance", self.sink).map(Arc::clone);
-            for (kind, entry) in self.by_kind(fields, group) {
-                if entry.item.as_object().is_none() {
-                    self.sink
-                        .push_wrong_type(&entry.item, &entry.key, "an object");
-                    continue;
-                }
-                contents.push(InitialValues {
-                    kind,
-                    instance: instance.clone(),
-                    value: entry.item.to_value(),
-                    place: entry.item.place,
-                });
-            }
-        }
-        contents
-    }
-
-    /// The schemas of slots by kind, or a list of such objects.
-    pub(super) fn slot_schemas(&mut self, item: &Item) -> Vec<SlotSchema> {
-        let mut schemas = Vec::new();
-        for group in item.as_list().unwrap_or(std::slice::from_ref(item)) {
-            let Some(fields) = Fields::of(group, "`slot_schemas`", self.sink) else {
-                continue;
-            };
-            for (kind, entry) in self.by_kind(fields, group) {
-                schemas.push(SlotSchema {
-                    kind,
-                    schema: entry.item.to_value(),
-                    place: entry.item.place,
-                });
-            }
-        }
-        schemas
-    }
-
-    /// The fields of `group` that are kinds of slots, in the order of the text.
-    fn by_kind<'i>(
-        &mut self,
-        mut fields: Fields<'_>,
-        group: &'i Item,
-    ) -> Vec<(SlotKind, &'i ItemEntry)> {
-        for (word, _) in super::keywords::KINDS {
-            fields.entry(word);
-        }
-        fields.finish(self.sink);
-        group
-            .as_object()
-            .unwrap_or_default()
-            .iter()
-            .filter_map(|entry| Some((slot_kind(&entry.key)?, entry)))
-            .collect()
-    }
-
-    /// The writes of a step: a slot, or an object with further fields.
-    pub(super) fn writes(&mut self, item: &Item) -> Option<Writes> {
-        if item.as_text().is_some() {
-            return Some(Writes {
-                targets: Targets::All(vec![self.slot_path(item, "writes")?]),
-                method: Method::Set,
-                place: item.place,
-            });
-        }
-        if item.as_object().is_none() {
-            self.sink
-                .push_wrong_type(item, "writes", "a slot or an object");
-            return None;
-        }
-        let mut fields = Fields::of(item, "`writes`", self.sink)?;
-        let to = fields.optional("to");
-        let one_of = fields.optional("one_of");
-        let method = choice(&mut fields, "method", METHODS, self.sink);
-        fields.finish(self.sink);
-        let targets = match (to, one_of) {
-            (Some(to), None) => {
-                if to.as_list().is_some_and(<[Item]>::is_empty) {
-                    self.report(
-                        to.place,
-                        Code::InvalidFieldValue,
-                        "`to` names no slot",
-                        "name one, such as `\"state.user\"`, or leave `writes` out",
-                    );
-                }
-                Targets::All(self.slot_paths(to, "to"))
-            }
-            (None, Some(one_of)) => {
-                let paths = self.slot_paths(one_of, "one_of");
-                if one_of.as_list().is_none_or(|items| items.len() < 2) {
-                    self.report(
-                        one_of.place,
-                        Code::InvalidFieldValue,
-                        "`one_of` needs at least two slots",
-                        "the first is for success, the last for failure; use `to` for a single one",
-                    );
-                }
-                Targets::OneOf(paths)
-            }
-            (Some(_), Some(one_of)) => {
-                self.report(
-                    one_of.place,
-                    Code::ConflictingFields,
-                    "`writes` has both `to` and `one_of`",
-                    "keep one of them",
-                );
-                return None;
-            }
-            (None, None) => {
-                self.report(
-                    item.place,
-                    Code::MissingField,
-                    "`writes` names no slot",
-                    "add `to`, such as `\"to\": \"state.user\"`",
-                );
-                return None;
-            }
-        };
-        Some(Writes {
-            targets,
-            method,
-            place: item.place,
-        })
-    }
-
-    fn slot_paths(&mut self, item: &Item, field: &str) -> Vec<SlotPath> {
-        item.as_list()
-            .unwrap_or(std::slice::from_ref(item))
-            .iter()
-            .filter_map(|item| self.slot_path(item, field))
-            .collect()
-    }
-
-    /// A slot such as `state.user` or `vars["odd name"]`.
-    fn slot_path(&mut self, item: &Item, field: &str) -> Option<SlotPath> {
-        let Some(text) = item.as_text() else {
-            self.sink.push_wrong_type(item, field, "a slot");
-            return None;
-        };
-        let Some((kind, keys)) = read_slot(text) else {
-            let message = format!("{} is no slot", quote(text));
-            let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message);
-            let help = "write `vars.name`, `state.name` or `data.name`, with `.` between names";
-            self.sink.push(item.place, diagnostic.help(help));
-            return None;
-        };
-        if kind == SlotKind::Inputs {
-            self.report(
-                item.place,
-                Code::InvalidFieldValue,
-                "no step writes the inputs",
-                "write to `vars`, `state` or `data`",
-            );
-            return None;
-        }
-        Some(SlotPath {
-            kind,
-            keys,
-            place: item.place,
-        })
-    }
 }
