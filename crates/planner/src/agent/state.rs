@@ -6,8 +6,8 @@ use std::time::Duration;
 use planwright_core::Value;
 use serde::{Deserialize, Serialize};
 
-use super::apply_results::error_message;
 use super::completed_calls::AgentCall;
+use super::completed_calls::error_message;
 use super::memory::AgentContext;
 use super::memory::{MemoryKind, WorkingMemory};
 use crate::model::Usage;

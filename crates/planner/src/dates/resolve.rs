@@ -1,7 +1,7 @@
 //! Resolves phrases to days, with the errors of phrases that have none.
 
 use super::evaluate::DateEvaluationError;
-use super::phrase::DatePhrase;
+use super::evaluate::DatePhrase;
 use super::token::{DateToken, tokens};
 use super::{DateRange, Day, Now, evaluate, find, grammar, token};
 

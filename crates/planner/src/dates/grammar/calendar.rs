@@ -1,7 +1,7 @@
 //! Periods named by the calendar: days, months, weekdays, and numeric dates.
 
 use super::phrase::{Parsed, day_number, lookup, one_of, sign, word_sequence, year_number};
-use crate::dates::phrase::{Occurrence, Period, YearReference};
+use crate::dates::evaluate::{Occurrence, Period, YearReference};
 use crate::dates::token;
 use crate::dates::token::{DateToken, TokenKind};
 

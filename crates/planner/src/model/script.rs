@@ -1,11 +1,13 @@
-//! A model that replays scripted replies, for tests and recorded conversations.
+//! Models for tests and recorded conversations: one replays scripted replies, one records those of another model as such a
+//! script.
 //!
 //! A script is a JSON list. Each entry is a reply: a string, or an object with `text` (or `json`, whose JSON becomes the text),
 //! `calls` (each with `name`, `arguments` and optionally `id`), `usage` (`input`, `cached` and `output`, in tokens), `cut_off`, and
 //! `tokens_per_second`, the pace of the reply.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -43,48 +45,48 @@ pub struct ModelScriptError {
 /// A reply in a script.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ScriptEntry {
+struct ScriptEntry {
     #[serde(default)]
-    pub(super) text: String,
+    text: String,
     /// JSON to use as the text, so that the script need not escape it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) json: Option<serde_json::Value>,
+    json: Option<serde_json::Value>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) calls: Vec<ScriptCall>,
+    calls: Vec<ScriptCall>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) usage: Option<ScriptUsage>,
+    usage: Option<ScriptUsage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) tokens_per_second: Option<f64>,
+    tokens_per_second: Option<f64>,
     #[serde(default, rename = "cut_off", skip_serializing_if = "is_false")]
-    pub(super) is_cut_off: bool,
+    is_cut_off: bool,
     #[serde(default, rename = "refused", skip_serializing_if = "is_false")]
-    pub(super) is_refused: bool,
+    is_refused: bool,
     /// The reason of a content filter that stopped the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) filtered: Option<String>,
+    filtered: Option<String>,
 }
 
 /// A tool call in a script.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ScriptCall {
+struct ScriptCall {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) id: Option<String>,
-    pub(super) name: String,
+    id: Option<String>,
+    name: String,
     #[serde(default)]
-    pub(super) arguments: serde_json::Value,
+    arguments: serde_json::Value,
 }
 
 /// Token counts in a script.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ScriptUsage {
+struct ScriptUsage {
     #[serde(default)]
-    pub(super) input: u64,
+    input: u64,
     #[serde(default)]
-    pub(super) cached: u64,
+    cached: u64,
     #[serde(default)]
-    pub(super) output: u64,
+    output: u64,
 }
 
 impl ScriptedModel {
@@ -259,10 +261,107 @@ fn tokens(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// Storage of a recorded script.
+pub trait ScriptSink: Send + Sync + 'static {
+    /// Stores a script, replacing the previous version, which is a prefix of it.
+    ///
+    /// # Errors
+    ///
+    /// The I/O error if the script cannot be stored.
+    fn keep(&self, script: &str) -> io::Result<()>;
+}
+
+/// A model that records the replies of another one.
+#[derive(Debug)]
+pub struct RecordingModel<M, S> {
+    model: M,
+    log: Arc<ScriptLog<S>>,
+}
+
+#[derive(Debug)]
+struct ScriptLog<S> {
+    entries: Mutex<Vec<ScriptEntry>>,
+    sink: S,
+}
+
+impl<M: Model, S: ScriptSink> RecordingModel<M, S> {
+    /// Wraps `model` and records its replies in `sink`.
+    pub fn new(model: M, sink: S) -> Self {
+        let log = ScriptLog {
+            entries: Mutex::default(),
+            sink,
+        };
+        Self {
+            model,
+            log: Arc::new(log),
+        }
+    }
+}
+
+impl<M: Model, S: ScriptSink> Model for RecordingModel<M, S> {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn ask(&self, request: ModelRequest) -> BoxStream<'static, Result<ReplyChunk, ModelError>> {
+        let log = Arc::clone(&self.log);
+        let pieces = self.model.ask(request);
+        let pieces = pieces.map(move |piece| {
+            if let Ok(ReplyChunk::Done(reply)) = &piece {
+                log.add(reply)?;
+            }
+            piece
+        });
+        pieces.boxed()
+    }
+}
+
+impl<S: ScriptSink> ScriptLog<S> {
+    fn add(&self, reply: &Reply) -> Result<(), ModelError> {
+        // The lock covers storing as well: of two concurrent replies, the script stored last must hold both.
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.push(script_entry(reply));
+        let script = serde_json::to_string_pretty(&*entries).map_err(io::Error::from);
+        let stored = script.and_then(|script| self.sink.keep(&(script + "\n")));
+        stored.map_err(|error| {
+            let message = format!("the answer cannot be recorded: {error}");
+            ModelError::configuration(message).with_usage(reply.usage)
+        })
+    }
+}
+
+fn script_entry(reply: &Reply) -> ScriptEntry {
+    ScriptEntry {
+        text: reply.text.clone(),
+        calls: reply
+            .calls
+            .iter()
+            .map(|call| ScriptCall {
+                id: Some(call.id.clone()),
+                name: call.name.clone(),
+                arguments: serde_json::Value::from(&call.arguments),
+            })
+            .collect(),
+        usage: Some(ScriptUsage {
+            input: reply.usage.input_tokens,
+            cached: reply.usage.cached_tokens,
+            output: reply.usage.output_tokens,
+        }),
+        is_cut_off: reply.finish == FinishReason::Length,
+        is_refused: reply.finish == FinishReason::Refusal,
+        filtered: match &reply.finish {
+            FinishReason::Filter(reason) => Some(reason.clone()),
+            FinishReason::Complete | FinishReason::Length | FinishReason::Refusal => None,
+        },
+        json: None,
+        tokens_per_second: None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Message, answer};
+    use crate::model::{Message, ScriptedModel, answer};
 
     async fn check(script: &str, expected: &[Reply]) {
         let model = ScriptedModel::read("replay:script", script).unwrap();
@@ -343,5 +442,58 @@ mod tests {
             assert_eq!(begin.elapsed(), Duration::from_millis(1500));
             assert_eq!(pieces.len(), expected);
         }
+    }
+
+    #[derive(Clone, Debug, Default)]
+    struct MemorySink(Arc<Mutex<Vec<String>>>);
+
+    impl ScriptSink for MemorySink {
+        fn keep(&self, script: &str) -> io::Result<()> {
+            let mut stored = self.0.lock().unwrap();
+            if stored.len() == 5 {
+                return Err(io::Error::other("the disk is full"));
+            }
+            stored.push(script.to_owned());
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn recorded_replies_can_be_replayed() {
+        let script = r#"[
+            "one",
+            {"text": "two", "usage": {"input": 3, "cached": 2, "output": 1}, "cut_off": true},
+            {"text": "I will not", "refused": true},
+            {"filtered": "SAFETY"},
+            {"calls": [{"id": "x", "name": "add", "arguments": {"a": 1}}]},
+            "four"
+        ]"#;
+        let read = |script: &str| ScriptedModel::read("replay:script", script).unwrap();
+        let stored = MemorySink::default();
+        let recorder = RecordingModel::new(read(script), stored.clone());
+        let request = ModelRequest::new("", []);
+        let mut replies = Vec::new();
+        for _ in 0..5 {
+            replies.push(answer(&recorder, request.clone()).await.unwrap());
+        }
+        let finishes: Vec<_> = replies.iter().map(|answer| &answer.finish).collect();
+        let filter = FinishReason::Filter("SAFETY".to_owned());
+        assert_eq!(
+            finishes[1..4],
+            [&FinishReason::Length, &FinishReason::Refusal, &filter]
+        );
+        let recorded = stored.0.lock().unwrap().clone();
+        for (number, script) in recorded.iter().enumerate() {
+            let again = read(script);
+            for expected in &replies[..=number] {
+                assert_eq!(answer(&again, request.clone()).await.unwrap(), *expected);
+            }
+        }
+        let error = answer(&recorder, request).await.unwrap_err();
+        assert_eq!(
+            error.message,
+            "the answer cannot be recorded: the disk is full"
+        );
+        assert_eq!(error.usage.requests, 1);
     }
 }
