@@ -7,14 +7,13 @@ mod json_reader;
 mod read;
 mod scalar;
 mod sink;
-mod string_literal;
 mod syntax_errors;
 pub(crate) mod template;
 
 pub use item::{Document, Fields, Item, ItemEntry, ItemKind, ReadLimits, Syntax};
 pub use read::{read, read_inside, read_lines};
+pub use scalar::Offsets;
 pub use sink::{DiagnosticSink, article, nearest, quote};
-pub use string_literal::Offsets;
 
 pub(crate) use item::REDUCE_SIZE;
 pub(crate) use read::{LineValueReader, quoted_prefix};

@@ -4,7 +4,7 @@ use planwright_core::place::push_pointer_segment;
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment};
 
 use super::json_reader::{ContainerKind, JsonReader, OpenContainer, Unrecoverable};
-use super::string_literal::StringFault;
+use super::scalar::StringFault;
 use super::{ItemEntry, Syntax, quote};
 
 /// The advice for a text that is not JSON at all.

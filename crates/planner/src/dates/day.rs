@@ -1,5 +1,5 @@
-//! The current time and its zone; calendar days, ranges of days, and their arithmetic: periods that recur, and days counted
-//! from today.
+//! Calendar days, ranges of days, and their arithmetic: periods that recur, and days counted from today; and the current
+//! time with its zone.
 
 use std::fmt;
 use std::sync::LazyLock;

@@ -27,7 +27,6 @@
 
 mod context;
 mod expression;
-mod output_slots;
 mod parse;
 mod print;
 mod reference;

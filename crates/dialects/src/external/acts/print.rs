@@ -11,10 +11,10 @@ use planwright_core::{Diagnostics, Object, Place, Plan, Value};
 
 use super::context::{StepIds, slot_kind_of, word_for};
 use super::expression::{ActsExpression, Operator};
-use super::output_slots::{ActsWriter, OutputSlots, slot_operand, slot_writes};
 use super::parse::REFERENCE_FORM;
 use super::parse::{ANONYMOUS, PRESERVED_FIELDS};
 use super::reference::METHODS;
+use super::reference::{ActsWriter, OutputSlots, slot_operand, slot_writes};
 use crate::document::quote;
 use crate::printing::{
     Feature, LossReport, ObjectBuilder, report_order, report_unsupported, write_node,

@@ -1,4 +1,4 @@
-//! Decimal numbers of up to 38 digits, with exact sums; and numbers that are marked as exact or rounded.
+//! Numbers that are marked as exact or rounded, and decimal numbers of up to 38 digits, with exact sums.
 
 use std::cmp::Ordering;
 use std::fmt;

@@ -1,13 +1,11 @@
 //! Tables found in outputs: in lists, keyed objects, nested lists, and texts.
 
-mod embedded_table;
 mod pagination;
-mod row_lists;
 mod table;
+mod table_forms;
 
-pub(super) use embedded_table::parse_embedded;
 pub(super) use pagination::PaginationHints;
-pub(super) use row_lists::{
-    JoinedTable, column_names, join_field_lists, join_rows, rows_as_records,
-};
 pub(super) use table::{Column, Columns, MAX_ITEMS, RowKey, Table, join_pointer, kind_of};
+pub(super) use table_forms::{
+    JoinedTable, column_names, join_field_lists, join_rows, parse_embedded, rows_as_records,
+};

@@ -14,7 +14,6 @@ mod provider;
 mod chat;
 
 mod attempt;
-mod dropped_parts;
 
 mod attempt_error;
 mod retry;
