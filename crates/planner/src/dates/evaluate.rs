@@ -64,14 +64,36 @@ pub(super) enum Period {
 }
 
 impl Period {
+    /// A single day of a month.
+    pub(super) const fn month_day(month: i8, day: i8, year: YearReference) -> Self {
+        Self::MonthDays {
+            month,
+            first: day,
+            last: day,
+            year,
+            weekday: None,
+        }
+    }
+
     /// Returns the year of a period that recurs every year.
     pub(super) fn year(&self) -> Option<YearReference> {
+        self.clone().year_mut().copied()
+    }
+
+    /// Sets the year of a period that recurs every year.
+    pub(super) fn set_year(&mut self, in_year: YearReference) {
+        if let Some(year) = self.year_mut() {
+            *year = in_year;
+        }
+    }
+
+    fn year_mut(&mut self) -> Option<&mut YearReference> {
         match self {
             Self::MonthDays { year, .. }
             | Self::Month { year, .. }
             | Self::Quarter { year, .. }
             | Self::Half { year, .. }
-            | Self::Week { year, .. } => Some(*year),
+            | Self::Week { year, .. } => Some(year),
             Self::NumericDate { .. }
             | Self::Year(_)
             | Self::Weekday(..)
@@ -81,26 +103,6 @@ impl Period {
             | Self::Rolling(..)
             | Self::CalendarUnits(..)
             | Self::ToDate(_) => None,
-        }
-    }
-
-    /// Sets the year of a period that recurs every year.
-    pub(super) fn set_year(&mut self, in_year: YearReference) {
-        match self {
-            Self::MonthDays { year, .. }
-            | Self::Month { year, .. }
-            | Self::Quarter { year, .. }
-            | Self::Half { year, .. }
-            | Self::Week { year, .. } => *year = in_year,
-            Self::NumericDate { .. }
-            | Self::Year(_)
-            | Self::Weekday(..)
-            | Self::WeekdayOfWeek(..)
-            | Self::Weekend(_)
-            | Self::Offset(..)
-            | Self::Rolling(..)
-            | Self::CalendarUnits(..)
-            | Self::ToDate(_) => {}
         }
     }
 

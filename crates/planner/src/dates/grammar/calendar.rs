@@ -126,13 +126,7 @@ pub(super) fn same_month(before: &Period, tokens: &[DateToken]) -> Parsed<Period
     let (day, more) = day_number(tokens.get(skipped..)?)?;
     let used = skipped + more;
     let (year, more) = year_of(tokens.get(used..)?, Occurrence::Latest);
-    let dates = Period::MonthDays {
-        month,
-        first: day,
-        last: day,
-        year,
-        weekday: None,
-    };
+    let dates = Period::month_day(month, day, year);
     Some((dates, used + more))
 }
 
@@ -198,13 +192,7 @@ pub(super) fn iso(tokens: &[DateToken]) -> Parsed<Period> {
         && let Some((day, _)) = part(tokens.get(4)?)
         && sign != '.'
     {
-        let dates = Period::MonthDays {
-            month,
-            first: day,
-            last: day,
-            year,
-            weekday: None,
-        };
+        let dates = Period::month_day(month, day, year);
         return Some((dates, 5));
     }
     let is_month = sign == '-' && digits == 2 && (1..=12).contains(&month);
