@@ -184,6 +184,7 @@ impl AgentState {
     /// Drops the shown solution and tells the model the reason.
     pub fn refuse(&mut self, reason: &str) {
         if let Some(pending) = self.pending.take() {
+            // The calls stay in the plan, so that the model sees what was refused.
             self.plan = pending
                 .calls
                 .into_iter()

@@ -307,6 +307,7 @@ impl<M: Model, S: ScriptSink> Model for RecordingModel<M, S> {
         let log = Arc::clone(&self.log);
         let pieces = self.model.ask(request);
         let pieces = pieces.map(move |piece| {
+            // The last chunk has the whole reply, so the others need not be recorded.
             if let Ok(ReplyChunk::Done(reply)) = &piece {
                 log.add(reply)?;
             }

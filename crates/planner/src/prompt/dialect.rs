@@ -147,6 +147,7 @@ fn error_list_at(
     line: &dyn Fn(&Diagnostic) -> Option<usize>,
 ) -> String {
     let (shown, is_refused) = diagnostics.for_model();
+    // A warning would invite a model to change what runs.
     let errors: Vec<_> = shown.filter(|diagnostic| diagnostic.is_error()).collect();
     let mut text = format!("This cannot be run. What is wrong, with {place}:\n");
     for diagnostic in errors.iter().take(MAX_DIAGNOSTICS) {
@@ -252,6 +253,7 @@ fn tool_schema(catalog: &Catalog) -> Json {
             }
         }
     }
+    // An empty `enum` would accept no tool at all.
     if names.is_empty() || catalog.tools().count() > MAX_TOOLS {
         return json!({"type": "string"});
     }

@@ -177,6 +177,7 @@ fn collection_size(collection: &CollectionAnalysis) -> String {
             collection.items_left_out
         );
     }
+    // A model that takes a page for the whole list would state its sums as totals.
     if let Some(page) = &collection.page {
         let by = display_pointer(&page.stated_by);
         let _ = write!(
@@ -185,6 +186,7 @@ fn collection_size(collection: &CollectionAnalysis) -> String {
             collection.count
         );
     }
+    // The line says what was left out, since a reader who adds up the rows would get another sum.
     for total in &collection.totals {
         let (at, named) = (display_pointer(&total.at), quote(&total.name));
         let but = if total.is_sum {
@@ -246,6 +248,7 @@ fn push_numeric_lines(field: &FieldAnalysis, lines: &mut Vec<Line>) {
         .map(|numbers| numbers.count)
         .chain(units)
         .sum();
+    // Figures of some values must not pass as figures of the whole field.
     if field.dates.is_none() && count < field.present && 0 < count {
         let _ = write!(
             scope,
@@ -268,6 +271,7 @@ fn push_numeric_lines(field: &FieldAnalysis, lines: &mut Vec<Line>) {
         ));
         lines.extend(outliers_text(numbers).map(|text| (LinePriority::Outlier, text)));
     }
+    // Numbers of different units have no common sum.
     for numbers in &field.by_unit {
         let unit = numbers.unit.as_deref().map_or_else(
             || "without a unit".to_owned(),
@@ -294,6 +298,7 @@ fn push_numeric_lines(field: &FieldAnalysis, lines: &mut Vec<Line>) {
 }
 
 fn statistics_text(numbers: &NumberStatistics) -> String {
+    // Sum, mean and median of one number are that number.
     if numbers.count == 1 {
         return format!("one number, {}", located_number(&numbers.min));
     }
@@ -355,6 +360,7 @@ fn trend_line(trend: &Trend) -> Option<Line> {
         TrendDirection::Rising => "rising",
         TrendDirection::Falling => "falling",
         TrendDirection::Flat => "flat",
+        // A line about a trend that the points do not support would be cited as one.
         TrendDirection::Unclear => return None,
     };
     let what = trend
@@ -406,6 +412,7 @@ fn groups_text(groups: &ValueGroups) -> String {
             text
         })
         .collect();
+    // With this entry, the counts add up to all records.
     if 0 < groups.groups_left_out {
         shown.push(format!(
             "{} in {} more groups",

@@ -63,6 +63,7 @@ pub(crate) fn rows_as_records<'r>(table: &Table<'r>, names: &[String]) -> Option
         let is_scalar = |cell: &Value| !matches!(cell, Value::List(_) | Value::Object(_));
         row.len() == width && row.iter().all(is_scalar)
     };
+    // One list alone, and lists of one item, are rather plain values than rows.
     if !(2..=MAX_CELLS).contains(&width) || cells.len() < 2 || !cells.iter().all(is_row) {
         return None;
     }
@@ -112,6 +113,7 @@ fn names_by_kind(rows: &[&[Value]], width: usize) -> Option<Vec<String>> {
         })
     };
     let times = (0..width).filter(is_time).count();
+    // Without a column beside the timestamps, there is nothing to follow over time.
     let is_timed = MIN_TIMED_ROWS <= rows.len() && (1..width).contains(&times);
     let is_mixed =
         (0..width).any(|column| is_numbers(&column)) && (0..width).any(|column| is_texts(&column));
@@ -254,6 +256,7 @@ fn join<'t>(
         }
         table.set_currency(currency);
     }
+    // A few lists among other values are no common table.
     let is_most = count < table.lists * 2;
     (is_most && !table.rows.is_empty()).then_some((table, format))
 }
@@ -297,6 +300,7 @@ fn without_fence(text: &str) -> &str {
 fn json_lines(text: &str) -> Option<Value> {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let values: Option<Vec<Value>> = lines.map(|line| Value::from_json(line).ok()).collect();
+    // A single line would have been read as a whole.
     Some(Value::list(values.filter(|values| 1 < values.len())?))
 }
 
@@ -310,11 +314,13 @@ fn csv(text: &str, separator: char) -> Option<Value> {
     let names: Vec<Arc<str>> = names.into_iter().map(Arc::from).collect();
     let mut records = Vec::new();
     for line in lines {
+        // Prose has a different number of commas on each line.
         if line.len() != names.len() {
             return None;
         }
         let cells = names.iter().cloned().zip(line);
         let fields = cells.map(|(name, cell)| match &*cell {
+            // An empty cell is a missing value; as a text, it would make a column of numbers a mixed one.
             "" => (name, Value::Null),
             cell => (name, Value::text(cell)),
         });

@@ -164,6 +164,7 @@ pub(super) fn year_of(tokens: &[DateToken], which: Occurrence) -> (YearReference
     };
     match which {
         Occurrence::Latest => stated().unwrap_or((YearReference::Unstated(which), 0)),
+        // `last October` has its year already, so a number after it belongs to something else.
         Occurrence::Last | Occurrence::This | Occurrence::Next => {
             (YearReference::Unstated(which), 0)
         }
@@ -195,6 +196,7 @@ pub(super) fn iso(tokens: &[DateToken]) -> Parsed<Period> {
         let dates = Period::month_day(month, day, year);
         return Some((dates, 5));
     }
+    // In any other form than that of ISO 8601, two numbers are rather no month: `2025/10`, `2025-5`.
     let is_month = sign == '-' && digits == 2 && (1..=12).contains(&month);
     is_month.then_some((Period::Month { month, year }, 3))
 }

@@ -520,12 +520,12 @@ fn parse_items(items: &[Json]) -> Reply {
 }
 
 fn parse_call(id: Option<&Json>, function: &Json) -> ModelCall {
-    let arguments = text(function.get("arguments"));
-    let parsed = serde_json::from_str(&arguments).ok();
+    let written = text(function.get("arguments"));
+    let parsed = serde_json::from_str(&written).ok();
     ModelCall {
         id: text(id),
         name: text(function.get("name")),
-        arguments: arguments(&parsed.unwrap_or(Json::String(arguments))),
+        arguments: arguments(&parsed.unwrap_or(Json::String(written))),
     }
 }
 
