@@ -59,3 +59,10 @@ pub enum MatchConfidence {
     /// The text has something that only this dialect has.
     Certain,
 }
+
+impl MatchConfidence {
+    /// Returns `Certain` if the text has something that only the dialect has, and `No` otherwise.
+    pub(crate) fn certain_if(is_certain: bool) -> Self {
+        if is_certain { Self::Certain } else { Self::No }
+    }
+}

@@ -92,6 +92,7 @@ impl Extraction {
             }),
             ..ModelRequest::new(EXTRACTION_INSTRUCTIONS, messages.iter().cloned())
         };
+        // A request that failed may have cost something as well.
         let reply = answer(&*self.model, request).await.inspect_err(|error| {
             self.count(error.usage);
         });
@@ -103,6 +104,7 @@ impl Extraction {
     }
 
     fn count(&self, usage: Usage) {
+        // A panic of another call does not make the sum wrong.
         *self.usage.lock().unwrap_or_else(PoisonError::into_inner) += usage;
     }
 }
@@ -147,6 +149,7 @@ fn read(answer: &str, schema: &Schema) -> Result<Value, AnswerFaults> {
             .filter_map(|text| Value::from_json(text).ok())
             .collect(),
     };
+    // A model that corrects itself writes the valid value last.
     if let Some(value) = values.iter().rev().find(|value| schema.is_valid(value)) {
         return Ok(value.clone());
     }

@@ -18,9 +18,6 @@ pub mod generated;
 /// HTTP on the wire, without a library.
 pub mod http_wire;
 
-/// Paths of programs that `cargo xtask` installs for tests.
-mod installed;
-
 /// Processes of programs that serve HTTP.
 pub mod listening;
 
@@ -36,7 +33,7 @@ pub mod reference_page;
 /// An MCP client that sees every message of a server.
 pub mod wire_client;
 
-/// Paths of the programs of this crate.
+/// Paths of the programs of this crate, and of those that `cargo xtask` installs for tests.
 mod programs;
 
-pub use installed::{judges, real_servers};
+pub use programs::{judges, real_servers};

@@ -10,7 +10,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         "anstream",
         &["crates/cli/", "crates/planwright/src/drawing/tests/"],
     ),
-    ("bm25", &["crates/planner/src/tools/search/"]),
+    ("bm25", &["crates/planner/src/tools/search.rs"]),
     (
         "axum",
         &[
@@ -75,7 +75,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "crates/planwright/src/telemetry/",
         ],
     ),
-    ("rust_stemmers", &["crates/planner/src/tools/search/"]),
+    ("rust_stemmers", &["crates/planner/src/tools/search.rs"]),
     ("schemars", SCHEMAS),
     ("subtle", &["crates/serve/src/tokens.rs"]),
     (
@@ -137,7 +137,7 @@ const PURE: &[&str] = &[
     "crates/planner/src/analysis/",
     "crates/planner/src/dates/",
     "crates/planwright/src/config/",
-    "crates/planner/src/tools/search/",
+    "crates/planner/src/tools/search.rs",
     "crates/planner/src/tools/signatures/",
     "crates/serve/src/stages.rs",
     "crates/engine/src/durations.rs",

@@ -2,23 +2,23 @@
 //!
 //! A text in lines is a document with one text value. `docs/design/dialects.md` explains why the crate has its own reader.
 
-mod fields;
 mod item;
+mod json_reader;
 mod read;
-mod reader;
+mod scalar;
 mod sink;
-mod string_literal;
+mod syntax_errors;
 pub(crate) mod template;
 
-pub use fields::Fields;
-pub use item::{Document, Item, ItemEntry, ItemKind, ReadLimits, Syntax};
+pub use item::{Document, Fields, Item, ItemEntry, ItemKind, ReadLimits, Syntax};
 pub use read::{read, read_inside, read_lines};
+pub use scalar::Offsets;
 pub use sink::{DiagnosticSink, article, nearest, quote};
-pub use string_literal::Offsets;
 
 pub(crate) use item::REDUCE_SIZE;
 pub(crate) use read::{LineValueReader, quoted_prefix};
-pub(crate) use reader::{EXPECT_JSON, is_number, number_out_of_range};
+pub(crate) use scalar::{is_number, number_out_of_range};
+pub(crate) use syntax_errors::EXPECT_JSON;
 
 #[cfg(test)]
 mod tests;

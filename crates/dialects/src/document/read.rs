@@ -4,10 +4,9 @@ use std::borrow::Cow;
 
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment, SourceText, Span};
 
-use super::reader::{JsonReader, PartStart};
+use super::json_reader::{JsonReader, PartStart};
 use super::{
-    DiagnosticSink, Document, Item, ItemKind, Offsets, REDUCE_SIZE, ReadLimits, Syntax,
-    string_literal,
+    DiagnosticSink, Document, Item, ItemKind, Offsets, REDUCE_SIZE, ReadLimits, Syntax, scalar,
 };
 
 /// Reads a JSON text called `name`, whose places are numbered from `base` on.
@@ -152,7 +151,7 @@ pub(crate) fn quoted_prefix(text: &str) -> Option<(Cow<'_, str>, usize)> {
         return None;
     }
     let mut is_sound = true;
-    let string_literal = string_literal::read(text, 1, b'"', &mut |_| is_sound = false);
+    let string_literal = scalar::read(text, 1, b'"', &mut |_| is_sound = false);
     (string_literal.closed && is_sound).then_some((string_literal.text, string_literal.end))
 }
 

@@ -23,9 +23,7 @@ use std::sync::Arc;
 use planwright_core::plan::{
     Action, Missing, Name, Node, NodeKind, Output, Path, Read, Reference, Segment, Source, Step,
 };
-use planwright_core::{
-    Code, Diagnostic, Diagnostics, Place, Plan, SourceText, Sources, StepId, Value,
-};
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, SourceText, StepId, Value};
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{
@@ -33,7 +31,9 @@ use crate::document::{
 };
 use crate::foreign_references::ReferenceForm;
 use crate::lowering::path::{KnownNames, PathSegment, parse_path};
-use crate::lowering::{LowerResult, ReferenceSyntax, lower, text_or_number, tool_action};
+use crate::lowering::{
+    LowerResult, ReferenceSyntax, lower, parse_document, text_or_number, tool_action,
+};
 use crate::printing::{
     Feature, LossReport, ObjectBuilder, WriteReferences, report_order, report_unsupported,
     write_node,
@@ -67,11 +67,7 @@ impl Dialect for Agentle {
             return MatchConfidence::No;
         };
         let marked = |step: &Item| step.has("arguments") && step.has("tool");
-        if document.root.has("output_steps") || steps.iter().any(marked) {
-            MatchConfidence::Certain
-        } else {
-            MatchConfidence::No
-        }
+        MatchConfidence::certain_if(document.root.has("output_steps") || steps.iter().any(marked))
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
@@ -85,13 +81,9 @@ impl Dialect for Agentle {
 
 /// Reads a plan.
 fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let mut sink = DiagnosticSink::new();
-    let mut source = document.source;
-    let limits = document.limits;
-    let plan = plan(&document.root, &mut source, &limits, &mut sink);
-    let diagnostics = sink.finish(&source);
-    let sources = Sources::one(source);
-    (plan.map(|plan| Plan { sources, ..plan }), diagnostics)
+    parse_document(document, |root, context| {
+        plan(root, context.source, context.limits, context.sink)
+    })
 }
 
 fn plan(
@@ -157,7 +149,7 @@ impl<'a> StepDraft<'a> {
         let id = fields
             .required("id", sink)
             .and_then(|id| text_or_number(id, "id", sink));
-        let action = tool_action(&mut fields, sink);
+        let action = tool_action(&mut fields, "tool", sink);
         let arguments = fields.optional("arguments");
         fields.finish(sink);
         Some(Self {
@@ -376,12 +368,8 @@ impl WriteReferences for AgentleWriter<'_> {
             losses.error(reference.place, what);
             Value::Null
         };
-        let Some(read) = reference.as_read() else {
-            return refuse("alternatives or expressions in a reference", losses);
-        };
-        let Source::Step(step) = &read.source else {
-            let what = format!("what {} refers to", quote(&reference.text));
-            return refuse(&what, losses);
+        let Some((step, read)) = losses.step_read(reference) else {
+            return Value::Null;
         };
         if !is_word(step.as_str()) {
             let what = format!("a reference to step {}", quote(step.as_str()));

@@ -14,16 +14,15 @@
 //!   references: every text is literal.
 //! - A message that was cut off by a limit is an error, since calls may be missing.
 
-use std::sync::Arc;
-
-use planwright_core::plan::{Action, Name, Node, Step};
-use planwright_core::{Code, Diagnostic, Diagnostics, Plan, StepId, Value};
+use planwright_core::plan::{Node, Step};
+use planwright_core::{Diagnostics, Plan, Value};
 
 use crate::dialect::{Dialect, MatchConfidence};
-use crate::document::{DiagnosticSink, Document, Fields, Item, quote};
+use crate::document::{DiagnosticSink, Document, Fields, Item};
 use crate::foreign_references::ReferenceForm;
-use crate::lowering::{LoweringContext, parse_calls};
-use crate::lowering::{NoReferences, lower, text_or_number};
+use crate::lowering::{
+    LoweringContext, NoReferences, call_id, lower, parse_calls, report_cut_off, tool_action,
+};
 
 /// The tool calls of a message, as Anthropic's API writes them.
 #[derive(Clone, Copy, Debug)]
@@ -43,31 +42,21 @@ impl Dialect for Anthropic {
     }
 
     fn recognise(&self, document: &Document) -> MatchConfidence {
-        let root = &document.root;
-        let lists = [Some(root), root.get("content")];
-        let mut blocks = lists
-            .into_iter()
-            .flatten()
-            .filter_map(Item::as_list)
-            .flatten();
-        if is_call(root) || blocks.any(is_call) {
-            MatchConfidence::Certain
-        } else {
-            MatchConfidence::No
-        }
+        let has_call = is_call(&document.root) || document.any_item(&["content"], is_call);
+        MatchConfidence::certain_if(has_call)
     }
 
     fn reference_form(&self) -> Option<ReferenceForm> {
-        Some(ReferenceForm {
-            write: |_| None,
-            is_own: |_| false,
-        })
+        Some(ReferenceForm::NONE)
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
         parse(document)
     }
 }
+
+/// The values of `stop_reason` that mean a limit.
+const CUT_OFF: [&str; 2] = ["max_tokens", "model_context_window_exceeded"];
 
 /// Returns true if `item` is a block that calls a tool.
 pub(super) fn is_call(item: &Item) -> bool {
@@ -87,7 +76,7 @@ fn blocks<'a>(root: &'a Item, sink: &mut DiagnosticSink) -> Option<Vec<&'a Item>
     let items = match root.as_list() {
         Some(items) => items,
         None => {
-            report_cut_off(root, sink);
+            report_cut_off(root, "stop_reason", &CUT_OFF, sink);
             Fields::of(root, "the message", sink)?.required_list("content", sink)?
         }
     };
@@ -96,54 +85,21 @@ fn blocks<'a>(root: &'a Item, sink: &mut DiagnosticSink) -> Option<Vec<&'a Item>
     Some(items.iter().filter(|item| !is_other(item)).collect())
 }
 
-fn report_cut_off(message: &Item, sink: &mut DiagnosticSink) {
-    let Some(reason) = message.get("stop_reason") else {
-        return;
-    };
-    if let Some(word @ ("max_tokens" | "model_context_window_exceeded")) = text(reason) {
-        let message = format!(
-            "the message was cut off: its `stop_reason` is {}",
-            quote(word)
-        );
-        let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message);
-        sink.push(
-            reason.place,
-            diagnostic.help("calls may be missing: let the model write it again, with more room"),
-        );
-    }
-}
-
 fn step(block: &Item, position: usize, context: LoweringContext<'_>) -> Option<Step> {
     let sink = context.sink;
     let mut fields = Fields::of(block, "the block", sink)?;
     fields.required("type", sink)?;
-    let id = match fields
-        .optional("id")
-        .map(|id| text_or_number(id, "id", sink))
-    {
-        Some(id) => id?.text,
-        None => format!("call_{}", position + 1).into(),
-    };
-    let name = fields.required_text("name", sink);
+    let id = call_id(fields.optional("id"), position, sink)?;
+    let action = tool_action(&mut fields, "name", sink);
     let args = match fields.object("input", sink) {
         Some(input) => lower(input, &mut NoReferences),
         None => Node::literal(Value::empty_object(), block.place),
     };
-    let action = name.map_or(Action::Value(Node::default()), |(text, place)| {
-        Action::Tool(Name {
-            text: Arc::clone(text),
-            place,
-        })
-    });
-    let mut step = Step::new(StepId::new(id), action, args);
+    let mut step = Step::new(id, action, args);
     step.place = block.place;
     Some(step)
 }
 
 fn kind(item: &Item) -> Option<&str> {
-    text(item.get("type")?)
-}
-
-fn text(item: &Item) -> Option<&str> {
-    item.as_text().map(|text| &**text)
+    item.get("type")?.as_text().map(|kind| &**kind)
 }

@@ -24,14 +24,14 @@ use std::sync::Arc;
 use planwright_core::plan::{
     Missing, Node, OnFailure, Ordering, Path, Read, Reference, Segment, Sharing, Source, Step,
 };
-use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Sources, StepId, Value};
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, StepId, Value};
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{
     DiagnosticSink, Document, Fields, Item, ItemEntry, ItemKind, article, quote,
 };
 use crate::foreign_references::ReferenceForm;
-use crate::lowering::{ReferenceSyntax, lower_fields, text_or_number, tool_action};
+use crate::lowering::{ReferenceSyntax, lower_fields, parse_document, text_or_number, tool_action};
 use crate::printing::{
     Feature, LossReport, ObjectBuilder, WriteReferences, report_nested, report_unsupported,
     write_node,
@@ -114,19 +114,16 @@ fn holds_reference(item: &Item) -> bool {
 
 /// Reads a plan.
 fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let mut sink = DiagnosticSink::new();
-    let steps = steps(&document.root, &mut sink);
-    let plan = steps.map(|steps| Plan {
-        steps,
-        ordering: Ordering::Listed,
-        on_failure: OnFailure::Stop,
-        sharing: Sharing::MarkedOnly,
-        place: document.root.place,
-        ..Plan::default()
-    });
-    let diagnostics = sink.finish(&document.source);
-    let sources = Sources::one(document.source);
-    (plan.map(|plan| Plan { sources, ..plan }), diagnostics)
+    parse_document(document, |root, context| {
+        Some(Plan {
+            steps: steps(root, context.sink)?,
+            ordering: Ordering::Listed,
+            on_failure: OnFailure::Stop,
+            sharing: Sharing::MarkedOnly,
+            place: root.place,
+            ..Plan::default()
+        })
+    })
 }
 
 fn steps(root: &Item, sink: &mut DiagnosticSink) -> Option<Vec<Step>> {
@@ -144,7 +141,7 @@ fn step(item: &Item, sink: &mut DiagnosticSink) -> Option<Step> {
     let id = fields
         .required("id", sink)
         .and_then(|id| text_or_number(id, "id", sink));
-    let action = tool_action(&mut fields, sink);
+    let action = tool_action(&mut fields, "tool", sink);
     let args = match fields.entry("args") {
         Some(entry) => args(&entry.item, sink),
         None => Node::literal(Value::empty_object(), item.place),
@@ -327,16 +324,7 @@ struct ConciergeWriter;
 
 impl WriteReferences for ConciergeWriter {
     fn write_whole(&self, reference: &Reference, losses: &mut LossReport<'_>) -> Value {
-        let Some(read) = reference.as_read() else {
-            losses.error(
-                reference.place,
-                "alternatives or expressions in a reference",
-            );
-            return Value::Null;
-        };
-        let Source::Step(step) = &read.source else {
-            let what = format!("what {} refers to", quote(&reference.text));
-            losses.error(reference.place, &what);
+        let Some((step, read)) = losses.step_read(reference) else {
             return Value::Null;
         };
         if read.missing == Missing::Null && !read.path.is_empty() {

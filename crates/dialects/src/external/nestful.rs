@@ -71,20 +71,12 @@ impl Dialect for Nestful {
         let output = root.get("output").filter(|_| root.has("input"));
         if let Some(text) = output.and_then(Item::as_text) {
             let is_list = text.trim_start().starts_with('[') && text.contains("\"arguments\"");
-            return if is_list {
-                MatchConfidence::Certain
-            } else {
-                MatchConfidence::No
-            };
+            return MatchConfidence::certain_if(is_list);
         }
         let calls = [Some(root), output].into_iter().flatten();
         let mut calls = calls.filter_map(Item::as_list).flatten();
         let is_call = |item: &Item| item.has("name") && item.has("arguments") && !item.has("type");
-        if calls.any(is_call) {
-            MatchConfidence::Certain
-        } else {
-            MatchConfidence::No
-        }
+        MatchConfidence::certain_if(calls.any(is_call))
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {

@@ -17,16 +17,16 @@
 //! - A message that was cut off by a limit is an error, since calls may be missing; so is a call of a custom tool,
 //!   which takes a text instead of arguments.
 
-use std::sync::Arc;
-
-use planwright_core::plan::{Action, Name, Node, Step};
-use planwright_core::{Code, Diagnostic, Diagnostics, Plan, StepId, Value};
+use planwright_core::plan::{Node, Step};
+use planwright_core::{Code, Diagnostic, Diagnostics, Plan, Value};
 
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{DiagnosticSink, Document, Fields, Item, quote};
 use crate::foreign_references::ReferenceForm;
-use crate::lowering::{LoweringContext, parse_calls};
-use crate::lowering::{NoReferences, lower, object_or_json_text, text_or_number};
+use crate::lowering::{
+    LoweringContext, NoReferences, call_id, lower, object_or_json_text, parse_calls,
+    report_cut_off, tool_action,
+};
 
 /// The tool calls of a message, as OpenAI's APIs write them.
 #[derive(Clone, Copy, Debug)]
@@ -47,26 +47,14 @@ impl Dialect for OpenAi {
 
     fn recognise(&self, document: &Document) -> MatchConfidence {
         let root = &document.root;
-        let lists = [Some(root), root.get("tool_calls"), root.get("output")];
-        let mut items = lists
-            .into_iter()
-            .flatten()
-            .filter_map(Item::as_list)
-            .flatten();
+        let has_call = is_call(root) || document.any_item(&["tool_calls", "output"], is_call);
         // `choices` alone identifies a chat completion, even one without calls; plans of other dialects have `steps`.
         let is_response = root.has("choices") && !root.has("steps");
-        if is_response || root.has("function_call") || is_call(root) || items.any(is_call) {
-            MatchConfidence::Certain
-        } else {
-            MatchConfidence::No
-        }
+        MatchConfidence::certain_if(is_response || root.has("function_call") || has_call)
     }
 
     fn reference_form(&self) -> Option<ReferenceForm> {
-        Some(ReferenceForm {
-            write: |_| None,
-            is_own: |_| false,
-        })
+        Some(ReferenceForm::NONE)
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
@@ -114,28 +102,19 @@ pub(super) fn step(item: &Item, position: usize, context: LoweringContext<'_>) -
     }
     let mut call = Fields::of(item, "the call", sink)?;
     let id = call.optional("call_id").or_else(|| call.optional("id"));
-    let id = match id.map(|id| text_or_number(id, "id", sink)) {
-        Some(id) => id?.text,
-        None => format!("call_{}", position + 1).into(),
-    };
+    let id = call_id(id, position, sink)?;
     let mut function = match kind(item) {
         Some("function_call") => call,
         _ => Fields::of(call.required("function", sink)?, "the function", sink)?,
     };
-    let name = function.required_text("name", sink);
+    let action = tool_action(&mut function, "name", sink);
     let args = match function.optional("arguments") {
         Some(written) => object_or_json_text(written, "arguments", (source, limits), sink)
             .map(|object| lower(&object, &mut NoReferences)),
         None => None,
     };
     let args = args.unwrap_or_else(|| Node::literal(Value::empty_object(), item.place));
-    let action = name.map_or(Action::Value(Node::default()), |(text, place)| {
-        Action::Tool(Name {
-            text: Arc::clone(text),
-            place,
-        })
-    });
-    let mut step = Step::new(StepId::new(id), action, args);
+    let mut step = Step::new(id, action, args);
     step.place = item.place;
     Some(step)
 }
@@ -167,7 +146,7 @@ fn calls<'a>(root: &'a Item, sink: &mut DiagnosticSink) -> Option<Vec<&'a Item>>
         return calls_of_choice(choices, root, sink);
     }
     if let Some(output) = fields.list("output", sink) {
-        report_cut_off(root, "status", "incomplete", sink);
+        report_cut_off(root, "status", &["incomplete"], sink);
         return Some(without_other_items(output));
     }
     if let Some(call) = fields.optional("function_call") {
@@ -193,7 +172,7 @@ fn calls_of_choice<'a>(
         );
         return None;
     };
-    report_cut_off(choice, "finish_reason", "length", sink);
+    report_cut_off(choice, "finish_reason", &["length"], sink);
     let mut fields = Fields::of(choice, "the choice", sink)?;
     let message = fields.required("message", sink)?;
     let mut message = Fields::of(message, "the message", sink)?;
@@ -207,18 +186,4 @@ fn calls_of_choice<'a>(
 /// The items of a list that may be calls.
 fn without_other_items(items: &[Item]) -> Vec<&Item> {
     items.iter().filter(|item| !is_other(item)).collect()
-}
-
-fn report_cut_off(item: &Item, field: &str, word: &str, sink: &mut DiagnosticSink) {
-    let Some(found) = item.get(field) else {
-        return;
-    };
-    if found.as_text().is_some_and(|text| **text == *word) {
-        let message = format!("the message was cut off: its `{field}` is {}", quote(word));
-        let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message);
-        sink.push(
-            found.place,
-            diagnostic.help("calls may be missing: let the model write it again, with more room"),
-        );
-    }
 }

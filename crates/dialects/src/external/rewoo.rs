@@ -30,8 +30,8 @@ use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Offsets, ReadLimits, Syntax, quote};
 use crate::foreign_references::ReferenceForm;
 use crate::lowering::lines::{
-    LineContext, ValueBudget, code_advice, code_fault, digit_count, line_at, next_line,
-    parse_lines, tool_name_length, trimmed,
+    LineContext, ValueBudget, code_advice, code_fault, digit_count, for_each_line, line_at,
+    next_line, parse_lines, tool_name_length, trimmed,
 };
 use crate::lowering::{Fragment, MarkedText, lower_fragments};
 
@@ -67,13 +67,7 @@ impl Dialect for Rewoo {
     }
 
     fn recognise(&self, document: &Document) -> MatchConfidence {
-        let text = document.root.as_text();
-        let is_step = |text: &str| text.lines().any(|line| evidence_head(line).is_some());
-        if text.is_some_and(|text| is_step(text)) {
-            MatchConfidence::Certain
-        } else {
-            MatchConfidence::No
-        }
+        MatchConfidence::certain_if(document.any_line(|line| evidence_head(line).is_some()))
     }
 
     fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
@@ -125,11 +119,7 @@ struct EvidenceReader<'a> {
 
 impl EvidenceReader<'_> {
     fn read(&mut self, context: &mut LineContext<'_>) {
-        let mut at = Some(0);
-        while let Some(start) = at {
-            let end = self.line(line_at(self.text, start), context);
-            at = next_line(self.text, end);
-        }
+        for_each_line(self.text, |line| self.line(line, context));
     }
 
     /// Reads the line in `range`, and returns the end of what was read: an input may span several lines.

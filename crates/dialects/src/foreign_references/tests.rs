@@ -1,8 +1,9 @@
 //! Tests of the markers, and of their escapes.
 
-use planwright_core::Place;
+use planwright_core::plan::{Input, InputKind};
+use planwright_core::{Place, Value};
 
-use super::*;
+use super::ReferenceNames;
 use crate::{ReadOptions, parse};
 
 fn shown(text: &str) -> Option<String> {

@@ -47,6 +47,16 @@ pub(crate) fn tool_name_length(text: &str) -> usize {
     }
 }
 
+/// Calls `read` with one line after the other. It returns the end of what it has read, after which the next line is
+/// taken: what begins on a line may span several.
+pub(crate) fn for_each_line(text: &str, mut read: impl FnMut(Range<usize>) -> usize) {
+    let mut at = Some(0);
+    while let Some(start) = at {
+        let end = read(line_at(text, start));
+        at = next_line(text, end);
+    }
+}
+
 /// Reads a plan in two passes, because references may lead forward: `read` finds the steps of the text, `build` makes
 /// them once all are known. A text without steps gives the error `empty_message` with the advice `form`.
 pub(crate) fn parse_lines<D>(

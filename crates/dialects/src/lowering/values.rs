@@ -5,11 +5,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use planwright_core::plan::{Action, Field, Name, Node, NodeKind, Reference, Step, TextPart};
-use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, SourceText, Sources};
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, SourceText, Sources, StepId};
 
 use crate::document::template::{self, Piece};
 use crate::document::{
-    DiagnosticSink, Document, Fields, Item, ItemEntry, ItemKind, Offsets, ReadLimits, read_inside,
+    DiagnosticSink, Document, Fields, Item, ItemEntry, ItemKind, Offsets, ReadLimits, quote,
+    read_inside,
 };
 
 /// The reference syntax of a dialect. All other values are the same in every dialect.
@@ -214,10 +215,14 @@ pub(crate) fn object_or_json_text(
     Some(object)
 }
 
-/// The action of a step: the call of the tool in `tool`. Without a tool, which is reported, the step does nothing, so
+/// The action of a step: the call of the tool in `field`. Without a tool, which is reported, the step does nothing, so
 /// that the rest of the plan can still be checked.
-pub(crate) fn tool_action(fields: &mut Fields<'_>, sink: &mut DiagnosticSink) -> Action {
-    match fields.required_text("tool", sink) {
+pub(crate) fn tool_action(
+    fields: &mut Fields<'_>,
+    field: &'static str,
+    sink: &mut DiagnosticSink,
+) -> Action {
+    match fields.required_text(field, sink) {
         Some((text, place)) => Action::Tool(Name {
             text: Arc::clone(text),
             place,
@@ -249,6 +254,24 @@ pub(crate) struct LoweringContext<'a> {
     pub(crate) sink: &'a mut DiagnosticSink,
 }
 
+/// Reads a plan: `read` lowers the root of the document.
+pub(crate) fn parse_document(
+    document: Document,
+    read: impl FnOnce(&Item, LoweringContext<'_>) -> Option<Plan>,
+) -> (Option<Plan>, Diagnostics) {
+    let mut sink = DiagnosticSink::new();
+    let mut source = document.source;
+    let context = LoweringContext {
+        source: &mut source,
+        limits: &document.limits,
+        sink: &mut sink,
+    };
+    let plan = read(&document.root, context);
+    let diagnostics = sink.finish(&source);
+    let sources = Sources::one(source);
+    (plan.map(|plan| Plan { sources, ..plan }), diagnostics)
+}
+
 /// Reads a message of a model's API as a plan. `find` returns the items that may be calls, or `None` if the document
 /// is not a message; `step` reads the call at a position.
 pub(crate) fn parse_calls(
@@ -256,14 +279,13 @@ pub(crate) fn parse_calls(
     find: impl for<'a> FnOnce(&'a Item, &mut DiagnosticSink) -> Option<Vec<&'a Item>>,
     step: impl Fn(&Item, usize, LoweringContext<'_>) -> Option<Step>,
 ) -> (Option<Plan>, Diagnostics) {
-    let mut sink = DiagnosticSink::new();
-    let mut source = document.source;
-    let plan = find(&document.root, &mut sink).and_then(|calls| {
+    parse_document(document, |root, context| {
+        let calls = find(root, context.sink)?;
         let read = |(position, item): (usize, &&Item)| {
             let context = LoweringContext {
-                source: &mut source,
-                limits: &document.limits,
-                sink: &mut sink,
+                source: &mut *context.source,
+                limits: context.limits,
+                sink: &mut *context.sink,
             };
             step(item, position, context)
         };
@@ -271,11 +293,41 @@ pub(crate) fn parse_calls(
         // If no call could be read, an empty plan would hide that.
         (!steps.is_empty() || calls.is_empty()).then(|| Plan {
             steps,
-            place: document.root.place,
+            place: root.place,
             ..Plan::default()
         })
-    });
-    let diagnostics = sink.finish(&source);
-    let sources = Sources::one(source);
-    (plan.map(|plan| Plan { sources, ..plan }), diagnostics)
+    })
+}
+
+/// The id of the call at `position` of a message; a call without one is named by its position.
+pub(crate) fn call_id(
+    id: Option<&Item>,
+    position: usize,
+    sink: &mut DiagnosticSink,
+) -> Option<StepId> {
+    match id {
+        Some(id) => text_or_number(id, "id", sink).map(|id| StepId::new(id.text)),
+        None => Some(StepId::new(format!("call_{}", position + 1))),
+    }
+}
+
+/// Reports a message that a limit of the model has cut off: its `field` holds one of `reasons`.
+pub(crate) fn report_cut_off(
+    message: &Item,
+    field: &str,
+    reasons: &[&str],
+    sink: &mut DiagnosticSink,
+) {
+    let Some(found) = message.get(field) else {
+        return;
+    };
+    if let Some(reason) = found.as_text().filter(|text| reasons.contains(&&***text)) {
+        let message = format!(
+            "the message was cut off: its `{field}` is {}",
+            quote(reason)
+        );
+        let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message);
+        let help = "calls may be missing: let the model write it again, with more room";
+        sink.push(found.place, diagnostic.help(help));
+    }
 }

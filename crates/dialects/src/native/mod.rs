@@ -34,16 +34,16 @@
 //! - `args` names the arguments; `positional` lists those without names, which the checks name by the tool's schema.
 //! - Durations are `"250ms"`, `"30s"`, `"2m"`, `"1h"`, or a number of milliseconds.
 
-mod dialect;
 mod keywords;
 /// The dialect in lines instead of JSON.
 pub mod lines;
 mod parse;
+mod parse_step;
 mod print;
 mod reference;
 mod schema;
 
-pub use dialect::Native;
+pub use parse::Native;
 pub use schema::schema;
 
 #[cfg(test)]

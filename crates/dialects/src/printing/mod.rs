@@ -1,11 +1,10 @@
 //! The parts that all printers share: values with references, and the report of what a dialect cannot express.
 
 mod features;
-mod loss_report;
-mod order;
-mod values;
+mod writer;
 
-pub(crate) use features::{Feature, report_unsupported, result_variable};
-pub(crate) use loss_report::LossReport;
-pub(crate) use order::{dependencies, follows_without_reading, report_chain, report_order};
-pub(crate) use values::{ObjectBuilder, WriteReferences, report_nested, write_node};
+pub(crate) use features::{
+    Feature, dependencies, follows_without_reading, report_chain, report_order, report_unsupported,
+    result_variable,
+};
+pub(crate) use writer::{LossReport, ObjectBuilder, WriteReferences, report_nested, write_node};

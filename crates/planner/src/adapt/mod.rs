@@ -2,15 +2,13 @@
 //!
 //! Design: [A revised plan repeats no step](https://github.com/planwright/planwright/blob/main/docs/design/resume.md#a-revised-plan-repeats-no-step).
 
-mod correct;
 mod failed_run;
-mod replan;
+mod revise;
 
 use planwright_core::{CheckedPlan, Diagnostics};
 
-pub use correct::{Correction, CorrectionFailure, correct};
 pub use failed_run::{CompletedStep, FailedCall, FailedRun};
-pub use replan::{ReplanOutcome, ReplanRequest, replan};
+pub use revise::{Correction, CorrectionFailure, ReplanOutcome, ReplanRequest, correct, replan};
 
 /// Parser and checker of a plan in Planwright's own dialect, with the inputs, policy and library of the run.
 pub type PlanChecker<'a> = dyn Fn(&str) -> (Option<CheckedPlan>, Diagnostics) + Sync + 'a;

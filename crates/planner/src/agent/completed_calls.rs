@@ -1,4 +1,5 @@
-//! Completed calls. A call with side effects is not repeated with the same arguments.
+//! Calls of a round: the status, result and error of each, and the completed ones. A call with side effects is not repeated
+//! with the same arguments.
 
 use std::sync::Arc;
 
@@ -7,10 +8,15 @@ use planwright_core::plan::{
     Action, Alternative, Form, Node, NodeKind, PlanTarget, Read, Reference, Segment, SlotKind,
     Source, Step,
 };
-use planwright_core::{Catalog, Lookup, Object, Plan, Value};
+use planwright_core::{Catalog, Lookup, Object, Plan, Schema, Value};
+use planwright_engine::run::StepSummary;
+use planwright_engine::{ErrorKind, RunSummary, StepStatus};
 use serde::{Deserialize, Serialize};
 
 use super::memory::{MemoryKind, WorkingMemory};
+use super::prompt::shorten;
+use super::solution::{ValidSolution, output_path};
+use super::state::{AgentState, CallStatus, SolutionCall};
 
 /// A call that has returned its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,7 +26,7 @@ pub(super) struct AgentCall {
     pub(super) callee: Arc<str>,
     #[serde(default)]
     pub(super) instance: Option<Arc<str>>,
-    pub(super) args: Value,
+    args: Value,
     pub(super) result: Value,
     /// Destination of the result, as written in the call.
     #[serde(default)]
@@ -207,4 +213,222 @@ fn overlaps(keys: &[Arc<str>], path: &[Segment]) -> bool {
         Segment::Key(name) => name == key,
         Segment::Index(_) | Segment::Each => true,
     })
+}
+
+/// Field of the data that stores results of calls without `_outputPath`.
+const RESULTS_FIELD: &str = "results";
+
+/// Maximum length in characters of a result in the plan message, if it is stored nowhere else.
+const MAX_RESULT_CHARS: usize = 1000;
+
+/// Applies the results of a run to the state.
+pub(super) fn apply_results(
+    state: &mut AgentState,
+    valid: &ValidSolution,
+    summary: Option<&RunSummary>,
+) {
+    if let Some(summary) = summary {
+        state.memory.apply(summary);
+    }
+    let mut records = Vec::new();
+    let mut errors = Vec::new();
+    for (call, step) in valid.solution.calls.iter().zip(&valid.steps) {
+        let Some((id, callee)) = step else {
+            // The call did not run again, so its earlier result stays.
+            let mut record = SolutionCall::new(call.clone(), CallStatus::Done);
+            record.result = previous_result(state, call);
+            records.push(record);
+            continue;
+        };
+        let summaries: Vec<&StepSummary> = summary
+            .into_iter()
+            .flat_map(|summary| &summary.steps)
+            .filter(|step| step.at.step == *id)
+            .collect();
+        let mut record = SolutionCall::new(call.clone(), status(&summaries));
+        errors.extend(
+            summaries
+                .iter()
+                .filter_map(|step| failure_message(call, step)),
+        );
+        // Calls without side effects are not recorded, since they may be repeated.
+        if let Some(callee) = callee {
+            let completed = summaries
+                .iter()
+                .filter_map(|step| completed_call(callee, call, step));
+            state.completed.extend(completed);
+        }
+        if output_path(call).is_none() {
+            record.result = store_result(state, call, id.as_str(), &summaries);
+        }
+        records.push(record);
+    }
+    state.plan = records;
+    state.errors = errors;
+}
+
+/// Returns an error message that concerns no single call.
+pub(super) fn error_message(code: &str, message: &str) -> Value {
+    Value::object([
+        ("type", Value::from("error")),
+        (
+            "error",
+            Value::object([
+                ("code", Value::from(code)),
+                ("message", Value::from(message)),
+            ]),
+        ),
+    ])
+}
+
+/// Returns an error message about a call.
+pub(super) fn call_error_message(call: &Value, error: Value) -> Value {
+    Value::object([
+        ("type", Value::from("error")),
+        ("call", call.clone()),
+        ("error", error),
+    ])
+}
+
+/// Returns the result that the plan message has for the same call.
+fn previous_result(state: &AgentState, call: &Value) -> Option<Value> {
+    let same = state.plan.iter().find(|record| record.call == *call);
+    same.and_then(|record| record.result.clone())
+}
+
+/// Returns the most severe status of a call over all instances.
+fn status(steps: &[&StepSummary]) -> CallStatus {
+    let statuses: Vec<CallStatus> = steps.iter().map(|step| status_of(step)).collect();
+    let by_severity = [
+        CallStatus::Unknown,
+        CallStatus::Waiting,
+        CallStatus::Cancelled,
+        CallStatus::Refused,
+        CallStatus::Failed,
+        CallStatus::Done,
+    ];
+    let worst = by_severity
+        .into_iter()
+        .find(|status| statuses.contains(status));
+    worst.unwrap_or(CallStatus::Blocked)
+}
+
+fn status_of(step: &StepSummary) -> CallStatus {
+    let is_refused = step
+        .error
+        .as_ref()
+        .is_some_and(|error| error.kind == ErrorKind::Approval);
+    match step.status {
+        StepStatus::Succeeded => CallStatus::Done,
+        StepStatus::Failed if is_refused => CallStatus::Refused,
+        StepStatus::Failed => CallStatus::Failed,
+        StepStatus::Waiting => CallStatus::Waiting,
+        StepStatus::Unknown => CallStatus::Unknown,
+        StepStatus::Cancelled => CallStatus::Cancelled,
+        StepStatus::Skipped | StepStatus::NotRun => CallStatus::Blocked,
+    }
+}
+
+/// Returns the error message of a step, unless the plan handles the error.
+fn failure_message(call: &Value, step: &StepSummary) -> Option<Value> {
+    let error = step.error.as_ref().filter(|_| !step.handled)?;
+    let mut call = call.as_object().cloned().unwrap_or_default();
+    if let Some(instance) = &step.at.instance {
+        call.insert("_instance".into(), Value::Text(Arc::clone(instance)));
+    }
+    Some(call_error_message(&call.into(), error.as_value()))
+}
+
+fn completed_call(callee: &Arc<str>, call: &Value, step: &StepSummary) -> Option<AgentCall> {
+    if step.status != StepStatus::Succeeded {
+        return None;
+    }
+    Some(AgentCall {
+        callee: Arc::clone(callee),
+        instance: step.at.instance.clone(),
+        args: step.args.clone().unwrap_or_else(Value::empty_object),
+        result: step.output.clone().unwrap_or_default(),
+        path: output_path(call),
+    })
+}
+
+/// Stores the result of a call without `_outputPath` for calls of later rounds, and returns a reference to it.
+fn store_result(
+    state: &mut AgentState,
+    call: &Value,
+    id: &str,
+    steps: &[&StepSummary],
+) -> Option<Value> {
+    let results = steps.iter().filter_map(|step| {
+        let output = step
+            .output
+            .clone()
+            .filter(|_| step.status == StepStatus::Succeeded)?;
+        Some((step.at.instance.clone(), output))
+    });
+    let results: Vec<(Option<Arc<str>>, Value)> = results.collect();
+    let result = match results.as_slice() {
+        [] => return None,
+        [(None, result)] => result.clone(),
+        // Each instance has a result of its own.
+        several => {
+            let named = several
+                .iter()
+                .filter_map(|(instance, result)| Some((instance.clone()?, result.clone())));
+            named.collect::<Object>().into()
+        }
+    };
+    let data = state.memory.view(None, MemoryKind::Data);
+    let mut fields = data.as_object().cloned().unwrap_or_default();
+    let is_ours = |value: &Value| value.as_object().is_some();
+    let mut all = match fields.get(RESULTS_FIELD) {
+        None => Object::default(),
+        Some(value) if is_ours(value) => value.as_object().cloned().unwrap_or_default(),
+        // The data has a field of this name that is not ours, so the result goes into the plan message.
+        Some(_) => return Some(shorten(&result, MAX_RESULT_CHARS)),
+    };
+    let name = result_name(&all, previous_result(state, call).as_ref(), id);
+    all.insert(name.as_str().into(), result.clone());
+    fields.insert(RESULTS_FIELD.into(), all.into());
+    let data = Value::from(fields);
+    // The schema of the data may not allow for results.
+    if let Some(schema) = state.memory.schema(MemoryKind::Data)
+        && !Schema::from_value(schema.clone()).is_valid(&data)
+    {
+        return Some(shorten(&result, MAX_RESULT_CHARS));
+    }
+    state.memory.shared.data = Some(data);
+    Some(Value::from(result_reference(&name)))
+}
+
+fn result_reference(name: &str) -> String {
+    format!("†data.{RESULTS_FIELD}.{name}")
+}
+
+/// Returns the name of a result: the one it had in the previous round, or else a free one.
+fn result_name(taken: &Object, before: Option<&Value>, id: &str) -> String {
+    if let Some(before) = before.and_then(Value::as_text)
+        && let Some(name) = before.strip_prefix(&result_reference(""))
+        && taken.contains_key(name)
+    {
+        return name.to_owned();
+    }
+    // References separate names by dots, so the name must not contain any.
+    let plain: String = id
+        .chars()
+        .map(|letter| {
+            if letter.is_alphanumeric() || letter == '-' {
+                letter
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    let mut name = plain.clone();
+    let mut count = 1;
+    while taken.contains_key(name.as_str()) {
+        count += 1;
+        name = format!("{plain}_{count}");
+    }
+    name
 }

@@ -19,7 +19,6 @@ mod prompt;
 mod completed_calls;
 mod solution;
 
-mod apply_results;
 mod host;
 
 mod state;

@@ -8,7 +8,7 @@ use planwright_core::{Catalog, CheckContext, CheckedPlan, Lookup, Schema, Value}
 use planwright_engine::{RunStatus, RunSummary};
 use tokio::time::Instant;
 
-use super::apply_results::{apply_results, call_error_message, error_message};
+use super::completed_calls::{apply_results, call_error_message, error_message};
 use super::host::{AgentEnd, AgentLimit, AgentLimits, AgentOutcome};
 use super::host::{
     AgentEvent, AgentListener, AgentRun, ResumeOutcome, SolutionOutcome, SolutionRunner,

@@ -6,8 +6,8 @@ use std::time::Duration;
 use planwright_core::Value;
 use serde::{Deserialize, Serialize};
 
-use super::apply_results::error_message;
 use super::completed_calls::AgentCall;
+use super::completed_calls::error_message;
 use super::memory::AgentContext;
 use super::memory::{MemoryKind, WorkingMemory};
 use crate::model::Usage;
@@ -184,6 +184,7 @@ impl AgentState {
     /// Drops the shown solution and tells the model the reason.
     pub fn refuse(&mut self, reason: &str) {
         if let Some(pending) = self.pending.take() {
+            // The calls stay in the plan, so that the model sees what was refused.
             self.plan = pending
                 .calls
                 .into_iter()

@@ -8,18 +8,15 @@ mod day;
 mod evaluate;
 mod find;
 mod grammar;
-mod now;
-mod phrase;
 mod resolve;
 mod token;
 
 #[cfg(test)]
 mod tests;
 
-pub use day::{DateRange, Day};
-pub use find::{DateMention, find};
 #[cfg(feature = "providers")]
-pub(crate) use now::http_date;
-pub use now::{Now, TimeError, Zone};
+pub(crate) use day::http_date;
+pub use day::{DateRange, Day, Now, TimeError, Zone};
+pub use find::{DateMention, find};
 pub(crate) use resolve::fixed_days;
 pub use resolve::{DateError, resolve};

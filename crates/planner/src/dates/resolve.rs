@@ -1,7 +1,7 @@
 //! Resolves phrases to days, with the errors of phrases that have none.
 
 use super::evaluate::DateEvaluationError;
-use super::phrase::DatePhrase;
+use super::evaluate::DatePhrase;
 use super::token::{DateToken, tokens};
 use super::{DateRange, Day, Now, evaluate, find, grammar, token};
 
@@ -143,6 +143,7 @@ pub fn resolve(phrase: &str, now: &Now) -> Result<DateRange, DateError> {
     let tokens = tokens(phrase);
     match grammar::parse_whole(&tokens) {
         Some(found) => evaluate_phrase(&found, phrase, now),
+        // `last few days` resembles many phrases, and each of them would be a guess at the number.
         None if lacks_count(&tokens) => Err(DateError::MissingCount {
             phrase: phrase.to_owned(),
         }),
@@ -247,6 +248,7 @@ fn suggestions(phrase: &str, now: &Now) -> Vec<String> {
         .into_iter()
         .filter(|mention| mention.meaning.is_ok())
         .map(|mention| mention.phrase);
+    // A suggestion that does not resolve would lead to the next error.
     let corrected = correct_spelling(phrase).filter(|corrected| resolve(corrected, now).is_ok());
     let lower = phrase.to_lowercase();
     let mut similar: Vec<(f64, &str)> = EXAMPLE_PHRASES

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use jiff::civil::Weekday;
 
-use super::phrase::TimeUnit;
+use super::evaluate::TimeUnit;
 
 /// A word, a number, or a sign.
 #[derive(Clone, Debug, PartialEq, Eq)]

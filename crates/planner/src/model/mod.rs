@@ -3,15 +3,12 @@
 mod language_model;
 #[cfg(feature = "providers")]
 pub mod providers;
-mod recorder;
-mod replay;
-mod reply;
+mod script;
 
 pub use language_model::{
-    AnswerSchema, DEFAULT_TEMPERATURE, Delivery, Message, Model, ModelCall, ModelError,
-    ModelErrorKind, ModelRequest, ReplyChunk, ToolDefinition, answer,
+    AnswerSchema, DEFAULT_TEMPERATURE, DeclineReason, DeclineReason as Declined, Delivery,
+    FinishReason, Message, Model, ModelCall, ModelError, ModelErrorKind, ModelRequest, Reply,
+    ReplyChunk, ToolDefinition, Usage, answer,
 };
 pub(crate) use language_model::{excerpt, prefix_within};
-pub use recorder::{RecordingModel, ScriptSink};
-pub use replay::{ModelScriptError, ScriptedModel};
-pub use reply::{DeclineReason, DeclineReason as Declined, FinishReason, Reply, Usage};
+pub use script::{ModelScriptError, RecordingModel, ScriptSink, ScriptedModel};

@@ -1,14 +1,9 @@
 //! Prompts for a model that writes a plan.
 
 mod dialect;
-mod memory;
-mod reply_schema;
 mod task;
 
-pub use dialect::{PLAN_INSTRUCTIONS, PlanDialect, feedback};
-pub(crate) use dialect::{error_list, lines_feedback};
-pub use memory::{Memory, MemoryError};
-pub use reply_schema::plan_schema;
-pub(crate) use reply_schema::{arguments_schema, solution_schema};
-pub use task::{PlanTask, TimeContext, TimePhrase};
+pub use dialect::{PLAN_INSTRUCTIONS, PlanDialect, feedback, plan_schema};
+pub(crate) use dialect::{arguments_schema, error_list, lines_feedback, solution_schema};
+pub use task::{Memory, MemoryError, PlanTask, TimeContext, TimePhrase};
 pub(crate) use task::{slot_names, tool_signatures};

@@ -7,12 +7,10 @@
 
 mod early_run;
 mod plan_reader;
-mod request;
 mod session;
 #[cfg(test)]
 mod tests;
 
 pub use early_run::EarlyCall;
 pub use plan_reader::PlanReader;
-pub use request::{EarlyRunStorage, RunJournal, StreamEvent, StreamOutcome, StreamRequest};
-pub use session::stream;
+pub use session::{EarlyRunStorage, RunJournal, StreamEvent, StreamOutcome, StreamRequest, stream};

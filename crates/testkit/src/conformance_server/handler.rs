@@ -1,8 +1,20 @@
-//! The handlers of all requests.
+//! The handlers of all requests, calls with several rounds of input requests and a state, and the transports of the server.
+
 #![expect(
     deprecated,
     reason = "the suite asks for logging, which older revisions have"
 )]
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use rmcp::model::{
+    ClientCapabilities, InputRequest, InputRequests, InputRequiredResult, InputResponses,
+    RequestStateCodec,
+};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::net::TcpListener;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,20 +31,19 @@ use rmcp::model::{
     SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext, SubscriptionSink};
-use rmcp::{ErrorData, RoleServer, ServerHandler};
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::task;
 
 use super::fixtures::{self, Fixtures, List, ToolBehavior};
-use super::rounds::{self, Reply};
 
 /// The pause between two notifications.
 const PACE: Duration = Duration::from_millis(20);
 
 /// The handler, shared by all sessions.
 #[derive(Clone, Debug)]
-pub(super) struct Handler {
+struct Handler {
     fixtures: Arc<Fixtures>,
     subscribers: Arc<Mutex<Subscribers>>,
 }
@@ -49,7 +60,7 @@ struct Subscribers {
 type Context = RequestContext<RoleServer>;
 
 impl Handler {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         Self {
             fixtures: Arc::new(Fixtures::read()),
             subscribers: Arc::default(),
@@ -193,9 +204,7 @@ impl ServerHandler for Handler {
         };
         let rounds: Vec<_> = if does.within_capabilities {
             let rounds = does.rounds.iter();
-            rounds
-                .map(|round| rounds::within(round, &capabilities))
-                .collect()
+            rounds.map(|round| within(round, &capabilities)).collect()
         } else {
             does.rounds.clone()
         };
@@ -217,7 +226,7 @@ impl ServerHandler for Handler {
             }
             _ => rounds,
         };
-        if let Some(questions) = rounds::next(&rounds, does.sealed, reply)? {
+        if let Some(questions) = next(&rounds, does.sealed, reply)? {
             return Ok(questions.into());
         }
         self.notify(does, &context).await;
@@ -346,7 +355,7 @@ impl ServerHandler for Handler {
             responses: request.input_responses.as_ref(),
             state: request.request_state.as_deref(),
         };
-        if let Some(questions) = rounds::next(&prompt.rounds, false, reply)? {
+        if let Some(questions) = next(&prompt.rounds, false, reply)? {
             return Ok(questions.into());
         }
         let words = fixtures::words(request.arguments.as_ref());
@@ -386,4 +395,122 @@ fn deserialize<T: DeserializeOwned>(value: &Value) -> Result<T, ErrorData> {
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The reply of a client.
+#[derive(Clone, Copy, Debug)]
+struct Reply<'a> {
+    responses: Option<&'a InputResponses>,
+    state: Option<&'a str>,
+}
+
+/// The key that seals states: not a secret, since only tests use the server.
+const KEY: &[u8] = b"what seals the states of the server that only tests talk to";
+
+/// The next input requests, or `None` if all are answered. With `is_sealed`, they carry a state.
+///
+/// # Errors
+///
+/// If the state was not sealed by this server.
+fn next(
+    rounds: &[InputRequests],
+    is_sealed: bool,
+    reply: Reply<'_>,
+) -> Result<Option<InputRequiredResult>, ErrorData> {
+    let codec = RequestStateCodec::try_new(KEY)
+        .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+    let asked: usize = match reply.state {
+        Some(state) if is_sealed => codec.open_json(state).map_err(|_| {
+            ErrorData::invalid_params("the state is not sealed by this server", None)
+        })?,
+        _ => 0,
+    };
+    let is_answered = |round: &InputRequests| {
+        let answers = |key| reply.responses.and_then(|responses| responses.get(key));
+        (reply.state.is_some() || !is_sealed)
+            && round
+                .keys()
+                .all(|key| answers(key).is_some_and(serde_json::Value::is_object))
+    };
+    let number = match rounds.get(asked) {
+        Some(round) if is_answered(round) => asked + 1,
+        _ => asked,
+    };
+    let Some(round) = rounds.get(number) else {
+        return Ok(None);
+    };
+    let state = if is_sealed {
+        let sealed = codec.seal_json(&number);
+        Some(sealed.map_err(|error| ErrorData::internal_error(error.to_string(), None))?)
+    } else {
+        None
+    };
+    Ok(Some(InputRequiredResult::new(Some(round.clone()), state)))
+}
+
+/// The input requests that a client with `capabilities` can answer.
+fn within(round: &InputRequests, capabilities: &ClientCapabilities) -> InputRequests {
+    let can_answer = |request: &InputRequest| match request {
+        InputRequest::CreateMessage(_) => capabilities.sampling.is_some(),
+        InputRequest::Elicitation(_) => capabilities.elicitation.is_some(),
+        InputRequest::ListRoots(_) => capabilities.roots.is_some(),
+        _ => false,
+    };
+    round
+        .iter()
+        .filter(|(_, request)| can_answer(request))
+        .map(|(key, request)| (key.clone(), request.clone()))
+        .collect()
+}
+
+/// Runs the server: over stdio until its input ends, or with `--listen ADDRESS` over HTTP; then it prints its address
+/// to standard error.
+pub fn run(arguments: &[String]) -> ExitCode {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&error.to_string()),
+    };
+    let served = match arguments[..] {
+        [] => runtime.block_on(over_stdio()),
+        ["--listen", address] => runtime.block_on(over_http(address)),
+        _ => return fail("usage: conformance-server [--listen ADDRESS]"),
+    };
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(&error.to_string()),
+    }
+}
+
+async fn over_stdio() -> Result<(), Box<dyn std::error::Error>> {
+    let running = Handler::new().serve(rmcp::transport::stdio()).await?;
+    running.waiting().await?;
+    Ok(())
+}
+
+async fn over_http(address: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let handler = Handler::new();
+    let service = StreamableHttpService::new(
+        move || Ok(handler.clone()),
+        LocalSessionManager::default().into(),
+        StreamableHttpServerConfig::default(),
+    );
+    let listener = TcpListener::bind(address).await?;
+    say(&format!(
+        "listening on http://{}/mcp",
+        listener.local_addr()?
+    ));
+    let router = axum::Router::new().nest_service("/mcp", service);
+    axum::serve(listener, router).await?;
+    Ok(())
+}
+
+fn fail(message: &str) -> ExitCode {
+    say(message);
+    ExitCode::from(2)
+}
+
+fn say(text: &str) {
+    // Standard error may be closed.
+    let _ = writeln!(std::io::stderr(), "{text}");
 }

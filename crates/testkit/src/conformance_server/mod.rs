@@ -10,11 +10,7 @@
 mod fixtures;
 #[cfg(feature = "conformance")]
 mod handler;
-#[cfg(feature = "conformance")]
-mod rounds;
-#[cfg(feature = "conformance")]
-mod serve;
 
 pub use crate::programs::conformance_server as program;
 #[cfg(feature = "conformance")]
-pub use serve::run;
+pub use handler::run;

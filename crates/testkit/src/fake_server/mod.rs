@@ -45,7 +45,6 @@
 //!
 //! Without any of these fields, a tool returns its arguments.
 
-mod answer;
 mod listing;
 mod recorder;
 mod server;

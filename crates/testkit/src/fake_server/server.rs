@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::answer::{Answer, answer, structured};
 use super::listing;
+use super::listing::{Answer, answer, structured};
 
 /// The field with the subscription of a notification.
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";

@@ -8,7 +8,7 @@ use planwright_core::Code;
 use planwright_core::diagnostic::DiagnosticCounter;
 use planwright_core::plan::SlotKind;
 
-use super::names::{kind_words, slot_kind_of, word_for};
+use super::context::{kind_words, slot_kind_of, word_for};
 use crate::document::{nearest, quote};
 use crate::lowering::path::{PathSegment, quoted, write_quoted_name};
 

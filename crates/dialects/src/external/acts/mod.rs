@@ -27,67 +27,11 @@
 
 mod context;
 mod expression;
-mod names;
 mod parse;
 mod print;
 mod reference;
 
-use planwright_core::{Diagnostics, Plan};
-
-use crate::dialect::{Dialect, MatchConfidence};
-use crate::document::{Document, Item};
-use crate::foreign_references::ReferenceForm;
-
-/// The dialect of the Acts of Emergence.
-#[derive(Clone, Copy, Debug)]
-pub struct Acts;
-
-/// The form of the references, for the search for those of other systems.
-const REFERENCE_FORM: ReferenceForm = ReferenceForm {
-    write: |path| {
-        let path = path.replace("inputs.", "input.");
-        Some(format!("†{}", path.replace('[', ".").replace(']', "")))
-    },
-    is_own: |text| text.starts_with('†'),
-};
-
-impl Dialect for Acts {
-    fn name(&self) -> &'static str {
-        "acts"
-    }
-
-    fn shape(&self) -> &'static str {
-        "`{\"context\", \"calls\": [{\"_tool\", parameters…, \"_outputPath\"}], \"output\"}` with `†state.x`"
-    }
-
-    fn recognise(&self, document: &Document) -> MatchConfidence {
-        let root = &document.root;
-        let lists = [Some(root), root.get("calls"), root.get("plan")];
-        let calls = lists.into_iter().flatten().filter_map(Item::as_list);
-        if root.has("_tool") || calls.flatten().any(|item| item.has("_tool")) {
-            return MatchConfidence::Certain;
-        }
-        let messages = root.get("context").unwrap_or(root);
-        match messages.as_list() {
-            Some(messages) if messages.iter().any(context::is_plan) => MatchConfidence::Certain,
-            Some([]) => MatchConfidence::No,
-            Some(messages) if messages.iter().all(names::is_message) => MatchConfidence::Possible,
-            _ => MatchConfidence::No,
-        }
-    }
-
-    fn reference_form(&self) -> Option<ReferenceForm> {
-        Some(REFERENCE_FORM)
-    }
-
-    fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
-        parse::parse(document)
-    }
-
-    fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics) {
-        print::print(plan)
-    }
-}
+pub use parse::Acts;
 
 #[cfg(test)]
 mod tests;

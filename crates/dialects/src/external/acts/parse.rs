@@ -1,37 +1,83 @@
-//! Lowers a plan of the Acts.
+//! Recognises and lowers a plan of the Acts.
 
 use std::sync::Arc;
 
 use planwright_core::plan::{
     Action, Field, Mode, Name, Node, Output, PlanCall, PlanTarget, SlotKind, Step,
 };
-use planwright_core::{Code, Diagnostic, Diagnostics, Object, Place, Plan, Sources, Value};
+use planwright_core::{Code, Diagnostic, Diagnostics, Object, Place, Plan, Value};
 
-use super::context::{CallsFrom, MessageContext, is_plan, mode};
-use super::names::{Instances, StepIds, check_instance, kind_words, message_types, slot_kind_of};
+use super::context::{CallsFrom, MessageContext, is_message, is_plan, mode};
+use super::context::{Instances, StepIds, check_instance, kind_words, message_types, slot_kind_of};
+use super::print;
 use super::reference::{ActsReader, writes};
+use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{DiagnosticSink, Document, Fields, Item, ItemEntry, nearest, quote};
-use crate::lowering::{lower, text_or_number};
+use crate::foreign_references::ReferenceForm;
+use crate::lowering::{lower, parse_document, text_or_number};
+
+/// The dialect of the Acts of Emergence.
+#[derive(Clone, Copy, Debug)]
+pub struct Acts;
+
+/// The form of the references, for the search for those of other systems.
+pub(super) const REFERENCE_FORM: ReferenceForm = ReferenceForm {
+    write: |path| {
+        let path = path.replace("inputs.", "input.");
+        Some(format!("†{}", path.replace('[', ".").replace(']', "")))
+    },
+    is_own: |text| text.starts_with('†'),
+};
+
+impl Dialect for Acts {
+    fn name(&self) -> &'static str {
+        "acts"
+    }
+
+    fn shape(&self) -> &'static str {
+        "`{\"context\", \"calls\": [{\"_tool\", parameters…, \"_outputPath\"}], \"output\"}` with `†state.x`"
+    }
+
+    fn recognise(&self, document: &Document) -> MatchConfidence {
+        let root = &document.root;
+        let is_call = |item: &Item| item.has("_tool");
+        if is_call(root) || document.any_item(&["calls", "plan"], is_call) {
+            return MatchConfidence::Certain;
+        }
+        let messages = root.get("context").unwrap_or(root);
+        match messages.as_list() {
+            Some(messages) if messages.iter().any(is_plan) => MatchConfidence::Certain,
+            Some([]) => MatchConfidence::No,
+            Some(messages) if messages.iter().all(is_message) => MatchConfidence::Possible,
+            _ => MatchConfidence::No,
+        }
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(REFERENCE_FORM)
+    }
+
+    fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
+        parse(document)
+    }
+
+    fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics) {
+        print::print(plan)
+    }
+}
 
 /// The fields of a solution that do not affect the run; they are preserved for prompts.
 pub(super) const PRESERVED_FIELDS: [&str; 3] = ["meta", "advisors", "schema"];
 
 /// Reads a plan.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let Document {
-        root, mut source, ..
-    } = document;
-    let mut sink = DiagnosticSink::new();
-    let plan = plan(
-        &root,
-        &mut ActsReader {
-            source: &mut source,
-            sink: &mut sink,
-        },
-    );
-    let diagnostics = sink.finish(&source);
-    let sources = Sources::one(source);
-    (plan.map(|plan| Plan { sources, ..plan }), diagnostics)
+    parse_document(document, |root, context| {
+        let mut reader = ActsReader {
+            source: context.source,
+            sink: context.sink,
+        };
+        plan(root, &mut reader)
+    })
 }
 
 fn plan(root: &Item, reader: &mut ActsReader<'_>) -> Option<Plan> {

@@ -1,4 +1,4 @@
-//! Reads the lines: all calls first, then their references, because references may lead forward.
+//! Recognises and reads the lines: all calls first, then their references, because references may lead forward.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,11 +11,53 @@ use super::argument::{
     is_structured,
 };
 use super::reference::{StepNumbers, lower, without_zeros};
-use crate::document::{Document, ReadLimits, quote};
+use crate::dialect::{Dialect, MatchConfidence};
+use crate::document::{Document, ReadLimits, Syntax, quote};
+use crate::foreign_references::ReferenceForm;
 use crate::lowering::lines::{
-    LineContext, ValueBudget, code_advice, code_fault, digit_count, line_at, next_line,
+    LineContext, ValueBudget, code_advice, code_fault, digit_count, for_each_line, line_at,
     parse_lines, tool_name_length, trimmed,
 };
+
+/// The dialect of LLMCompiler's planner.
+#[derive(Clone, Copy, Debug)]
+pub struct LlmCompiler;
+
+impl Dialect for LlmCompiler {
+    fn name(&self) -> &'static str {
+        "llm-compiler"
+    }
+
+    fn shape(&self) -> &'static str {
+        "lines `1. tool(\"argument\")` with `$1`, then `join()`"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Lines
+    }
+
+    fn is_writable(&self) -> bool {
+        false
+    }
+
+    fn recognise(&self, document: &Document) -> MatchConfidence {
+        MatchConfidence::certain_if(document.any_line(|line| call_head(line).is_some()))
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(ReferenceForm {
+            write: |path| {
+                let step = path.split(['.', '[']).next().unwrap_or_default();
+                Some(format!("${{{step}}}"))
+            },
+            is_own: |text| text.starts_with("${"),
+        })
+    }
+
+    fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
+        parse(document)
+    }
+}
 
 /// The name in place of a tool at the end of a plan.
 const JOIN: &str = "join";
@@ -71,11 +113,7 @@ struct CallReader<'a> {
 
 impl CallReader<'_> {
     fn read(&mut self, context: &mut LineContext<'_>) {
-        let mut at = Some(0);
-        while let Some(start) = at {
-            let end = self.line(line_at(self.text, start), context);
-            at = next_line(self.text, end);
-        }
+        for_each_line(self.text, |line| self.line(line, context));
     }
 
     /// Reads the line in `range`, and returns the end of what was read: a call may span several lines.

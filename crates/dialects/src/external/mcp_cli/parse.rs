@@ -1,4 +1,4 @@
-//! Lowers an mcp-cli plan: all steps first, then their arguments, because any step may write a variable.
+//! Recognises and lowers an mcp-cli plan: all steps first, then their arguments, because any step may write a variable.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,23 +8,83 @@ use planwright_core::plan::{
     Writes,
 };
 use planwright_core::{
-    Code, Diagnostic, Diagnostics, Object, Place, Plan, SourceText, Sources, StepId, Value,
+    Code, Diagnostic, Diagnostics, Object, Place, Plan, SourceText, StepId, Value,
 };
 
+use super::print;
+use super::reference::{StepLink, VariableOrigin, VariableWriters};
 use super::reference::{VariableMarker, has_stray_brace};
-use super::variables::{StepLink, VariableOrigin, VariableWriters};
+use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{DiagnosticSink, Document, Fields, Item, quote};
-use crate::lowering::{ReferenceSyntax, lower, lower_template, text_or_number, tool_action};
+use crate::foreign_references::ReferenceForm;
+use crate::lowering::{
+    ReferenceSyntax, lower, lower_template, parse_document, text_or_number, tool_action,
+};
 use crate::printing::ObjectBuilder;
+
+/// The dialect of mcp-cli's execution plans.
+#[derive(Clone, Copy, Debug)]
+pub struct McpCli;
+
+/// The form of the references, for the search for those of other systems.
+pub(super) const REFERENCE_FORM: ReferenceForm = ReferenceForm {
+    write: |path| {
+        Some(format!(
+            "${{{}}}",
+            path.strip_prefix("vars.").unwrap_or(path)
+        ))
+    },
+    is_own: |text| text.starts_with("${"),
+};
+
+impl Dialect for McpCli {
+    fn name(&self) -> &'static str {
+        "mcp-cli"
+    }
+
+    fn shape(&self) -> &'static str {
+        "`{\"variables\", \"steps\": [{\"index\", \"tool\", \"args\", \"depends_on\", \"result_variable\"}]}`"
+    }
+
+    fn recognise(&self, document: &Document) -> MatchConfidence {
+        let Some(steps) = document.root.get("steps").and_then(Item::as_list) else {
+            return MatchConfidence::No;
+        };
+        let calls = |step: &Item| step.has("args") || step.has("tool_calls");
+        let marked = |step: &Item| {
+            step.has("index")
+                || step.has("result_variable")
+                || step.has("tool_calls")
+                || (step.has("depends_on") && step.has("args"))
+        };
+        if document.root.has("variables") || steps.iter().any(marked) {
+            return MatchConfidence::Certain;
+        }
+        if !steps.is_empty() && steps.iter().all(|step| calls(step) && !step.has("id")) {
+            MatchConfidence::Possible
+        } else {
+            MatchConfidence::No
+        }
+    }
+
+    fn reference_form(&self) -> Option<ReferenceForm> {
+        Some(REFERENCE_FORM)
+    }
+
+    fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
+        parse(document)
+    }
+
+    fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics) {
+        print::print(plan)
+    }
+}
 
 /// Reads a plan.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
-    let mut sink = DiagnosticSink::new();
-    let mut source = document.source;
-    let plan = plan(&document.root, &mut source, &mut sink);
-    let diagnostics = sink.finish(&source);
-    let sources = Sources::one(source);
-    (plan.map(|plan| Plan { sources, ..plan }), diagnostics)
+    parse_document(document, |root, context| {
+        plan(root, context.source, context.sink)
+    })
 }
 
 fn plan(root: &Item, source: &mut SourceText, sink: &mut DiagnosticSink) -> Option<Plan> {
@@ -178,7 +238,7 @@ fn result_variable(item: &Item, sink: &mut DiagnosticSink) -> Option<Name> {
 /// The call of a step: `tool` with `args`, or the only entry of `tool_calls`.
 fn call<'a>(fields: &mut Fields<'a>, sink: &mut DiagnosticSink) -> (Action, Option<&'a Item>) {
     let Some(calls) = fields.optional("tool_calls") else {
-        let action = tool_action(fields, sink);
+        let action = tool_action(fields, "tool", sink);
         return (action, fields.object("args", sink));
     };
     for other in ["tool", "args"] {

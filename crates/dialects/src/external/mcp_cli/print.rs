@@ -6,10 +6,10 @@ use std::sync::Arc;
 use planwright_core::plan::{Input, Read, Reference, Segment, SlotKind, Source, Step, TextPart};
 use planwright_core::{Diagnostics, Place, Plan, Value};
 
-use super::REFERENCE_FORM;
+use super::parse::REFERENCE_FORM;
 use super::parse::is_foreign_metadata;
 use super::reference::{self, Variable};
-use super::variables::{StepLink, VariableOrigin, VariableWriters};
+use super::reference::{StepLink, VariableOrigin, VariableWriters};
 use crate::document::quote;
 use crate::printing::{
     Feature, LossReport, ObjectBuilder, WriteReferences, dependencies, report_chain,

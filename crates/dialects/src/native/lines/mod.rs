@@ -23,49 +23,12 @@
 //! - `#` outside of texts begins a comment, which has no meaning; text that should be preserved is a `note`. Other
 //!   lines are prose for people and are ignored; a line that does not look like prose is an error.
 
-mod call;
 mod line;
 mod parse;
 mod print;
 mod statement;
 mod stream;
 
-pub use parse::to_json;
+pub use parse::{Lines, to_json};
 pub use print::from_json;
 pub use stream::{StreamingLineReader, plan_in};
-
-use planwright_core::{Diagnostics, Plan};
-
-use crate::dialect::{Dialect, MatchConfidence};
-use crate::document::{Document, Syntax};
-
-/// Planwright's own dialect in lines.
-#[derive(Clone, Copy, Debug)]
-pub struct Lines;
-
-impl Dialect for Lines {
-    fn name(&self) -> &'static str {
-        "lines"
-    }
-
-    fn shape(&self) -> &'static str {
-        "lines `id = tool(name=value)` with `${id.field}`, then `return value`"
-    }
-
-    fn syntax(&self) -> Syntax {
-        Syntax::Lines
-    }
-
-    fn recognise(&self, document: &Document) -> MatchConfidence {
-        let text = document.root.as_text();
-        text.map_or(MatchConfidence::No, |text| statement::confidence(text))
-    }
-
-    fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
-        parse::parse(document)
-    }
-
-    fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics) {
-        print::print(plan)
-    }
-}

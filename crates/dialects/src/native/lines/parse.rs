@@ -1,17 +1,54 @@
-//! Reads the lines as the tree that the JSON reader would make, and passes it to the native reader.
+//! The dialect: reads the lines as the tree that the JSON reader would make, and passes it to the native reader.
 
+use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
-use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment, Span, Value};
+use planwright_core::{
+    Code, Diagnostic, Diagnostics, EXTRACTION, Place, Plan, PointerSegment, Span, Value,
+};
 
-use super::line::{self, FORM, LineStart, StepBody, StepHead, name_at};
-use super::statement::{LineToken, Statement, StatementKind, all};
+use super::line::{self, FORM, LineStart, StepBody, StepHead, assigned_name, name_at};
+use super::print;
+use super::statement::{LineToken, Statement, StatementKind, all, confidence};
+use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{
     DiagnosticSink, Document, Item, ItemEntry, ItemKind, LineValueReader, REDUCE_SIZE, ReadLimits,
-    quote, read_lines,
+    Syntax, quote, read_lines,
 };
 use crate::lowering::lines::LineContext;
 use crate::native::parse::parse as parse_tree;
+
+/// Planwright's own dialect in lines.
+#[derive(Clone, Copy, Debug)]
+pub struct Lines;
+
+impl Dialect for Lines {
+    fn name(&self) -> &'static str {
+        "lines"
+    }
+
+    fn shape(&self) -> &'static str {
+        "lines `id = tool(name=value)` with `${id.field}`, then `return value`"
+    }
+
+    fn syntax(&self) -> Syntax {
+        Syntax::Lines
+    }
+
+    fn recognise(&self, document: &Document) -> MatchConfidence {
+        let text = document.root.as_text();
+        text.map_or(MatchConfidence::No, |text| confidence(text))
+    }
+
+    fn parse(&self, document: Document) -> (Option<Plan>, Diagnostics) {
+        parse(document)
+    }
+
+    fn print(&self, plan: &Plan) -> (Option<String>, Diagnostics) {
+        print::print(plan)
+    }
+}
 
 /// Reads a plan.
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
@@ -67,10 +104,10 @@ fn read_tree(document: Document) -> (Option<Document>, Diagnostics) {
 }
 
 /// The state of reading a plan in lines.
-pub(super) struct StatementReader<'a> {
-    pub(super) context: LineContext<'a>,
-    pub(super) values: LineValueReader,
-    pub(super) text: &'a str,
+struct StatementReader<'a> {
+    context: LineContext<'a>,
+    values: LineValueReader,
+    text: &'a str,
     root: Place,
     /// The fields of the plan, if a line has them.
     fields: Option<Vec<ItemEntry>>,
@@ -259,7 +296,7 @@ impl StatementReader<'_> {
     }
 
     /// Reads the value that begins at byte `at` within `statement`; returns its end as well.
-    pub(super) fn value(
+    fn value(
         &mut self,
         at: usize,
         statement: &Statement,
@@ -296,7 +333,7 @@ impl StatementReader<'_> {
     }
 
     /// The end of the blanks and comments that begin at byte `at`, at most `end`.
-    pub(super) fn blank_end(&self, at: usize, end: usize) -> usize {
+    fn blank_end(&self, at: usize, end: usize) -> usize {
         let mut rest = self.text[at..end].trim_start();
         while rest.starts_with('#') {
             rest = rest
@@ -328,7 +365,7 @@ fn join(
 }
 
 /// A field `key` whose value stands at `place`.
-pub(super) fn entry(key: &str, kind: ItemKind, place: Place) -> ItemEntry {
+fn entry(key: &str, kind: ItemKind, place: Place) -> ItemEntry {
     entry_of(key, Item { kind, place })
 }
 
@@ -338,5 +375,159 @@ fn entry_of(key: &str, item: Item) -> ItemEntry {
         key: key.into(),
         key_span: Span::default(),
         item,
+    }
+}
+
+/// The number of lists and objects around an argument in native JSON.
+const ARGUMENT_DEPTH: usize = 4;
+
+/// The fields of a step that a call stands for.
+pub(super) struct CallFields {
+    entries: Vec<ItemEntry>,
+    /// The byte after its `)`; `None` if it could not be read to its end.
+    pub(super) end: Option<usize>,
+}
+
+impl StatementReader<'_> {
+    /// Reads the call of the tool at `tool`, with arguments from byte `at` on.
+    fn call_fields(
+        &mut self,
+        step: Place,
+        tool: Range<usize>,
+        at: usize,
+        statement: &Statement,
+    ) -> CallFields {
+        let name: Arc<str> = name_at(self.text, tool.clone()).into();
+        let place = self.context.part(step, "tool", tool.clone());
+        let field = if &*name == EXTRACTION {
+            "extract"
+        } else {
+            "args"
+        };
+        let mut entries = vec![entry("tool", ItemKind::Text(name), place)];
+        let arguments = ArgumentReader {
+            tool,
+            named: Vec::new(),
+            names: HashSet::new(),
+            args: self.context.part(step, field, at..at),
+            unnamed: Vec::new(),
+            positional: self.context.part(step, "positional", at..at),
+        };
+        let (arguments, end) = arguments.read(self, at, statement);
+        let inside = at..end.map_or(statement.range.end, |end| end - 1);
+        // The places precede those of the arguments, as in JSON; their spans are known only now.
+        for place in [arguments.args, arguments.positional] {
+            self.context.source.set_span(place, inside.clone().into());
+        }
+        // Arguments without names have no place in `extract`; the check gives them their names.
+        let extracts = field == "extract" && arguments.unnamed.is_empty();
+        if extracts {
+            entries.clear();
+        }
+        if extracts || !arguments.named.is_empty() {
+            let named = ItemKind::Object(arguments.named);
+            let field = if extracts { "extract" } else { "args" };
+            entries.push(entry(field, named, arguments.args));
+        }
+        if !arguments.unnamed.is_empty() {
+            let unnamed = ItemKind::List(arguments.unnamed);
+            entries.push(entry("positional", unnamed, arguments.positional));
+        }
+        CallFields { entries, end }
+    }
+}
+
+struct ArgumentReader {
+    tool: Range<usize>,
+    named: Vec<ItemEntry>,
+    names: HashSet<Arc<str>>,
+    args: Place,
+    unnamed: Vec<Item>,
+    positional: Place,
+}
+
+impl ArgumentReader {
+    /// Reads the arguments from byte `at` on; returns the byte after their closing bracket.
+    fn read(
+        mut self,
+        reader: &mut StatementReader<'_>,
+        mut at: usize,
+        statement: &Statement,
+    ) -> (Self, Option<usize>) {
+        let end = statement.range.end;
+        loop {
+            at = reader.blank_end(at, end);
+            if at == end {
+                let message = format!("the call of {} is never closed", self.tool_name(reader));
+                reader
+                    .context
+                    .report_malformed(self.tool.clone(), message, "add `)`");
+                return (self, None);
+            }
+            if reader.text[at..].starts_with(')') {
+                return (self, Some(at + 1));
+            }
+            let Some(behind) = self.argument(reader, at, statement) else {
+                return (self, None);
+            };
+            at = reader.blank_end(behind, end);
+            let rest = &reader.text[at..end];
+            if rest.starts_with(',') {
+                at += 1;
+            } else if !rest.is_empty() && !rest.starts_with(')') {
+                let line = rest.lines().next().unwrap_or_default();
+                let message = format!("expected `,` or `)`, found {}", quote(line));
+                let help = "put a comma between arguments, and texts in quotes";
+                reader
+                    .context
+                    .report_malformed(at..at + line.len(), message, help);
+                return (self, None);
+            }
+        }
+    }
+
+    /// Reads one argument; returns the byte after it.
+    fn argument(
+        &mut self,
+        reader: &mut StatementReader<'_>,
+        at: usize,
+        statement: &Statement,
+    ) -> Option<usize> {
+        let Some((name, behind)) = assigned_name(&reader.text[at..statement.range.end]) else {
+            let segment = PointerSegment::Index(self.unnamed.len());
+            let spot = (self.positional, segment);
+            let (item, end) = reader.value(at, statement, spot, ARGUMENT_DEPTH)?;
+            self.unnamed.push(item);
+            return Some(end);
+        };
+        let range = at + name.start..at + name.end;
+        let value = at + behind;
+        let name: Arc<str> = name_at(reader.text, range.clone()).into();
+        if reader.text[value..].starts_with([',', ')']) {
+            let message = format!("the argument {} has no value", quote(&name));
+            let help = "write one behind the `=`, or leave the argument out";
+            reader.context.report_malformed(range, message, help);
+            return Some(value);
+        }
+        let spot = (self.args, PointerSegment::Key(Arc::clone(&name)));
+        let (item, end) = reader.value(value, statement, spot, ARGUMENT_DEPTH)?;
+        let entry = ItemEntry {
+            key: Arc::clone(&name),
+            key_span: range.into(),
+            item,
+        };
+        if self.names.insert(name) {
+            self.named.push(entry);
+        } else {
+            let message = format!("the argument {} is given twice", quote(&entry.key));
+            let diagnostic = Diagnostic::error(Code::DuplicateKey, message);
+            let diagnostic = diagnostic.help("leave one of the two out");
+            reader.context.sink.push_at_key(&entry, diagnostic);
+        }
+        Some(end)
+    }
+
+    fn tool_name(&self, reader: &StatementReader<'_>) -> String {
+        quote(&name_at(reader.text, self.tool.clone()))
     }
 }

@@ -1,12 +1,10 @@
-//! Numbers that are marked as exact or rounded.
+//! Numbers that are marked as exact or rounded, and decimal numbers of up to 38 digits, with exact sums.
 
 use std::cmp::Ordering;
 use std::fmt;
 
 use planwright_core::Value;
 use serde::{Serialize, Serializer};
-
-use super::decimal::Decimal;
 
 /// The significant digits of a number computed in floating point.
 const FLOAT_DIGITS: usize = 15;
@@ -160,6 +158,203 @@ impl Serialize for Amount {
             serializer.serialize_f64(nearest)
         } else {
             serializer.serialize_str(&number.to_string())
+        }
+    }
+}
+
+/// The maximum number of fractional digits.
+const MAX_SCALE: u32 = 36;
+
+/// The significant digits of a quotient without a finite expansion.
+const MIN_QUOTIENT_DIGITS: u32 = 15;
+
+/// An exact decimal number.
+///
+/// Equal numbers have equal representations: the last fractional digit is never a zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Decimal {
+    digits: i128,
+    /// The number of fractional digits.
+    scale: u32,
+}
+
+impl Decimal {
+    /// Creates `digits` × 10<sup>-scale</sup>.
+    pub(crate) fn new(mut digits: i128, mut scale: u32) -> Self {
+        while 0 < scale && digits % 10 == 0 {
+            digits /= 10;
+            scale -= 1;
+        }
+        Self { digits, scale }
+    }
+
+    pub(crate) fn from_count(count: usize) -> Self {
+        Self::new(i128::try_from(count).unwrap_or(i128::MAX), 0)
+    }
+
+    /// Parses digits with an optional sign, point, and exponent; `None` if they do not fit.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (text, exponent) = match text.split_once(['e', 'E']) {
+            None => (text, 0),
+            Some((text, exponent)) => (text, exponent.parse::<i32>().ok()?),
+        };
+        let (is_negative, text) = match text.strip_prefix('-') {
+            Some(text) => (true, text),
+            None => (false, text.strip_prefix('+').unwrap_or(text)),
+        };
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        let all = format!("{whole}{fraction}");
+        if whole.is_empty() || !all.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let digits: i128 = all.parse().ok()?;
+        let number = Self::new(
+            if is_negative { -digits } else { digits },
+            u32::try_from(fraction.len()).ok()?,
+        );
+        number.shifted(exponent)
+    }
+
+    /// Multiplies by ten to the power of `exponent`.
+    pub(crate) fn shifted(self, exponent: i32) -> Option<Self> {
+        let scale = i32::try_from(self.scale).ok()?.checked_sub(exponent)?;
+        let moved = match u32::try_from(scale) {
+            Ok(scale) => Self::new(self.digits, scale),
+            Err(_) if self.digits == 0 => self,
+            Err(_) => Self::new(self.digits.checked_mul(power(scale.unsigned_abs())?)?, 0),
+        };
+        (moved.scale <= MAX_SCALE).then_some(moved)
+    }
+
+    /// Adds numbers; `None` on overflow.
+    pub(crate) fn sum(numbers: impl Iterator<Item = Self> + Clone) -> Option<Self> {
+        let scale = numbers.clone().map(|number| number.scale).max()?;
+        let mut total: i128 = 0;
+        for number in numbers {
+            total = total.checked_add(number.at_scale(scale)?)?;
+        }
+        Some(Self::new(total, scale))
+    }
+
+    /// Subtracts; `None` on overflow.
+    pub(crate) fn minus(self, other: Self) -> Option<Self> {
+        let negative = Self::new(other.digits.checked_neg()?, other.scale);
+        Self::sum([self, negative].into_iter())
+    }
+
+    /// Multiplies by a count; `None` on overflow.
+    pub(crate) fn times(self, count: usize) -> Option<Self> {
+        let digits = self.digits.checked_mul(i128::try_from(count).ok()?)?;
+        Some(Self::new(digits, self.scale))
+    }
+
+    /// Divides by a count, and returns whether the quotient is exact. An inexact one has at least fifteen correct digits.
+    pub(crate) fn divided(self, count: usize) -> Option<(Self, bool)> {
+        let count = i128::try_from(count).ok().filter(|count| 0 < *count)?;
+        // Long division, one more digit per iteration.
+        let (mut digits, mut scale) = (self.digits, self.scale);
+        let enough = 10_i128.pow(MIN_QUOTIENT_DIGITS - 1);
+        loop {
+            if digits % count == 0 {
+                return Some((Self::new(digits / count, scale), true));
+            }
+            // Four digits more than the dividend, but at least fifteen significant ones, unless the scale is exhausted.
+            let is_precise =
+                self.scale + 4 <= scale && enough <= (digits / count).abs() || MAX_SCALE <= scale;
+            let Some(more) = digits.checked_mul(10).filter(|_| !is_precise) else {
+                let half = if digits < 0 { -count / 2 } else { count / 2 };
+                let rounded = digits.checked_add(half)? / count;
+                return Some((Self::new(rounded, scale), false));
+            };
+            (digits, scale) = (more, scale + 1);
+        }
+    }
+
+    /// Rounds to at most `max_digits` significant digits, but keeps at least two fractional digits.
+    pub(crate) fn rounded(self, max_digits: u32) -> Self {
+        let length = self.digits.unsigned_abs().checked_ilog10().unwrap_or(0) + 1;
+        let surplus = length
+            .saturating_sub(max_digits)
+            .min(self.scale.saturating_sub(2));
+        let Some(unit) = power(surplus).filter(|unit| 1 < *unit) else {
+            return self;
+        };
+        let half = if self.digits < 0 { -unit / 2 } else { unit / 2 };
+        Self::new((self.digits + half) / unit, self.scale - surplus)
+    }
+
+    /// Returns the nearest `f64`.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "up to 2^53 and 10^22 nothing is lost"
+    )]
+    pub(crate) fn to_f64(self) -> f64 {
+        const EXACT: u128 = 1 << 53;
+        // Both operands are exact in `f64`, so that the division rounds once and correctly.
+        if self.digits.unsigned_abs() < EXACT && self.scale <= 22 {
+            return self.digits as f64 / power(self.scale).unwrap_or(1) as f64;
+        }
+        self.to_string().parse().unwrap_or(f64::NAN)
+    }
+
+    /// Returns the number if it is an integer.
+    pub(crate) fn to_integer(self) -> Option<i128> {
+        (self.scale == 0).then_some(self.digits)
+    }
+
+    /// Returns the number of fractional digits.
+    pub(crate) fn scale(self) -> u32 {
+        self.scale
+    }
+
+    /// Returns the absolute value.
+    pub(crate) fn abs(self) -> Self {
+        Self::new(self.digits.saturating_abs(), self.scale)
+    }
+
+    /// Returns true if all digits are readable in a text.
+    pub(crate) fn is_short(self) -> bool {
+        self.scale <= 6 || self.digits.unsigned_abs() < 10_u128.pow(MIN_QUOTIENT_DIGITS)
+    }
+
+    fn at_scale(self, scale: u32) -> Option<i128> {
+        self.digits
+            .checked_mul(power(scale.checked_sub(self.scale)?)?)
+    }
+}
+
+fn power(exponent: u32) -> Option<i128> {
+    10_i128.checked_pow(exponent)
+}
+
+impl Ord for Decimal {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let scale = self.scale.max(other.scale);
+        match (self.at_scale(scale), other.at_scale(scale)) {
+            (Some(one), Some(other)) => one.cmp(&other),
+            // A common scale would overflow, so that the order is approximate but total.
+            _ => self
+                .to_f64()
+                .total_cmp(&other.to_f64())
+                .then_with(|| (self.digits, self.scale).cmp(&(other.digits, other.scale))),
+        }
+    }
+}
+
+impl PartialOrd for Decimal {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.digits < 0 { "-" } else { "" };
+        let width = self.scale as usize + 1;
+        let digits = format!("{:0width$}", self.digits.unsigned_abs());
+        match digits.split_at_checked(digits.len() - self.scale as usize) {
+            Some((whole, fraction)) if 0 < self.scale => write!(f, "{sign}{whole}.{fraction}"),
+            _ => write!(f, "{sign}{digits}"),
         }
     }
 }

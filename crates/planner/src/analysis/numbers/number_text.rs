@@ -1,6 +1,6 @@
 //! Parses numbers in texts: `1,200.50`, `1.234,56 €`, `($5.00)`, `5 kg`, `12 %`.
 
-use super::decimal::Decimal;
+use super::amount::Decimal;
 use super::unit::{currency, leading_currency, magnitude, magnitude_word, unit_of};
 
 /// The longest text that is parsed, in bytes.

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use planwright_core::Value;
 
 use super::amount::Amount;
-use super::decimal::Decimal;
+use super::amount::Decimal;
 use super::number_text::{ParsedDigits, ParsedNumber, SeparatorConvention, parse_number};
 use super::unit::is_intensive;
 use crate::analysis::clipped;

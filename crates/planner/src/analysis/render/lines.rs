@@ -1,22 +1,26 @@
-//! Renders an analysis as lines for a prompt.
+//! Renders an analysis as lines for a prompt. Names and data of results are escaped, so that they cannot pass as figures or
+//! instructions.
 
+use std::fmt;
 use std::fmt::Write;
 
-use super::escape::{comma_separated, display_name, display_pointer, display_value, quote};
-use super::figures::{
-    dates_text, excluded_examples, groups_text, outliers_text, statistics_text, trend_line,
-};
+use planwright_core::Value;
+use planwright_core::text::visible;
+
+use crate::analysis::numbers::Amount;
 use crate::analysis::report::{
-    Analysis, CollectionAnalysis, FieldAnalysis, ScalarValue, StepAnalysis, TableFormat, ValueKind,
+    Analysis, BooleanCounts, CollectionAnalysis, DateStatistics, FieldAnalysis, Granularity,
+    LocatedNumber, NumberStatistics, ScalarValue, StepAnalysis, TableFormat, Trend, TrendDirection,
+    UnparsedValues, ValueGroups, ValueKind,
 };
-use crate::analysis::tokens;
+use crate::analysis::{clipped, tokens};
 
 /// The number of field names in the line of a list.
 const MAX_NAMES: usize = 12;
 
 /// The subject of a line; the most informative subject first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum LinePriority {
+enum LinePriority {
     Failure,
     Size,
     Value,
@@ -29,7 +33,7 @@ pub(super) enum LinePriority {
     Gap,
 }
 
-pub(super) type Line = (LinePriority, String);
+type Line = (LinePriority, String);
 
 impl Analysis {
     /// Renders the analysis in at most `budget` tokens, the most informative lines first. Each line names its step and the
@@ -173,6 +177,7 @@ fn collection_size(collection: &CollectionAnalysis) -> String {
             collection.items_left_out
         );
     }
+    // A model that takes a page for the whole list would state its sums as totals.
     if let Some(page) = &collection.page {
         let by = display_pointer(&page.stated_by);
         let _ = write!(
@@ -181,6 +186,7 @@ fn collection_size(collection: &CollectionAnalysis) -> String {
             collection.count
         );
     }
+    // The line says what was left out, since a reader who adds up the rows would get another sum.
     for total in &collection.totals {
         let (at, named) = (display_pointer(&total.at), quote(&total.name));
         let but = if total.is_sum {
@@ -242,6 +248,7 @@ fn push_numeric_lines(field: &FieldAnalysis, lines: &mut Vec<Line>) {
         .map(|numbers| numbers.count)
         .chain(units)
         .sum();
+    // Figures of some values must not pass as figures of the whole field.
     if field.dates.is_none() && count < field.present && 0 < count {
         let _ = write!(
             scope,
@@ -264,6 +271,7 @@ fn push_numeric_lines(field: &FieldAnalysis, lines: &mut Vec<Line>) {
         ));
         lines.extend(outliers_text(numbers).map(|text| (LinePriority::Outlier, text)));
     }
+    // Numbers of different units have no common sum.
     for numbers in &field.by_unit {
         let unit = numbers.unit.as_deref().map_or_else(
             || "without a unit".to_owned(),
@@ -287,4 +295,218 @@ fn push_numeric_lines(field: &FieldAnalysis, lines: &mut Vec<Line>) {
         let text = statistics_text(lengths);
         lines.push((LinePriority::Number, format!("lengths of lists: {text}")));
     }
+}
+
+fn statistics_text(numbers: &NumberStatistics) -> String {
+    // Sum, mean and median of one number are that number.
+    if numbers.count == 1 {
+        return format!("one number, {}", located_number(&numbers.min));
+    }
+    let mut text = String::new();
+    if let Some(sum) = numbers.sum {
+        let _ = write!(text, "sum {sum}, ");
+    }
+    if let Some(mean) = numbers.mean {
+        let _ = write!(text, "mean {mean}, ");
+    }
+    let _ = write!(text, "median {}, ", numbers.median);
+    if let Some(deviation) = numbers.deviation {
+        let _ = write!(text, "standard deviation {deviation}, ");
+    }
+    let (min, max) = (located_number(&numbers.min), located_number(&numbers.max));
+    let _ = write!(text, "lowest {min}, highest {max}");
+    text
+}
+
+fn dates_text(dates: &DateStatistics, field: &FieldAnalysis) -> String {
+    let mut text = String::new();
+    if dates.count < field.present {
+        let _ = write!(
+            text,
+            "{} of {} are days{}: ",
+            dates.count,
+            field.present,
+            excluded_examples(&field.unread)
+        );
+    }
+    let _ = write!(text, "{} to {}", dates.from, dates.to);
+    // Without a bucket of several records, no bucket is the busiest.
+    if 1 < dates.busiest.count {
+        let (unit, busiest) = (granularity_name(dates.per), &dates.busiest);
+        let _ = write!(
+            text,
+            ", most in the {unit} of {}: {}",
+            busiest.from, busiest.count
+        );
+    }
+    text
+}
+
+fn outliers_text(numbers: &NumberStatistics) -> Option<String> {
+    let outliers = numbers.outliers.as_ref()?;
+    let farthest = outliers
+        .farthest
+        .iter()
+        .map(|outlier| located_number(&outlier.mark));
+    let count = outliers.count;
+    Some(format!(
+        "{count} far from the others: {}",
+        comma_separated(farthest)
+    ))
+}
+
+fn trend_line(trend: &Trend) -> Option<Line> {
+    let how = match trend.direction {
+        TrendDirection::Rising => "rising",
+        TrendDirection::Falling => "falling",
+        TrendDirection::Flat => "flat",
+        // A line about a trend that the points do not support would be cited as one.
+        TrendDirection::Unclear => return None,
+    };
+    let what = trend
+        .of
+        .as_deref()
+        .map_or_else(|| "number of records".to_owned(), display_name);
+    let text = format!(
+        "{what} {how} over time, {} per {} over {} points, fit {}",
+        trend.slope.rough(),
+        granularity_name(trend.per),
+        trend.points,
+        trend.fit.rough()
+    );
+    Some((LinePriority::Trend, text))
+}
+
+fn groups_text(groups: &ValueGroups) -> String {
+    let mut shown: Vec<String> = groups
+        .top
+        .iter()
+        .map(|group| {
+            let mut text = format!(
+                "{} {} ({}",
+                display_value(&group.value),
+                group.count,
+                percent(group.share)
+            );
+            for (field, mean) in &group.means {
+                let sum = group
+                    .sums
+                    .get(field)
+                    .map_or_else(String::new, |sum| format!("sum {sum}, "));
+                let unit = group
+                    .units
+                    .get(field)
+                    .map_or_else(String::new, |unit| format!(" in {}", display_name(unit)));
+                let _ = write!(text, "; {}{unit} {sum}mean {mean}", display_name(field));
+            }
+            for (field, BooleanCounts { r#true, r#false }) in &group.rates {
+                let _ = write!(
+                    text,
+                    "; {} in {} of {}",
+                    display_name(field),
+                    r#true,
+                    r#true + r#false
+                );
+            }
+            text.push(')');
+            text
+        })
+        .collect();
+    // With this entry, the counts add up to all records.
+    if 0 < groups.groups_left_out {
+        shown.push(format!(
+            "{} in {} more groups",
+            groups.records_left_out, groups.groups_left_out
+        ));
+    }
+    shown.join(", ")
+}
+
+/// Renders examples of values that are not numbers or days.
+fn excluded_examples(unread: &UnparsedValues) -> String {
+    if unread.examples.is_empty() {
+        return String::new();
+    }
+    format!(
+        ", not {}",
+        comma_separated(unread.examples.iter().map(display_value))
+    )
+}
+
+fn located_number(mark: &LocatedNumber) -> String {
+    match &mark.name {
+        Some(name) => format!("{} ({})", mark.value, quote(name)),
+        None => format!(
+            "{} ({})",
+            mark.value,
+            display_pointer(&mark.at).trim_start()
+        ),
+    }
+}
+
+fn granularity_name(per: Granularity) -> &'static str {
+    match per {
+        Granularity::Day => "day",
+        Granularity::Week => "week",
+        Granularity::Month => "month",
+        Granularity::Year => "year",
+    }
+}
+
+/// Renders a share in percent: exact if possible, else with two fractional digits.
+fn percent(share: Amount) -> String {
+    let exact = share.exact().and_then(|share| share.shifted(2));
+    exact.map_or_else(
+        || format!("about {:.2} %", share.to_f64() * 100.0),
+        |percent| format!("{percent} %"),
+    )
+}
+
+/// The length of a name that is written without quotes, in characters.
+const MAX_PLAIN_NAME: usize = 60;
+
+/// The length of quoted data in a line, in characters.
+const MAX_QUOTED_TEXT: usize = 120;
+
+/// Renders the name of a step, a tool, or a field: as is if it is one plain word, else quoted.
+fn display_name(text: &str) -> String {
+    if is_plain(text, "_-.$@") {
+        text.to_owned()
+    } else {
+        quote(text)
+    }
+}
+
+/// Renders a pointer to follow the name of its step.
+fn display_pointer(at: &str) -> String {
+    match at {
+        "" => String::new(),
+        _ if is_plain(at, "_-.$@/*~") => format!(" {at}"),
+        _ => format!(" {}", quote(at)),
+    }
+}
+
+/// Quotes data, and escapes all invisible characters.
+pub(crate) fn quote(text: &str) -> String {
+    // JSON escapes line breaks, so that data cannot start a line of its own.
+    let escaped = Value::text(clipped(text, MAX_QUOTED_TEXT)).to_json();
+    visible(&escaped).into_owned()
+}
+
+/// Renders a value as JSON with visible characters unescaped.
+fn display_value(value: &Value) -> String {
+    match value {
+        Value::Text(text) => quote(text),
+        other => visible(&other.to_json()).into_owned(),
+    }
+}
+
+fn comma_separated<T: fmt::Display>(texts: impl IntoIterator<Item = T>) -> String {
+    let texts: Vec<String> = texts.into_iter().map(|text| text.to_string()).collect();
+    texts.join(", ")
+}
+
+fn is_plain(text: &str, signs: &str) -> bool {
+    let is_usual = |letter: char| letter.is_alphanumeric() || signs.contains(letter);
+    !text.is_empty() && text.chars().count() <= MAX_PLAIN_NAME && text.chars().all(is_usual)
 }

@@ -1,7 +1,5 @@
 //! Analyses and values as text for a prompt.
 
-mod escape;
-mod figures;
 mod lines;
 mod trim;
 

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::context::PhraseContext;
-use crate::dates::phrase::{DatePhrase, Occurrence, Period, TimeUnit, YearReference};
+use crate::dates::evaluate::{DatePhrase, Occurrence, Period, TimeUnit, YearReference};
 use crate::dates::resolve::evaluate_phrase;
 use crate::dates::token::{DateToken, TokenKind, tokens};
 use crate::dates::{DateError, DateRange, Now, grammar};

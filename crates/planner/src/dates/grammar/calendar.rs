@@ -1,7 +1,7 @@
 //! Periods named by the calendar: days, months, weekdays, and numeric dates.
 
 use super::phrase::{Parsed, day_number, lookup, one_of, sign, word_sequence, year_number};
-use crate::dates::phrase::{Occurrence, Period, YearReference};
+use crate::dates::evaluate::{Occurrence, Period, YearReference};
 use crate::dates::token;
 use crate::dates::token::{DateToken, TokenKind};
 
@@ -126,13 +126,7 @@ pub(super) fn same_month(before: &Period, tokens: &[DateToken]) -> Parsed<Period
     let (day, more) = day_number(tokens.get(skipped..)?)?;
     let used = skipped + more;
     let (year, more) = year_of(tokens.get(used..)?, Occurrence::Latest);
-    let dates = Period::MonthDays {
-        month,
-        first: day,
-        last: day,
-        year,
-        weekday: None,
-    };
+    let dates = Period::month_day(month, day, year);
     Some((dates, used + more))
 }
 
@@ -170,6 +164,7 @@ pub(super) fn year_of(tokens: &[DateToken], which: Occurrence) -> (YearReference
     };
     match which {
         Occurrence::Latest => stated().unwrap_or((YearReference::Unstated(which), 0)),
+        // `last October` has its year already, so a number after it belongs to something else.
         Occurrence::Last | Occurrence::This | Occurrence::Next => {
             (YearReference::Unstated(which), 0)
         }
@@ -198,15 +193,10 @@ pub(super) fn iso(tokens: &[DateToken]) -> Parsed<Period> {
         && let Some((day, _)) = part(tokens.get(4)?)
         && sign != '.'
     {
-        let dates = Period::MonthDays {
-            month,
-            first: day,
-            last: day,
-            year,
-            weekday: None,
-        };
+        let dates = Period::month_day(month, day, year);
         return Some((dates, 5));
     }
+    // In any other form than that of ISO 8601, two numbers are rather no month: `2025/10`, `2025-5`.
     let is_month = sign == '-' && digits == 2 && (1..=12).contains(&month);
     is_month.then_some((Period::Month { month, year }, 3))
 }

@@ -1,7 +1,7 @@
 //! Whole phrases: a period, two of them, or the time before or after one; and the combinators that all parsers share.
 
 use super::{calendar, relative};
-use crate::dates::phrase::{DatePhrase, Period};
+use crate::dates::evaluate::{DatePhrase, Period};
 use crate::dates::token;
 use crate::dates::token::{DateToken, TokenKind};
 

@@ -4,7 +4,7 @@ use super::calendar::{which, year_of};
 use super::phrase::{
     Parsed, count, count_or_one, lookup, one_of, sign, word_sequence, year_number,
 };
-use crate::dates::phrase::{Occurrence, Period, TimeUnit, YearReference};
+use crate::dates::evaluate::{Occurrence, Period, TimeUnit, YearReference};
 use crate::dates::token;
 use crate::dates::token::{DateToken, TokenKind};
 

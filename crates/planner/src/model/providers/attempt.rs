@@ -1,20 +1,22 @@
-//! A single attempt at a request, and the reply in the form that `genai` returns.
+//! A single attempt at a request, the reply in the form that `genai` returns, and the parts of a response that `genai`
+//! drops: refusal texts, block reasons, and calls with malformed arguments.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::StreamExt;
 use futures_channel::mpsc::UnboundedSender;
 use genai::adapter::AdapterKind;
 use genai::chat::{
-    ChatMessage, ChatOptions, ChatRequest, ChatResponse, ChatStreamEvent, ContentPart,
-    MessageContent, StopReason, StreamEnd,
+    ChatFrameSink, ChatMessage, ChatOptions, ChatRequest, ChatResponse, ChatStreamEvent,
+    ContentPart, FrameCtx, MessageContent, RawFrameRef, StopReason, StreamEnd,
 };
 use genai::{Client, Error, ModelIden};
 use planwright_core::Value;
+use serde_json::Value as Json;
 
 use super::super::{Delivery, FinishReason, ModelCall, ModelError, Reply, ReplyChunk, Usage};
 use super::attempt_error::{AttemptError, ErrorContext};
-use super::dropped_parts::{DroppedParts, FrameReader, parse_with_malformed_arguments};
 
 /// A reply, and the message to send back with the results of its calls.
 #[derive(Debug)]
@@ -22,11 +24,11 @@ pub(super) struct ProviderReply {
     pub(super) reply: Reply,
     pub(super) reasoning_message: Option<ChatMessage>,
     /// True if the response states why it ended.
-    pub(super) has_end: bool,
+    has_end: bool,
     /// True if the response states its usage.
-    pub(super) has_usage: bool,
+    has_usage: bool,
     /// The reason of the provider if it stopped early for reasons of its own.
-    pub(super) interruption: Option<String>,
+    interruption: Option<String>,
 }
 
 impl ProviderReply {
@@ -343,4 +345,191 @@ fn is_complete(reply: &ProviderReply, kind: AdapterKind) -> bool {
         AdapterKind::Ollama | AdapterKind::OllamaCloud => reply.has_end || reply.has_usage,
         _ => true,
     }
+}
+
+/// Fields that [`DroppedParts`] reads. Frames without any of them are not parsed.
+const FIELDS: [&str; 3] = ["refusal", "blockReason", "incomplete_details"];
+
+/// The parts of a response that `genai` drops.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct DroppedParts {
+    /// Text of a refusal.
+    refusal: String,
+    /// Reason why a content filter stopped the prompt or the reply.
+    blocked: Option<String>,
+    /// Input tokens of a blocked prompt.
+    input_tokens: u64,
+}
+
+/// Reads the frames of a streamed response and counts their bytes.
+#[derive(Debug, Default)]
+struct FrameReader {
+    bytes: AtomicUsize,
+    dropped: Mutex<DroppedParts>,
+}
+
+impl DroppedParts {
+    /// Reads a whole response, or one frame of it.
+    fn read(&mut self, body: &Json) {
+        let text = |pointer: &str| body.pointer(pointer).and_then(Json::as_str);
+        let pointers = ["/choices/0/message/refusal", "/choices/0/delta/refusal"];
+        // Streamed refusals arrive in parts.
+        for words in pointers.into_iter().filter_map(text) {
+            self.refusal += words;
+        }
+        if text("/type") == Some("response.refusal.delta") {
+            self.refusal += text("/delta").unwrap_or_default();
+        }
+        let output = body.get("output").and_then(Json::as_array);
+        let parts = output.into_iter().flatten().filter_map(|item| {
+            let parts = item.get("content")?.as_array()?;
+            Some(parts.iter())
+        });
+        for part in parts.flatten() {
+            self.refusal += part
+                .get("refusal")
+                .and_then(Json::as_str)
+                .unwrap_or_default();
+        }
+        let pointers = [
+            "/incomplete_details/reason",
+            "/response/incomplete_details/reason",
+        ];
+        let mut reasons = pointers.into_iter().filter_map(text);
+        let filtered = reasons.find(|reason| *reason == "content_filter");
+        if let Some(reason) = text("/promptFeedback/blockReason").or(filtered) {
+            self.blocked = Some(reason.to_owned());
+            let tokens = body.pointer("/usageMetadata/promptTokenCount");
+            self.input_tokens = tokens.and_then(Json::as_u64).unwrap_or_default();
+        }
+    }
+
+    /// Fills the dropped parts into the reply.
+    fn fill_in(self, reply: &mut Reply) {
+        if !self.refusal.is_empty() {
+            reply.finish = FinishReason::Refusal;
+            if reply.text.trim().is_empty() {
+                reply.text = self.refusal;
+            }
+        }
+        if let Some(reason) = self.blocked {
+            reply.finish = FinishReason::Filter(reason);
+        }
+    }
+
+    /// Builds the reply to a blocked prompt, which `genai` reports as an error.
+    fn blocked_reply(self) -> Option<Reply> {
+        let mut reply = Reply::default();
+        reply.usage.input_tokens = self.input_tokens;
+        reply.finish = FinishReason::Filter(self.blocked?);
+        Some(reply)
+    }
+}
+
+impl FrameReader {
+    fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    fn take(&self) -> DroppedParts {
+        std::mem::take(&mut *self.dropped.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl ChatFrameSink for FrameReader {
+    fn on_frame(&self, _: &FrameCtx, frame: RawFrameRef<'_>) {
+        self.bytes.fetch_add(frame.data.len(), Ordering::Relaxed);
+        // Most frames have none of these fields and need no parsing.
+        if !FIELDS.iter().any(|field| frame.data.contains(field)) {
+            return;
+        }
+        if let Ok(body) = serde_json::from_str(frame.data) {
+            let mut dropped = self.dropped.lock().unwrap_or_else(PoisonError::into_inner);
+            dropped.read(&body);
+        }
+    }
+}
+
+/// Parses a response in one of OpenAI's protocols with arguments that are not JSON; `genai` rejects the whole response. Such arguments
+/// become text.
+fn parse_with_malformed_arguments(body: &Json) -> Option<Reply> {
+    let mut reply = match body.get("output").and_then(Json::as_array) {
+        Some(items) => parse_items(items),
+        None => parse_message(body.pointer("/choices/0/message")?),
+    };
+    let is_malformed = |call: &ModelCall| call.arguments.as_object().is_none();
+    // Any other response was rejected for another reason.
+    if !reply.calls.iter().any(is_malformed) {
+        return None;
+    }
+    let finish = body.pointer("/choices/0/finish_reason");
+    if finish
+        .or_else(|| body.get("status"))
+        .is_some_and(is_cut_off)
+    {
+        reply.finish = FinishReason::Length;
+    }
+    let count = |names: [&str; 2]| {
+        let found = names.into_iter().find_map(|name| body.pointer(name));
+        found.and_then(Json::as_u64).unwrap_or_default()
+    };
+    reply.usage = Usage {
+        input_tokens: count(["/usage/prompt_tokens", "/usage/input_tokens"]),
+        cached_tokens: count([
+            "/usage/prompt_tokens_details/cached_tokens",
+            "/usage/input_tokens_details/cached_tokens",
+        ]),
+        output_tokens: count(["/usage/completion_tokens", "/usage/output_tokens"]),
+        ..Usage::default()
+    };
+    Some(reply)
+}
+
+fn is_cut_off(finish: &Json) -> bool {
+    matches!(finish.as_str(), Some("length" | "incomplete"))
+}
+
+/// Parses a message of the chat completions API.
+fn parse_message(message: &Json) -> Reply {
+    let mut reply = Reply::text(text(message.get("content")));
+    let calls = message.get("tool_calls").and_then(Json::as_array);
+    let calls = calls.into_iter().flatten();
+    reply.calls = calls
+        .map(|call| {
+            let function = call.get("function").unwrap_or(&Json::Null);
+            parse_call(call.get("id"), function)
+        })
+        .collect();
+    reply
+}
+
+/// Parses the items of the responses API.
+fn parse_items(items: &[Json]) -> Reply {
+    let mut reply = Reply::default();
+    for item in items {
+        if item.get("type").and_then(Json::as_str) == Some("function_call") {
+            reply.calls.push(parse_call(item.get("call_id"), item));
+            continue;
+        }
+        let parts = item.get("content").and_then(Json::as_array);
+        for part in parts.into_iter().flatten() {
+            reply.text += &text(part.get("text"));
+        }
+    }
+    reply
+}
+
+fn parse_call(id: Option<&Json>, function: &Json) -> ModelCall {
+    let written = text(function.get("arguments"));
+    let parsed = serde_json::from_str(&written).ok();
+    ModelCall {
+        id: text(id),
+        name: text(function.get("name")),
+        arguments: arguments(&parsed.unwrap_or(Json::String(written))),
+    }
+}
+
+fn text(value: Option<&Json>) -> String {
+    let text = value.and_then(Json::as_str);
+    text.unwrap_or_default().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Errors of attempts: their kind, message, and whether a retry may help.
+//! Errors of attempts: their kind, whether a retry may help, and their message, on one line and without our key.
 
 use std::time::Duration;
 
@@ -9,10 +9,8 @@ use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::Value;
 
 use super::super::{ModelError, ModelErrorKind, Reply, Usage};
-use super::error_message;
 use super::retry::{Clock, delay_from_body, delay_from_headers, format_delay};
-use super::settings::Key;
-use super::settings::ModelName;
+use super::settings::{Key, ModelName};
 
 /// The error of an attempt.
 #[derive(Clone, Debug)]
@@ -99,7 +97,7 @@ impl AttemptError {
         let message = format!("the answer of `{}` cannot be read", context.name);
         Self::new(
             ModelErrorKind::Malformed,
-            with_detail(message, error_message::sanitize(cause, context.key)),
+            with_detail(message, sanitize(cause, context.key)),
         )
         .help("is there a server of this provider's protocol at the base URL?")
     }
@@ -130,7 +128,7 @@ impl AttemptError {
                 response_body,
                 cause,
                 ..
-            } => match error_message::parse_json(&response_body, context.key) {
+            } => match parse_json(&response_body, context.key) {
                 Some(_) => Self::from_body(&response_body, context),
                 None => Self::malformed(context, &cause),
             },
@@ -144,9 +142,9 @@ impl AttemptError {
     /// Converts an error in the body of a response whose status says nothing about it.
     pub(super) fn from_body(body: &Value, context: ErrorContext<'_>) -> Self {
         // In streams, `genai` passes on only the value of `error`.
-        let detail = error_message::parse_json(body, context.key)
-            .or_else(|| error_message::sanitize(body.as_str()?, context.key));
-        let code = error_message::code(body);
+        let detail =
+            parse_json(body, context.key).or_else(|| sanitize(body.as_str()?, context.key));
+        let code = code(body);
         from_status(status_of(&code), &code, detail, context)
     }
 
@@ -224,7 +222,7 @@ fn from_transport_error(error: &reqwest::Error, context: ErrorContext<'_>) -> At
     }
     let cause = cause.to_string().to_lowercase();
     let cause = cause.split(" (os error").next().unwrap_or_default();
-    let cause = error_message::sanitize(cause, context.key);
+    let cause = sanitize(cause, context.key);
     if error.is_connect() {
         let address = error.url().map(|url| url.origin().ascii_serialization());
         let address = address.map_or_else(String::new, |address| format!(" at {address}"));
@@ -250,9 +248,8 @@ pub(super) fn from_response(
     headers: &HeaderMap,
     context: ErrorContext<'_>,
 ) -> AttemptError {
-    let detail = error_message::parse(body, context.key);
-    let code = serde_json::from_str(body)
-        .map_or_else(|_| String::new(), |body| error_message::code(&body));
+    let detail = parse(body, context.key);
+    let code = serde_json::from_str(body).map_or_else(|_| String::new(), |body| code(&body));
     let mut error = from_status(status.as_u16(), &code, detail, context);
     error.retry_after = delay_from_headers(headers, context.now).or_else(|| delay_from_body(body));
     // The header overrides our reading of the status, except for errors that no retry can resolve.
@@ -379,4 +376,99 @@ fn is_context_exceeded(code: &str, detail: Option<&str>) -> bool {
         || says("context window")
         || says("prompt is too long")
         || says("input token count") && says("exceed")
+}
+
+/// Maximum length of a message, in characters.
+const MAX_CHARS: usize = 300;
+
+/// JSON pointers to the message in error bodies.
+const MESSAGE_POINTERS: &[&str] = &[
+    "/error/message",
+    "/0/error/message",
+    "/error",
+    "/message",
+    "/detail",
+    "/errors/0/message",
+];
+
+/// Extracts the message from an error body.
+pub(super) fn parse(body: &str, key: Option<&Key>) -> Option<String> {
+    match serde_json::from_str(body) {
+        Ok(value) => parse_json(&value, key),
+        // HTML comes from a proxy in between and says nothing useful.
+        Err(_) if body.trim_start().starts_with('<') => None,
+        Err(_) => sanitize(body, key),
+    }
+}
+
+/// Extracts the message from an error body in JSON.
+fn parse_json(body: &Value, key: Option<&Key>) -> Option<String> {
+    let mut candidates = MESSAGE_POINTERS
+        .iter()
+        .filter_map(|pointer| body.pointer(pointer));
+    let message = candidates.find_map(Value::as_str);
+    message.and_then(|message| sanitize(message, key))
+}
+
+/// Extracts the provider's error codes, joined by spaces.
+pub(super) fn code(body: &Value) -> String {
+    let pointers = ["/error/code", "/error/type", "/code", "/type"];
+    let found = pointers.iter().filter_map(|pointer| body.pointer(pointer));
+    let codes: Vec<String> = found
+        .map(|code| {
+            code.as_str()
+                .map_or_else(|| code.to_string(), str::to_owned)
+        })
+        .collect();
+    codes.join(" ")
+}
+
+/// Puts a message on one line, redacts the key and truncates it.
+fn sanitize(message: &str, key: Option<&Key>) -> Option<String> {
+    let mut message: String = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some(key) = key {
+        message = message.replace(key.expose(), "[redacted]");
+    }
+    // Messages are shown on terminals, and our own texts quote names in backticks.
+    message.retain(|letter| !letter.is_control() && letter != '`');
+    if let Some((end, _)) = message.char_indices().nth(MAX_CHARS) {
+        message.truncate(end);
+        message.push('…');
+    }
+    Some(message).filter(|message| !message.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(body: &str, expected: Option<&str>) {
+        let key = Key::new("sk-1234");
+        assert_eq!(parse(body, Some(&key)).as_deref(), expected, "{body}");
+    }
+
+    #[test]
+    fn messages_are_found() {
+        check(
+            r#"{"error": {"message": "no\n such model"}}"#,
+            Some("no such model"),
+        );
+        check(r#"[{"error": {"message": "gone"}}]"#, Some("gone"));
+        check(
+            r#"{"error": "model 'a' not found"}"#,
+            Some("model 'a' not found"),
+        );
+        check(r#"{"message": "no"}"#, Some("no"));
+        check(
+            r#"{"error": {"message": "bad key sk-1234."}}"#,
+            Some("bad key [redacted]."),
+        );
+        check("upstream \u{1b}[31mfailed", Some("upstream [31mfailed"));
+        check("<html>502</html>", None);
+        check("{}", None);
+        check("", None);
+        let long = "a".repeat(1000);
+        let cut = "a".repeat(300) + "…";
+        check(&long, Some(&cut));
+    }
 }

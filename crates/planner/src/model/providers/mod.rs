@@ -12,13 +12,10 @@ mod settings;
 mod provider;
 
 mod chat;
-mod response_format;
 
 mod attempt;
-mod dropped_parts;
 
 mod attempt_error;
-mod error_message;
 mod retry;
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Short descriptions of tools for models: signatures, details, and catalog listings within a token budget.
 
-mod details;
 mod shape;
 mod signature;
 
-pub use details::{LookupResult, details, look_up_tools};
-pub use signature::{ToolListing, estimate_tokens, listing, signature};
+pub use signature::{
+    LookupResult, ToolListing, details, estimate_tokens, listing, look_up_tools, signature,
+};
 
 #[cfg(test)]
 mod tests;

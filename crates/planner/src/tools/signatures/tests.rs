@@ -290,7 +290,7 @@ proptest! {
         let text = signature(&tool);
         prop_assert!(!text.contains('\n') && text.len() < 2000, "{text}");
         prop_assert_eq!(&text, &signature(&tool));
-        let details = super::details(&tool);
+        let details = super::signature(&tool);
         prop_assert!(details.starts_with("s.t\n"));
     }
 }
@@ -309,7 +309,7 @@ fn invisible_characters_are_removed() {
         signature(&tool),
         r#"s.read("p\u200b"?: "a\udb40\udc41", "\u3164"?: any)  -- Reads"#
     );
-    let details = super::details(&tool);
+    let details = super::signature(&tool);
     assert_eq!(planwright_core::text::without_hidden(&details), details);
     assert!(details.contains("s.read: Read\nReads.\nMore."), "{details}");
 }

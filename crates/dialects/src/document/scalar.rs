@@ -1,0 +1,507 @@
+//! Keys, texts, numbers and literals, each with its own faults; and the offsets of the decoded characters of a text.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use planwright_core::value::number::exact_number;
+use planwright_core::{Code, Diagnostic, Place, PointerSegment, SourceText, Span};
+
+use super::json_reader::{JsonReader, Unrecoverable};
+use super::template::{QUOTES, end_of_marker};
+use super::{Item, ItemKind, Syntax, quote};
+
+impl JsonReader<'_> {
+    /// Reads a value that is neither a list nor an object.
+    pub(super) fn scalar(
+        &mut self,
+        parent: Place,
+        segment: PointerSegment,
+    ) -> Result<Item, Unrecoverable> {
+        let start = self.at;
+        let place = self.add_place(parent, segment)?;
+        let kind = match self.peek() {
+            Some(quote @ (b'"' | b'\'')) => ItemKind::Text(self.quoted(place, quote)?),
+            Some(b'$') if self.syntax == Syntax::Lines => self.reference(place)?,
+            Some(b'-' | b'+' | b'.' | b'0'..=b'9') => self.number(place),
+            // The token is not consumed: it belongs to the container, only the value is missing.
+            Some(b'}' | b']' | b',' | b':') => {
+                self.report_missing_value(parent);
+                ItemKind::Null
+            }
+            _ => self.word(place)?,
+        };
+        let span = self.span(start, self.at);
+        self.source.set_span(place, span);
+        Ok(Item { kind, place })
+    }
+
+    /// Reads a key and the colon after it.
+    pub(super) fn key(&mut self, holder: Place) -> Result<(Arc<str>, Span), Unrecoverable> {
+        let start = self.at;
+        let key: Arc<str> = match self.peek() {
+            Some(quote @ (b'"' | b'\'')) => self.quoted(holder, quote)?,
+            _ => self.bare_key(holder)?,
+        };
+        let span = self.span(start, self.at);
+        self.skip_blanks(holder)?;
+        match self.peek() {
+            Some(b':') => self.at += 1,
+            // `=` is read as `:`, so that the rest of the object is still checked.
+            Some(b'=') => {
+                let message = format!("the key {} is followed by `=`", quote(&key));
+                self.report_structure(holder, self.at, self.at + 1, message, "use `:`");
+                self.at += 1;
+            }
+            _ => {
+                let message = format!("the key {} is not followed by `:`", quote(&key));
+                let end = self.end_of_character(self.at);
+                self.report_structure(holder, self.at, end, message, "write `\"key\": value`");
+                return Err(Unrecoverable);
+            }
+        }
+        Ok((key, span))
+    }
+
+    fn bare_key(&mut self, holder: Place) -> Result<Arc<str>, Unrecoverable> {
+        let start = self.at;
+        let end = self.end_of_word();
+        if end == start {
+            return Err(self.report_unexpected_character(holder));
+        }
+        let key = &self.text[start..end];
+        self.at = end;
+        let message = format!("the key {} has no quotes", quote(key));
+        let help = format!("write `\"{}\"`", quote(key).trim_matches('`'));
+        self.report_structure(holder, start, end, message, &help);
+        Ok(key.into())
+    }
+
+    fn quoted(&mut self, place: Place, mark: u8) -> Result<Arc<str>, Unrecoverable> {
+        let start = self.at;
+        let mut faults = Vec::new();
+        let mut control_seen = false;
+        let string_literal = read(self.text, start + 1, mark, &mut |fault| {
+            // One diagnostic is enough: a page of prose has hundreds of unescaped line breaks.
+            let is_control = matches!(fault, StringFault::Control(..));
+            if is_control && is_allowed_break(&fault, self.syntax) {
+                return;
+            }
+            let again = is_control && control_seen;
+            control_seen |= is_control;
+            if !again {
+                faults.push(fault);
+            }
+        });
+        let text: Arc<str> = string_literal.text.into();
+        self.at = string_literal.end;
+        if !string_literal.closed {
+            let message = "a text is never closed";
+            let help = format!("add `{}` where it ends", char::from(mark));
+            self.report_structure(place, start, start + 1, message.to_owned(), &help);
+            return Err(Unrecoverable);
+        }
+        // Single quotes delimit the text as well, so that nothing but the quotes is reported.
+        if mark == b'\'' {
+            let message = "a text stands in single quotes".to_owned();
+            self.report_structure(place, start, self.at, message, "use double quotes");
+        }
+        for fault in faults {
+            self.report_string_fault(place, &fault);
+        }
+        Ok(text)
+    }
+
+    /// Reads a reference without quotes as a text that holds nothing else.
+    fn reference(&mut self, place: Place) -> Result<ItemKind, Unrecoverable> {
+        let start = self.at;
+        if !self.text[start..].starts_with("${") {
+            return Err(self.report_unexpected_character(place));
+        }
+        let Some(end) = end_of_marker(self.text, start + 2, QUOTES) else {
+            let message = "a reference is never closed".to_owned();
+            self.report_structure(place, start, start + 2, message, "add `}`");
+            return Err(Unrecoverable);
+        };
+        self.at = end + 1;
+        Ok(ItemKind::Text(self.text[start..self.at].into()))
+    }
+
+    fn number(&mut self, place: Place) -> ItemKind {
+        let start = self.at;
+        let end = self.end_of_word();
+        let written = &self.text[start..end];
+        self.at = end;
+        if !is_number(written) {
+            let message = format!("{} is not a number as JSON writes it", quote(written));
+            let help = number_help(written);
+            self.report_structure(place, start, end, message, help);
+            return ItemKind::Null;
+        }
+        if let Some(number) = exact_number(written) {
+            return ItemKind::Number(number);
+        }
+        self.push(number_out_of_range(written), place, start, end);
+        ItemKind::Null
+    }
+
+    fn word(&mut self, place: Place) -> Result<ItemKind, Unrecoverable> {
+        let start = self.at;
+        let end = self.end_of_word();
+        if end == start {
+            return Err(self.report_unexpected_character(place));
+        }
+        let word = &self.text[start..end];
+        self.at = end;
+        let kind = match word {
+            "null" => ItemKind::Null,
+            "true" => ItemKind::Bool(true),
+            "false" => ItemKind::Bool(false),
+            _ => {
+                let message = format!("{} is not a JSON value", quote(word));
+                let help = match word {
+                    "True" | "TRUE" => "write `true`",
+                    "False" | "FALSE" => "write `false`",
+                    "None" | "undefined" | "nil" | "NULL" | "Null" => "write `null`",
+                    "NaN" | "Infinity" | "inf" | "nan" => {
+                        "JSON has no such number: use `null` or text"
+                    }
+                    _ if self.syntax == Syntax::Lines => {
+                        "put text in double quotes, and write a reference `${…}`"
+                    }
+                    _ => "put text in double quotes",
+                };
+                self.report_structure(place, start, end, message, help);
+                ItemKind::Null
+            }
+        };
+        Ok(kind)
+    }
+
+    /// The end of the word that starts here.
+    pub(super) fn end_of_word(&self) -> usize {
+        let rest = &self.text[self.at..];
+        let length = rest
+            .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '+' | '.' | '$')))
+            .unwrap_or(rest.len());
+        self.at + length
+    }
+
+    pub(super) fn end_of_character(&self, at: usize) -> usize {
+        let length = self.text[at..].chars().next().map_or(0, char::len_utf8);
+        at + length
+    }
+}
+
+/// Returns true if `fault` is a line break or a tab that a text in lines may hold.
+fn is_allowed_break(fault: &StringFault, syntax: Syntax) -> bool {
+    syntax == Syntax::Lines && matches!(fault, StringFault::Control(_, '\n' | '\r' | '\t'))
+}
+
+fn number_help(written: &str) -> &'static str {
+    let unsigned = written.trim_start_matches(['+', '-']);
+    if written.starts_with('+') {
+        "leave out the `+`"
+    } else if unsigned.starts_with('.') {
+        "write a digit before the point"
+    } else if unsigned.ends_with('.') {
+        "write a digit after the point"
+    } else if unsigned.len() > 1 && unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
+        "leave out the leading zeros, or put it in double quotes if it is no quantity"
+    } else {
+        "put text in double quotes"
+    }
+}
+
+/// Returns true if `text` is a number by the grammar of RFC 8259, section 6.
+pub(crate) fn is_number(text: &str) -> bool {
+    let digits =
+        |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let whole = digits(unsigned);
+    if whole == 0 || (whole > 1 && unsigned.starts_with('0')) {
+        return false;
+    }
+    let mut rest = &unsigned[whole..];
+    if let Some(fraction) = rest.strip_prefix('.') {
+        let length = digits(fraction);
+        if length == 0 {
+            return false;
+        }
+        rest = &fraction[length..];
+    }
+    if let Some(exponent) = rest.strip_prefix(['e', 'E']) {
+        let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        return !exponent.is_empty() && digits(exponent) == exponent.len();
+    }
+    rest.is_empty()
+}
+
+/// The error for a number, as it was `written`, that does not fit into 64 bits.
+pub(crate) fn number_out_of_range(written: &str) -> Diagnostic {
+    let message = format!("the number {} does not fit into 64 bits", quote(written));
+    let diagnostic = Diagnostic::error(Code::NumberOutOfRange, message);
+    diagnostic.help("write it as text, or with fewer digits")
+}
+
+/// A quoted text.
+pub(super) struct StringLiteral<'a> {
+    /// The content, escapes resolved.
+    pub(super) text: Cow<'a, str>,
+    /// The byte after the closing quote, or the end of the text if there is none.
+    pub(super) end: usize,
+    /// True if the closing quote exists.
+    pub(super) closed: bool,
+}
+
+/// A fault in a quoted text, with its bytes.
+pub(super) enum StringFault {
+    /// A control character that was not escaped.
+    Control(usize, char),
+    /// An escape that does not exist, from its backslash to its end.
+    Escape(usize, usize),
+    /// Half of a surrogate pair, from its backslash to its end.
+    Surrogate(usize, usize),
+}
+
+/// Reads the quoted text that begins at byte `start` of `text`, after the opening `quote`.
+///
+/// Each fault goes to `report` and is replaced by the obvious character, so that reading can continue.
+pub(super) fn read<'a>(
+    text: &'a str,
+    start: usize,
+    quote: u8,
+    report: &mut dyn FnMut(StringFault),
+) -> StringLiteral<'a> {
+    scan(text, start, quote, report, &mut |_, _| {})
+}
+
+/// The offsets of the quoted text that begins at byte `start`, after the opening quote.
+fn offset_runs(text: &str, start: usize) -> Vec<OffsetRun> {
+    let mut offset_runs = vec![OffsetRun {
+        inner: 0,
+        outer: start,
+    }];
+    scan(text, start, b'"', &mut |_| {}, &mut |inner, outer| {
+        offset_runs.push(OffsetRun { inner, outer });
+    });
+    offset_runs
+}
+
+fn scan<'a>(
+    text: &'a str,
+    start: usize,
+    quote: u8,
+    report: &mut dyn FnMut(StringFault),
+    on_run: &mut dyn FnMut(usize, usize),
+) -> StringLiteral<'a> {
+    let bytes = text.as_bytes();
+    let mut resolved: Option<String> = None;
+    // The bytes from `copied` to `at` need no change and are copied at the next escape.
+    let mut copied = start;
+    let mut at = start;
+    while let Some(&byte) = bytes.get(at) {
+        if byte == quote {
+            return finish(text, resolved, copied, at, at + 1, true);
+        }
+        match byte {
+            b'\\' => {
+                let buffer = resolved.get_or_insert_default();
+                buffer.push_str(&text[copied..at]);
+                let escape = Escape::read(text, at);
+                on_run(buffer.len(), at);
+                buffer.push(escape.character);
+                if let Some(fault) = escape.fault {
+                    report(fault);
+                }
+                at = escape.end;
+                copied = at;
+                on_run(buffer.len(), at);
+            }
+            0..=0x1f => {
+                report(StringFault::Control(at, char::from(byte)));
+                at += 1;
+            }
+            _ => at += 1,
+        }
+    }
+    finish(text, resolved, copied, bytes.len(), bytes.len(), false)
+}
+
+fn finish(
+    text: &str,
+    resolved: Option<String>,
+    copied: usize,
+    until: usize,
+    end: usize,
+    closed: bool,
+) -> StringLiteral<'_> {
+    let rest = &text[copied..until];
+    let text = match resolved {
+        Some(mut buffer) => {
+            buffer.push_str(rest);
+            Cow::Owned(buffer)
+        }
+        None => Cow::Borrowed(rest),
+    };
+    StringLiteral { text, end, closed }
+}
+
+struct Escape {
+    character: char,
+    end: usize,
+    fault: Option<StringFault>,
+}
+
+impl Escape {
+    /// Reads the escape whose backslash stands at `at`.
+    fn read(text: &str, at: usize) -> Self {
+        let Some(letter) = text[at + 1..].chars().next() else {
+            return Self::fault('\\', at + 1, StringFault::Escape(at, at + 1));
+        };
+        let end = at + 1 + letter.len_utf8();
+        let character = match letter {
+            '"' | '\\' | '/' => letter,
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'u' => return Self::unicode(text, at),
+            _ => return Self::fault(letter, end, StringFault::Escape(at, end)),
+        };
+        Self {
+            character,
+            end,
+            fault: None,
+        }
+    }
+
+    /// Reads the escape `\uXXXX` at `at`, and the second half of a surrogate pair.
+    fn unicode(text: &str, at: usize) -> Self {
+        let end = at + 6;
+        let Some(first) = hexadecimal(text, at + 2) else {
+            return Self::fault('u', at + 2, StringFault::Escape(at, at + 2));
+        };
+        if let Some(character) = char::from_u32(first) {
+            return Self {
+                character,
+                end,
+                fault: None,
+            };
+        }
+        let second = match text.get(end..end + 2) {
+            Some("\\u") if first < 0xdc00 => hexadecimal(text, end + 2),
+            _ => None,
+        };
+        let pair = second
+            .filter(|second| (0xdc00..0xe000).contains(second))
+            .and_then(|second| {
+                char::from_u32(0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00))
+            });
+        match pair {
+            Some(character) => Self {
+                character,
+                end: end + 6,
+                fault: None,
+            },
+            None => Self::fault(
+                char::REPLACEMENT_CHARACTER,
+                end,
+                StringFault::Surrogate(at, end),
+            ),
+        }
+    }
+
+    fn fault(character: char, end: usize, fault: StringFault) -> Self {
+        Self {
+            character,
+            end,
+            fault: Some(fault),
+        }
+    }
+}
+
+fn hexadecimal(text: &str, at: usize) -> Option<u32> {
+    let digits = text.get(at..at + 4)?;
+    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    u32::from_str_radix(digits, 16).ok()
+}
+
+/// The map from the bytes of a text value to the place where each was written.
+#[derive(Debug)]
+pub struct Offsets {
+    whole: Span,
+    runs: Option<Vec<OffsetRun>>,
+}
+
+/// A run of bytes over which both sides advance byte by byte, up to the next run.
+#[derive(Clone, Copy, Debug)]
+struct OffsetRun {
+    inner: usize,
+    outer: usize,
+}
+
+impl Offsets {
+    /// The offsets of the text value at `place`. If they cannot be known (a text inside of a text inside of a text),
+    /// every byte maps to the whole value.
+    pub fn of(source: &SourceText, place: Place) -> Self {
+        let whole = source.span(place).unwrap_or_default();
+        let runs = source
+            .text()
+            .get(whole.start..whole.end)
+            .filter(|written| written.starts_with('"'))
+            .map(|_| offset_runs(source.text(), whole.start + 1));
+        Self { whole, runs }
+    }
+
+    /// The offsets of a text without escapes that is `length` bytes long and begins at byte `start` of the text around
+    /// it.
+    pub(crate) fn plain(start: usize, length: usize) -> Self {
+        Self {
+            whole: (start..start + length).into(),
+            runs: Some(vec![OffsetRun {
+                inner: 0,
+                outer: start,
+            }]),
+        }
+    }
+
+    /// Adds a run: byte `inner` of the value is byte `outer` of the text around it.
+    pub(crate) fn push_run(&mut self, inner: usize, outer: usize) {
+        if let Some(runs) = &mut self.runs {
+            runs.push(OffsetRun { inner, outer });
+        }
+    }
+
+    /// The span of `range` of the value.
+    pub fn span(&self, range: Range<usize>) -> Span {
+        match &self.runs {
+            Some(runs) => {
+                let start = locate(runs, range.start);
+                let end = locate(runs, range.end);
+                Span {
+                    start,
+                    end: end.max(start),
+                }
+            }
+            None => self.whole,
+        }
+    }
+
+    /// Adds a place to `source` for `range` of the value at `place`; its pointer is that of the value.
+    pub fn place(&self, source: &mut SourceText, place: Place, range: Range<usize>) -> Place {
+        source.add(place, PointerSegment::Root, self.span(range))
+    }
+}
+
+fn locate(runs: &[OffsetRun], inner: usize) -> usize {
+    // Runs are sorted, so the last one that begins at or before the byte applies.
+    let after = runs.partition_point(|push_run| push_run.inner <= inner);
+    match runs[..after].last() {
+        Some(push_run) => push_run.outer + (inner - push_run.inner),
+        None => inner,
+    }
+}

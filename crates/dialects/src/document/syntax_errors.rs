@@ -1,0 +1,266 @@
+//! The diagnostics of the JSON reader.
+
+use planwright_core::place::push_pointer_segment;
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment};
+
+use super::json_reader::{ContainerKind, JsonReader, OpenContainer, Unrecoverable};
+use super::scalar::StringFault;
+use super::{ItemEntry, Syntax, quote};
+
+/// The advice for a text that is not JSON at all.
+pub(crate) const EXPECT_JSON: &str = "give a JSON object";
+
+impl JsonReader<'_> {
+    /// Adds an error about the bytes from `start` to `end`, which belong to `place`.
+    pub(super) fn report_error(
+        &mut self,
+        code: Code,
+        place: Place,
+        start: usize,
+        end: usize,
+        message: String,
+        help: Option<String>,
+    ) {
+        let mut diagnostic = Diagnostic::error(code, message);
+        diagnostic.help = help;
+        self.push(diagnostic, place, start, end);
+    }
+
+    /// Adds `diagnostic` about the bytes from `start` to `end`, which belong to `place`.
+    pub(super) fn push(&mut self, diagnostic: Diagnostic, place: Place, start: usize, end: usize) {
+        if self.diagnostics.len() >= self.limits.diagnostics {
+            self.suppressed += 1;
+            return;
+        }
+        let pointer = self.source.pointer(place).unwrap_or_default();
+        let span = self.span(start, end);
+        self.diagnostics.push(diagnostic.at_span(pointer, span));
+    }
+
+    /// Adds a structural error: reading continues only to find further faults.
+    pub(super) fn report_structure(
+        &mut self,
+        place: Place,
+        start: usize,
+        end: usize,
+        message: String,
+        help: &str,
+    ) {
+        // The repaired value may differ from what was meant, so it is only used to find further faults.
+        self.is_broken = true;
+        self.report_error(
+            Code::NotJson,
+            place,
+            start,
+            end,
+            message,
+            Some(help.to_owned()),
+        );
+    }
+
+    /// The diagnostics so far; the last one states how many were suppressed.
+    pub(super) fn take_diagnostics(&mut self) -> Diagnostics {
+        let mut diagnostics = std::mem::take(&mut self.diagnostics);
+        diagnostics.sort();
+        if self.suppressed > 0 {
+            diagnostics.note_omitted(self.suppressed);
+        }
+        diagnostics
+    }
+
+    /// Reports an error unless JSON may begin here.
+    pub(super) fn expect_json(&mut self, parent: Place) -> Result<(), Unrecoverable> {
+        let Some(byte) = self.peek() else {
+            let message = "the text is empty".to_owned();
+            self.report_structure(parent, self.at, self.at, message, EXPECT_JSON);
+            return Err(Unrecoverable);
+        };
+        let rest = &self.text[self.at..];
+        let word = &self.text[self.at..self.end_of_word()];
+        let is_start = matches!(byte, b'{' | b'[' | b'"' | b'\'' | b'-' | b'0'..=b'9');
+        // A single word such as `None` is left to the reader of scalars, which has better advice.
+        let is_word = !word.is_empty() && rest.trim_end() == word;
+        if is_start || is_word {
+            return Ok(());
+        }
+        let first_line = rest.lines().next().unwrap_or_default().trim_end();
+        let message = format!("the text is not JSON, it begins with {}", quote(first_line));
+        let help = if rest.contains("```") {
+            "give the JSON alone, without the Markdown fence around it"
+        } else if rest.contains('{') {
+            "give the JSON alone, without the words around it"
+        } else {
+            EXPECT_JSON
+        };
+        let end = self.at + first_line.len();
+        self.report_structure(parent, self.at, end, message, help);
+        Err(Unrecoverable)
+    }
+
+    pub(super) fn report_trailing_text(&mut self, root: Place) {
+        let rest = self.text[self.at..].trim_end();
+        let first_line = rest.lines().next().unwrap_or_default().trim_end();
+        let message = format!("after the value comes more text: {}", quote(first_line));
+        let end = self.at + rest.len();
+        self.report_structure(root, self.at, end, message, "one text holds one value");
+    }
+
+    pub(super) fn report_unclosed(&mut self, stack: &[OpenContainer]) -> Unrecoverable {
+        if let Some(open) = stack.last() {
+            let (word, end) = open.kind.name_and_end();
+            let message = format!("{word} is never closed");
+            let help = match stack.len() {
+                1 => format!("add `{end}` where it ends"),
+                count => format!(
+                    "add `{end}` where it ends; {} around it {} open too",
+                    count - 1,
+                    if count == 2 { "is" } else { "are" }
+                ),
+            };
+            let (place, start) = (open.place, open.start);
+            self.report_structure(place, start, start + 1, message, &help);
+        }
+        Unrecoverable
+    }
+
+    pub(super) fn report_too_deep(&mut self, place: Place, start: usize) -> Unrecoverable {
+        let message = format!(
+            "the text is nested deeper than the {} levels that are allowed",
+            self.limits.effective_depth()
+        );
+        let help = "flatten the value, or let it be an input of the run".to_owned();
+        self.report_error(Code::TooDeep, place, start, start + 1, message, Some(help));
+        Unrecoverable
+    }
+
+    pub(super) fn report_unexpected_character(&mut self, holder: Place) -> Unrecoverable {
+        let end = self.end_of_character(self.at);
+        let found = &self.text[self.at..end];
+        let message = format!("{} has no meaning here", quote(found));
+        let help = match found {
+            "“" | "”" | "„" | "‘" | "’" | "`" => "use straight double quotes",
+            "/" if self.syntax == Syntax::Lines => "a comment starts with `#`",
+            "/" => "a comment starts with `//` or `/*`",
+            "#" => "a comment starts with `//`",
+            _ => "put text in double quotes",
+        };
+        self.report_structure(holder, self.at, end, message, help);
+        Unrecoverable
+    }
+
+    pub(super) fn report_unclosed_comment(&mut self, holder: Place) -> Unrecoverable {
+        let message = "a comment is never closed".to_owned();
+        self.report_structure(holder, self.at, self.at + 2, message, "add `*/`");
+        Unrecoverable
+    }
+
+    pub(super) fn report_missing_value(&mut self, holder: Place) {
+        let message = "a value is missing".to_owned();
+        let end = self.end_of_character(self.at);
+        self.report_structure(holder, self.at, end, message, "write a value or `null`");
+    }
+
+    pub(super) fn report_missing_key(&mut self, holder: Place) {
+        let message = "a comma has nothing before it".to_owned();
+        self.report_structure(holder, self.at, self.at + 1, message, "leave it out");
+    }
+
+    /// Reports a token in place of a comma or a closing bracket. If the token could begin another value, reading
+    /// continues with it, so that a missing comma hides no other fault.
+    pub(super) fn report_missing_comma(
+        &mut self,
+        open: &OpenContainer,
+        byte: u8,
+        wanted: char,
+    ) -> Result<(), Unrecoverable> {
+        let end = self.end_of_character(self.at);
+        let found = quote(&self.text[self.at..end]);
+        let message = format!("expected `,` or `{wanted}`, found {found}");
+        let (word, _) = open.kind.name_and_end();
+        let help = match byte {
+            b'}' | b']' | b')' => format!("close {word} with `{wanted}` first"),
+            _ => "put a comma between the two".to_owned(),
+        };
+        self.report_structure(open.place, self.at, end, message, &help);
+        let continues = match open.kind {
+            ContainerKind::List(_) => matches!(byte, b'"' | b'{' | b'[' | b'-' | b'0'..=b'9'),
+            ContainerKind::Object { .. } => byte == b'"',
+        };
+        if continues {
+            Ok(())
+        } else {
+            Err(Unrecoverable)
+        }
+    }
+
+    pub(super) fn report_duplicate_key(
+        &mut self,
+        place: Place,
+        first: &ItemEntry,
+        again: &ItemEntry,
+    ) {
+        if self.diagnostics.len() >= self.limits.diagnostics {
+            self.suppressed += 1;
+            return;
+        }
+        let position = Position::of(self.source.text(), first.key_span.start);
+        let message = format!("the object has the key {} twice", quote(&again.key));
+        let help = format!(
+            "the first is in line {}, column {}: leave one of them out",
+            position.line, position.column
+        );
+        let mut pointer = self.source.pointer(place).unwrap_or_default();
+        // Both fields have the same pointer; the span tells them apart.
+        push_pointer_segment(&mut pointer, &PointerSegment::Key(again.key.clone()));
+        let diagnostic = Diagnostic::error(Code::DuplicateKey, message)
+            .at_span(pointer, again.key_span)
+            .help(help);
+        self.diagnostics.push(diagnostic);
+    }
+
+    pub(super) fn report_string_fault(&mut self, place: Place, fault: &StringFault) {
+        match *fault {
+            StringFault::Control(at, character) => {
+                let escape = match character {
+                    '\n' => "\\n".to_owned(),
+                    '\r' => "\\r".to_owned(),
+                    '\t' => "\\t".to_owned(),
+                    other => format!("\\u{:04x}", u32::from(other)),
+                };
+                let message = "a text holds a control character that is not escaped".to_owned();
+                let help = Some(format!("write `{escape}`"));
+                self.report_error(Code::NotJson, place, at, at + 1, message, help);
+            }
+            StringFault::Escape(start, end) => {
+                let message = format!("{} is not an escape", quote(&self.text[start..end]));
+                let help = Some("write `\\\\` for a backslash".to_owned());
+                self.report_error(Code::NotJson, place, start, end, message, help);
+            }
+            StringFault::Surrogate(start, end) => {
+                let written = quote(&self.text[start..end]);
+                let message = format!("the escape {written} is half of a character");
+                let help = "a character beyond `\\uffff` takes two escapes, the first from \
+                            `\\ud800` to `\\udbff`, the second from `\\udc00` to `\\udfff`";
+                let help = Some(help.to_owned());
+                self.report_error(Code::LoneSurrogate, place, start, end, message, help);
+            }
+        }
+    }
+}
+
+/// A line and a column, both from 1.
+struct Position {
+    line: usize,
+    column: usize,
+}
+
+impl Position {
+    fn of(text: &str, at: usize) -> Self {
+        let before = text.get(..at).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Self {
+            line: before.bytes().filter(|byte| *byte == b'\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+        }
+    }
+}

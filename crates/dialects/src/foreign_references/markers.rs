@@ -1,0 +1,550 @@
+//! The markers of other systems in texts, and the names of a plan that tell them from other text.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use planwright_core::expression::print_form;
+use planwright_core::plan::{Alternative, Form, Input, InputKind, SlotPath};
+use planwright_core::{Plan, Value};
+
+/// The words that other systems put before the id of a step, in any case.
+const PREFIXES: [&str; 13] = [
+    "steps.", "step.", "nodes.", "node.", "tasks.", "task.", "needs.", "results.", "outputs.",
+    "json.", "data.", "state.", "ref:",
+];
+
+/// The words that other systems put before the name of an input, in any case.
+const INPUT_PREFIXES: [&str; 9] = [
+    "workflow.parameters.",
+    "inputs.parameters.",
+    "inputs.",
+    "input.",
+    "vars.",
+    "variables.",
+    "parameters.",
+    "params.",
+    "args.",
+];
+
+/// The delimiters of expressions in other systems. Longer ones precede their own prefixes.
+const EXPRESSION_DELIMITERS: [(&str, &str); 5] = [
+    ("{{", "}}"),
+    ("<%", "%>"),
+    ("@{", "}"),
+    ("#{", "}"),
+    ("%{", "}"),
+];
+
+/// The delimiters of paths in other systems.
+const PATH_DELIMITERS: [(&str, &str); 8] = [
+    ("${", "}"),
+    ("<", ">"),
+    ("[[", "]]"),
+    ("$(", ")"),
+    ("$[", "]"),
+    ("%(", ")s"),
+    ("%", "%"),
+    ("{", "}"),
+];
+
+/// The prefixes of paths in other systems that are a whole text.
+const SIGILS: [&str; 11] = [
+    "@", "#", "=", ":", "&", "~", "^", "→", "!Ref ", "!GetAtt ", "ref:",
+];
+
+/// The key of objects with a single field that are references in other systems.
+const REFERENCE_KEYS: [&str; 6] = [
+    "$ref",
+    "$step",
+    "$from",
+    "$var",
+    "Ref",
+    "output_by_reference",
+];
+
+/// HTML elements whose names are also common step ids.
+const HTML_ELEMENTS: [&str; 24] = [
+    "a", "b", "i", "u", "p", "s", "q", "br", "hr", "em", "li", "ul", "ol", "td", "th", "tr", "h1",
+    "h2", "div", "code", "table", "title", "body", "summary",
+];
+
+/// The fields that other systems put between the id and the path, if one of [`PREFIXES`] precedes the id.
+const OUTPUT_FIELDS: [&str; 4] = [".outputs", ".output", ".result", ".data"];
+
+/// The prefixes of references by the position of a step, in any case.
+const INDEX_PREFIXES: [&str; 4] = ["steps[", "step[", "nodes[", "tasks["];
+
+/// The maximum length of a marker.
+const MAX_MARKER_BYTES: usize = 256;
+
+/// The fields of a step whose texts reach a tool, another step, or the output.
+pub(super) const CHECKED_FIELDS: [&str; 8] = [
+    "args",
+    "positional",
+    "value",
+    "extract",
+    "for_each",
+    "when",
+    "repeat",
+    "on_error",
+];
+
+/// The reference syntax of a dialect whose plans are searched after they were lowered.
+#[derive(Clone, Copy, Debug)]
+pub struct ReferenceForm {
+    /// Writes a reference to a dotted path that begins with a step or with `inputs`, `vars`, `state` or `data`; `None` if
+    /// the dialect has no references.
+    pub write: fn(&str) -> Option<String>,
+    /// Returns true if a text or a key has the form of the dialect's own references. In a literal, it was escaped.
+    pub is_own: fn(&str) -> bool,
+}
+
+impl ReferenceForm {
+    /// The form of a dialect without references.
+    pub(crate) const NONE: Self = Self {
+        write: |_| None,
+        is_own: |_| false,
+    };
+
+    /// The form of the native dialect, whose own references are skipped before.
+    const NATIVE: Self = Self {
+        write: |path| Some(format!("${{{path}}}")),
+        is_own: |_| false,
+    };
+}
+
+/// The names of a plan's own steps, slots and inputs.
+pub(crate) struct ReferenceNames<'a> {
+    /// The paths of the steps' outputs, by the names of the steps and of the slots that they write.
+    pub(super) steps: HashMap<&'a str, Cow<'a, str>>,
+    /// The ids of the steps in order, for references by index.
+    order: Vec<&'a str>,
+    /// The paths of the inputs.
+    inputs: HashMap<&'a str, String>,
+    pub(super) form: ReferenceForm,
+    is_native: bool,
+}
+
+impl<'a> ReferenceNames<'a> {
+    /// The names of the steps and inputs of the native plan `plan`.
+    pub(crate) fn of(plan: &'a Plan) -> Self {
+        let order = plan.steps.iter().map(|step| step.id.as_str());
+        Self::native(order.collect(), &plan.inputs)
+    }
+
+    pub(super) fn native(order: Vec<&'a str>, inputs: &'a [Input]) -> Self {
+        Self {
+            steps: order.iter().map(|id| (*id, (*id).into())).collect(),
+            order,
+            inputs: inputs.iter().map(input_path).collect(),
+            form: ReferenceForm::NATIVE,
+            is_native: true,
+        }
+    }
+
+    /// The names of the steps, slots and inputs of `plan`.
+    pub(super) fn of_slots(plan: &'a Plan, form: ReferenceForm) -> Self {
+        let mut inputs: HashMap<&str, String> = plan.inputs.iter().map(input_path).collect();
+        for values in &plan.contents {
+            for key in values
+                .value
+                .as_object()
+                .into_iter()
+                .flat_map(|all| all.keys())
+            {
+                inputs.insert(key, format!("{}.{key}", values.kind));
+            }
+        }
+        let mut steps = HashMap::new();
+        for step in &plan.steps {
+            let written = step.writes.as_ref().map(|writes| writes.targets.paths());
+            let written = written.unwrap_or_default();
+            for slot in written {
+                if let Some(name) = slot.keys.first() {
+                    let path = if slot.keys.len() == 1 {
+                        slot.to_string()
+                    } else {
+                        format!("{}.{name}", slot.kind)
+                    };
+                    steps.insert(&**name, Cow::from(path));
+                }
+            }
+            let output = written.first().map(SlotPath::to_string);
+            let output = output.map_or_else(|| step.id.as_str().into(), Cow::from);
+            steps.entry(step.id.as_str()).or_insert(output);
+        }
+        Self {
+            steps,
+            order: plan.steps.iter().map(|step| step.id.as_str()).collect(),
+            inputs,
+            form,
+            is_native: false,
+        }
+    }
+
+    /// A step in native JSON, with its texts escaped so that none is reported.
+    pub(crate) fn escape_step(&self, step: Value) -> Value {
+        let Value::Object(fields) = &step else {
+            return step;
+        };
+        Value::object(fields.iter().map(|(name, value)| {
+            let value = if CHECKED_FIELDS.contains(&&**name) {
+                self.escape(value.clone())
+            } else {
+                value.clone()
+            };
+            (name.clone(), value)
+        }))
+    }
+
+    /// `value` with its texts escaped so that none is reported.
+    pub(crate) fn escape(&self, value: Value) -> Value {
+        match value {
+            Value::Text(text) => match self.escape_text(&text) {
+                Some(escaped) => escaped.into(),
+                None => Value::Text(text),
+            },
+            Value::List(items) => Value::list(items.iter().map(|item| self.escape(item.clone()))),
+            Value::Object(fields) => {
+                let is_alone = fields.len() == 1;
+                Value::object(fields.iter().map(|(key, field)| {
+                    let text = field.as_text().filter(|_| is_alone);
+                    let keyed = text.filter(|text| self.keyed_reference(key, text).is_some());
+                    let literal = keyed.and_then(literal).map(Value::from);
+                    let field = literal.unwrap_or_else(|| self.escape(field.clone()));
+                    (key.clone(), field)
+                }))
+            }
+            scalar => scalar,
+        }
+    }
+
+    /// `text` with each marker as a reference to a literal; `None` if it has no marker.
+    pub(super) fn escape_text(&self, text: &str) -> Option<String> {
+        let mut escaped: Option<String> = None;
+        loop {
+            let current = escaped.as_deref().unwrap_or(text);
+            let Some(marker) = self.marker(current) else {
+                return escaped;
+            };
+            let range = marker.range;
+            let before = &current[..range.start];
+            // Dollars right before a reference are doubled.
+            let dollars = before.len() - before.trim_end_matches('$').len();
+            let mut longer = current.to_owned();
+            let literal = literal(&current[range.clone()])?;
+            longer.replace_range(range, &format!("{}{literal}", "$".repeat(dollars)));
+            escaped = Some(longer);
+        }
+    }
+
+    /// The path in this dialect of `{key: text}`, if that is a reference of another system.
+    pub(super) fn keyed_reference(&self, key: &str, text: &str) -> Option<String> {
+        let path = text.trim_start_matches("#/").replace('/', ".");
+        REFERENCE_KEYS.contains(&key).then(|| self.path(&path))?
+    }
+
+    /// The first marker in `text` that names a step or an input.
+    pub(super) fn marker(&self, text: &str) -> Option<Marker> {
+        // A marker inside of one of our references is part of an expression.
+        let references = if self.is_native {
+            references(text)
+        } else {
+            Vec::new()
+        };
+        let is_foreign = |range: &Range<usize>| !(self.form.is_own)(&text[range.clone()]);
+        let is_apart = |at: usize| {
+            let next = references.partition_point(|range| range.end <= at);
+            references
+                .get(next)
+                .is_none_or(|range| !range.contains(&at))
+        };
+        // Most texts contain few of the delimiters, and a search for each of them would be slow.
+        let characters = ascii_characters(text);
+        for (open, close) in EXPRESSION_DELIMITERS {
+            if !may_contain(characters, open) {
+                continue;
+            }
+            for (start, _) in text.match_indices(open) {
+                let inside = start + open.len();
+                let Some(length) = marker_window(text, inside).find(close) else {
+                    continue;
+                };
+                let content = &text[inside..inside + length];
+                let dollars = text[..start].len() - text[..start].trim_end_matches('$').len();
+                // `$${` is a literal `${`.
+                let is_escaped = dollars > 0 && dollars.is_multiple_of(2);
+                // Only the innermost, so that the cost of many openings is linear.
+                if is_escaped || content.contains(open) || !is_apart(start) {
+                    continue;
+                }
+                // `${{…}}` may be a reference of this dialect to an object.
+                let is_dollar_form = open == "{{" && dollars > 0;
+                let named = if is_dollar_form {
+                    self.path(content).map(|meaning| (meaning, true))
+                } else {
+                    self.expression(content)
+                };
+                if let Some((meaning, is_certain)) = named {
+                    let mut end = inside + length + close.len();
+                    // `{{{x}}}`
+                    if text[end..].starts_with('}') && text[inside..].starts_with('{') {
+                        end += 1;
+                    }
+                    let range = start - usize::from(is_dollar_form)..end;
+                    if is_foreign(&range) {
+                        return Some(Marker::new(range, meaning, is_certain));
+                    }
+                }
+            }
+        }
+        if let Some(path) = SIGILS.iter().find_map(|sigil| text.strip_prefix(sigil))
+            && !path.contains(char::is_whitespace)
+            && let Some(meaning) = self.path(path)
+            && is_foreign(&(0..text.len()))
+        {
+            let is_certain = path.contains(['.', '[']);
+            return Some(Marker::new(0..text.len(), meaning, is_certain));
+        }
+        for (open, close) in PATH_DELIMITERS {
+            if !may_contain(characters, open) {
+                continue;
+            }
+            for (start, _) in text.match_indices(open) {
+                let inside = start + open.len();
+                // `$${`, and the expressions handled above.
+                let is_other = open == "{" && text[..start].ends_with(['{', '$', '@', '#', '%']);
+                if is_other || !is_apart(start) {
+                    continue;
+                }
+                let Some(length) = marker_window(text, inside).find(close) else {
+                    continue;
+                };
+                let end = inside + length + close.len();
+                let path = text[inside..inside + length].trim_matches(['(', ')', ' ']);
+                let is_whole = start == 0 && end == text.len();
+                let is_certain = is_whole || path.contains(['.', '[']);
+                if (is_certain || !(open == "<" && HTML_ELEMENTS.contains(&path)))
+                    && !path.contains(char::is_whitespace)
+                    && let Some(meaning) = self.path(path)
+                {
+                    let range = start..end;
+                    if is_foreign(&range) {
+                        return Some(Marker::new(range, meaning, is_certain));
+                    }
+                }
+            }
+        }
+        self.dollar_marker(text, is_apart)
+    }
+
+    /// The first marker in `text` that is a dollar and a path.
+    fn dollar_marker(&self, text: &str, is_apart: impl Fn(usize) -> bool) -> Option<Marker> {
+        for (start, _) in text.match_indices('$') {
+            if !is_apart(start) {
+                continue;
+            }
+            let rest = &text[start + 1..];
+            // `$.x` may be a JSONPath for the tool.
+            let is_json_path = rest.starts_with('.');
+            let skipped = ["ref:", "."].iter().find(|word| rest.starts_with(**word));
+            let inside = start + 1 + skipped.map_or(0, |word| word.len());
+            let is_of_path = |c: char| c.is_alphanumeric() || "_-.[]'\"".contains(c);
+            let rest = &text[inside..];
+            let length = rest.find(|c| !is_of_path(c)).unwrap_or(rest.len());
+            // A full stop or a quote may end a sentence. A word without a path may also be a price or a shell variable.
+            let path = rest[..length].trim_end_matches(['.', '-', '\'', '"']);
+            let is_whole = start == 0 && length == rest.len();
+            let is_certain = (is_whole || path.contains(['.', '['])) && !is_json_path;
+            if let Some(meaning) = self.path(path) {
+                let range = start..inside + path.len();
+                if !(self.form.is_own)(&text[range.clone()]) {
+                    return Some(Marker::new(range, meaning, is_certain));
+                }
+            }
+        }
+        None
+    }
+
+    /// The path in this dialect of an expression in another system, if it names a step or an input, and whether that is
+    /// certain.
+    fn expression(&self, written: &str) -> Option<(String, bool)> {
+        let signs = |c: char| c.is_whitespace() || "-~#{}.=$@(!".contains(c);
+        if let Some(meaning) = self.path(written.trim_matches(signs)) {
+            return Some((meaning, true));
+        }
+        let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
+        let mut before = ' ';
+        for (at, sign) in written.char_indices() {
+            let begins = is_of_name(sign) && !is_of_name(before) && !".-".contains(before);
+            before = sign;
+            if !begins {
+                continue;
+            }
+            let rest = &written[at..];
+            let is_of_path = |c: char| is_of_name(c) || "-.[]'\"".contains(c);
+            let length = rest.find(|c| !is_of_path(c)).unwrap_or(rest.len());
+            let path = rest[..length].trim_end_matches(['.', '-', '\'', '"', ']']);
+            if let Some(meaning) = self.path(path) {
+                return Some((meaning, path.contains(['.', '['])));
+            }
+        }
+        None
+    }
+
+    /// The path in this dialect of a path in another system, if it names a step or an input.
+    fn path(&self, written: &str) -> Option<String> {
+        let written = written.trim();
+        // `{{ x | filter }}`
+        let written = written.split([' ', '|']).next().unwrap_or_default();
+        // `steps['x']`
+        let dotted = dotted(written);
+        let written = dotted.as_deref().unwrap_or(written);
+        if let Some(name) = INPUT_PREFIXES
+            .iter()
+            .find_map(|word| strip_prefix_any_case(written, word))
+        {
+            return self.input(name);
+        }
+        let indexed = INDEX_PREFIXES
+            .iter()
+            .find_map(|word| strip_prefix_any_case(written, word));
+        if let Some((index, rest)) = indexed.and_then(|step| step.split_once(']')) {
+            let name = self.order.get(index.parse::<usize>().ok()?)?;
+            return self.step(&format!("{name}{rest}"), true);
+        }
+        let prefixed = PREFIXES
+            .iter()
+            .find_map(|word| strip_prefix_any_case(written, word));
+        if let Some(path) = prefixed
+            && let Some(meaning) = self.step(path, true)
+        {
+            return Some(meaning);
+        }
+        self.step(written, false).or_else(|| self.input(written))
+    }
+
+    fn step(&self, path: &str, has_prefix: bool) -> Option<String> {
+        let (name, rest) = split_name(path);
+        // A bare number is a price or an index, even if a step has it as its id.
+        if !self.is_native && !has_prefix && name.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let output = self.steps.get(name)?;
+        let between = OUTPUT_FIELDS.iter().filter(|_| has_prefix);
+        let mut shorter = between.filter_map(|word| rest.strip_prefix(word));
+        let rest = shorter
+            .find(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+            .unwrap_or(rest);
+        Some(format!("{output}{rest}"))
+    }
+
+    fn input(&self, path: &str) -> Option<String> {
+        let (name, rest) = split_name(path);
+        let input = self.inputs.get(name).filter(|_| !name.is_empty())?;
+        Some(format!("{input}{rest}"))
+    }
+}
+
+/// The name of `input`, and its path.
+fn input_path(input: &Input) -> (&str, String) {
+    let slot = match input.kind {
+        InputKind::Variable => "vars",
+        InputKind::Input => "inputs",
+    };
+    (&input.name, format!("{slot}.{}", input.name))
+}
+
+/// A reference of another system in a text.
+pub(super) struct Marker {
+    pub(super) range: Range<usize>,
+    /// The path in the native dialect.
+    pub(super) meaning: String,
+    /// True if it can hardly be anything else. Otherwise it is only a warning.
+    pub(super) is_certain: bool,
+}
+
+impl Marker {
+    fn new(range: Range<usize>, meaning: String, is_certain: bool) -> Self {
+        Self {
+            range,
+            meaning,
+            is_certain,
+        }
+    }
+}
+
+/// `text` as a reference to a literal.
+pub(super) fn literal(text: &str) -> Option<String> {
+    let form = Form::First(vec![Alternative::Literal(Value::text(text))]);
+    print_form(&form).map(|form| format!("${{{form}}}"))
+}
+
+/// The rest of `text` after `prefix`, ignoring ASCII case.
+fn strip_prefix_any_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+    let (start, rest) = text.split_at_checked(prefix.len())?;
+    start.eq_ignore_ascii_case(prefix).then_some(rest)
+}
+
+/// `a['b'].c` as `a.b.c`; `None` if nothing is quoted.
+fn dotted(path: &str) -> Option<String> {
+    let mut dotted = path.to_owned();
+    for quote in ["'", "\""] {
+        dotted = dotted
+            .replace(&format!("[{quote}"), ".")
+            .replace(&format!("{quote}]"), "");
+    }
+    (dotted != path).then_some(dotted)
+}
+
+/// The references of this dialect in `text`, whose content is not searched for markers. `${{` begins none.
+fn references(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(start) = text[at..].find("${").map(|start| at + start) {
+        if text[start..].starts_with("${{") {
+            at = start + 3;
+            continue;
+        }
+        let mut open = 0_usize;
+        let mut end = text.len();
+        for (index, byte) in text.bytes().enumerate().skip(start + 1) {
+            match byte {
+                b'{' => open += 1,
+                b'}' if open == 1 => {
+                    end = index + 1;
+                    break;
+                }
+                b'}' => open -= 1,
+                _ => {}
+            }
+        }
+        found.push(start..end);
+        at = end;
+    }
+    found
+}
+
+/// The part of `text` from byte `start` on that a marker may cover, so that the cost of many unclosed markers is
+/// linear.
+fn marker_window(text: &str, start: usize) -> &str {
+    let end = text.len().min(start + MAX_MARKER_BYTES);
+    &text[start..text.floor_char_boundary(end)]
+}
+
+/// Returns the set of the ASCII characters of `text`, a bit for each.
+fn ascii_characters(text: &str) -> u128 {
+    let ascii = text.bytes().filter(u8::is_ascii);
+    ascii.fold(0, |characters, byte| characters | 1 << byte)
+}
+
+/// Returns false if a text with these `characters` certainly does not contain `part`, which is ASCII.
+fn may_contain(characters: u128, part: &str) -> bool {
+    ascii_characters(part) & !characters == 0
+}
+
+/// The name at the start of a path, and the rest.
+fn split_name(path: &str) -> (&str, &str) {
+    path.split_at(path.find(['.', '[']).unwrap_or(path.len()))
+}

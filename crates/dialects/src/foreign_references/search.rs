@@ -1,0 +1,263 @@
+//! The search for markers: in the items of a native plan, and in the texts that are still literal after a plan of another
+//! system was lowered.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use planwright_core::plan::{Action, Input, Node, NodeKind, Output, TextPart};
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment, Value};
+
+use super::markers::{CHECKED_FIELDS, ReferenceForm, ReferenceNames, literal};
+use crate::document::{DiagnosticSink, Item, ItemEntry, ItemKind};
+
+/// Reports each text of the native plan with these `steps` and `output` that has a marker of a step or an input.
+pub(crate) fn check(
+    steps: &[Item],
+    output: Option<&Item>,
+    inputs: &[Input],
+    sink: &mut DiagnosticSink,
+) {
+    let ids = steps
+        .iter()
+        .filter_map(|step| field(step, "id")?.as_text().map(|id| &**id));
+    let names = ReferenceNames::native(ids.collect(), inputs);
+    for step in steps {
+        for name in CHECKED_FIELDS {
+            if let Some(item) = field(step, name) {
+                names.item(item, sink);
+            }
+        }
+    }
+    if let Some(output) = output {
+        names.item(output, sink);
+    }
+}
+
+fn field<'a>(item: &'a Item, name: &str) -> Option<&'a Item> {
+    let mut entries = item.as_object()?.iter();
+    let entry = entries.find(|entry| &*entry.key == name)?;
+    Some(&entry.item)
+}
+
+/// Reports each literal text of `plan`, whose own references have the form `form`, that has a marker of a step, a slot or
+/// an input.
+pub(crate) fn check_plan(plan: &Plan, form: ReferenceForm) -> Diagnostics {
+    let found = find(plan, form).into_iter();
+    let diagnostics = found.map(|found| {
+        let help = match (form.write)(&found.meaning) {
+            Some(reference) => format!("write `{reference}`"),
+            None => format!(
+                "this dialect has no references: write the plan in the native dialect, with `${{{}}}`",
+                found.meaning
+            ),
+        };
+        let diagnostic = message(&found.written, "text", found.is_certain).help(help);
+        diagnostic.at(found.place, &plan.sources)
+    });
+    diagnostics.collect()
+}
+
+/// A marker in a literal text of a plan.
+pub(crate) struct ForeignReference {
+    pub(crate) place: Place,
+    /// The text of the marker.
+    pub(crate) written: String,
+    /// The path in the native dialect.
+    meaning: String,
+    /// True if it can hardly be plain text.
+    pub(crate) is_certain: bool,
+}
+
+/// The markers of steps, slots and inputs in the literal texts of `plan`, whose own references have the form `form`.
+pub(crate) fn find(plan: &Plan, form: ReferenceForm) -> Vec<ForeignReference> {
+    let mut search = PlanSearch {
+        names: ReferenceNames::of_slots(plan, form),
+        plan,
+        found: Vec::new(),
+    };
+    for step in &plan.steps {
+        search.node(&step.args);
+        for node in &step.positional {
+            search.node(node);
+        }
+        if let Action::Value(node) = &step.action {
+            search.node(node);
+        }
+    }
+    if let Output::Value(node) = &plan.output {
+        search.node(node);
+    }
+    search.found
+}
+
+/// The search of the literal texts of a lowered plan.
+struct PlanSearch<'a> {
+    names: ReferenceNames<'a>,
+    plan: &'a Plan,
+    found: Vec<ForeignReference>,
+}
+
+impl PlanSearch<'_> {
+    fn node(&mut self, node: &Node) {
+        match &node.kind {
+            NodeKind::Literal(value) => self.value(value, node.place, &mut Vec::new()),
+            NodeKind::Reference(_) => {}
+            NodeKind::Text(parts) => {
+                for part in parts {
+                    if let TextPart::Literal(text) = part {
+                        self.text(text, false, (node.place, &[]));
+                    }
+                }
+            }
+            NodeKind::List(items) => items.iter().for_each(|item| self.node(item)),
+            NodeKind::Object(fields) => fields.iter().for_each(|field| self.node(&field.value)),
+        }
+    }
+
+    /// Searches the part at `path` of the literal at `place`.
+    fn value(&mut self, value: &Value, place: Place, path: &mut Vec<PointerSegment>) {
+        match value {
+            Value::Text(text) => self.text(text, true, (place, path)),
+            Value::List(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    path.push(PointerSegment::Index(index));
+                    self.value(item, place, path);
+                    path.pop();
+                }
+            }
+            Value::Object(fields) => {
+                for (key, field) in fields.iter() {
+                    path.push(PointerSegment::Key(Arc::clone(key)));
+                    let text = field.as_text().filter(|_| fields.len() == 1);
+                    let text = text.filter(|_| !(self.names.form.is_own)(key));
+                    let meaning = text.and_then(|text| self.names.keyed_reference(key, text));
+                    match (text, meaning) {
+                        (Some(text), Some(meaning)) => {
+                            self.push(text, &meaning, true, (place, path));
+                        }
+                        _ => self.value(field, place, path),
+                    }
+                    path.pop();
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Searches `text`, a whole value if it `is_whole`.
+    fn text(&mut self, text: &str, is_whole: bool, spot: (Place, &[PointerSegment])) {
+        if let Some(marker) = self.names.marker(text) {
+            let written = &text[marker.range.clone()];
+            // Not every dialect can escape such a text, so only one that can hardly be anything else is an error.
+            let is_all = is_whole && written.len() == text.len();
+            let is_certain = marker.is_certain && (is_all || has_path(written));
+            self.push(written, &marker.meaning, is_certain, spot);
+        }
+    }
+
+    /// Adds the marker `written` in the part of a place.
+    fn push(
+        &mut self,
+        written: &str,
+        meaning: &str,
+        is_certain: bool,
+        (place, path): (Place, &[PointerSegment]),
+    ) {
+        self.found.push(ForeignReference {
+            // The first call takes time linear in the text, which plans without such texts do not pay.
+            place: self.plan.sources.descend(place, path),
+            written: written.to_owned(),
+            meaning: meaning.to_owned(),
+            is_certain,
+        });
+    }
+}
+
+/// Returns true if the marker `written` names a field or an item.
+fn has_path(written: &str) -> bool {
+    let inside = written.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_');
+    let end = inside.find(['|', ' ']).unwrap_or(inside.len());
+    inside[..end].contains(['.', '['])
+}
+
+impl ReferenceNames<'_> {
+    fn item(&self, item: &Item, sink: &mut DiagnosticSink) {
+        match &item.kind {
+            ItemKind::Text(text) => {
+                if let Some(marker) = self.marker(text) {
+                    report(
+                        item,
+                        &text[marker.range],
+                        &marker.meaning,
+                        marker.is_certain,
+                        sink,
+                    );
+                }
+            }
+            ItemKind::List(items) => {
+                for item in items {
+                    self.item(item, sink);
+                }
+            }
+            ItemKind::Object(entries) => {
+                if let [entry] = &entries[..]
+                    && let Some(text) = entry.item.as_text()
+                    && let Some(meaning) = self.keyed_reference(&entry.key, text)
+                {
+                    report(&entry.item, text, &meaning, true, sink);
+                    return;
+                }
+                if let Some((written, meaning)) = self.output_by_reference(entries) {
+                    report(item, &written, &meaning, false, sink);
+                }
+                for entry in entries {
+                    self.item(&entry.item, sink);
+                }
+            }
+            ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) => {}
+        }
+    }
+
+    /// A reference of the form `{"output_by_reference": {"id": ["key"]}}`: its text, and the path in this dialect.
+    fn output_by_reference(&self, entries: &[ItemEntry]) -> Option<(String, String)> {
+        let [entry] = entries else {
+            return None;
+        };
+        let [step] = entry.item.as_object()? else {
+            return None;
+        };
+        let names = &*entry.key == "output_by_reference" && self.steps.contains_key(&*step.key);
+        let path = step.item.as_list().filter(|_| names)?;
+        let mut meaning = step.key.to_string();
+        for key in path {
+            let _ = match key.as_text() {
+                Some(key) => write!(meaning, ".{key}"),
+                None => write!(meaning, "[{}]", key.to_value().to_json()),
+            };
+        }
+        let inner = entry.item.to_value().to_json();
+        Some((format!("{{\"output_by_reference\":{inner}}}"), meaning))
+    }
+}
+
+/// The diagnostic for `written`, which stands in a value of the kind `what`.
+fn message(written: &str, what: &str, is_certain: bool) -> Diagnostic {
+    let message = format!("`{written}` is a reference in other systems, and only {what} here");
+    if is_certain {
+        Diagnostic::error(Code::MalformedReference, message)
+    } else {
+        Diagnostic::warning(Code::MalformedReference, message)
+    }
+}
+
+fn report(item: &Item, written: &str, meaning: &str, is_certain: bool, sink: &mut DiagnosticSink) {
+    let is_text = item.as_text().is_some();
+    let what = if is_text { "text" } else { "an object" };
+    let text = literal(written).filter(|_| is_text);
+    let help = match &text {
+        Some(text) => format!("write `${{{meaning}}}`; for the text itself, `{text}`"),
+        None => format!("write `${{{meaning}}}`"),
+    };
+    let diagnostic = message(written, what, is_certain);
+    sink.push(item.place, diagnostic.help(help));
+}

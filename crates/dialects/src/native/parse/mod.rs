@@ -1,7 +1,0 @@
-//! Lowers a native plan.
-
-mod plan;
-mod slots;
-mod step;
-
-pub(super) use plan::parse;

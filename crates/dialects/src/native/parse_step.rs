@@ -1,0 +1,513 @@
+//! Lowers one step of a native plan, with the slots that it writes; and the initial values and schemas of slots.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use planwright_core::plan::{
+    Action, Approval, Concurrency, ForEach, Idempotency, InitialValues, Method, Name, Node,
+    NodeKind, OnError, PlanCall, PlanTarget, Repeat, Retry, SlotKind, SlotPath, SlotSchema, Step,
+    Targets, Writes,
+};
+use planwright_core::{Code, Diagnostic, EXTRACTION, StepId, Value};
+
+use super::keywords::{KINDS, METHODS, all};
+use super::parse::{
+    NativeReader, bound, bound_of, choice, names, slot_kind, time, warn_about_reserved_id,
+    wrong_word,
+};
+use super::reference::{is_readable, read_slot};
+use crate::document::{Fields, Item, ItemEntry, ItemKind, quote};
+use crate::lowering::{lower, lower_fields, text_or_number};
+
+/// The maximum rounds of a `repeat` without `max`.
+const DEFAULT_ROUNDS: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
+
+impl NativeReader<'_> {
+    /// Lowers `item` to a step; `None` if it has no id.
+    pub(super) fn step(&mut self, item: &Item) -> Option<Step> {
+        let mut fields = Fields::of(item, "the step", self.sink)?;
+        let id = fields
+            .required("id", self.sink)
+            .and_then(|id| text_or_number(id, "id", self.sink));
+        let title = fields.text("title", self.sink).map(Arc::clone);
+        let action = self.action(&mut fields);
+        let extracted = fields.optional("extract");
+        let written = fields.object("args", self.sink);
+        let args = match (extracted.and_then(|item| self.extraction(item)), written) {
+            (Some(args), _) => args,
+            (None, Some(args)) => lower(args, &mut self.templates()),
+            (None, None) => Node::literal(Value::empty_object(), item.place),
+        };
+        let id_place = id.as_ref().map_or(item.place, |id| id.place);
+        let text = id.as_ref().map(|id| Arc::clone(&id.text));
+        let mut step = Step::new(StepId::new(text.unwrap_or_default()), action, args);
+        step.place = item.place;
+        step.title = title;
+        let positional = fields.list("positional", self.sink).unwrap_or_default();
+        step.positional = positional
+            .iter()
+            .map(|item| lower(item, &mut self.templates()))
+            .collect();
+        if extracted.is_some() && (written.is_some() || !step.positional.is_empty()) {
+            self.report(
+                item.place,
+                Code::ConflictingFields,
+                "the step has `extract` and arguments",
+                "write what it needs inside of `extract`",
+            );
+        }
+        step.after = names(&mut fields, "after", self.sink);
+        if let Some(when) = fields.optional("when") {
+            step.when = self.condition(when, "when");
+        }
+        step.for_each = self.for_each(&mut fields);
+        if let Some(repeat) = fields.optional("repeat") {
+            step.repeat = self.repeat(repeat);
+        }
+        if let Some(writes) = fields.optional("writes") {
+            step.writes = self.writes(writes);
+        }
+        if let Some(on_error) = fields.optional("on_error") {
+            step.on_error = self.on_error(on_error);
+        }
+        if let Some(retry) = fields.optional("retry") {
+            step.retry = self.retry(retry);
+        }
+        step.timeout = time(&mut fields, "timeout", self.sink);
+        if fields.boolean("approval", self.sink) == Some(true) {
+            step.approval = Approval::Ask;
+        }
+        if fields.boolean("idempotent", self.sink) == Some(true) {
+            step.idempotency = Idempotency::Idempotent;
+        }
+        if fields.boolean("alone", self.sink) == Some(true) {
+            step.company = Concurrency::Alone;
+        }
+        step.instance = fields.text("instance", self.sink).map(Arc::clone);
+        step.note = fields.text("note", self.sink).map(Arc::clone);
+        fields.finish(self.sink);
+        // A missing id ends the step only here, so that the faults of all fields are reported.
+        id?;
+        warn_about_reserved_id(&step, id_place, self.sink);
+        Some(step)
+    }
+
+    /// The arguments in `extract`, for the extraction tool.
+    fn extraction(&mut self, item: &Item) -> Option<Node> {
+        let mut fields = Fields::of(item, "`extract`", self.sink)?;
+        fields.required("from", self.sink);
+        fields.object("schema", self.sink);
+        if fields
+            .required("schema", self.sink)
+            .is_some_and(Item::is_null)
+        {
+            fields.report_missing("schema", self.sink);
+        }
+        fields.text("ask", self.sink);
+        fields.finish(self.sink);
+        Some(lower_fields(
+            item.place,
+            item.as_object()?,
+            &mut self.templates(),
+        ))
+    }
+
+    /// The action of a step: exactly one of `tool`, `plan`, `value` and `extract`.
+    fn action(&mut self, fields: &mut Fields<'_>) -> Action {
+        let tool = fields.optional("tool");
+        let plan = fields.optional("plan");
+        let value = fields.entry("value").map(|entry| &entry.item);
+        let extract = fields.optional("extract");
+        let scopes = self.scopes(fields);
+        let present: Vec<&str> = [
+            tool.map(|_| "`tool`"),
+            plan.map(|_| "`plan`"),
+            value.map(|_| "`value`"),
+            extract.map(|_| "`extract`"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if present.len() > 1 {
+            let message = format!("the step has {}", present.join(" and "));
+            self.report(
+                fields.place(),
+                Code::ConflictingFields,
+                &message,
+                "keep one of them",
+            );
+        }
+        if present.is_empty() {
+            self.report(
+                fields.place(),
+                Code::MissingField,
+                "the step does nothing",
+                "add `tool`, `plan`, `value` or `extract`",
+            );
+        }
+        if plan.is_none() && !scopes.is_empty() {
+            self.report(
+                fields.place(),
+                Code::ConflictingFields,
+                "the step has `scopes` but no `plan`",
+                "leave `scopes` out",
+            );
+        }
+        // Conflicts are reported above; one action is still lowered for further checks.
+        let action = match (tool, plan, value) {
+            (Some(tool), ..) => self.name(tool, "tool").map(Action::Tool),
+            (None, Some(plan), _) => self
+                .target(plan)
+                .map(|target| Action::Plan(PlanCall { target, scopes })),
+            (None, None, Some(value)) => Some(Action::Value(lower(value, &mut self.templates()))),
+            (None, None, None) => extract.map(|item| {
+                Action::Tool(Name {
+                    text: EXTRACTION.into(),
+                    place: item.place,
+                })
+            }),
+        };
+        action.unwrap_or_else(|| Action::Value(Node::default()))
+    }
+
+    fn name(&mut self, item: &Item, field: &str) -> Option<Name> {
+        let Some(text) = item.as_text() else {
+            self.sink.push_wrong_type(item, field, "text");
+            return None;
+        };
+        Some(Name {
+            text: Arc::clone(text),
+            place: item.place,
+        })
+    }
+
+    fn target(&mut self, item: &Item) -> Option<PlanTarget> {
+        if item.as_object().is_some() {
+            return Some(PlanTarget::Inline(Box::new(self.plan(item)?)));
+        }
+        if item.as_text().is_none() {
+            self.sink
+                .push_wrong_type(item, "plan", "the name of a plan or a plan");
+            return None;
+        }
+        self.name(item, "plan").map(PlanTarget::Named)
+    }
+
+    fn scopes(&mut self, fields: &mut Fields<'_>) -> Vec<SlotKind> {
+        let mut scopes = Vec::new();
+        for item in fields.list("scopes", self.sink).unwrap_or_default() {
+            let Some(word) = item.as_text() else {
+                self.sink.push_wrong_type(item, "scopes", "a list of texts");
+                continue;
+            };
+            if let Some(kind) = slot_kind(word) {
+                scopes.push(kind);
+            } else {
+                let known: Vec<&str> = all(KINDS).collect();
+                wrong_word(item, "scopes", word, &known, self.sink);
+            }
+        }
+        scopes
+    }
+
+    /// A condition: exactly one `${…}`, or a truth value.
+    fn condition(&mut self, item: &Item, field: &'static str) -> Option<Node> {
+        let text = match &item.kind {
+            ItemKind::Bool(_) => return Some(Node::literal(item.to_value(), item.place)),
+            ItemKind::Text(text) => text,
+            _ => {
+                self.sink.push_wrong_type(item, field, "a condition");
+                return None;
+            }
+        };
+        let before = self.sink.count();
+        let node = lower(item, &mut self.templates());
+        if matches!(node.kind, NodeKind::Reference(_)) {
+            return Some(node);
+        }
+        // A malformed reference was reported already.
+        if self.sink.count() == before {
+            let message = format!("`{field}` is text, not a condition: {}", quote(text));
+            let help = format!("write the condition as `\"{field}\": \"${{…}}\"`");
+            let mut diagnostic = Diagnostic::error(Code::MalformedReference, message).help(help);
+            // A fix is safe only if the whole text is an expression.
+            if !text.contains("${") && is_readable(text, &mut self.patterns) {
+                diagnostic = diagnostic.fix(format!("${{{}}}", text.trim()));
+            }
+            self.sink.push(item.place, diagnostic);
+        }
+        None
+    }
+
+    /// The list of a `for_each`: the value itself, or its `items` beside `max_parallel`, which may also stand in the
+    /// step.
+    fn for_each(&mut self, fields: &mut Fields<'_>) -> Option<ForEach> {
+        let item = fields.optional("for_each");
+        let beside = fields.optional("max_parallel");
+        let mut max_parallel = beside.and_then(|item| bound_of(item, "max_parallel", self.sink));
+        let Some(item) = item else {
+            if let Some(beside) = beside {
+                self.report(
+                    beside.place,
+                    Code::ConflictingFields,
+                    "the step has `max_parallel` but no `for_each`",
+                    "leave `max_parallel` out",
+                );
+            }
+            return None;
+        };
+        let over = if item.as_object().is_some() {
+            let mut inner = Fields::of(item, "`for_each`", self.sink)?;
+            let items = inner.required("items", self.sink);
+            // The bound inside of `for_each` overrides the one beside it.
+            if let Some(bound) = bound(&mut inner, "max_parallel", self.sink) {
+                max_parallel = Some(bound);
+            }
+            inner.finish(self.sink);
+            items?
+        } else {
+            item
+        };
+        let node = lower(over, &mut self.templates());
+        let is_list = match &node.kind {
+            NodeKind::Reference(_) | NodeKind::List(_) => true,
+            NodeKind::Literal(value) => value.as_list().is_some(),
+            NodeKind::Text(_) | NodeKind::Object(_) => false,
+        };
+        if !is_list {
+            // A text with a malformed marker became a literal, which was reported already.
+            let is_text = over.as_text().is_some_and(|text| text.contains("${"));
+            if !is_text || matches!(node.kind, NodeKind::Text(_)) {
+                self.sink
+                    .push_wrong_type(over, "for_each", "a list or one `${…}`");
+            }
+        }
+        Some(ForEach {
+            over: node,
+            max_parallel,
+        })
+    }
+
+    fn repeat(&mut self, item: &Item) -> Option<Repeat> {
+        let mut fields = Fields::of(item, "`repeat`", self.sink)?;
+        let until = fields.required("until", self.sink);
+        let max = match fields.optional("max") {
+            Some(max) => bound_of(max, "max", self.sink),
+            None => Some(DEFAULT_ROUNDS),
+        };
+        fields.finish(self.sink);
+        let until = self.condition(until?, "until")?;
+        Some(Repeat { until, max: max? })
+    }
+
+    fn on_error(&mut self, item: &Item) -> OnError {
+        if let Some(word) = item.as_text() {
+            return match &**word {
+                "fail" => OnError::Fail,
+                "continue" => OnError::Continue,
+                _ => {
+                    wrong_word(item, "on_error", word, &["fail", "continue"], self.sink);
+                    OnError::Fail
+                }
+            };
+        }
+        if item.as_object().is_none() {
+            self.sink
+                .push_wrong_type(item, "on_error", "`fail`, `continue` or an object");
+            return OnError::Fail;
+        }
+        let Some(mut fields) = Fields::of(item, "`on_error`", self.sink) else {
+            return OnError::Fail;
+        };
+        let output = fields.required("output", self.sink);
+        fields.finish(self.sink);
+        output.map_or(OnError::Fail, |output| {
+            OnError::Output(lower(output, &mut self.templates()))
+        })
+    }
+
+    fn retry(&mut self, item: &Item) -> Option<Retry> {
+        if item.as_object().is_none() {
+            return Some(Retry {
+                attempts: bound_of(item, "retry", self.sink)?,
+                delay: None,
+            });
+        }
+        let mut fields = Fields::of(item, "`retry`", self.sink)?;
+        let attempts = fields.required("attempts", self.sink);
+        let attempts = attempts.and_then(|item| bound_of(item, "attempts", self.sink));
+        let delay = time(&mut fields, "delay", self.sink);
+        fields.finish(self.sink);
+        Some(Retry {
+            attempts: attempts?,
+            delay,
+        })
+    }
+
+    /// The initial values of slots: an object by kind, or a list of such objects.
+    pub(super) fn contents(&mut self, item: &Item) -> Vec<InitialValues> {
+        let mut contents = Vec::new();
+        for group in item.as_list().unwrap_or(std::slice::from_ref(item)) {
+            let Some(mut fields) = Fields::of(group, "`slots`", self.sink) else {
+                continue;
+            };
+            let instance = fields.text("instance", self.sink).map(Arc::clone);
+            for (kind, entry) in self.by_kind(fields, group) {
+                if entry.item.as_object().is_none() {
+                    self.sink
+                        .push_wrong_type(&entry.item, &entry.key, "an object");
+                    continue;
+                }
+                contents.push(InitialValues {
+                    kind,
+                    instance: instance.clone(),
+                    value: entry.item.to_value(),
+                    place: entry.item.place,
+                });
+            }
+        }
+        contents
+    }
+
+    /// The schemas of slots by kind, or a list of such objects.
+    pub(super) fn slot_schemas(&mut self, item: &Item) -> Vec<SlotSchema> {
+        let mut schemas = Vec::new();
+        for group in item.as_list().unwrap_or(std::slice::from_ref(item)) {
+            let Some(fields) = Fields::of(group, "`slot_schemas`", self.sink) else {
+                continue;
+            };
+            for (kind, entry) in self.by_kind(fields, group) {
+                schemas.push(SlotSchema {
+                    kind,
+                    schema: entry.item.to_value(),
+                    place: entry.item.place,
+                });
+            }
+        }
+        schemas
+    }
+
+    /// The fields of `group` that are kinds of slots, in the order of the text.
+    fn by_kind<'i>(
+        &mut self,
+        mut fields: Fields<'_>,
+        group: &'i Item,
+    ) -> Vec<(SlotKind, &'i ItemEntry)> {
+        for (word, _) in super::keywords::KINDS {
+            fields.entry(word);
+        }
+        fields.finish(self.sink);
+        group
+            .as_object()
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|entry| Some((slot_kind(&entry.key)?, entry)))
+            .collect()
+    }
+
+    /// The writes of a step: a slot, or an object with further fields.
+    fn writes(&mut self, item: &Item) -> Option<Writes> {
+        if item.as_text().is_some() {
+            return Some(Writes {
+                targets: Targets::All(vec![self.slot_path(item, "writes")?]),
+                method: Method::Set,
+                place: item.place,
+            });
+        }
+        if item.as_object().is_none() {
+            self.sink
+                .push_wrong_type(item, "writes", "a slot or an object");
+            return None;
+        }
+        let mut fields = Fields::of(item, "`writes`", self.sink)?;
+        let to = fields.optional("to");
+        let one_of = fields.optional("one_of");
+        let method = choice(&mut fields, "method", METHODS, self.sink);
+        fields.finish(self.sink);
+        let targets = match (to, one_of) {
+            (Some(to), None) => {
+                if to.as_list().is_some_and(<[Item]>::is_empty) {
+                    self.report(
+                        to.place,
+                        Code::InvalidFieldValue,
+                        "`to` names no slot",
+                        "name one, such as `\"state.user\"`, or leave `writes` out",
+                    );
+                }
+                Targets::All(self.slot_paths(to, "to"))
+            }
+            (None, Some(one_of)) => {
+                let paths = self.slot_paths(one_of, "one_of");
+                if one_of.as_list().is_none_or(|items| items.len() < 2) {
+                    self.report(
+                        one_of.place,
+                        Code::InvalidFieldValue,
+                        "`one_of` needs at least two slots",
+                        "the first is for success, the last for failure; use `to` for a single one",
+                    );
+                }
+                Targets::OneOf(paths)
+            }
+            (Some(_), Some(one_of)) => {
+                self.report(
+                    one_of.place,
+                    Code::ConflictingFields,
+                    "`writes` has both `to` and `one_of`",
+                    "keep one of them",
+                );
+                return None;
+            }
+            (None, None) => {
+                self.report(
+                    item.place,
+                    Code::MissingField,
+                    "`writes` names no slot",
+                    "add `to`, such as `\"to\": \"state.user\"`",
+                );
+                return None;
+            }
+        };
+        Some(Writes {
+            targets,
+            method,
+            place: item.place,
+        })
+    }
+
+    fn slot_paths(&mut self, item: &Item, field: &str) -> Vec<SlotPath> {
+        item.as_list()
+            .unwrap_or(std::slice::from_ref(item))
+            .iter()
+            .filter_map(|item| self.slot_path(item, field))
+            .collect()
+    }
+
+    /// A slot such as `state.user` or `vars["odd name"]`.
+    fn slot_path(&mut self, item: &Item, field: &str) -> Option<SlotPath> {
+        let Some(text) = item.as_text() else {
+            self.sink.push_wrong_type(item, field, "a slot");
+            return None;
+        };
+        let Some((kind, keys)) = read_slot(text) else {
+            let message = format!("{} is no slot", quote(text));
+            let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message);
+            let help = "write `vars.name`, `state.name` or `data.name`, with `.` between names";
+            self.sink.push(item.place, diagnostic.help(help));
+            return None;
+        };
+        if kind == SlotKind::Inputs {
+            self.report(
+                item.place,
+                Code::InvalidFieldValue,
+                "no step writes the inputs",
+                "write to `vars`, `state` or `data`",
+            );
+            return None;
+        }
+        Some(SlotPath {
+            kind,
+            keys,
+            place: item.place,
+        })
+    }
+}

@@ -1,4 +1,0 @@
-//! Tests of the native dialect.
-
-mod parse;
-mod print;
