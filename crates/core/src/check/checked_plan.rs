@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::writers::{SlotWriters, slot_keys};
 use crate::flow::FlowReport;
 use crate::plan::{Action, Approval, ExternalValue, Read, SlotKind, Source};
+use crate::schema::Type;
 use crate::{Diagnostics, Hashing, Object, Plan, Step, StepId, Tool};
 
 /// A plan without errors, with the results of its check. Only [`check()`](crate::check()) creates one. Cloning is
@@ -26,6 +27,8 @@ pub(super) struct CheckedData {
     pub(super) writers: SlotWriters,
     pub(super) digest: String,
     pub(super) inputs: Object,
+    /// The type of the output of a sub-plan as its caller can rely on it; [`Type::Any`] for a main plan.
+    pub(super) output_type: Type,
     /// The reads of slots that no step of the plan writes, including those of sub-plans that share the slots.
     pub(super) unwritten_slot_reads: Vec<Read>,
     pub(super) size: PlanSize,
@@ -148,6 +151,11 @@ impl CheckedPlan {
     /// Returns the position of the step `id`.
     pub fn step_index(&self, id: &str) -> Option<u32> {
         self.data.ids.get(id).copied()
+    }
+
+    /// Returns the type of the plan's output as a step that runs it can rely on it.
+    pub(super) fn output_type(&self) -> &Type {
+        &self.data.output_type
     }
 
     pub(super) fn size(&self) -> PlanSize {

@@ -18,6 +18,7 @@ use super::writers::{SlotWriters, slot_keys};
 use crate::flow::{self, FlowContext, FlowPolicy, FlowVerdict};
 use crate::plan::reference::StepIndex;
 use crate::plan::{Action, Alternative, Form, Node, Output, Read, Source};
+use crate::schema::Type;
 use crate::{Diagnostics, Hashing, Lookup, Object, Plan, StepId, Tool};
 
 /// Checks `plan` against `context`. Returns every diagnostic at once and, if none of them is an error, the plan that an
@@ -169,10 +170,17 @@ fn check_plan(
     policy::check(&resolved, &mut reporter);
     policy::check_limits(&resolved, &mut reporter);
     slots::check(&resolved, &types, &mut reporter);
+    let has_errors = reporter.has_errors();
+    // The caller of a sub-plan reads parts of its output.
+    let output_type = if role.is_main() || has_errors {
+        Type::Any
+    } else {
+        types.plan_output_type()
+    };
     drop(types);
 
     // Only a plan without errors becomes a `CheckedPlan`.
-    if reporter.has_errors() {
+    if has_errors {
         return (None, reporter.finish());
     }
     let inputs = inputs::values(&plan, inputs);
@@ -185,6 +193,7 @@ fn check_plan(
         writers,
         digest,
         inputs,
+        output_type,
         unwritten_slot_reads,
         size,
     });

@@ -14,8 +14,8 @@ use crate::plan::{
     Action, Method, Node, NodeKind, OnError, Output, Read, Reference, Segment, SlotKind, Source,
     Targets,
 };
-use crate::schema::{Additional, ListType, ObjectType, PathLookup, Property, Type};
-use crate::{Hashing, Plan, Step};
+use crate::schema::{Additional, ObjectType, PathLookup, Property, Type};
+use crate::{Hashing, Step};
 
 /// Maximum number of steps without a tool that inference follows in a row.
 const MAX_DEPTH: usize = 64;
@@ -104,13 +104,9 @@ impl<'a> TypeInference<'a> {
             NodeKind::Literal(value) => Type::Literal(value.clone()),
             NodeKind::Reference(reference) => self.reference_type(reference, step),
             NodeKind::Text(_) => Type::Text,
-            NodeKind::List(items) => Type::List(Arc::new(ListType {
-                prefix: items
-                    .iter()
-                    .map(|item| self.node_type(item, step))
-                    .collect(),
-                items: Type::Never,
-            })),
+            NodeKind::List(items) => {
+                Type::list(items.iter().map(|item| self.node_type(item, step)))
+            }
             NodeKind::Object(fields) => Type::Object(Arc::new(ObjectType {
                 properties: fields
                     .iter()
@@ -241,6 +237,43 @@ impl<'a> TypeInference<'a> {
         }
     }
 
+    /// Returns the type of the plan's output as its caller can rely on it.
+    pub(super) fn plan_output_type(&self) -> Type {
+        let plan = self.resolved.plan;
+        let names: Vec<&Arc<str>> = match &plan.output {
+            // A part that does not exist fails the plan, so the caller sees all parts.
+            Output::Value(node) => {
+                let shape = self.node_type(node, None);
+                let is_small = shape.is_within(MAX_PARTS, MAX_DEPTH);
+                return if is_small { shape } else { Type::Any };
+            }
+            Output::All => plan.steps.iter().map(|step| step.id.text()).collect(),
+            Output::Steps(names) => names.iter().map(|name| &name.text).collect(),
+        };
+        let property = |name: &Arc<str>| {
+            // Each instance has an output of its own.
+            let step = plan
+                .instances
+                .is_empty()
+                .then(|| self.resolved.ids.get(&**name));
+            let shape = step.flatten().map(|index| self.output_type(*index));
+            Property {
+                shape: shape
+                    .filter(|shape| shape.is_within(MAX_PARTS, MAX_DEPTH))
+                    .unwrap_or(Type::Any),
+                // A failed or skipped step has no output.
+                required: false,
+            }
+        };
+        Type::Object(Arc::new(ObjectType {
+            properties: names
+                .into_iter()
+                .map(|name| (Arc::clone(name), property(name)))
+                .collect(),
+            additional: Additional::Unspecified,
+        }))
+    }
+
     fn own_round(&self, index: u32) -> Type {
         match self.resolved.step(index) {
             Some(step) if step.for_each.is_none() => self.round_output(index, step),
@@ -270,7 +303,7 @@ impl<'a> TypeInference<'a> {
             Action::Plan(_) => self
                 .resolved
                 .sub_plan(index)
-                .map_or(Type::Any, |plan| output_by_id(plan.plan())),
+                .map_or(Type::Any, |plan| plan.output_type().clone()),
         };
         store(&self.rounds, index, shape.clone());
         shape
@@ -362,27 +395,6 @@ fn clear(types: &RefCell<Vec<Option<Type>>>, index: u32) {
     if let Some(known) = types.borrow_mut().get_mut(index as usize) {
         *known = None;
     }
-}
-
-/// Returns the type of a plan's output as its caller can rely on it.
-fn output_by_id(plan: &Plan) -> Type {
-    let names: Vec<&Arc<str>> = match &plan.output {
-        Output::Value(_) => return Type::Any,
-        Output::All => plan.steps.iter().map(|step| step.id.text()).collect(),
-        Output::Steps(names) => names.iter().map(|name| &name.text).collect(),
-    };
-    let property = || Property {
-        shape: Type::Any,
-        // A failed or skipped step has no output.
-        required: false,
-    };
-    Type::Object(Arc::new(ObjectType {
-        properties: names
-            .into_iter()
-            .map(|name| (Arc::clone(name), property()))
-            .collect(),
-        additional: Additional::Unspecified,
-    }))
 }
 
 /// Returns the type of the outcome of a step with this output; see [`Source::Result`].

@@ -47,8 +47,8 @@ impl Expression {
         &self.0.text
     }
 
-    /// Returns every read of the expression, with the constant path after it. Reads inside `has(…)` or before a `??`
-    /// are marked [`Missing::Null`], since they need not exist.
+    /// Returns every read of the expression, with the constant path after it. Reads of what `has(…)` tests, and alternatives of
+    /// `??`, are marked [`Missing::Null`], since they need not exist.
     pub fn reads(&self) -> Vec<&Read> {
         self.0.reads.iter().collect()
     }
@@ -111,6 +111,8 @@ struct Binder<'t> {
     text: &'t str,
     bindings: Vec<Form>,
     reads: Vec<Read>,
+    /// The paths whose existence the expression tests with `has(…)`.
+    tested: Vec<Read>,
 }
 
 impl<'t> Binder<'t> {
@@ -120,11 +122,13 @@ impl<'t> Binder<'t> {
             text,
             bindings: Vec::new(),
             reads: Vec::new(),
+            tested: Vec::new(),
         }
     }
 
     /// Builds the expression of `tree`, whose source text is `written`.
     fn bind(mut self, written: Arc<str>, mut tree: Tree) -> Expression {
+        tested_reads(&mut tree, &mut self.tested);
         self.walk(&mut tree, false);
         Expression::new(written, tree, self.bindings, self.reads)
     }
@@ -142,9 +146,9 @@ impl<'t> Binder<'t> {
                 // only if needed.
                 if alternatives.iter().all(|each| is_closed(&each.tree, 0)) {
                     let form = form_of(std::mem::take(alternatives), self.text);
-                    let reads = form_reads(&form);
+                    // Each alternative may be missing, the last one if an earlier one exists.
                     self.reads
-                        .extend(reads.into_iter().map(|read| with_leniency(read, guarded)));
+                        .extend(form_reads(&form).into_iter().map(lenient));
                     *tree = Tree::Bound(self.binding(form));
                     return;
                 }
@@ -159,7 +163,14 @@ impl<'t> Binder<'t> {
     }
 
     fn read(&mut self, read: Read, guarded: bool) -> Tree {
-        self.reads.push(with_leniency(read.clone(), guarded));
+        let is_part_of =
+            |whole: &Read| whole.source == read.source && read.path.starts_with(&whole.path);
+        self.reads
+            .push(if guarded || self.tested.iter().any(is_part_of) {
+                lenient(read.clone())
+            } else {
+                read.clone()
+            });
         // An optional path is resolved as a whole: its step may be missing, too.
         if read.missing == Missing::Null {
             let form = Form::First(vec![Alternative::Read(read)]);
@@ -187,11 +198,20 @@ impl<'t> Binder<'t> {
     }
 }
 
-fn with_leniency(mut read: Read, guarded: bool) -> Read {
-    if guarded {
-        read.missing = Missing::Null;
+/// Marks a read as one that need not exist.
+fn lenient(read: Read) -> Read {
+    read.or_missing(Missing::Null)
+}
+
+/// Collects the reads that `tree` tests with `has(…)`. Where the test fails, the expression usually does not read the part, so its
+/// other reads of it need not exist either.
+fn tested_reads(tree: &mut Tree, tested: &mut Vec<Read>) {
+    if let Tree::Has(path) = tree
+        && let Tree::Read(read) = &**path
+    {
+        tested.push(read.clone());
     }
-    read
+    each_part(tree, &mut |part| tested_reads(part, tested));
 }
 
 fn form_reads(form: &Form) -> Vec<Read> {

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use self::slots::receives_error;
 use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId};
 use super::labels::{LabelStore, LabelsId};
-use super::outputs::OutputRules;
 use super::parameters::{Argument, ArgumentPart, ArgumentRules, arguments};
 use super::policy::{FlowPolicy, PlannerLabel};
 use super::report::{Confidentiality, FlowEdge, FlowReport, Integrity, ValueLabels};
@@ -143,10 +142,8 @@ pub(super) fn graph_size(plan: &CheckedPlan, context: FlowContext<'_>) -> usize 
 struct Analysis<'a> {
     context: FlowContext<'a>,
     store: LabelStore<'a>,
-    /// The rules for the outputs of each tool, by its address.
-    outputs: HashMap<*const Tool, Arc<OutputRules<'a>>, Hashing>,
     /// The rules for the parameters of each tool, by its address.
-    arguments: HashMap<*const Tool, Arc<ArgumentRules<'a>>, Hashing>,
+    arguments: HashMap<*const Tool, ArgumentRules<'a>, Hashing>,
     /// True for each inner plan, by its address, whose errors may be private.
     private_errors: HashMap<*const CheckedPlan, bool, Hashing>,
     texts: Vec<Sources>,
@@ -314,7 +311,6 @@ impl<'a> Analysis<'a> {
         Self {
             context,
             store: LabelStore::new(planner),
-            outputs: HashMap::default(),
             arguments: HashMap::default(),
             private_errors: HashMap::default(),
             texts: Vec::new(),
@@ -499,14 +495,16 @@ impl<'a> Analysis<'a> {
                     return self.extraction(scope, index, step, tool);
                 }
                 let path = scope.step_path(step);
-                let output = self.output_rules(tool);
-                let output = self.store.output(Arc::clone(&path), tool, output);
+                let tool_id = self.store.tool(self.context.policy, tool);
+                let output = self.store.output(Arc::clone(&path), tool_id);
                 // The arguments may read the last round.
                 scope.known.borrow_mut().rounds.insert(index, output);
                 let labels = self.node(scope, Some(index), &step.args);
-                let rules = self.argument_rules(tool);
+                let policy = self.context.policy;
+                let rules = self.arguments.entry(std::ptr::from_ref(&**tool));
+                let rules = rules.or_insert_with(|| ArgumentRules::of(policy, tool));
                 let part = ArgumentPart::Node(&step.args);
-                for argument in arguments(&mut self.store, &rules, tool, part, labels) {
+                for argument in arguments(&mut self.store, rules, tool, part, labels) {
                     let Argument {
                         parameter,
                         guard,
@@ -664,18 +662,6 @@ impl<'a> Analysis<'a> {
         };
         let node = self.store.graph.origin(origin, flags);
         self.store.whole(node)
-    }
-
-    fn output_rules(&mut self, tool: &'a Tool) -> Arc<OutputRules<'a>> {
-        let policy = self.context.policy;
-        let rules = self.outputs.entry(std::ptr::from_ref(tool));
-        Arc::clone(rules.or_insert_with(|| Arc::new(OutputRules::of(policy, tool))))
-    }
-
-    fn argument_rules(&mut self, tool: &'a Tool) -> Arc<ArgumentRules<'a>> {
-        let policy = self.context.policy;
-        let rules = self.arguments.entry(std::ptr::from_ref(tool));
-        Arc::clone(rules.or_insert_with(|| Arc::new(ArgumentRules::of(policy, tool))))
     }
 
     /// Returns the labels of a step's output, or labels that are completed once it is known.

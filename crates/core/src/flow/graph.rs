@@ -4,6 +4,7 @@
 //! reads its last round) need no special treatment, and the work stays linear in the size of the plan.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::Place;
@@ -43,12 +44,33 @@ pub(super) struct Passage {
     pub(super) step: Option<Arc<str>>,
 }
 
-#[derive(Clone, Debug, Default)]
+/// The position of a passage in its graph.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PassageId(u32);
+
+/// A node. Its parts are in lists of the graph, since a plan has many nodes and most have one or two parents.
+#[derive(Clone, Debug)]
 struct GraphNode {
-    origin: Option<LabelOrigin>,
-    passage: Option<Passage>,
-    parents: Vec<NodeId>,
+    kind: NodeKind,
+    /// The range of the parents that the node was created with, in the list of all parents.
+    parents: Range<u32>,
+    /// The first and the last of the parents that were added later, in the list of those.
+    added: Option<(u32, u32)>,
     flags: Flags,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum NodeKind {
+    Join,
+    Origin(u32),
+    Passage(PassageId),
+}
+
+/// A parent that was added to an existing node, and the position of the next one.
+#[derive(Clone, Copy, Debug)]
+struct AddedParent {
+    parent: NodeId,
+    next: Option<u32>,
 }
 
 /// The two labels of a node.
@@ -78,65 +100,82 @@ impl Flags {
         self.untrusted |= other.untrusted;
         self.private |= other.private;
     }
-
-    fn set(&mut self, flag: Flag) {
-        match flag {
-            Flag::Untrusted => self.untrusted = true,
-            Flag::Private => self.private = true,
-        }
-    }
 }
 
 /// The labels of all values of a plan.
 #[derive(Debug, Default)]
 pub(super) struct LabelGraph {
     nodes: Vec<GraphNode>,
+    parents: Vec<NodeId>,
+    added: Vec<AddedParent>,
+    origins: Vec<LabelOrigin>,
+    passages: Vec<Passage>,
+    /// The parents of the node that is being created.
+    new_parents: Vec<NodeId>,
 }
 
 impl LabelGraph {
     /// Adds the source of a value.
     pub(super) fn origin(&mut self, origin: LabelOrigin, flags: Flags) -> NodeId {
-        self.push(GraphNode {
-            origin: Some(origin),
-            flags,
-            ..GraphNode::default()
-        })
+        let kind = NodeKind::Origin(position(self.origins.len()));
+        self.origins.push(origin);
+        let node = self.push(kind);
+        if let Some(node) = self.nodes.last_mut() {
+            node.flags = flags;
+        }
+        node
     }
 
     /// Adds the join of `parents`.
-    pub(super) fn join(&mut self, mut parents: Vec<NodeId>) -> NodeId {
-        parents.sort_unstable();
-        parents.dedup();
-        match parents.as_slice() {
-            [only] => *only,
-            _ => self.push(GraphNode {
-                parents,
-                ..GraphNode::default()
-            }),
+    pub(super) fn join(&mut self, parents: impl IntoIterator<Item = NodeId>) -> NodeId {
+        self.new_parents.extend(parents);
+        if self.new_parents.len() > 1 {
+            self.new_parents.sort_unstable();
+            self.new_parents.dedup();
+        }
+        match self.new_parents.as_slice() {
+            [only] => {
+                let only = *only;
+                self.new_parents.clear();
+                only
+            }
+            _ => self.push(NodeKind::Join),
         }
     }
 
     /// Adds a node without parents, which [`extend`](Self::extend) completes.
     pub(super) fn open(&mut self) -> NodeId {
-        self.push(GraphNode::default())
+        self.push(NodeKind::Join)
     }
 
     /// Adds a parent to `node`.
     pub(super) fn extend(&mut self, node: NodeId, parent: NodeId) {
-        if node != parent
-            && let Some(node) = self.nodes.get_mut(node.0 as usize)
-        {
-            node.parents.push(parent);
+        if node == parent {
+            return;
         }
+        let Some(node) = self.nodes.get_mut(node.0 as usize) else {
+            return;
+        };
+        let new = position(self.added.len());
+        if let Some((_, last)) = node.added
+            && let Some(last) = self.added.get_mut(last as usize)
+        {
+            last.next = Some(new);
+        }
+        node.added = Some((node.added.map_or(new, |(first, _)| first), new));
+        self.added.push(AddedParent { parent, next: None });
+    }
+
+    /// Adds a passage, for any number of nodes.
+    pub(super) fn add_passage(&mut self, passage: Passage) -> PassageId {
+        self.passages.push(passage);
+        PassageId(position(self.passages.len() - 1))
     }
 
     /// Adds a node through which the value of `parent` passes.
-    pub(super) fn passage(&mut self, parent: NodeId, passage: Passage) -> NodeId {
-        self.push(GraphNode {
-            passage: Some(passage),
-            parents: vec![parent],
-            ..GraphNode::default()
-        })
+    pub(super) fn passage(&mut self, parent: NodeId, passage: PassageId) -> NodeId {
+        self.new_parents.push(parent);
+        self.push(NodeKind::Passage(passage))
     }
 
     /// Returns the number of nodes.
@@ -145,36 +184,91 @@ impl LabelGraph {
         self.nodes.len()
     }
 
-    fn push(&mut self, node: GraphNode) -> NodeId {
-        // A plan has far fewer parts: its text is limited to some megabytes.
-        let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
-        self.nodes.push(node);
+    /// Adds a node whose parents are in `new_parents`.
+    fn push(&mut self, kind: NodeKind) -> NodeId {
+        let id = NodeId(position(self.nodes.len()));
+        let start = position(self.parents.len());
+        self.parents.append(&mut self.new_parents);
+        self.nodes.push(GraphNode {
+            kind,
+            parents: start..position(self.parents.len()),
+            added: None,
+            flags: Flags::default(),
+        });
         id
+    }
+
+    /// Returns the parents of a node, in the order in which they were added.
+    fn parents_of(&self, node: &GraphNode) -> impl Iterator<Item = NodeId> {
+        let range = node.parents.start as usize..node.parents.end as usize;
+        let first = self.parents.get(range).unwrap_or_default();
+        let mut next = node.added.map(|(first, _)| first);
+        let added = std::iter::from_fn(move || {
+            let AddedParent {
+                parent,
+                next: after,
+            } = *self.added.get(next? as usize)?;
+            next = after;
+            Some(parent)
+        });
+        first.iter().copied().chain(added)
     }
 
     /// Spreads the labels of the sources over all nodes that join them.
     pub(super) fn propagate(&mut self) {
+        // Most nodes are created after their parents, so one pass in order nearly always completes the labels.
+        let mut is_complete = true;
+        for index in 0..self.nodes.len() {
+            let Some(node) = self.nodes.get(index) else {
+                continue;
+            };
+            let mut flags = node.flags;
+            for parent in self.parents_of(node) {
+                flags.add(self.flags(parent));
+                is_complete &= (parent.0 as usize) < index;
+            }
+            if let Some(node) = self.nodes.get_mut(index) {
+                node.flags = flags;
+            }
+        }
+        if !is_complete {
+            self.propagate_to_earlier();
+        }
+    }
+
+    /// Spreads labels to nodes that were created before their parents, and on from there.
+    fn propagate_to_earlier(&mut self) {
+        let mut open: Vec<NodeId> = Vec::new();
+        for node in &self.nodes {
+            let mut with_parent = node.flags;
+            for parent in self.parents_of(node) {
+                with_parent.add(self.flags(parent));
+                if with_parent != node.flags {
+                    open.push(parent);
+                }
+            }
+        }
+        if open.is_empty() {
+            return;
+        }
         let mut children: Vec<Vec<NodeId>> = vec![Vec::new(); self.nodes.len()];
         for (index, node) in (0_u32..).zip(&self.nodes) {
-            for parent in &node.parents {
+            for parent in self.parents_of(node) {
                 if let Some(list) = children.get_mut(parent.0 as usize) {
                     list.push(NodeId(index));
                 }
             }
         }
-        for flag in [Flag::Untrusted, Flag::Private] {
-            let marked = |node: &(u32, &GraphNode)| node.1.flags.has(flag);
-            let sources = (0_u32..).zip(&self.nodes).filter(marked);
-            let mut open: Vec<u32> = sources.map(|(index, _)| index).collect();
-            while let Some(index) = open.pop() {
-                for child in children.get(index as usize).into_iter().flatten() {
-                    let Some(node) = self.nodes.get_mut(child.0 as usize) else {
-                        continue;
-                    };
-                    if !node.flags.has(flag) {
-                        node.flags.set(flag);
-                        open.push(child.0);
-                    }
+        while let Some(parent) = open.pop() {
+            let flags = self.flags(parent);
+            for child in children.get(parent.0 as usize).into_iter().flatten() {
+                let Some(node) = self.nodes.get_mut(child.0 as usize) else {
+                    continue;
+                };
+                let before = node.flags;
+                node.flags.add(flags);
+                if node.flags != before {
+                    open.push(*child);
                 }
             }
         }
@@ -199,6 +293,25 @@ impl LabelGraph {
     fn node(&self, id: NodeId) -> Option<&GraphNode> {
         self.nodes.get(id.0 as usize)
     }
+
+    fn origin_of(&self, node: &GraphNode) -> Option<&LabelOrigin> {
+        match node.kind {
+            NodeKind::Origin(position) => self.origins.get(position as usize),
+            NodeKind::Join | NodeKind::Passage(_) => None,
+        }
+    }
+
+    fn passage_of(&self, node: &GraphNode) -> Option<&Passage> {
+        match node.kind {
+            NodeKind::Passage(PassageId(position)) => self.passages.get(position as usize),
+            NodeKind::Join | NodeKind::Origin(_) => None,
+        }
+    }
+}
+
+/// Returns a position in a list. A plan has far fewer parts than that: its text is limited to some megabytes.
+fn position(position: usize) -> u32 {
+    u32::try_from(position).unwrap_or(u32::MAX)
 }
 
 /// A search for the sources and the ways of labels.
@@ -224,12 +337,14 @@ impl<'g> GraphSearch<'g> {
         self.visit(node, None)?;
         while let Some(at) = queue.pop_front() {
             let here = self.graph.node(at)?;
-            if let Some(origin) = here.origin.as_ref().filter(|_| here.flags.has(flag)) {
+            if here.flags.has(flag)
+                && let Some(origin) = self.graph.origin_of(here)
+            {
                 return Some((origin, self.passages(at)));
             }
-            for parent in &here.parents {
-                if self.graph.flags(*parent).has(flag) && self.visit(*parent, Some(at))? {
-                    queue.push_back(*parent);
+            for parent in self.graph.parents_of(here) {
+                if self.graph.flags(parent).has(flag) && self.visit(parent, Some(at))? {
+                    queue.push_back(parent);
                 }
             }
         }
@@ -240,7 +355,8 @@ impl<'g> GraphSearch<'g> {
         let mut passages = Vec::new();
         let mut position = Some(from);
         while let Some(here) = position {
-            passages.extend(self.graph.node(here).and_then(|node| node.passage.as_ref()));
+            let node = self.graph.node(here);
+            passages.extend(node.and_then(|node| self.graph.passage_of(node)));
             position = self.next.get(here.0 as usize).copied().flatten();
         }
         passages
@@ -268,13 +384,13 @@ impl<'g> GraphSearch<'g> {
             if flag.is_some_and(|flag| !here.flags.has(flag)) {
                 continue;
             }
-            if let Some(origin) = &here.origin {
+            if let Some(origin) = self.graph.origin_of(here) {
                 origins.push(origin);
                 if origins.len() == max {
                     break;
                 }
             }
-            open.extend(&here.parents);
+            open.extend(self.graph.parents_of(here));
         }
         origins.sort();
         origins.dedup();

@@ -1,13 +1,13 @@
 //! Labels by field: the labels of a value, as far as its structure is known.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId, Passage};
-use super::outputs::{
-    LabelTree, OutputRules, fields_of, label_tree, listed_fields, may_be_list,
-    may_be_untrusted_text, may_have_fields, part_at,
-};
+use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId, Passage, PassageId};
+use super::outputs::{PartId, ToolOutputs, fields_of, may_have_fields, part_at};
+use super::policy::FlowPolicy;
 use super::report::ValueLabels;
 use crate::plan::Segment;
 use crate::schema::{Additional, Type};
@@ -23,8 +23,8 @@ const MAX_ARGUMENT_PARTS: usize = 1_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LabelsId(u32);
 
-/// The structure of labelled values.
-#[derive(Clone, Debug)]
+/// The structure of labelled values. Its parts are in lists of the store, so that it is small: a plan has many values.
+#[derive(Clone, Copy, Debug)]
 enum Labels {
     /// The value and everything in it has one label.
     Whole(NodeId),
@@ -32,21 +32,51 @@ enum Labels {
     Scalar(NodeId),
     /// A number or a boolean, or a list of such values.
     Number(NodeId),
-    /// The part of a tool's output at a path, labelled by the policy.
-    Output(usize, Arc<[Arc<str>]>),
+    /// A part of a tool's output, labelled by the policy.
+    Output(OutputPart),
     /// A value of a type, which has one label with everything in it.
-    Typed(Arc<Type>, NodeId),
+    Typed(TypeId, NodeId),
     /// An object with these fields.
-    Object(Arc<HashMap<Arc<str>, LabelsId, Hashing>>, Keys),
+    Object(FieldRange, Keys),
     /// A list of such items.
     List(LabelsId),
     /// A choice of alternative values.
-    AnyOf(Arc<[LabelsId]>),
+    AnyOf(ValueRange),
     /// The value, and what else had influence on it.
     With(LabelsId, NodeId),
     /// The value after it passed a place.
-    Passed(LabelsId, Arc<Passage>),
+    Passed(LabelsId, PassageId),
 }
+
+/// A part of the output of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct OutputPart {
+    /// The position of the call.
+    call: u32,
+    part: PartId,
+}
+
+/// The position of a type in the store.
+#[derive(Clone, Copy, Debug)]
+struct TypeId(u32);
+
+/// The fields of an object, as a range of all fields of the store.
+#[derive(Clone, Copy, Debug)]
+struct FieldRange {
+    start: u32,
+    end: u32,
+}
+
+/// A range of the alternatives of the store.
+#[derive(Clone, Copy, Debug)]
+struct ValueRange {
+    start: u32,
+    end: u32,
+}
+
+/// The position in the store of a tool, with the rules for its outputs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ToolId(u32);
 
 /// The author of the keys of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,30 +88,40 @@ enum Keys {
 }
 
 /// A call whose output is labelled.
-struct LabelledOutput<'a> {
+struct LabelledOutput {
     step: Arc<str>,
-    name: Arc<str>,
-    tool: &'a Tool,
-    rules: Arc<OutputRules<'a>>,
+    tool: ToolId,
 }
 
-/// The position of a tool's output, and the path of a part of it.
-type OutputPart = (usize, Arc<[Arc<str>]>);
+/// A labelled value.
+struct LabelledValue {
+    labels: Labels,
+    nesting: u16,
+    /// The joined label of the value, if it was asked for.
+    joined: Option<NodeId>,
+}
 
 /// All labelled values of an analysis.
 pub(super) struct LabelStore<'a> {
     pub(super) graph: LabelGraph,
-    values: Vec<Labels>,
-    /// The nesting of each value.
-    nesting: Vec<u16>,
-    /// The joined label of each value, as far as it was asked for.
-    joined: Vec<Option<NodeId>>,
+    values: Vec<LabelledValue>,
+    /// The fields of all objects; those of each one are neighbours.
+    object_fields: Vec<(Arc<str>, LabelsId)>,
+    /// The alternatives of all choices; those of each one are neighbours.
+    alternatives: Vec<LabelsId>,
+    types: Vec<Type>,
+    // Values refer to each other and may repeat each other many times. Parts of those that do so are stored, so that the time
+    // stays linear; parts of all others are found at once.
     fields: HashMap<(LabelsId, Arc<str>), LabelsId, Hashing>,
     items: HashMap<LabelsId, LabelsId, Hashing>,
     elements: HashMap<LabelsId, LabelsId, Hashing>,
     lengths: HashMap<LabelsId, Option<NodeId>, Hashing>,
-    outputs: Vec<LabelledOutput<'a>>,
+    tools: Vec<ToolOutputs<'a>>,
+    tool_ids: HashMap<*const Tool, ToolId, Hashing>,
+    outputs: Vec<LabelledOutput>,
     output_nodes: HashMap<OutputPart, NodeId, Hashing>,
+    /// Nodes that wait to be joined.
+    pending: Vec<NodeId>,
     planner: LabelsId,
     nothing: LabelsId,
     /// The label of the keys that the plan spells out, if it is untrusted.
@@ -96,18 +136,22 @@ impl<'a> LabelStore<'a> {
         let mut graph = LabelGraph::default();
         let is_exposed = planner.untrusted;
         let planner = graph.origin(LabelOrigin::Planner, planner);
-        let nothing = graph.join(Vec::new());
+        let nothing = graph.join([]);
         let mut store = Self {
             graph,
             values: Vec::new(),
-            nesting: Vec::new(),
-            joined: Vec::new(),
+            object_fields: Vec::new(),
+            alternatives: Vec::new(),
+            types: Vec::new(),
             fields: HashMap::default(),
             items: HashMap::default(),
             elements: HashMap::default(),
             lengths: HashMap::default(),
+            tools: Vec::new(),
+            tool_ids: HashMap::default(),
             outputs: Vec::new(),
             output_nodes: HashMap::default(),
+            pending: Vec::new(),
             planner: LabelsId(0),
             nothing: LabelsId(0),
             keys: is_exposed.then_some(planner),
@@ -142,23 +186,47 @@ impl<'a> LabelStore<'a> {
 
     /// Returns the labels of a value that fits `shape` and has one label.
     pub(super) fn typed(&mut self, shape: &Type, node: NodeId) -> LabelsId {
-        self.push(Labels::Typed(Arc::new(shape.clone()), node))
+        let id = TypeId(position(self.types.len()));
+        self.types.push(shape.clone());
+        self.push(Labels::Typed(id, node))
+    }
+
+    fn shape(&self, id: TypeId) -> &Type {
+        self.types.get(id.0 as usize).unwrap_or(&Type::Any)
+    }
+
+    /// Returns the tool with the rules of `policy` for its outputs.
+    pub(super) fn tool(&mut self, policy: &'a FlowPolicy, tool: &'a Tool) -> ToolId {
+        let next = ToolId(position(self.tools.len()));
+        *self
+            .tool_ids
+            .entry(std::ptr::from_ref(tool))
+            .or_insert_with(|| {
+                self.tools.push(ToolOutputs::of(policy, tool));
+                next
+            })
+    }
+
+    /// Returns the tool `id` with its rules.
+    pub(super) fn tool_outputs(&self, id: ToolId) -> Option<&ToolOutputs<'a>> {
+        self.tools.get(id.0 as usize)
     }
 
     /// Returns the labels of the output of `tool`, which `step` calls.
-    pub(super) fn output(
-        &mut self,
-        step: Arc<str>,
-        tool: &'a Tool,
-        rules: Arc<OutputRules<'a>>,
-    ) -> LabelsId {
-        self.outputs.push(LabelledOutput {
-            step,
-            name: tool.qualified_name().into(),
-            tool,
-            rules,
-        });
-        self.push(Labels::Output(self.outputs.len() - 1, Arc::from([])))
+    pub(super) fn output(&mut self, step: Arc<str>, tool: ToolId) -> LabelsId {
+        let Some(outputs) = self.tool_outputs(tool) else {
+            return self.nothing;
+        };
+        let part = outputs.whole();
+        let call = position(self.outputs.len());
+        self.outputs.push(LabelledOutput { step, tool });
+        self.push(Labels::Output(OutputPart { call, part }))
+    }
+
+    /// Returns the tool of a call.
+    fn called(&self, output: OutputPart) -> Option<&ToolOutputs<'a>> {
+        let call = self.outputs.get(output.call as usize)?;
+        self.tool_outputs(call.tool)
     }
 
     /// Returns the labels of an object whose keys the plan spells out.
@@ -166,8 +234,7 @@ impl<'a> LabelStore<'a> {
         &mut self,
         fields: impl IntoIterator<Item = (Arc<str>, LabelsId)>,
     ) -> LabelsId {
-        let fields = fields.into_iter().collect();
-        self.push(Labels::Object(Arc::new(fields), Keys::Plan))
+        self.object_of(fields.into_iter().collect(), Keys::Plan)
     }
 
     /// Returns the labels of an object whose keys no planner chooses.
@@ -175,8 +242,24 @@ impl<'a> LabelStore<'a> {
         &mut self,
         fields: impl IntoIterator<Item = (Arc<str>, LabelsId)>,
     ) -> LabelsId {
-        let fields = fields.into_iter().collect();
-        self.push(Labels::Object(Arc::new(fields), Keys::Engine))
+        self.object_of(fields.into_iter().collect(), Keys::Engine)
+    }
+
+    fn object_of(&mut self, mut fields: Vec<(Arc<str>, LabelsId)>, keys: Keys) -> LabelsId {
+        // Sorted, so that a field is found quickly. Of several fields with the same name the last one counts.
+        fields.reverse();
+        fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+        fields.dedup_by(|(later, _), (kept, _)| later == kept);
+        let start = position(self.object_fields.len());
+        self.object_fields.append(&mut fields);
+        let end = position(self.object_fields.len());
+        self.push(Labels::Object(FieldRange { start, end }, keys))
+    }
+
+    /// Returns the fields of an object, sorted by their names.
+    fn fields_in(&self, range: FieldRange) -> &[(Arc<str>, LabelsId)] {
+        let range = range.start as usize..range.end as usize;
+        self.object_fields.get(range).unwrap_or_default()
     }
 
     pub(super) fn list(&mut self, item: LabelsId) -> LabelsId {
@@ -193,8 +276,33 @@ impl<'a> LabelStore<'a> {
         match distinct.as_slice() {
             [] => self.nothing,
             [only] => *only,
-            _ => self.push(Labels::AnyOf(distinct.into())),
+            _ => {
+                let start = position(self.alternatives.len());
+                self.alternatives.append(&mut distinct);
+                let end = position(self.alternatives.len());
+                self.push(Labels::AnyOf(ValueRange { start, end }))
+            }
         }
+    }
+
+    /// Returns the alternatives of a choice.
+    fn alternatives_in(&self, range: ValueRange) -> &[LabelsId] {
+        self.alternatives.get(range.indices()).unwrap_or_default()
+    }
+
+    /// Returns the choice of what `part` returns for each alternative of a choice.
+    fn map_alternatives(
+        &mut self,
+        range: ValueRange,
+        mut part: impl FnMut(&mut Self, LabelsId) -> LabelsId,
+    ) -> LabelsId {
+        let mut parts = Vec::with_capacity(range.indices().len());
+        for index in range.indices() {
+            if let Some(value) = self.alternatives.get(index).copied() {
+                parts.push(part(self, value));
+            }
+        }
+        self.any_of(parts)
     }
 
     /// Returns `value`, on which `other` had influence as well.
@@ -203,20 +311,29 @@ impl<'a> LabelStore<'a> {
     }
 
     pub(super) fn passed(&mut self, value: LabelsId, passage: Passage) -> LabelsId {
-        self.push(Labels::Passed(value, Arc::new(passage)))
+        let passage = self.graph.add_passage(passage);
+        self.push(Labels::Passed(value, passage))
+    }
+
+    /// Returns the label that joins `values`.
+    fn join_values(&mut self, values: impl IntoIterator<Item = LabelsId>) -> NodeId {
+        let start = self.pending.len();
+        for value in values {
+            let node = self.join(value);
+            self.pending.push(node);
+        }
+        self.graph.join(self.pending.drain(start..))
     }
 
     /// Returns one label for a value that may contain all of `values`.
     pub(super) fn join_of(&mut self, values: &[LabelsId]) -> LabelsId {
-        let nodes = values.iter().map(|value| self.join(*value)).collect();
-        let node = self.graph.join(nodes);
+        let node = self.join_values(values.iter().copied());
         self.whole(node)
     }
 
     /// Returns the label of a text, number or boolean that is computed from `values`, or of a list of such.
     pub(super) fn computed_from(&mut self, values: &[LabelsId]) -> LabelsId {
-        let nodes = values.iter().map(|value| self.join(*value)).collect();
-        let node = self.graph.join(nodes);
+        let node = self.join_values(values.iter().copied());
         self.push(Labels::Scalar(node))
     }
 
@@ -231,18 +348,19 @@ impl<'a> LabelStore<'a> {
                 continue;
             }
             match self.get(id) {
-                Labels::Output(output, path) => {
-                    let call = self.outputs.get(output)?;
-                    if may_be_untrusted_text(&call.rules, call.tool, &path) {
+                Labels::Output(output) => {
+                    if self.called(output)?.may_be_untrusted_text(output.part) {
                         return None;
                     }
                 }
-                Labels::Object(fields, _) => open.extend(fields.values()),
-                Labels::AnyOf(values) => open.extend(values.iter()),
+                Labels::Object(fields, _) => {
+                    open.extend(self.fields_in(fields).iter().map(|(_, field)| *field));
+                }
+                Labels::AnyOf(values) => open.extend(self.alternatives_in(values)),
                 Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
                     open.push(value);
                 }
-                Labels::Typed(shape, _) if !may_hold_text(&shape) => {}
+                Labels::Typed(shape, _) if !may_hold_text(self.shape(shape)) => {}
                 Labels::Whole(node) | Labels::Scalar(node) | Labels::Typed(_, node) => {
                     texts.push(node);
                 }
@@ -254,8 +372,7 @@ impl<'a> LabelStore<'a> {
 
     /// Returns the label of a number or boolean that is computed from `values`, or of a list of such.
     pub(super) fn number_from(&mut self, values: &[LabelsId]) -> LabelsId {
-        let nodes = values.iter().map(|value| self.join(*value)).collect();
-        let node = self.graph.join(nodes);
+        let node = self.join_values(values.iter().copied());
         self.push(Labels::Number(node))
     }
 
@@ -272,16 +389,16 @@ impl<'a> LabelStore<'a> {
                 Labels::Scalar(_) | Labels::Number(_) => false,
                 Labels::Whole(_) => id != self.planner && id != self.nothing,
                 Labels::Object(..) => true,
-                Labels::Output(output, path) => self.outputs.get(output).is_none_or(|call| {
-                    may_have_fields(&part_at(call.tool.output.structure(), &path))
-                }),
-                Labels::Typed(shape, _) => may_have_fields(&shape),
+                Labels::Output(output) => self
+                    .called(output)
+                    .is_none_or(|tool| may_have_fields(tool.shape(output.part))),
+                Labels::Typed(shape, _) => may_have_fields(self.shape(shape)),
                 Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
                     open.push(value);
                     false
                 }
                 Labels::AnyOf(values) => {
-                    open.extend(values.iter());
+                    open.extend(self.alternatives_in(values));
                     false
                 }
             };
@@ -304,23 +421,25 @@ impl<'a> LabelStore<'a> {
                 continue;
             }
             match self.get(id) {
-                Labels::Object(fields, _) => names.extend(fields.keys().cloned()),
-                Labels::Output(output, path) => {
-                    let call = self.outputs.get(output);
-                    names.extend(call.iter().flat_map(|call| listed_fields(call.tool, &path)));
-                    is_complete &= call.is_some_and(|call| {
-                        !may_have_fields(&part_at(call.tool.output.structure(), &path))
-                    });
+                Labels::Object(fields, _) => {
+                    let fields = self.fields_in(fields).iter();
+                    names.extend(fields.map(|(name, _)| Arc::clone(name)));
+                }
+                Labels::Output(output) => {
+                    let shape = self.called(output).map(|tool| tool.shape(output.part));
+                    names.extend(shape.into_iter().flat_map(fields_of));
+                    is_complete &= shape.is_some_and(|shape| !may_have_fields(shape));
                 }
                 // Guards apply to what is extracted by the names that its schema lists.
                 Labels::Typed(shape, _) => {
-                    names.extend(fields_of(&shape));
-                    is_complete &= !may_have_fields(&shape);
+                    let shape = self.shape(shape);
+                    names.extend(fields_of(shape));
+                    is_complete &= !may_have_fields(shape);
                 }
                 Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
                     open.push(value);
                 }
-                Labels::AnyOf(values) => open.extend(values.iter()),
+                Labels::AnyOf(values) => open.extend(self.alternatives_in(values)),
                 Labels::Scalar(_) | Labels::Number(_) => {}
                 Labels::Whole(_) => is_complete &= id == self.planner || id == self.nothing,
             }
@@ -330,15 +449,16 @@ impl<'a> LabelStore<'a> {
 
     /// Returns the value, or the items of its lists at any depth, as far as the plan shows them.
     pub(super) fn elements(&mut self, id: LabelsId) -> LabelsId {
+        let labels = self.get(id);
+        if labels.is_simple() {
+            return id;
+        }
         if let Some(known) = self.elements.get(&id) {
             return *known;
         }
-        let elements = match self.get(id) {
+        let elements = match labels {
             Labels::List(item) => self.elements(item),
-            Labels::AnyOf(values) => {
-                let elements = values.iter().map(|value| self.elements(*value)).collect();
-                self.any_of(elements)
-            }
+            Labels::AnyOf(values) => self.map_alternatives(values, Self::elements),
             Labels::With(value, other) => {
                 let elements = self.elements(value);
                 self.with(elements, other)
@@ -350,7 +470,7 @@ impl<'a> LabelStore<'a> {
             Labels::Whole(_)
             | Labels::Scalar(_)
             | Labels::Number(_)
-            | Labels::Output(..)
+            | Labels::Output(_)
             | Labels::Typed(..)
             | Labels::Object(..) => id,
         };
@@ -375,7 +495,8 @@ impl<'a> LabelStore<'a> {
         match self.get(id) {
             Labels::Object(fields, Keys::Plan) => {
                 let listed = fields_of(shape);
-                let is_listed = fields.keys().all(|key| listed.contains(key));
+                let fields = self.fields_in(fields).to_vec();
+                let is_listed = fields.iter().all(|(key, _)| listed.contains(key));
                 let parts: Vec<_> = fields
                     .iter()
                     .map(|(key, field)| {
@@ -396,13 +517,9 @@ impl<'a> LabelStore<'a> {
                 let item = self.argument_part(item, &item_of(shape), visits_left);
                 self.list(item)
             }
-            Labels::AnyOf(values) => {
-                let values = values.iter();
-                let values = values
-                    .map(|value| self.argument_part(*value, shape, visits_left))
-                    .collect();
-                self.any_of(values)
-            }
+            Labels::AnyOf(values) => self.map_alternatives(values, |store, value| {
+                store.argument_part(value, shape, visits_left)
+            }),
             Labels::With(value, other) => {
                 let value = self.argument_part(value, shape, visits_left);
                 self.with(value, other)
@@ -414,7 +531,7 @@ impl<'a> LabelStore<'a> {
             Labels::Whole(_)
             | Labels::Scalar(_)
             | Labels::Number(_)
-            | Labels::Output(..)
+            | Labels::Output(_)
             | Labels::Typed(..)
             | Labels::Object(..) => id,
         }
@@ -423,31 +540,39 @@ impl<'a> LabelStore<'a> {
     /// Returns the label of what decided how many items a list has, such as the predicate of a filter. The number of
     /// items that a tool returned does not count.
     pub(super) fn length(&mut self, id: LabelsId) -> Option<NodeId> {
-        if let Some(known) = self.lengths.get(&id) {
-            return *known;
-        }
-        let length = match self.get(id) {
+        let labels = self.get(id);
+        match labels {
             Labels::Whole(node)
             | Labels::Scalar(node)
             | Labels::Number(node)
-            | Labels::Typed(_, node) => Some(node),
-            Labels::Output(..) | Labels::Object(..) | Labels::List(_) => None,
+            | Labels::Typed(_, node) => return Some(node),
+            Labels::Output(_) | Labels::Object(..) | Labels::List(_) => return None,
+            Labels::AnyOf(_) | Labels::With(..) | Labels::Passed(..) => {}
+        }
+        if let Some(known) = self.lengths.get(&id) {
+            return *known;
+        }
+        let length = match labels {
             Labels::AnyOf(values) => {
-                let lengths: Vec<_> = values
-                    .iter()
-                    .filter_map(|value| self.length(*value))
-                    .collect();
-                (!lengths.is_empty()).then(|| self.graph.join(lengths))
+                let start = self.pending.len();
+                for index in values.indices() {
+                    let length = self.alternatives.get(index).copied();
+                    let length = length.and_then(|value| self.length(value));
+                    self.pending.extend(length);
+                }
+                let is_known = self.pending.len() > start;
+                let lengths = self.pending.drain(start..);
+                is_known.then(|| self.graph.join(lengths))
             }
             Labels::With(value, other) => {
-                let mut all = vec![other];
-                all.extend(self.length(value));
-                Some(self.graph.join(all))
+                let length = self.length(value);
+                Some(self.graph.join([other].into_iter().chain(length)))
             }
             Labels::Passed(value, passage) => {
                 let length = self.length(value);
-                length.map(|length| self.graph.passage(length, (*passage).clone()))
+                length.map(|length| self.graph.passage(length, passage))
             }
+            _ => None,
         };
         self.lengths.insert(id, length);
         length
@@ -469,31 +594,32 @@ impl<'a> LabelStore<'a> {
     }
 
     fn push(&mut self, labels: Labels) -> LabelsId {
-        let id = LabelsId(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
-        let of = |inner: &LabelsId| self.nesting.get(inner.0 as usize).copied().unwrap_or(0);
-        let inside = match &labels {
+        let id = LabelsId(position(self.values.len()));
+        let of = |inner: &LabelsId| self.values.get(inner.0 as usize).map(|value| value.nesting);
+        let inside = match labels {
             Labels::Whole(_)
             | Labels::Scalar(_)
             | Labels::Number(_)
             | Labels::Typed(..)
-            | Labels::Output(..) => None,
-            Labels::Object(fields, _) => fields.values().map(of).max(),
-            Labels::AnyOf(values) => values.iter().map(of).max(),
-            Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
-                Some(of(value))
+            | Labels::Output(_) => None,
+            Labels::Object(fields, _) => {
+                let fields = self.fields_in(fields).iter();
+                fields.filter_map(|(_, field)| of(field)).max()
             }
+            Labels::AnyOf(values) => self.alternatives_in(values).iter().filter_map(of).max(),
+            Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => of(&value),
         };
         let nesting = inside.map_or(0, |inside| inside + 1);
-        self.values.push(labels);
-        self.joined.push(None);
-        self.nesting.push(nesting);
+        self.values.push(LabelledValue {
+            labels,
+            nesting,
+            joined: None,
+        });
         if nesting > MAX_NESTING {
             let node = self.join(id);
-            if let Some(labels) = self.values.get_mut(id.0 as usize) {
-                *labels = Labels::Whole(node);
-            }
-            if let Some(nesting) = self.nesting.get_mut(id.0 as usize) {
-                *nesting = 0;
+            if let Some(value) = self.values.get_mut(id.0 as usize) {
+                value.labels = Labels::Whole(node);
+                value.nesting = 0;
             }
         }
         id
@@ -501,79 +627,86 @@ impl<'a> LabelStore<'a> {
 
     fn get(&self, id: LabelsId) -> Labels {
         let known = self.values.get(id.0 as usize);
-        known.cloned().unwrap_or_else(|| Labels::List(self.nothing))
+        known.map_or(Labels::List(self.nothing), |value| value.labels)
     }
 
     /// Returns the join over a value and everything in it.
     pub(super) fn join(&mut self, id: LabelsId) -> NodeId {
-        if let Some(known) = self.joined.get(id.0 as usize).copied().flatten() {
+        let known = self.values.get(id.0 as usize);
+        if let Some(known) = known.and_then(|value| value.joined) {
             return known;
         }
         let node = match self.get(id) {
             Labels::Whole(node)
             | Labels::Scalar(node)
             | Labels::Number(node)
-            | Labels::Typed(_, node) => node,
-            Labels::Output(output, path) => self.output_node(output, path),
+            | Labels::Typed(_, node) => return node,
+            Labels::Output(output) => self.output_node(output),
             Labels::Object(fields, keys) => {
-                let nodes = fields.values().map(|field| self.join(*field));
-                let mut nodes: Vec<NodeId> = nodes.collect();
-                nodes.extend(self.keys.filter(|_| keys == Keys::Plan));
-                self.graph.join(nodes)
+                let start = self.pending.len();
+                for index in fields.start..fields.end {
+                    let field = self
+                        .object_fields
+                        .get(index as usize)
+                        .map(|(_, field)| *field);
+                    let node = field.map(|field| self.join(field));
+                    self.pending.extend(node);
+                }
+                let keys = self.keys.filter(|_| keys == Keys::Plan);
+                self.graph.join(self.pending.drain(start..).chain(keys))
             }
             Labels::List(item) => self.join(item),
             Labels::AnyOf(values) => {
-                let nodes = values.iter().map(|value| self.join(*value)).collect();
-                self.graph.join(nodes)
+                let start = self.pending.len();
+                for index in values.indices() {
+                    let value = self.alternatives.get(index).copied();
+                    let node = value.map(|value| self.join(value));
+                    self.pending.extend(node);
+                }
+                self.graph.join(self.pending.drain(start..))
             }
             Labels::With(value, other) => {
                 let value = self.join(value);
-                self.graph.join(vec![value, other])
+                self.graph.join([value, other])
             }
             Labels::Passed(value, passage) => {
                 let value = self.join(value);
-                self.graph.passage(value, (*passage).clone())
+                self.graph.passage(value, passage)
             }
         };
-        if let Some(known) = self.joined.get_mut(id.0 as usize) {
-            *known = Some(node);
+        if let Some(value) = self.values.get_mut(id.0 as usize) {
+            value.joined = Some(node);
         }
         node
     }
 
-    fn output_node(&mut self, output: usize, path: Arc<[Arc<str>]>) -> NodeId {
-        let key = (output, path);
-        if let Some(known) = self.output_nodes.get(&key) {
+    fn output_node(&mut self, output: OutputPart) -> NodeId {
+        if let Some(known) = self.output_nodes.get(&output) {
             return *known;
         }
-        let (output, path) = &key;
-        let tree = self.outputs.get(*output).map(|call| {
-            let tree = label_tree(&call.rules, call.tool, path);
-            (tree, Arc::clone(&call.step), Arc::clone(&call.name))
-        });
-        let node = match tree {
-            Some((tree, step, name)) => self.add_tree(tree, &step, &name),
+        let call = self.outputs.get(output.call as usize);
+        let tool = call.and_then(|call| Some((call, self.tools.get(call.tool.0 as usize)?)));
+        let node = match tool {
+            Some((call, tool)) => {
+                let stated = self.stated.get(&call.step).copied().unwrap_or_default();
+                let labels: Rc<[_]> = tool.labels(output.part);
+                let start = self.pending.len();
+                for (field, flags) in labels.iter() {
+                    let mut flags = *flags;
+                    flags.add(stated);
+                    let origin = LabelOrigin::Output {
+                        step: Arc::clone(&call.step),
+                        tool: Arc::clone(&tool.name),
+                        field: Arc::clone(field),
+                    };
+                    self.pending.push(self.graph.origin(origin, flags));
+                }
+                self.graph.join(self.pending.drain(start..))
+            }
             None => self.graph.open(),
         };
-        self.output_nodes.insert(key, node);
+        self.output_nodes.insert(output, node);
         node
-    }
-
-    fn add_tree(&mut self, tree: LabelTree, step: &Arc<str>, tool: &Arc<str>) -> NodeId {
-        let stated = self.stated.get(step).copied().unwrap_or_default();
-        let nodes = tree
-            .into_iter()
-            .map(|(field, mut flags)| {
-                flags.add(stated);
-                let origin = LabelOrigin::Output {
-                    step: Arc::clone(step),
-                    tool: Arc::clone(tool),
-                    field: field.join(".").into(),
-                };
-                self.graph.origin(origin, flags)
-            })
-            .collect();
-        self.graph.join(nodes)
     }
 
     /// Returns the part of a value at `path`.
@@ -587,38 +720,58 @@ impl<'a> LabelStore<'a> {
 
     /// Returns the field `key` of a value, or the item at that position.
     pub(super) fn field(&mut self, id: LabelsId, key: &Arc<str>) -> LabelsId {
-        let cache_key = (id, Arc::clone(key));
-        if let Some(known) = self.fields.get(&cache_key) {
-            return *known;
-        }
-        let is_position = is_position(key);
-        let field = match self.get(id) {
+        let labels = self.get(id);
+        match labels {
             Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) => id,
-            Labels::Typed(..) if is_position => self.item(id),
+            Labels::Typed(..) if is_position(key) => self.item(id),
             Labels::Typed(shape, node) => {
-                let part = part_at(&shape, std::slice::from_ref(key));
+                let part = part_at(self.shape(shape), std::slice::from_ref(key));
                 self.typed(&part, node)
             }
-            // Positions in lists are left out of paths.
-            Labels::Output(output, path) if is_position && self.may_be_list(output, &path) => id,
-            Labels::Output(output, path) => {
-                let longer = path.iter().chain([key]).cloned().collect();
-                self.push(Labels::Output(output, longer))
+            Labels::Output(output) => self.output_field(id, output, key),
+            Labels::Object(fields, _) => {
+                let fields = self.fields_in(fields);
+                let found = fields.binary_search_by(|(name, _)| name.cmp(key));
+                match found.ok().and_then(|position| fields.get(position)) {
+                    Some((_, field)) => *field,
+                    // An object becomes an item of a list if others are added to its slot.
+                    None if is_position(key) => self.item(id),
+                    None => self.nothing,
+                }
             }
-            Labels::Object(fields, _) => match fields.get(key) {
-                Some(field) => *field,
-                // An object becomes an item of a list if others are added to its slot.
-                None if is_position => self.item(id),
-                None => self.nothing,
-            },
-            Labels::List(item) if is_position => item,
+            Labels::List(item) if is_position(key) => item,
             Labels::List(_) => {
                 let node = self.join(id);
                 self.whole(node)
             }
+            Labels::AnyOf(_) | Labels::With(..) | Labels::Passed(..) => {
+                self.field_of_parts(id, labels, key)
+            }
+        }
+    }
+
+    fn output_field(&mut self, id: LabelsId, output: OutputPart, key: &Arc<str>) -> LabelsId {
+        let call = self.outputs.get(output.call as usize);
+        let tool = call.and_then(|call| self.tools.get_mut(call.tool.0 as usize));
+        let Some(tool) = tool else {
+            return id;
+        };
+        // Positions in lists are left out of paths.
+        if is_position(key) && tool.may_be_list(output.part) {
+            return id;
+        }
+        let part = tool.field(output.part, key);
+        self.push(Labels::Output(OutputPart { part, ..output }))
+    }
+
+    fn field_of_parts(&mut self, id: LabelsId, labels: Labels, key: &Arc<str>) -> LabelsId {
+        let cache_key = (id, Arc::clone(key));
+        if let Some(known) = self.fields.get(&cache_key) {
+            return *known;
+        }
+        let field = match labels {
             Labels::AnyOf(values) => {
-                let parts = values.iter().map(|value| self.field(*value, key)).collect();
-                self.any_of(parts)
+                self.map_alternatives(values, |store, value| store.field(value, key))
             }
             Labels::With(value, other) => {
                 let part = self.field(value, key);
@@ -628,37 +781,36 @@ impl<'a> LabelStore<'a> {
                 let part = self.field(value, key);
                 self.push(Labels::Passed(part, passage))
             }
+            _ => id,
         };
         self.fields.insert(cache_key, field);
         field
     }
 
-    fn may_be_list(&self, output: usize, path: &[Arc<str>]) -> bool {
-        let call = self.outputs.get(output);
-        call.is_none_or(|call| may_be_list(call.tool, path))
-    }
-
     /// Returns the items of a list.
     pub(super) fn item(&mut self, id: LabelsId) -> LabelsId {
-        if let Some(known) = self.items.get(&id) {
-            return *known;
-        }
-        let item = match self.get(id) {
-            Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) | Labels::Output(..) => id,
-            Labels::Typed(shape, node) => {
-                let item = item_of(&shape);
-                self.typed(&item, node)
+        let labels = self.get(id);
+        match labels {
+            Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) | Labels::Output(_) => {
+                return id;
             }
-            Labels::List(item) => item,
+            Labels::List(item) => return item,
             // Loops over objects go through the keys, which may be data; computed keys select any field.
             Labels::Object(..) => {
                 let node = self.join(id);
-                self.whole(node)
+                return self.whole(node);
             }
-            Labels::AnyOf(values) => {
-                let items = values.iter().map(|value| self.item(*value)).collect();
-                self.any_of(items)
+            Labels::Typed(..) | Labels::AnyOf(_) | Labels::With(..) | Labels::Passed(..) => {}
+        }
+        if let Some(known) = self.items.get(&id) {
+            return *known;
+        }
+        let item = match labels {
+            Labels::Typed(shape, node) => {
+                let item = item_of(self.shape(shape));
+                self.typed(&item, node)
             }
+            Labels::AnyOf(values) => self.map_alternatives(values, Self::item),
             Labels::With(value, other) => {
                 let item = self.item(value);
                 self.with(item, other)
@@ -667,10 +819,32 @@ impl<'a> LabelStore<'a> {
                 let item = self.item(value);
                 self.push(Labels::Passed(item, passage))
             }
+            _ => id,
         };
         self.items.insert(id, item);
         item
     }
+}
+
+impl Labels {
+    /// Returns true if the value shows no lists of its own.
+    fn is_simple(self) -> bool {
+        !matches!(
+            self,
+            Self::List(_) | Self::AnyOf(_) | Self::With(..) | Self::Passed(..)
+        )
+    }
+}
+
+impl ValueRange {
+    fn indices(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+/// Returns a position in a list. A plan has far fewer parts than that: its text is limited to some megabytes.
+fn position(position: usize) -> u32 {
+    u32::try_from(position).unwrap_or(u32::MAX)
 }
 
 /// Returns the type of the items of lists of the type `shape`.

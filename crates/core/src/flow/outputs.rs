@@ -1,14 +1,18 @@
 //! Labels of tool outputs, by field, as the policy states them.
 
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use super::graph::Flags;
 use serde::Serialize;
+
+use super::graph::Flags;
 
 use super::policy::{FlowPolicy, FlowRule};
 use super::report::{Confidentiality, Integrity};
-use crate::Tool;
 use crate::schema::{Additional, PathLookup, Type};
+use crate::{Hashing, Tool};
 
 /// Maximum number of fields of an output that are labelled apart. Larger outputs get the join over all rules.
 const MAX_FIELDS: usize = 1_000;
@@ -27,7 +31,7 @@ pub(super) struct OutputRules<'a> {
 }
 
 /// The labels of the fields of a value; one entry for the value itself if all of it has the same label.
-pub(super) type LabelTree = Vec<(Vec<Arc<str>>, Flags)>;
+type LabelTree = Vec<(Vec<Arc<str>>, Flags)>;
 
 impl<'a> OutputRules<'a> {
     pub(super) fn of(policy: &'a FlowPolicy, tool: &Tool) -> Self {
@@ -96,8 +100,108 @@ impl<'a> OutputRules<'a> {
     }
 }
 
+/// A part of the outputs of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct PartId(u32);
+
+/// The parts of a tool's outputs that a plan reads. All calls of the tool share them, since a plan may call it many times.
+#[derive(Debug)]
+pub(super) struct ToolOutputs<'a> {
+    pub(super) tool: &'a Tool,
+    /// The tool, as `server.tool`.
+    pub(super) name: Arc<str>,
+    pub(super) rules: OutputRules<'a>,
+    parts: Vec<Part>,
+    fields: HashMap<(PartId, Arc<str>), PartId, Hashing>,
+}
+
+#[derive(Debug)]
+struct Part {
+    path: Vec<Arc<str>>,
+    shape: Type,
+    labels: OnceCell<Rc<[FieldLabels]>>,
+}
+
+/// The labels of a field, by its path with dots.
+pub(super) type FieldLabels = (Arc<str>, Flags);
+
+impl<'a> ToolOutputs<'a> {
+    pub(super) fn of(policy: &'a FlowPolicy, tool: &'a Tool) -> Self {
+        Self {
+            tool,
+            name: tool.qualified_name().into(),
+            rules: OutputRules::of(policy, tool),
+            parts: vec![Part {
+                path: Vec::new(),
+                shape: tool.output.structure().clone(),
+                labels: OnceCell::new(),
+            }],
+            fields: HashMap::default(),
+        }
+    }
+
+    /// Returns the whole output.
+    pub(super) fn whole(&self) -> PartId {
+        PartId(0)
+    }
+
+    /// Returns the field `key` of a part.
+    pub(super) fn field(&mut self, part: PartId, key: &Arc<str>) -> PartId {
+        let next = PartId(u32::try_from(self.parts.len()).unwrap_or(u32::MAX));
+        let field = *self.fields.entry((part, Arc::clone(key))).or_insert(next);
+        if field == next {
+            let path = self.path(part).iter().chain([key]).cloned().collect();
+            let shape = part_at(self.shape(part), std::slice::from_ref(key));
+            self.parts.push(Part {
+                path,
+                shape,
+                labels: OnceCell::new(),
+            });
+        }
+        field
+    }
+
+    /// Returns the path of a part.
+    pub(super) fn path(&self, part: PartId) -> &[Arc<str>] {
+        self.parts
+            .get(part.0 as usize)
+            .map_or(&[], |part| &part.path)
+    }
+
+    /// Returns the type of a part.
+    pub(super) fn shape(&self, part: PartId) -> &Type {
+        self.parts
+            .get(part.0 as usize)
+            .map_or(&Type::Any, |part| &part.shape)
+    }
+
+    /// Returns the labels of a part, by field.
+    pub(super) fn labels(&self, part: PartId) -> Rc<[FieldLabels]> {
+        let Some(part) = self.parts.get(part.0 as usize) else {
+            return Rc::from([]);
+        };
+        Rc::clone(part.labels.get_or_init(|| {
+            let tree = label_tree(&self.rules, self.tool, &part.path);
+            tree.into_iter()
+                .map(|(field, flags)| (field.join(".").into(), flags))
+                .collect()
+        }))
+    }
+
+    /// Returns false if a part certainly is no list, so that a number is a key there.
+    pub(super) fn may_be_list(&self, part: PartId) -> bool {
+        let mut members = self.shape(part).members().iter();
+        !members.all(|member| matches!(member, Type::Object(_)))
+    }
+
+    /// Returns true if a part may be an untrusted text, or contain one.
+    pub(super) fn may_be_untrusted_text(&self, part: PartId) -> bool {
+        may_be_untrusted_text(&self.rules, self.tool, self.path(part))
+    }
+}
+
 /// Returns the labels of the part of `tool`'s output at `path`.
-pub(super) fn label_tree(rules: &OutputRules<'_>, tool: &Tool, path: &[Arc<str>]) -> LabelTree {
+fn label_tree(rules: &OutputRules<'_>, tool: &Tool, path: &[Arc<str>]) -> LabelTree {
     if !rules.distinguishes(path) {
         return vec![(path.to_vec(), rules.flags(path))];
     }
@@ -198,18 +302,6 @@ pub(super) fn may_have_fields(shape: &Type) -> bool {
     })
 }
 
-/// Returns false if the part of `tool`'s output at `path` certainly is no list, so that a number is a key there.
-pub(super) fn may_be_list(tool: &Tool, path: &[Arc<str>]) -> bool {
-    let shape = part_at(tool.output.structure(), path);
-    let mut members = shape.members().iter();
-    !members.all(|member| matches!(member, Type::Object(_)))
-}
-
-/// Returns the fields that the schema lists for the part of `tool`'s output at `path`.
-pub(super) fn listed_fields(tool: &Tool, path: &[Arc<str>]) -> Vec<Arc<str>> {
-    fields_of(&part_at(tool.output.structure(), path))
-}
-
 /// Returns the fields that a type lists, or the items of its lists.
 pub(super) fn fields_of(shape: &Type) -> Vec<Arc<str>> {
     let fields = shape.members().iter().map(|member| match member {
@@ -226,11 +318,7 @@ pub(super) fn fields_of(shape: &Type) -> Vec<Arc<str>> {
 
 /// Returns true if the part of `tool`'s output at `path` may be an untrusted text, or contain one. Constants of the schema
 /// do not count: no stranger chooses them.
-pub(super) fn may_be_untrusted_text(
-    rules: &OutputRules<'_>,
-    tool: &Tool,
-    path: &[Arc<str>],
-) -> bool {
+fn may_be_untrusted_text(rules: &OutputRules<'_>, tool: &Tool, path: &[Arc<str>]) -> bool {
     fn visit(
         rules: &OutputRules<'_>,
         shape: &Type,

@@ -1,5 +1,6 @@
 //! The guarded and leaving parameters of a call.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -17,12 +18,33 @@ const MAX_DEPTH: usize = 16;
 /// Maximum number of fields of a schema that are looked at for one call.
 const MAX_FIELDS: usize = 2_000;
 
-/// The rules that apply to the parameters of one tool.
+/// The rules that apply to the parameters of one tool, and the parameters that were looked at. All calls of the tool share
+/// them, since a plan may call it many times.
 #[derive(Debug)]
 pub(super) struct ArgumentRules<'a> {
     guards: Vec<ParameterMatch<'a>>,
     leaves: Vec<ParameterMatch<'a>>,
     decides: Vec<ParameterMatch<'a>>,
+    parameters: Vec<ToolParameter>,
+    fields: HashMap<(ParameterId, Arc<str>), ParameterId, Hashing>,
+}
+
+/// The position of a parameter among those of its tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct ParameterId(u32);
+
+/// The arguments as a whole.
+const ALL_ARGUMENTS: ParameterId = ParameterId(0);
+
+/// A parameter of a tool, with the first rules that apply to it.
+#[derive(Debug)]
+struct ToolParameter {
+    path: Vec<Arc<str>>,
+    /// The path with dots.
+    name: Arc<str>,
+    guard: Option<Arc<str>>,
+    leaves: Option<Arc<str>>,
+    decides: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -88,11 +110,45 @@ impl<'a> ArgumentRules<'a> {
             let rules = rules.iter().filter(|rule| rule.pattern.covers_tool(tool));
             rules.map(ParameterMatch::Rule).collect()
         };
-        Self {
+        let mut rules = Self {
             guards,
             leaves: covering(&policy.leaves),
             decides: covering(&policy.decides),
+            parameters: Vec::new(),
+            fields: HashMap::default(),
+        };
+        rules.add(Vec::new());
+        rules
+    }
+
+    fn add(&mut self, path: Vec<Arc<str>>) {
+        let first = |rules: &[ParameterMatch<'_>]| {
+            let rule = rules.iter().find(|rule| rule.covers(&path));
+            rule.map(|rule| rule.text())
+        };
+        self.parameters.push(ToolParameter {
+            name: path.join(".").into(),
+            guard: first(&self.guards),
+            leaves: first(&self.leaves),
+            decides: self.decides.iter().any(|rule| rule.covers(&path)),
+            path,
+        });
+    }
+
+    /// Returns the field `key` of a parameter.
+    fn field(&mut self, parameter: ParameterId, key: &Arc<str>) -> ParameterId {
+        let next = ParameterId(u32::try_from(self.parameters.len()).unwrap_or(u32::MAX));
+        let entry = self.fields.entry((parameter, Arc::clone(key)));
+        let field = *entry.or_insert(next);
+        if field == next {
+            let path = self.parameter(parameter).map_or(&[][..], |all| &all.path);
+            self.add(path.iter().chain([key]).cloned().collect());
         }
+        field
+    }
+
+    fn parameter(&self, id: ParameterId) -> Option<&ToolParameter> {
+        self.parameters.get(id.0 as usize)
     }
 }
 
@@ -135,39 +191,40 @@ pub(super) struct Argument {
 /// Returns the guarded and leaving parameters of a call of `tool`, whose arguments `part` have `labels`.
 pub(super) fn arguments(
     store: &mut LabelStore<'_>,
-    rules: &ArgumentRules<'_>,
+    rules: &mut ArgumentRules<'_>,
     tool: &Tool,
     part: ArgumentPart<'_>,
     labels: LabelsId,
 ) -> Vec<Argument> {
+    let state = State {
+        guarded: rules.guards.is_empty(),
+        leaving: rules.leaves.is_empty(),
+    };
     let mut walk = ArgumentWalk {
         store,
         rules,
         found: IndexMap::default(),
         fields_left: MAX_FIELDS,
+        depth: 0,
     };
     let shape = tool.input.structure();
-    let state = State {
-        guarded: rules.guards.is_empty(),
-        leaving: rules.leaves.is_empty(),
-    };
-    walk.visit(part, shape, labels, &mut Vec::new(), state);
+    walk.visit(part, shape, labels, ALL_ARGUMENTS, state);
     let found = walk.found;
-    let mut arguments: Vec<Argument> = found
-        .into_iter()
-        .map(|(path, found)| {
-            let labels = store.any_of(found.labels);
-            Argument {
-                decides: found.guard.is_some()
-                    && rules.decides.iter().any(|rule| rule.covers(&path)),
-                parameter: path.join(".").into(),
-                guard: found.guard,
-                leaves: found.leaves,
-                place: found.place,
-                labels,
-            }
-        })
-        .collect();
+    let mut arguments = Vec::with_capacity(found.len());
+    for (id, found) in found {
+        let labels = store.any_of(found.labels);
+        let Some(parameter) = rules.parameter(id) else {
+            continue;
+        };
+        arguments.push(Argument {
+            decides: found.guard.is_some() && parameter.decides,
+            parameter: Arc::clone(&parameter.name),
+            guard: found.guard,
+            leaves: found.leaves,
+            place: found.place,
+            labels,
+        });
+    }
     // A tool that is guarded as a whole, such as `cancel_all`, acts without arguments as well.
     let decided = rules.decides.iter().any(|rule| rule.is_of_tool());
     let guard = rules.guards.iter().find(|guard| guard.is_of_tool());
@@ -193,11 +250,13 @@ struct Found {
     labels: Vec<LabelsId>,
 }
 
-struct ArgumentWalk<'w, 'a> {
+struct ArgumentWalk<'w, 'a, 'r> {
     store: &'w mut LabelStore<'a>,
-    rules: &'w ArgumentRules<'w>,
-    found: IndexMap<Vec<Arc<str>>, Found, Hashing>,
+    rules: &'w mut ArgumentRules<'r>,
+    found: IndexMap<ParameterId, Found, Hashing>,
     fields_left: usize,
+    /// The length of the path of the parameter that is visited.
+    depth: usize,
 }
 
 /// The kinds of rules that need no further search, since there are none or one applies to a parameter around.
@@ -207,23 +266,21 @@ struct State {
     leaving: bool,
 }
 
-impl ArgumentWalk<'_, '_> {
+impl ArgumentWalk<'_, '_, '_> {
     fn visit(
         &mut self,
         part: ArgumentPart<'_>,
         shape: &Type,
         labels: LabelsId,
-        path: &mut Vec<Arc<str>>,
+        at: ParameterId,
         mut state: State,
     ) {
         // The arguments as a whole are no parameter.
-        if !path.is_empty() {
-            let rule = |rules: &[ParameterMatch<'_>], done: bool, path: &[Arc<str>]| {
-                let mut rules = rules.iter().filter(|_| !done);
-                rules.find(|rule| rule.covers(path)).map(|rule| rule.text())
-            };
-            let guard = rule(&self.rules.guards, state.guarded, path);
-            let leaves = rule(&self.rules.leaves, state.leaving, path);
+        if at != ALL_ARGUMENTS
+            && let Some(parameter) = self.rules.parameter(at)
+        {
+            let guard = parameter.guard.clone().filter(|_| !state.guarded);
+            let leaves = parameter.leaves.clone().filter(|_| !state.leaving);
             state.guarded |= guard.is_some();
             state.leaving |= leaves.is_some();
             if guard.is_some() || leaves.is_some() {
@@ -233,64 +290,66 @@ impl ArgumentWalk<'_, '_> {
                     ArgumentPart::Unlisted(_) => &Type::Any,
                 };
                 let labels = self.store.argument(labels, shape);
-                self.add(path, guard, leaves, part, labels);
+                self.add(at, guard, leaves, part, labels);
             }
         }
         if state.guarded && state.leaving {
             return;
         }
-        if path.len() > MAX_DEPTH {
-            return self.unknown(part.place(), labels, path, state);
+        if self.depth > MAX_DEPTH {
+            return self.unknown(part.place(), labels, at, state);
         }
         match part {
-            ArgumentPart::Node(node) => self.node(node, shape, labels, path, state),
+            ArgumentPart::Node(node) => self.node(node, shape, labels, at, state),
             ArgumentPart::Value(value, place) => {
-                self.value(value, place, shape, labels, path, state);
+                self.value(value, place, shape, labels, at, state);
             }
             ArgumentPart::Computed(shape, place) => {
-                self.computed(shape, place, labels, path, state);
+                self.computed(shape, place, labels, at, state);
             }
             ArgumentPart::Unlisted(_) => {
-                self.known_fields(None, part, labels, path, state);
+                self.known_fields(None, part, labels, at, state);
             }
         }
     }
 
-    fn node(
+    /// Visits the field `key` of the parameter `at`.
+    fn field(
         &mut self,
-        node: &Node,
+        key: &Arc<str>,
+        part: ArgumentPart<'_>,
         shape: &Type,
         labels: LabelsId,
-        path: &mut Vec<Arc<str>>,
+        at: ParameterId,
         state: State,
     ) {
+        let field = self.rules.field(at, key);
+        self.depth += 1;
+        self.visit(part, shape, labels, field, state);
+        self.depth -= 1;
+    }
+
+    fn node(&mut self, node: &Node, shape: &Type, labels: LabelsId, at: ParameterId, state: State) {
         match &node.kind {
             NodeKind::Literal(value) => {
-                self.value(value, node.place, shape, labels, path, state);
+                self.value(value, node.place, shape, labels, at, state);
             }
             NodeKind::Object(fields) => {
                 for field in fields {
                     let labels = self.store.field(labels, &field.key);
                     let shape = shape.property(&field.key).unwrap_or(Type::Any);
-                    path.push(Arc::clone(&field.key));
-                    self.visit(
-                        ArgumentPart::Node(&field.value),
-                        &shape,
-                        labels,
-                        path,
-                        state,
-                    );
-                    path.pop();
+                    let part = ArgumentPart::Node(&field.value);
+                    self.field(&field.key, part, &shape, labels, at, state);
                 }
             }
             NodeKind::List(items) => {
                 let labels = self.store.item(labels);
                 for (index, item) in items.iter().enumerate() {
                     let shape = shape.item(index);
-                    self.node(item, &shape, labels, path, state);
+                    self.node(item, &shape, labels, at, state);
                 }
             }
-            NodeKind::Reference(_) => self.computed(shape, node.place, labels, path, state),
+            NodeKind::Reference(_) => self.computed(shape, node.place, labels, at, state),
             NodeKind::Text(_) => {}
         }
     }
@@ -301,26 +360,19 @@ impl ArgumentWalk<'_, '_> {
         place: Place,
         shape: &Type,
         labels: LabelsId,
-        path: &mut Vec<Arc<str>>,
+        at: ParameterId,
         state: State,
     ) {
         match value {
             Value::Object(fields) => {
                 for (key, field) in fields.iter() {
-                    path.push(key.clone());
-                    self.visit(
-                        ArgumentPart::Value(field, place),
-                        shape,
-                        labels,
-                        path,
-                        state,
-                    );
-                    path.pop();
+                    let part = ArgumentPart::Value(field, place);
+                    self.field(key, part, shape, labels, at, state);
                 }
             }
             Value::List(items) => {
                 for item in items.iter() {
-                    self.value(item, place, shape, labels, path, state);
+                    self.value(item, place, shape, labels, at, state);
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => {}
@@ -333,7 +385,7 @@ impl ArgumentWalk<'_, '_> {
         shape: &Type,
         place: Place,
         labels: LabelsId,
-        path: &mut Vec<Arc<str>>,
+        at: ParameterId,
         state: State,
     ) {
         for member in shape.members() {
@@ -341,14 +393,12 @@ impl ArgumentWalk<'_, '_> {
                 Type::Object(object) => {
                     for (name, property) in &object.properties {
                         let Some(left) = self.fields_left.checked_sub(1) else {
-                            return self.unknown(place, labels, path, state);
+                            return self.unknown(place, labels, at, state);
                         };
                         self.fields_left = left;
                         let labels = self.store.field(labels, name);
-                        path.push(Arc::clone(name));
                         let part = ArgumentPart::Computed(&property.shape, place);
-                        self.visit(part, &Type::Any, labels, path, state);
-                        path.pop();
+                        self.field(name, part, &Type::Any, labels, at, state);
                     }
                     let is_open = match &object.additional {
                         Additional::Closed => continue,
@@ -357,16 +407,16 @@ impl ArgumentWalk<'_, '_> {
                         Additional::Open(_) => true,
                     };
                     let part = ArgumentPart::Unlisted(place);
-                    let is_complete = self.known_fields(Some(object), part, labels, path, state);
+                    let is_complete = self.known_fields(Some(object), part, labels, at, state);
                     if is_open && !is_complete {
-                        self.unknown(place, labels, path, state);
+                        self.unknown(place, labels, at, state);
                     }
                 }
                 Type::List(list) => {
                     let labels = self.store.item(labels);
-                    self.computed(&list.any_item(), place, labels, path, state);
+                    self.computed(&list.any_item(), place, labels, at, state);
                 }
-                Type::Any => self.anything(place, labels, path, state),
+                Type::Any => self.anything(place, labels, at, state),
                 Type::Never
                 | Type::Null
                 | Type::Boolean
@@ -380,13 +430,13 @@ impl ArgumentWalk<'_, '_> {
     }
 
     /// Looks at the fields of a value that may be anything, as far as the plan shows them.
-    fn anything(&mut self, place: Place, labels: LabelsId, path: &mut Vec<Arc<str>>, state: State) {
+    fn anything(&mut self, place: Place, labels: LabelsId, at: ParameterId, state: State) {
         let part = ArgumentPart::Computed(&Type::Any, place);
-        let is_complete = self.known_fields(None, part, labels, path, state);
+        let is_complete = self.known_fields(None, part, labels, at, state);
         // The arguments as a whole may have any fields. A single parameter without a type is taken to have those that are
         // known of its value: tools without schemas would have nothing but guarded parameters otherwise.
-        if !is_complete && path.is_empty() {
-            self.unknown(place, labels, path, state);
+        if !is_complete && at == ALL_ARGUMENTS {
+            self.unknown(place, labels, at, state);
         }
     }
 
@@ -397,7 +447,7 @@ impl ArgumentWalk<'_, '_> {
         listed: Option<&ObjectType>,
         part: ArgumentPart<'_>,
         labels: LabelsId,
-        path: &mut Vec<Arc<str>>,
+        at: ParameterId,
         state: State,
     ) -> bool {
         let labels = self.store.elements(labels);
@@ -407,23 +457,22 @@ impl ArgumentWalk<'_, '_> {
                 continue;
             }
             let Some(left) = self.fields_left.checked_sub(1) else {
-                self.unknown(part.place(), labels, path, state);
+                self.unknown(part.place(), labels, at, state);
                 return false;
             };
             self.fields_left = left;
             let field = self.store.field(labels, &name);
-            path.push(name);
-            self.visit(part, &Type::Any, field, path, state);
-            path.pop();
+            self.field(&name, part, &Type::Any, field, at, state);
         }
         is_complete
     }
 
     /// Adds a parameter whose fields are unknown, if a rule may apply to one of them.
-    fn unknown(&mut self, place: Place, labels: LabelsId, path: &[Arc<str>], state: State) {
+    fn unknown(&mut self, place: Place, labels: LabelsId, at: ParameterId, state: State) {
         if !self.store.may_have_fields(labels) {
             return;
         }
+        let path = self.rules.parameter(at).map_or(&[][..], |all| &all.path);
         let rule = |rules: &[ParameterMatch<'_>], done: bool| {
             let mut rules = rules.iter().filter(|_| !done);
             rules
@@ -434,7 +483,7 @@ impl ArgumentWalk<'_, '_> {
         let leaves = rule(&self.rules.leaves, state.leaving);
         let nothing = Type::Never;
         self.add(
-            path,
+            at,
             guard,
             leaves,
             ArgumentPart::Computed(&nothing, place),
@@ -444,7 +493,7 @@ impl ArgumentWalk<'_, '_> {
 
     fn add(
         &mut self,
-        path: &[Arc<str>],
+        at: ParameterId,
         guard: Option<Arc<str>>,
         leaves: Option<Arc<str>>,
         part: ArgumentPart<'_>,
@@ -454,7 +503,7 @@ impl ArgumentWalk<'_, '_> {
             return;
         }
         let place = part.place();
-        let found = self.found.entry(path.to_vec()).or_insert_with(|| Found {
+        let found = self.found.entry(at).or_insert_with(|| Found {
             guard: None,
             leaves: None,
             place,
@@ -481,13 +530,13 @@ pub struct ParameterRule {
 
 /// Returns the guarded and leaving parameters of `tool`, as its input schema lists them.
 pub fn parameter_rules(policy: &FlowPolicy, tool: &Tool) -> Vec<ParameterRule> {
-    let rules = ArgumentRules::of(policy, tool);
+    let mut rules = ArgumentRules::of(policy, tool);
     let mut store = LabelStore::new(super::graph::Flags::default());
     // The arguments may be anything.
     let anything = store.graph.open();
     let labels = store.whole(anything);
     let part = ArgumentPart::Computed(tool.input.structure(), Place::NOWHERE);
-    arguments(&mut store, &rules, tool, part, labels)
+    arguments(&mut store, &mut rules, tool, part, labels)
         .into_iter()
         .map(|argument| ParameterRule {
             parameter: argument.parameter,
@@ -500,11 +549,11 @@ pub fn parameter_rules(policy: &FlowPolicy, tool: &Tool) -> Vec<ParameterRule> {
 
 /// Returns the guarded parameters among the literal `arguments` of a call of `tool`.
 pub fn guarded_arguments(policy: &FlowPolicy, tool: &Tool, arguments: &Value) -> Vec<Arc<str>> {
-    let rules = ArgumentRules::of(policy, tool);
+    let mut rules = ArgumentRules::of(policy, tool);
     let mut store = LabelStore::new(super::graph::Flags::default());
     let labels = store.planner();
     let part = ArgumentPart::Value(arguments, Place::NOWHERE);
-    self::arguments(&mut store, &rules, tool, part, labels)
+    self::arguments(&mut store, &mut rules, tool, part, labels)
         .into_iter()
         .filter(|argument| argument.guard.is_some())
         .map(|argument| argument.parameter)

@@ -1,6 +1,6 @@
 //! The inference of a type from a JSON Schema. Parts that are not understood make the type wider.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -15,6 +15,12 @@ const MAX_DEPTH: u32 = 48;
 /// Maximum number of subschemas; further ones become [`Type::Any`]. Each reference counts its target again, since every
 /// traversal of the type visits it again.
 const MAX_PARTS: u32 = 5_000;
+
+/// The number of levels of a recursive schema that its type describes; deeper ones are [`Type::Any`].
+const RECURSIVE_LEVELS: u32 = 3;
+
+/// Maximum number of subschemas of a level of a recursive schema from which another level is added.
+const MAX_LEVEL_PARTS: u32 = 200;
 
 /// Maximum number of members of an intersection of unions.
 const MAX_COMBINED: usize = 64;
@@ -33,7 +39,8 @@ pub(super) fn infer_type(document: &Value) -> InferredType {
     let mut reader = TypeReader {
         document,
         applies_siblings: !is_old_draft(document),
-        known: HashMap::new(),
+        known: IndexMap::new(),
+        recursive: HashSet::new(),
         parts_left: MAX_PARTS,
         is_incomplete: false,
     };
@@ -54,9 +61,11 @@ fn is_old_draft(document: &Value) -> bool {
 struct TypeReader<'a> {
     document: &'a Value,
     applies_siblings: bool,
-    /// The types of `$ref` targets, with their size; `None` while a target is being read, so that recursive references
-    /// become [`Type::Any`].
-    known: HashMap<&'a str, Option<(Type, u32)>>,
+    /// The types of `$ref` targets, with their size, in the order in which they were first read; `None` while a target is being read,
+    /// so that recursive references become [`Type::Any`].
+    known: IndexMap<&'a str, Option<(Type, u32)>>,
+    /// The `$ref` targets that refer to themselves, directly or through others.
+    recursive: HashSet<&'a str>,
     parts_left: u32,
     is_incomplete: bool,
 }
@@ -125,6 +134,7 @@ impl<'a> TypeReader<'a> {
         if let Some(known) = self.known.get(target) {
             // The target is being read: the schema is recursive.
             let Some((shape, parts)) = known.clone() else {
+                self.recursive.insert(target);
                 return Type::Any;
             };
             if parts > self.parts_left {
@@ -139,13 +149,37 @@ impl<'a> TypeReader<'a> {
         else {
             return self.unknown();
         };
-        let parts_before = self.parts_left;
+        let known_before = self.known.len();
         // Marks the target as being read.
         self.known.insert(target, None);
-        let shape = self.schema(schema, depth + 1);
-        let parts = parts_before - self.parts_left;
+        let (mut shape, mut parts) = self.counted(schema, depth);
+        let mut levels = 1;
+        while levels < RECURSIVE_LEVELS
+            && parts <= MAX_LEVEL_PARTS
+            && self.recursive.contains(target)
+        {
+            levels += 1;
+            let before = (self.parts_left, self.is_incomplete);
+            // The targets within know this one as `Any`, so they are read again as well.
+            self.known.truncate(known_before);
+            self.known.insert(target, Some((shape.clone(), parts)));
+            let (next, next_parts) = self.counted(schema, depth);
+            if self.is_incomplete && !before.1 {
+                // The level is too much.
+                (self.parts_left, self.is_incomplete) = before;
+                break;
+            }
+            (shape, parts) = (next, next_parts);
+        }
         self.known.insert(target, Some((shape.clone(), parts)));
         shape
+    }
+
+    /// Reads a subschema below `depth`, and counts its parts.
+    fn counted(&mut self, schema: &'a Value, depth: u32) -> (Type, u32) {
+        let parts_before = self.parts_left;
+        let shape = self.schema(schema, depth + 1);
+        (shape, parts_before - self.parts_left)
     }
 
     /// Infers the type from `type` and the keywords that apply to one kind of value.
@@ -193,7 +227,11 @@ impl<'a> TypeReader<'a> {
             prefix.push(self.schema(item, depth + 1));
         }
         let items = rest.map_or(Type::Any, |items| self.schema(items, depth + 1));
-        Type::List(Arc::new(ListType { prefix, items }))
+        Type::List(Arc::new(ListType {
+            prefix,
+            min_items: 0,
+            items,
+        }))
     }
 
     fn object(&mut self, fields: &'a Object, depth: u32) -> Type {
@@ -317,6 +355,7 @@ fn intersection(left: Type, right: Type) -> Type {
                 prefix: (0..longest)
                     .map(|index| intersection(one.item(index).clone(), other.item(index).clone()))
                     .collect(),
+                min_items: one.min_items.max(other.min_items),
                 items: intersection(one.items.clone(), other.items.clone()),
             }))
         }

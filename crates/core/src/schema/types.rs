@@ -39,6 +39,8 @@ pub enum Type {
 pub struct ListType {
     /// The types of the first items.
     pub prefix: Vec<Type>,
+    /// The number of the first items that every list has.
+    pub min_items: usize,
     /// The type of all further items.
     pub items: Type,
 }
@@ -77,7 +79,18 @@ impl Type {
     pub fn list_of(items: Type) -> Self {
         Self::List(Arc::new(ListType {
             prefix: Vec::new(),
+            min_items: 0,
             items,
+        }))
+    }
+
+    /// Returns the type of the lists with exactly these items.
+    pub fn list(items: impl IntoIterator<Item = Type>) -> Self {
+        let prefix: Vec<Type> = items.into_iter().collect();
+        Self::List(Arc::new(ListType {
+            min_items: prefix.len(),
+            prefix,
+            items: Type::Never,
         }))
     }
 
@@ -352,7 +365,7 @@ pub enum Compatibility {
 
 impl Type {
     /// Tests if values of `other` can be used as this type. [`Compatibility::No`] is certain: the types have no common
-    /// value. Any two list types share the empty list.
+    /// value. Two types of lists share the empty list, unless one of them certainly has items.
     pub fn accepts(&self, other: &Type) -> Compatibility {
         if matches!(other, Type::Never) {
             Compatibility::Unknown
@@ -373,8 +386,12 @@ pub(super) fn disjoint(left: &Type, right: &Type) -> bool {
         (Type::Any, _)
         | (_, Type::Any)
         | (Type::Integer, Type::Number)
-        | (Type::Number, Type::Integer)
-        | (Type::List(_), Type::List(_)) => false,
+        | (Type::Number, Type::Integer) => false,
+        (Type::List(left), Type::List(right)) => {
+            // The empty list belongs to both, unless one of them certainly has items.
+            let min_items = left.min_items.max(right.min_items);
+            (0..min_items).any(|index| disjoint(left.item(index), right.item(index)))
+        }
         (Type::Union(members), other) | (other, Type::Union(members)) => {
             members.iter().all(|member| disjoint(member, other))
         }
@@ -405,7 +422,8 @@ fn includes(outer: &Type, inner: &Type) -> bool {
         (outer, Type::Literal(value)) => outer.admits(value),
         (Type::List(outer), Type::List(inner)) => {
             let longest = outer.prefix.len().max(inner.prefix.len());
-            (0..longest).all(|index| includes(outer.item(index), inner.item(index)))
+            outer.min_items <= inner.min_items
+                && (0..longest).all(|index| includes(outer.item(index), inner.item(index)))
                 && includes(&outer.items, &inner.items)
         }
         (Type::Object(outer), Type::Object(inner)) => {

@@ -134,7 +134,7 @@ fn computations() {
     );
     check(
         "(a.n ?? 0) + 1 > 3",
-        "cel `(a.n ?? 0) + 1 > 3` binds (Step  a.n | 0) reads (Step  a.n)",
+        "cel `(a.n ?? 0) + 1 > 3` binds (Step  a.n | 0) reads (Step  a.n or null)",
     );
     check(
         "size(a[*].v)",
@@ -146,7 +146,7 @@ fn computations() {
     );
     check(
         "has(a.b) ? a.b : 1",
-        "cel `has(a.b) ? a.b : 1` binds (Step  a) reads (Step  a.b or null, Step  a.b)",
+        "cel `has(a.b) ? a.b : 1` binds (Step  a) reads (Step  a.b or null, Step  a.b or null)",
     );
     check(
         "rows.items.filter(r, r.ok && r.n > b.n)",
@@ -158,7 +158,7 @@ fn computations() {
     );
     check(
         "rows.map(r, b.m ?? b.n)",
-        "cel `rows.map(r, b.m ?? b.n)` binds (Step  rows, Step  b.m | Step  b.n) reads (Step  rows, Step  b.m, Step  b.n)",
+        "cel `rows.map(r, b.m ?? b.n)` binds (Step  rows, Step  b.m | Step  b.n) reads (Step  rows, Step  b.m or null, Step  b.n or null)",
     );
     check(
         "a.list[index]",
@@ -174,7 +174,7 @@ fn computations() {
     );
     check(
         "((a.n + 1) ?? 0) * 2",
-        "cel `((a.n + 1) ?? 0) * 2` binds (cel `(a.n + 1)` binds (Step  a) reads (Step  a.n) | 0) reads (Step  a.n)",
+        "cel `((a.n + 1) ?? 0) * 2` binds (cel `(a.n + 1)` binds (Step  a) reads (Step  a.n) | 0) reads (Step  a.n or null)",
     );
     check("a - 1", "cel `a - 1` binds (Step  a) reads (Step  a)");
     check("math.x", "Step  math.x");

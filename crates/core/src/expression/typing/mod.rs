@@ -21,7 +21,7 @@ use super::function::{Kinds, item_type, numeric, union};
 use super::operator::BinaryOperator;
 use super::tree::{Accessor, Tree};
 use crate::plan::{Alternative, Form, Missing, Path, Read, Segment};
-use crate::schema::{Additional, ListType, ObjectType, PathLookup, Property, Type};
+use crate::schema::{Additional, ObjectType, PathLookup, Property, Type};
 use crate::{Expression, Hashing, Severity, Value};
 
 /// Maximum number of parts and depth of the type of an expression; larger types become [`Type::Any`].
@@ -180,10 +180,7 @@ impl<'a, 'f> Typing<'a, 'f> {
             }
             Tree::List(items) => {
                 self.has_grown = true;
-                Type::List(Arc::new(ListType {
-                    prefix: items.iter().map(|item| self.type_of(item)).collect(),
-                    items: Type::Never,
-                }))
+                Type::list(items.iter().map(|item| self.type_of(item)))
             }
             Tree::Object(fields) => self.object(fields),
             Tree::Not(part) => {

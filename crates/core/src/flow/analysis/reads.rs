@@ -307,10 +307,12 @@ impl<'a> Analysis<'a> {
         if self.context.policy.private.is_empty() {
             return false;
         }
-        if let Some(tool) = &checked.tool
-            && self.output_rules(tool).is_private()
-        {
-            return true;
+        if let Some(tool) = &checked.tool {
+            let tool = self.store.tool(self.context.policy, tool);
+            let outputs = self.store.tool_outputs(tool);
+            if outputs.is_some_and(|outputs| outputs.rules.is_private()) {
+                return true;
+            }
         }
         let Some(plan) = &checked.plan else {
             return false;

@@ -2,7 +2,7 @@
 
 use super::fixture::CheckFixture;
 
-const TOOLS: &str = r#"{
+const TOOLS: &str = r##"{
     "t": {"out": {"type": "object", "additionalProperties": false, "properties": {
         "name": {"type": "string"}, "count": {"type": "integer"}, "ratio": {"type": "number"}, "flag": {"type": "boolean"},
         "nothing": {"type": "null"}, "either": {"type": ["string", "integer"]}, "maybe": {"type": ["string", "null"]},
@@ -19,17 +19,20 @@ const TOOLS: &str = r#"{
         "result": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "integer"}}}}}}},
     "open": {"out": {"type": "object", "properties": {
         "rows": {"type": "array", "items": {"type": "object", "properties": {"state": {"type": "string"}}}}}}},
+    "tree": {"out": {"$ref": "#/$defs/node", "$defs": {"node": {"type": "object", "additionalProperties": false, "properties": {
+        "name": {"type": "string"}, "kids": {"type": "array", "items": {"$ref": "#/$defs/node"}}}}}}},
     "any": {},
+    "texts": {"in": {"properties": {"v": {"type": "array", "items": {"type": "string"}}}}},
     "e": {},
     "integer": {"in": {"properties": {"v": {"type": "integer"}}}}, "string": {"in": {"properties": {"v": {"type": "string"}}}},
     "array": {"in": {"properties": {"v": {"type": "array"}}}}, "object": {"in": {"properties": {"v": {"type": "object"}}}},
     "boolean": {"in": {"properties": {"v": {"type": "boolean"}}}}
-}"#;
+}"##;
 
 /// Returns the diagnostics of a plan with steps for all tools and `step`, without their places.
 fn diagnostics(step: &str) -> Vec<String> {
     let fixture = CheckFixture::with_tools(TOOLS);
-    let calls = ["t", "inbox", "wrapped", "open", "any"]
+    let calls = ["t", "inbox", "wrapped", "open", "tree", "any"]
         .map(|tool| format!(r#"{{"id": "{tool}", "tool": "{tool}"}}, "#))
         .concat();
     let text = format!(
@@ -140,6 +143,29 @@ fn types_go_through_steps() {
         "PW0402: `${item.sendr}` leads nowhere: there is no field `sendr` in `item` (did you mean `sender`?)",
         "PW0402: `${a.names.map(n, n.size)}` leads nowhere: there is no field `size` in an item of `a.names` (it is text)",
         "PW0504: `for_each` of `x` goes over a list, not over an integer",
+    ];
+    assert_eq!(diagnostics(steps), expected);
+}
+
+#[test]
+fn types_go_through_inner_plans() {
+    let steps = r#"{"id": "p", "plan": {"steps": [{"id": "i", "value": "abc"}, {"id": "j", "tool": "t"}], "output": {"n": "${i}", "tags": "${j.tags}"}}},
+        {"id": "q", "plan": {"steps": [{"id": "i", "tool": "t"}, {"id": "j", "value": 1}]}},
+        {"id": "r", "plan": {"inputs": {"a": {"type": "string"}}, "steps": [{"id": "i", "value": "${inputs.a}"}], "output": ["i"]}, "args": {"a": "x"}},
+        {"id": "a", "tool": "integer", "args": {"v": "${p.n}"}},
+        {"id": "b", "tool": "integer", "args": {"v": "${p.m}"}},
+        {"id": "c", "tool": "integer", "args": {"v": "${p.tags}"}},
+        {"id": "d", "tool": "string", "args": {"v": "${q.j}"}},
+        {"id": "f", "tool": "string", "args": {"v": "${q.i.nam}"}},
+        {"id": "g", "tool": "integer", "args": {"v": "${r.i}"}},
+        {"id": "h", "tool": "string", "args": {"v": "${r.i}"}}"#;
+    let expected = [
+        "PW0504: the argument `v` of the tool `integer` takes an integer, but `${p.n}` gives `\"abc\"`",
+        "PW0402: `${p.m}` leads nowhere: there is no field `m` in the output of `p` (the fields are `n`, `tags`)",
+        "PW0504: the argument `v` of the tool `integer` takes an integer, but `${p.tags}` gives a list of texts",
+        "PW0504: the argument `v` of the tool `string` takes text, but `${q.j}` gives `1`",
+        "PW0402: `${q.i.nam}` leads nowhere: there is no field `nam` in `i` in the output of `q` (did you mean `name`?)",
+        "PW0504: the argument `v` of the tool `integer` takes an integer, but `${r.i}` gives text",
     ];
     assert_eq!(diagnostics(steps), expected);
 }
