@@ -9,12 +9,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::service::{Context, GatewayHandler};
-use crate::gateway::call::driver::{CallChannel, InFlightCall};
-use crate::gateway::call::results;
-use crate::gateway::call::results::{PlaceholderResult, deliver};
-use crate::gateway::call::suspended::{Continuation, RequestKey};
+use crate::gateway::call::{CallChannel, InFlightCall};
 use crate::gateway::client::GatewayClient;
 use crate::gateway::listing::{AmbiguousName, Offer};
+use crate::gateway::results::{self, PlaceholderResult, deliver};
+use crate::gateway::suspended::{Continuation, RequestKey};
 use crate::object::{with, without};
 use crate::session::caller::{Caller, UpstreamError};
 use crate::upstream::Upstreams;

@@ -14,12 +14,11 @@ use rmcp::model::{CustomRequest, ErrorData, ServerNotification};
 use rmcp::service::{OriginatingRequestId, RequestContext, ServiceError};
 use tokio::sync::{mpsc, oneshot};
 
+use super::client::GatewayClient;
 use super::results;
+use super::state::{GatewayState, SuspendedCall};
 use super::suspended::{Continuation, RequestKey, random_state};
-use crate::gateway::client::GatewayClient;
-use crate::gateway::host::SuspendedCall;
-use crate::gateway::state::GatewayState;
-use crate::gateway::transport::sessions::wait_for_end;
+use super::transport::sessions::wait_for_end;
 use crate::session::caller::{Caller, UpstreamClient, UpstreamError};
 
 /// A message of a call to its client.

@@ -20,8 +20,8 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, Service};
 
-use crate::gateway::client::GatewayClient;
-use crate::gateway::handler::service::GatewayHandler;
+use super::client::GatewayClient;
+use super::handler::service::GatewayHandler;
 use crate::session::caller::UpstreamError;
 
 #[derive(Clone, Debug, Default)]
@@ -209,8 +209,8 @@ impl From<ErrorData> for UpstreamError {
 mod tests {
     use planwright_core::Value;
 
+    use super::super::client::{ClientId, GatewayClient};
     use super::{cacheable, result};
-    use crate::gateway::client::{ClientId, GatewayClient};
 
     fn check(revision: &str, input: &str, expected: &str) {
         let client = GatewayClient {

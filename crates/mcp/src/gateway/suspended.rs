@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use planwright_core::Value;
 
-use super::driver::InFlightCall;
-use crate::gateway::client::ClientId;
+use super::call::InFlightCall;
+use super::client::ClientId;
 
 /// The time in which a client may return. The person who can answer may not be available at once.
 const STATE_VALIDITY: Duration = Duration::from_mins(30);
@@ -159,8 +159,8 @@ pub(crate) fn random_state() -> String {
 mod tests {
     use planwright_core::Value;
 
+    use super::super::client::ClientId;
     use super::{Continuation, RequestKey, SuspendedCalls};
-    use crate::gateway::client::ClientId;
 
     fn subject(name: &str, arguments: &str) -> RequestKey {
         let arguments = Value::from_json(arguments).unwrap();
