@@ -1,4 +1,5 @@
-//! The lists of a server, with all pages and without invisible characters, and the conversion of `tools/list` entries to tools.
+//! The lists of a server, with all pages and without invisible characters, and the conversion of `tools/list` entries
+//! to tools.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;

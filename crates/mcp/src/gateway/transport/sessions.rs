@@ -1,4 +1,5 @@
-//! The HTTP sessions of revisions before 2026-07-28: their owners, their limits and usage, and the results that pass through them.
+//! The HTTP sessions of revisions before 2026-07-28: their owners, their limits and usage, and the results that pass
+//! through them.
 //!
 //! Design: [A session belongs to one client](https://github.com/planwright/planwright/blob/main/docs/design/access.md#a-session-belongs-to-one-client).
 

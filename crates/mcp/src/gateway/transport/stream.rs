@@ -1,4 +1,5 @@
-//! The gateway over a stream, such as standard input and output, and the messages of clients: unreadable ones get an error response, with the id of the request if that is readable.
+//! The gateway over a stream, such as standard input and output, and the messages of clients: unreadable ones get an
+//! error response, with the id of the request if that is readable.
 
 use std::io;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Responses to POST requests, converted for `rmcp`, with incremental parsers of server-sent events and of JSON bodies that have a length limit.
+//! Responses to POST requests, converted for `rmcp`, with incremental parsers of server-sent events and of JSON bodies
+//! that have a length limit.
 //!
 //! A body holds one message by the specification, on any number of lines. Some servers stream several, one per line.
 

@@ -1,16 +1,16 @@
-//! A server of simulated tools, and the script that describes them.
+//! Simulated tools that answer from a script, for trying a plan before its servers exist, for demos and for tests.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use planwright_core::place::push_pointer_segment;
 use planwright_core::{Hints, Object, PointerSegment, Schema, Tool, Value};
 
-use super::behaviour::{Behaviour, Case, ScriptedFault, ScriptedOutput};
-use crate::backend::{ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
+use super::{ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
 use crate::durations::{Durations, LearnedDuration};
 
 /// The server of simulated tools whose names do not include one.
@@ -19,8 +19,8 @@ const SERVER: &str = "simulated";
 /// Simulated tools that answer from a script.
 #[derive(Debug)]
 pub struct Simulated {
-    pub(super) tools: Vec<Tool>,
-    pub(super) behaviours: HashMap<String, Behaviour>,
+    tools: Vec<Tool>,
+    behaviours: HashMap<String, Behaviour>,
 }
 
 impl Simulated {
@@ -129,16 +129,6 @@ const BEHAVIOUR_FIELDS: &[&str] = &[
     "route",
     "cases",
 ];
-
-pub(super) fn read(script: &Value) -> Result<Simulated, Vec<ScriptError>> {
-    let mut reader = ScriptReader::default();
-    let simulated = reader.script(script);
-    if reader.errors.is_empty() {
-        Ok(simulated)
-    } else {
-        Err(reader.errors)
-    }
-}
 
 #[derive(Default)]
 struct ScriptReader {
@@ -392,3 +382,124 @@ impl ScriptReader {
         value.as_u64()
     }
 }
+
+/// The scripted behaviour of one simulated tool.
+#[derive(Debug, Default)]
+struct Behaviour {
+    /// Special cases: the first whose condition is contained in the arguments replaces this behaviour.
+    cases: Vec<Case>,
+    sleep: Duration,
+    fault: Option<ScriptedFault>,
+    /// The number of attempts that fail; all if unset.
+    times: Option<u64>,
+    answer: ScriptedOutput,
+    route: Option<Arc<str>>,
+    attempts: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Case {
+    when: Value,
+    behaviour: Behaviour,
+}
+
+/// A scripted failure.
+#[derive(Debug)]
+enum ScriptedFault {
+    /// The tool reports an error.
+    Fails(Value),
+    /// The transport fails.
+    Unavailable(String),
+}
+
+/// The output of a successful call.
+#[derive(Debug, Default)]
+enum ScriptedOutput {
+    #[default]
+    Nothing,
+    Returns(Value),
+    Echo,
+    /// A raw MCP `CallToolResult`.
+    Result(Value),
+    /// The output of another behaviour, after the scripted failures.
+    Then(Box<Behaviour>),
+}
+
+impl Behaviour {
+    async fn answer(&self, args: &Value) -> Result<ToolOutput, ToolError> {
+        let mut behaviour = self;
+        loop {
+            let case = behaviour
+                .cases
+                .iter()
+                .find(|case| contains(args, &case.when));
+            if let Some(case) = case {
+                behaviour = &case.behaviour;
+                continue;
+            }
+            if !behaviour.sleep.is_zero() {
+                tokio::time::sleep(behaviour.sleep).await;
+            }
+            // Concurrent calls get distinct numbers, so exactly the scripted number of attempts fails.
+            let attempt = behaviour.attempts.fetch_add(1, Ordering::Relaxed);
+            if behaviour.times.is_none_or(|times| attempt < times)
+                && let Some(fault) = &behaviour.fault
+            {
+                return Err(fault.as_error());
+            }
+            let mut output = match &behaviour.answer {
+                ScriptedOutput::Nothing => ToolOutput::default(),
+                ScriptedOutput::Returns(value) => ToolOutput::value(value.clone()),
+                ScriptedOutput::Echo => ToolOutput::value(args.clone()),
+                ScriptedOutput::Result(result) => ToolOutput::from_call_result(result)?,
+                ScriptedOutput::Then(next) => {
+                    behaviour = next;
+                    continue;
+                }
+            };
+            output.branch.clone_from(&behaviour.route);
+            return Ok(output);
+        }
+    }
+}
+
+impl ScriptedFault {
+    fn as_error(&self) -> ToolError {
+        match self {
+            Self::Unavailable(message) => ToolError::unavailable(message.clone()),
+            Self::Fails(Value::Text(message)) => ToolError::tool(message.to_string(), Value::Null),
+            Self::Fails(data) => {
+                let message = data
+                    .get("message")
+                    .and_then(Value::as_text)
+                    .unwrap_or("the tool failed without a message");
+                ToolError::tool(message, data.clone())
+            }
+        }
+    }
+}
+
+fn read(script: &Value) -> Result<Simulated, Vec<ScriptError>> {
+    let mut reader = ScriptReader::default();
+    let simulated = reader.script(script);
+    if reader.errors.is_empty() {
+        Ok(simulated)
+    } else {
+        Err(reader.errors)
+    }
+}
+
+/// Returns true if `value` contains `part`: objects field by field, everything else by equality.
+fn contains(value: &Value, part: &Value) -> bool {
+    match (value, part) {
+        (Value::Object(fields), Value::Object(wanted)) => wanted
+            .iter()
+            .all(|(key, wanted)| fields.get(key).is_some_and(|value| contains(value, wanted))),
+        // `1` and `1.0` are the same number to the author of a script.
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        _ => value == part,
+    }
+}
+
+#[cfg(test)]
+mod tests;
