@@ -146,6 +146,7 @@ impl Store {
         new: &NewDecision,
         existing: ExistingDecision,
     ) -> Result<(), StoreError> {
+        // Checked outside of the change: this reads the whole journal, which would keep the writer thread busy.
         self.check_args(selector, new)?;
         let row = DecisionRow::encode(new).map_err(StoreError::Format)?;
         let (selector, at) = (selector.to_owned(), new.at.to_string());

@@ -424,6 +424,7 @@ fn of_parameters<A: JsonSchema>() -> Parameters {
         .remove("description")
         .and_then(|text| text.as_str().map(Arc::from));
     let is_unit = schema.get("type").is_some_and(|kind| kind == "null");
+    // The arguments of a call are always an object: without parameters it is an empty one.
     if is_unit {
         schema = schemars::json_schema!({"type": "object", "additionalProperties": false});
     }

@@ -72,6 +72,7 @@ impl Lifecycle {
     }
 
     pub(super) fn cancel(&mut self) {
+        // A cancelled run accepts no further steps: an open one would wait for them and never end.
         self.cancelled = true;
         self.open = false;
     }
@@ -87,6 +88,7 @@ impl Lifecycle {
 
     /// Records the first step whose failure stops the run.
     pub(super) fn stop_after(&mut self, step: Option<StepId>) {
+        // Calls that are still in flight may fail later, but the first failure is the one that stopped the run.
         if self.stopped_by.is_none() {
             self.stopped_by = step;
         }

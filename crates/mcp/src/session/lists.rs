@@ -22,6 +22,8 @@ pub(crate) fn remove_hidden_names(
     warnings: &mut Vec<String>,
 ) {
     entries.retain(|entry| {
+        // A name is not stripped like other texts: the server would not know the new one, which may also be that of
+        // another entry.
         let name = text(entry, key);
         if !is_visible(name) {
             let shown = visible(&truncate_message(name)).into_owned();
@@ -262,6 +264,7 @@ fn without_hidden_text(entry: &Value, key: &str) -> Option<Value> {
 
 fn tool(server: &Arc<str>, trusted: bool, name: &Arc<str>, entry: &Value) -> Tool {
     let stated = entry.get("annotations");
+    // Revisions before 2025-06-18 have the title in the annotations.
     let title = text_field(entry, "title").or_else(|| text_field(stated?, "title"));
     let hints = hints(stated);
     Tool {
@@ -271,6 +274,7 @@ fn tool(server: &Arc<str>, trusted: bool, name: &Arc<str>, entry: &Value) -> Too
         output: schema(entry, "outputSchema"),
         annotations: hints.annotations(trusted),
         hints,
+        // A hint that asks for more caution counts even if the server is not trusted.
         approval: hints.is_stated_destructive(),
         approval_reason: hints
             .is_stated_destructive()

@@ -60,6 +60,7 @@ impl Upstreams {
                 UpstreamServer::new(Arc::clone(&failure.server), UpstreamState::Failed(failure))
             })
         });
+        // Startable servers come first, since each of them finds its snapshot by its index below.
         let snapshots: Vec<UpstreamServer> = startable.chain(unusable).collect();
         let has_snapshot = |name: &Arc<str>| snapshots.iter().any(|server| server.name == *name);
         let absent = names
@@ -103,6 +104,7 @@ impl Upstreams {
     /// Waits until the first start of each starting server has finished, for `timeout` at most. Returns true if so.
     /// Idle servers and restarts are not waited for.
     pub async fn settled(&self, timeout: Duration) -> bool {
+        // Subscribed before the view is read, so that no change in between is missed.
         let mut changes = self.changes();
         let is_settled = || {
             let view = self.view();
@@ -151,6 +153,7 @@ impl Upstreams {
         for upstream in &self.inner.upstreams {
             let backend: Arc<dyn ToolBackend> = Arc::new(UpstreamBackend::new(
                 Arc::clone(upstream),
+                // Shared rather than copied: the client may become known only after the backends exist.
                 Arc::clone(&self.inner.client),
                 caller.clone(),
             ));
@@ -207,6 +210,7 @@ impl Upstreams {
     )]
     pub async fn notify(&self, server: &str, method: &str, params: Value) {
         if let Ok(upstream) = self.upstream(server)
+            // A notification concerns a running session, so it starts none.
             && let Some(session) = upstream.server.running()
         {
             session.notify(method, &params);

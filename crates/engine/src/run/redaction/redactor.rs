@@ -108,6 +108,7 @@ impl Redactor {
         match value {
             Value::Null | Value::Bool(_) => None,
             Value::Number(number) => {
+                // Most secrets contain letters, and then no number needs to be formatted and searched.
                 let matcher = self
                     .matcher
                     .as_ref()
@@ -139,6 +140,7 @@ impl Redactor {
                 changed.map(Value::from)
             }
             Value::Object(fields) => {
+                // Changes are collected first: an object without a secret, the usual case, is not copied.
                 let mut hits: HashMap<&Arc<str>, _, Hashing> = HashMap::default();
                 for (key, value) in fields.iter() {
                     // Keys may hold secrets as well.

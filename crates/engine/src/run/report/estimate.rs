@@ -104,6 +104,7 @@ pub fn estimate(
         );
     }
     let shared = Arc::new(shared_slots(plan));
+    // The instances go into one set of jobs, since they compete for the same limits.
     for instance in instances {
         let (instance, shared) = (Some(Arc::clone(instance)), Some(Arc::clone(&shared)));
         let frame = Frame::new(plan.clone(), None, instance, &none, shared);
@@ -167,6 +168,7 @@ impl JobBuilder<'_> {
             }
         }
         let mut all: Vec<JobId> = ends.into_iter().flatten().collect();
+        // An empty plan still ends only after what precedes it.
         if all.is_empty() {
             all = gate;
         }
@@ -239,6 +241,7 @@ impl JobBuilder<'_> {
         let (Action::Plan(_), Some(inner)) = (&step.action, &checked.plan) else {
             return self.jobs.add(Job::default(), waits);
         };
+        // Nested plans multiply, so a short text can describe more calls than fit into memory.
         if self.jobs.len() >= MAX_JOBS {
             self.assumptions.insert(Assumption::Shortened);
             return self.jobs.add(Job::default(), waits);
@@ -320,6 +323,7 @@ impl JobBuilder<'_> {
 
     fn estimate(mut self, limits: &ConcurrencyLimits) -> Estimate {
         let order = run_order(&self.jobs, limits);
+        // Summed up before `path`, which takes calls out.
         let work = self.calls.values().map(|call| call.takes).sum();
         let calls = self.calls.len();
         Estimate {
@@ -343,6 +347,7 @@ impl JobBuilder<'_> {
         let mut at = longest(&mut (0..self.jobs.next_id()));
         let mut path = Vec::new();
         while let Some(id) = at {
+            // Jobs without a call are barriers and computed values, which the path does not list.
             path.extend(self.calls.remove(&id));
             let next = reversed.waits().get(id as usize);
             at = longest(&mut next.into_iter().flatten().copied());
