@@ -1,14 +1,18 @@
-//! Immediate tools are polled inline in the driver, without any visible difference.
+//! Calls of immediate tools, which are polled inline without any visible difference, and calls that wait for a slow
+//! journal: they begin when they are sent, not when they are decided.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use planwright_core::plan::{ForEach, Name, Node};
 use planwright_core::{Object, Place, Plan, Step, Value};
 use planwright_engine::backend::{Backends, ErrorKind, Function, Functions, ToolOutput};
+use planwright_engine::journal::{Entry, Journal};
 use planwright_engine::{
-    Engine, Guards, MemoryJournal, RunOptions, RunStatus, RunSummary, SpawnRequest, StepStatus,
+    Engine, Guards, JournalError, MemoryJournal, RunOptions, RunStatus, RunSummary, SpawnRequest,
+    StepStatus,
 };
 use tokio::task::Id;
 
@@ -20,6 +24,19 @@ enum Does {
     Answer,
     Sleep,
     Panic,
+}
+
+/// A journal that takes its time.
+pub(crate) struct Slow(pub(crate) Duration);
+
+impl Journal for Slow {
+    fn append(&self, _: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>> {
+        let takes = self.0;
+        Box::pin(async move {
+            tokio::time::sleep(takes).await;
+            Ok(())
+        })
+    }
 }
 
 /// Calls the tool once for each of `does`, one after the other. Returns the outcome of the run and the tasks that
@@ -144,4 +161,55 @@ async fn however_many_calls_are_done_at_once_timers_have_their_turn() {
         assert_eq!(check_many(&of_step, is_stored).await, ErrorKind::Timeout);
         assert_eq!(check_many(&of_run, is_stored).await, ErrorKind::Budget);
     }
+}
+
+/// Runs three steps with a tool that takes this long and has a limit of one second.
+async fn run(keeping: Duration, call: Duration) -> (RunSummary, Engine) {
+    let tool = Function::raw("t", move |_: Value| async move {
+        tokio::time::sleep(call).await;
+        Ok(ToolOutput::default())
+    });
+    let args = Node::literal(Value::empty_object(), Place::NOWHERE);
+    let plan = Plan {
+        steps: ["a", "b", "c"]
+            .map(|id| Step::call(id, "t", args.clone()))
+            .into(),
+        ..Plan::default()
+    };
+    let mut options = RunOptions {
+        attempt_timeout: Some(Duration::from_secs(1)),
+        ..RunOptions::default()
+    };
+    options.limits.total = std::num::NonZeroUsize::MIN;
+    let engine = Engine::new(Backends::new().with("s", Functions::named("s").with(tool)))
+        .with_options(options);
+    let start =
+        SpawnRequest::new("r", sound(plan)).with_journal(Arc::new(Slow(keeping)), Value::Null);
+    let (handle, _events) = engine.spawn(start);
+    (handle.await, engine)
+}
+
+async fn check_durations(keeping: Duration, call: Duration, expected: Option<ErrorKind>) {
+    let (summary, engine) = run(keeping, call).await;
+    for step in &summary.steps {
+        let kind = step.error.as_ref().map(|error| error.kind);
+        assert_eq!(kind, expected, "{}", step.at);
+    }
+    assert_eq!(engine.durations(), summary.durations);
+    match summary.durations.of("s", "t") {
+        Some(learned) => {
+            assert_eq!((learned.calls, expected), (3, None));
+            let off = learned.mean.abs_diff(call);
+            assert!(off < Duration::from_millis(10), "{learned:?}");
+        }
+        None => assert!(expected.is_some()),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_journal_takes_is_no_time_of_the_call() {
+    let (quick, slow) = (Duration::from_millis(100), Duration::from_secs(10));
+    check_durations(slow, quick, None).await;
+    check_durations(quick, slow, Some(ErrorKind::Timeout)).await;
+    check_durations(slow, slow, Some(ErrorKind::Timeout)).await;
 }
