@@ -113,6 +113,7 @@ impl Engine {
     /// Runs a plan to its end.
     pub async fn run(&self, run: impl Into<Arc<str>>, plan: CheckedPlan) -> RunSummary {
         let (handle, events) = self.start(run, plan);
+        // Without a receiver the run creates no events.
         drop(events);
         handle.await
     }
@@ -247,6 +248,7 @@ impl SpawnRequest {
     /// The reason why it must not start.
     pub fn check(&self) -> Result<(), StartError> {
         if !is_run_id(&self.run) {
+            // An invalid id may have any length, but the message must stay short.
             let shown: String = self.run.chars().take(MAX_RUN_ID).collect();
             return Err(StartError::BadId(shown.into()));
         }

@@ -174,6 +174,7 @@ impl SecretValues {
 
 impl fmt::Debug for SecretValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Only the names: the texts are secret.
         let names = self.texts.keys();
         f.debug_list()
             .entries(names.map(|(what, name)| format!("{what}.{name}")))

@@ -1,19 +1,19 @@
-//! Approval decisions about calls of runs, made by people through any process.
+//! Approval decisions about calls of runs, made by people through any process, and polling for decisions and journal entries of other processes.
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::{Decision, History};
+use planwright_format::journal::{AddressV1, parse_value, value_json};
 use rusqlite::{Connection, Row, params};
 
-use super::values::{from_nanos, to_nanos};
 use crate::error::{QueryError, StoreError};
-use crate::run::{find, unreadable};
+use crate::run::{JournalEntries, find, unreadable};
 use crate::store::Store;
-use planwright_format::journal::{AddressV1, parse_value, value_json};
+use crate::values::{from_nanos, to_nanos};
 
 /// A decision to store.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,6 +146,7 @@ impl Store {
         new: &NewDecision,
         existing: ExistingDecision,
     ) -> Result<(), StoreError> {
+        // Checked outside of the change: this reads the whole journal, which would keep the writer thread busy.
         self.check_args(selector, new)?;
         let row = DecisionRow::encode(new).map_err(StoreError::Format)?;
         let (selector, at) = (selector.to_owned(), new.at.to_string());
@@ -269,7 +270,7 @@ impl DecisionRow {
 }
 
 /// Returns the decisions about calls of a run with a number above `number`, in order.
-pub(crate) fn decisions_after(
+fn decisions_after(
     connection: &Connection,
     run: i64,
     id: &str,
@@ -308,4 +309,120 @@ pub(crate) fn rows_after(
         Ok((row.get(0)?, decision))
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// The pause between two polls, below what a person who waits for an effect notices.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// A watcher for decisions about calls of one run, made by any process.
+#[derive(Debug)]
+pub struct DecisionWatcher {
+    store: Store,
+    connection: Connection,
+    run: i64,
+    id: String,
+    /// SQLite's `data_version` at the last poll.
+    version: Option<i64>,
+    /// The number of the last decision that was returned.
+    last: i64,
+}
+
+impl Store {
+    /// Watches for decisions about calls of a run. The existing ones are returned first.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::run`].
+    pub fn watch_decisions(&self, selector: &str) -> Result<DecisionWatcher, StoreError> {
+        let connection = self.connect()?;
+        let (run, id) = find(&connection, selector).map_err(|error| error.at(self.path()))?;
+        Ok(DecisionWatcher {
+            store: self.clone(),
+            connection,
+            run,
+            id,
+            version: None,
+            last: 0,
+        })
+    }
+}
+
+impl DecisionWatcher {
+    /// Waits for new decisions, and returns at least one, in the order in which they were made. Cancel-safe. It needs the clock of
+    /// a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`] and [`StoreError::Format`].
+    pub async fn next(&mut self) -> Result<Vec<StoredDecision>, StoreError> {
+        loop {
+            let new = self.poll().map_err(|error| error.at(self.store.path()))?;
+            if !new.is_empty() {
+                return Ok(new);
+            }
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+    }
+
+    /// Returns the decisions since the last poll. SQLite notifies no other process of a commit, but it counts commits in shared
+    /// memory. Reading the counter takes microseconds, so the tables are queried only when it has changed.
+    fn poll(&mut self) -> Result<Vec<StoredDecision>, QueryError> {
+        let version: i64 = self
+            .connection
+            .pragma_query_value(None, "data_version", |row| row.get(0))?;
+        if self.version == Some(version) {
+            return Ok(Vec::new());
+        }
+        // The counter was read first: a decision that is stored in between changes it, and the next poll looks again.
+        let new = decisions_after(&self.connection, self.run, &self.id, self.last)?;
+        self.version = Some(version);
+        if let Some(newest) = new.last() {
+            self.last = newest.number;
+        }
+        Ok(new)
+    }
+}
+
+/// A watcher for the journal entries of one run, written by any process.
+#[derive(Debug)]
+pub struct EntryWatcher {
+    entries: JournalEntries,
+    /// SQLite's `data_version` at the last poll.
+    version: Option<i64>,
+}
+
+impl Store {
+    /// Watches for the journal entries of a run, beginning with the entry `from`, counted from 0.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::entries`].
+    pub fn watch_entries(&self, selector: &str, from: usize) -> Result<EntryWatcher, StoreError> {
+        Ok(EntryWatcher {
+            entries: self.entries_from(selector, from)?,
+            version: None,
+        })
+    }
+}
+
+impl EntryWatcher {
+    /// Waits for new entries, and returns at least one, in order. Cancel-safe. It needs the clock of a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`] and [`StoreError::Format`].
+    pub async fn next(&mut self) -> Result<Vec<Entry>, StoreError> {
+        loop {
+            // The counter is read first: a commit in between makes the next poll look again.
+            let version = self.entries.data_version()?;
+            if self.version != Some(version) {
+                let new = self.entries.read_new()?;
+                self.version = Some(version);
+                if !new.is_empty() {
+                    return Ok(new);
+                }
+            }
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+    }
 }

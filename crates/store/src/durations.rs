@@ -42,6 +42,7 @@ impl Store {
             return Ok(());
         }
         self.writer().change_unsynced(move |connection| {
+            // Read by the writer thread, so no other run of this process stores durations in between.
             let stored = durations(connection)?;
             for (server, tool, before, learned) in learned {
                 let stored = stored.of(&server, &tool).unwrap_or_default();
@@ -63,6 +64,8 @@ fn merge(
         return learned;
     }
     let new_calls = learned.calls.saturating_sub(before.calls).max(1);
+    // Observations further back weigh next to nothing in a decaying mean, so they must not outweigh those of other
+    // runs.
     let max_weight = u64::from(HALF_LIFE) * 2;
     let (ours, theirs) = (
         u128::from(new_calls.min(max_weight)),

@@ -20,17 +20,11 @@ mod store;
 /// Runs: metadata, leases, journals, pruning.
 mod run;
 
-/// Rows of journal entries.
-mod rows;
-
 /// The writer thread and its group commit.
 mod writer;
 
 /// Approval decisions of people.
 mod decisions;
-
-/// Polling for decisions and journal entries that other processes store.
-mod watch;
 
 /// Stored plans.
 mod plans;
@@ -44,7 +38,7 @@ mod pins;
 /// Export and import of runs.
 mod exchange;
 
-pub use decisions::{NewDecision, StoredDecision};
+pub use decisions::{DecisionWatcher, EntryWatcher, NewDecision, StoredDecision};
 pub use error::{FileProblem, LeaseHolder, StoreError};
 pub use exchange::{EXPORT_FORMAT, ImportOutcome};
 pub use pins::{
@@ -52,10 +46,9 @@ pub use pins::{
     PinnedTool, ServerIdentity, StoredDefinition, tools_digest,
 };
 pub use plans::{NewPlan, SavedPlan, StoredPlan};
-pub use rows::RunState;
+pub use run::entries::RunState;
 pub use run::{
     JournalEntries, LeasedRun, NewRun, Prune, PruneReport, RunFilter, RunInfo, ServerProcess,
     register_server_process, unregister_server_process,
 };
 pub use store::Store;
-pub use watch::{DecisionWatcher, EntryWatcher};

@@ -108,6 +108,7 @@ const RUNTIMES: &[&str] = &[
 /// The folders that derive JSON Schema from Rust types.
 const SCHEMAS: &[&str] = &[
     "crates/dialects/src/native/schema.rs",
+    "crates/engine/src/backend/functions.rs",
     "crates/engine/src/backend/functions/",
     "crates/cli/",
     "crates/format/src/",

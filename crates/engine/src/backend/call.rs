@@ -1,16 +1,17 @@
-//! Calls of tools: the trait of backends, one attempt at a call with its context, and backends by server.
+//! Calls of tools: the trait of backends, one attempt at a call with its context and its timeout clock, and backends by server.
 
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use planwright_core::{Hashing, StepId, Tool, Value};
+use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::ErrorKind;
-use super::call_clock::CallClock;
 use super::result::{ToolError, ToolOutput};
 
 /// Runs the tools of one server.
@@ -159,5 +160,202 @@ impl ToolBackend for Backends {
 impl fmt::Debug for Backends {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.by_server.keys()).finish()
+    }
+}
+
+/// Measures the time since a call last showed activity. Call timeouts apply to this clock.
+///
+/// A backend restarts it when the tool reports progress, and pauses it while a person answers a question of the tool.
+/// Clones share one clock.
+#[derive(Clone, Default)]
+pub struct CallClock(Arc<SharedClock>);
+
+#[derive(Default)]
+struct SharedClock {
+    state: Mutex<ClockState>,
+    /// Wakes the limits of the backend when a pause ends.
+    resumed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct ClockState {
+    /// The last activity; `None` before the call is sent.
+    since: Option<Instant>,
+    questions: u32,
+    /// The start of the current pause, set while at least one question is open.
+    paused_at: Option<Instant>,
+    /// The start and end of each finished pause.
+    pauses: Vec<(Instant, Instant)>,
+    is_limited_by_backend: bool,
+    /// Wakes the driver when a pause ends.
+    driver: Option<Arc<Notify>>,
+}
+
+/// Keeps a [`CallClock`] paused until it is dropped.
+#[must_use = "the clock goes on when this is dropped"]
+#[derive(Debug)]
+pub struct ClockPause(CallClock);
+
+impl CallClock {
+    /// Restarts the clock from zero: the call is sent, or the tool has reported progress.
+    pub fn restart(&self) {
+        self.state().since = Some(Instant::now());
+    }
+
+    /// Stops the clock while a person is asked. It restarts from zero once the last open question is answered.
+    pub fn pause(&self) -> ClockPause {
+        let mut state = self.state();
+        state.questions += 1;
+        // Overlapping questions count as one pause.
+        state.paused_at.get_or_insert_with(Instant::now);
+        drop(state);
+        ClockPause(self.clone())
+    }
+
+    /// Completes once the call has been inactive for `limit`, a limit of the backend's own. The run's limit no longer
+    /// applies to the call then.
+    pub async fn exceeds(&self, limit: Duration) {
+        self.state().is_limited_by_backend = true;
+        loop {
+            // Created before the state is read, so that a resumption in between wakes it as well.
+            let resumed = self.0.resumed.notified();
+            // Progress may have moved the deadline during the sleep.
+            let remaining = self.state().remaining(limit);
+            match remaining {
+                Some(Duration::ZERO) => return,
+                Some(remaining) => tokio::time::sleep(remaining).await,
+                None => resumed.await,
+            }
+        }
+    }
+
+    /// Notifies `driver` each time a pause ends.
+    pub(crate) fn notify_on_resume(&self, driver: Arc<Notify>) {
+        self.state().driver = Some(driver);
+    }
+
+    /// Returns true while a question is open.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.state().paused_at.is_some()
+    }
+
+    /// The minimum time left until the run's `limit` can be exceeded, zero if it is exceeded; `None` if it cannot be before
+    /// the clock resumes, or not at all because the backend limits the call.
+    pub(crate) fn remaining(&self, limit: Duration) -> Option<Duration> {
+        let state = self.state();
+        state
+            .remaining(limit)
+            .filter(|_| !state.is_limited_by_backend)
+    }
+
+    /// The start and end of each pause. A current pause ends now.
+    pub(crate) fn pauses(&self) -> Vec<(Instant, Instant)> {
+        let state = self.state();
+        let current = state.paused_at.map(|at| (at, Instant::now()));
+        state.pauses.iter().copied().chain(current).collect()
+    }
+
+    // A blocking mutex is fine: it is held for a few assignments, never across an await.
+    fn state(&self) -> MutexGuard<'_, ClockState> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ClockState {
+    /// The minimum time left; `None` while the clock is paused.
+    fn remaining(&self, limit: Duration) -> Option<Duration> {
+        match (self.paused_at, self.since) {
+            (Some(_), _) => None,
+            (None, Some(since)) => Some(limit.saturating_sub(since.elapsed())),
+            (None, None) => Some(limit),
+        }
+    }
+}
+
+impl Drop for ClockPause {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.questions -= 1;
+        // The tool gets the full limit again after the last answer.
+        if state.questions == 0
+            && let Some(at) = state.paused_at.take()
+        {
+            let now = Instant::now();
+            state.pauses.push((at, now));
+            state.since = Some(now);
+            if let Some(driver) = &state.driver {
+                driver.notify_one();
+            }
+            self.0.0.resumed.notify_waiters();
+        }
+    }
+}
+
+impl fmt::Debug for CallClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("CallClock").field(&*self.state()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn total_pause(clock: &CallClock) -> Duration {
+        let pauses = clock.pauses().into_iter();
+        pauses.map(|(start, end)| end - start).sum()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn progress_restarts_and_questions_stop_the_clock() {
+        let clock = CallClock::default();
+        assert_eq!(clock.remaining(10 * SECOND), Some(10 * SECOND));
+        clock.restart();
+        tokio::time::advance(4 * SECOND).await;
+        assert_eq!(clock.remaining(10 * SECOND), Some(6 * SECOND));
+        clock.restart();
+        assert_eq!(clock.remaining(10 * SECOND), Some(10 * SECOND));
+        let (one, other) = (clock.pause(), clock.pause());
+        tokio::time::advance(30 * SECOND).await;
+        drop(one);
+        tokio::time::advance(30 * SECOND).await;
+        assert_eq!(clock.remaining(10 * SECOND), None);
+        assert_eq!(total_pause(&clock), 60 * SECOND);
+        drop(other);
+        tokio::time::advance(3 * SECOND).await;
+        assert_eq!(clock.remaining(10 * SECOND), Some(7 * SECOND));
+        assert_eq!(total_pause(&clock), 60 * SECOND);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_limit_of_the_backend_replaces_that_of_the_run() {
+        let clock = CallClock::default();
+        clock.restart();
+        let begun = Instant::now();
+        let exceeded = clock.exceeds(100 * SECOND);
+        let progress = async {
+            tokio::time::sleep(60 * SECOND).await;
+            assert_eq!(clock.remaining(10 * SECOND), None);
+            clock.restart();
+        };
+        tokio::join!(exceeded, progress);
+        assert_eq!(begun.elapsed(), 160 * SECOND);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_limit_of_the_backend_waits_for_the_end_of_a_pause() {
+        let clock = CallClock::default();
+        clock.restart();
+        let begun = Instant::now();
+        let pause = clock.pause();
+        let exceeded = clock.exceeds(SECOND);
+        let answer = async {
+            tokio::time::sleep(60 * SECOND).await;
+            drop(pause);
+        };
+        tokio::join!(exceeded, answer);
+        assert_eq!(begun.elapsed(), 61 * SECOND);
     }
 }

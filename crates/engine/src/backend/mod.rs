@@ -1,13 +1,11 @@
 //! The interface to tools: traits, calls, outputs and errors, with two simple backends.
 
 mod call;
-mod call_clock;
 mod functions;
 mod result;
 mod simulated;
 
-pub use call::{Backends, CallContext, RunData, ToolBackend, ToolCall};
-pub use call_clock::{CallClock, ClockPause};
+pub use call::{Backends, CallClock, CallContext, ClockPause, RunData, ToolBackend, ToolCall};
 pub use functions::{Function, Functions, Sharable};
 pub use futures::future::BoxFuture;
 pub use result::{ErrorKind, RetryAdvice, ToolError, ToolOutput};

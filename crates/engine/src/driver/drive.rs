@@ -11,10 +11,8 @@ use tokio::time::Instant;
 
 use super::handle::RunCommand;
 use super::in_flight;
-use super::in_flight::InFlightCalls;
+use super::in_flight::{ExpiredTimer, InFlightCalls, OpenQuestions, Timers};
 use super::journal_gate::{JournalGate, PendingCall, ReleasedWork};
-use super::pending::OpenQuestions;
-use super::pending::{ExpiredTimer, Timers};
 use crate::approval::{ApprovalRequest, Approver};
 use crate::backend::ToolBackend;
 use crate::durations::Durations;

@@ -1,5 +1,7 @@
-//! The calls in flight. Each is a task of its own, except those of tools that answer at once. A panic of foreign code (a
-//! call, a decision, a commit) becomes an error, and the run continues.
+//! The calls in flight, the timers that run, and the questions that are open.
+//!
+//! Each call is a task of its own, except those of tools that answer at once. A panic of foreign code (a call, a
+//! decision, a commit) becomes an error, and the run continues.
 //!
 //! Design: [Fast calls are polled inline](https://github.com/planwright/planwright/blob/main/docs/design/execution.md#fast-calls-are-polled-inline).
 
@@ -9,14 +11,17 @@ use std::future::{poll_fn, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
-use futures::FutureExt;
-use futures::future::BoxFuture;
+use futures::future::{AbortHandle, Abortable, Aborted, BoxFuture, FutureExt};
+use futures::stream::{FuturesUnordered, StreamExt};
 use planwright_core::{Hashing, Tool};
 use tokio::sync::Notify;
-use tokio::task::{AbortHandle, JoinError, JoinSet, coop};
+use tokio::task::{self, JoinError, JoinSet, coop};
 use tokio::time::Instant;
+use tokio_util::time::DelayQueue;
+use tokio_util::time::delay_queue::{Expired, Key};
 use tracing::Instrument;
 
 use crate::approval::{ApprovalRequest, Approver, Decision};
@@ -25,31 +30,7 @@ use crate::backend::{
 };
 use crate::journal::{Entry, Journal, JournalError};
 use crate::run::RunInput;
-use crate::schedule::TaskId;
-
-/// Makes one call. A panic of the backend becomes an error.
-async fn call_tool(backend: Arc<dyn ToolBackend>, call: ToolCall) -> Result<ToolOutput, ToolError> {
-    let tool = Arc::clone(&call.tool);
-    // A panic in foreign code must not end the run.
-    match AssertUnwindSafe(async move { backend.call(call).await })
-        .catch_unwind()
-        .await
-    {
-        Ok(result) => result,
-        Err(panic) => {
-            let what = panic_message(&*panic);
-            let message = format!(
-                "the backend of `{}` panicked: {what}",
-                tool.qualified_name()
-            );
-            Err(ToolError {
-                // The backend may have called the tool before it panicked.
-                retry: RetryAdvice::Uncertain,
-                ..ToolError::new(ErrorKind::Internal, message)
-            })
-        }
-    }
-}
+use crate::schedule::{TaskId, Timer};
 
 /// Requests one decision. A panic of the approver counts as a rejection.
 pub(crate) async fn request_decision(
@@ -80,13 +61,6 @@ pub(crate) fn append_entries(
         }
         Err(panic) => ready(Err(failed(panic))).boxed(),
     }
-}
-
-/// The message of a panic.
-fn panic_message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_owned())
 }
 
 /// The maximum time of a call that counts as immediate.
@@ -128,7 +102,7 @@ struct JoinedCall {
 pub(crate) struct InFlightCalls {
     backend: Arc<dyn ToolBackend>,
     tasks: JoinSet<JoinedCall>,
-    handles: HashMap<TaskId, (AbortHandle, CallClock), Hashing>,
+    handles: HashMap<TaskId, (task::AbortHandle, CallClock), Hashing>,
     /// The pauses of finished calls, in which people were asked: the task, the start and the end.
     pauses: Vec<(TaskId, Instant, Instant)>,
     /// The tools whose latest call was immediate, by address. The plan holds them for the whole run, so the addresses
@@ -221,7 +195,7 @@ impl InFlightCalls {
     }
 
     /// Removes the handle of a call that has ended or is aborted.
-    fn remove(&mut self, task: TaskId) -> Option<AbortHandle> {
+    fn remove(&mut self, task: TaskId) -> Option<task::AbortHandle> {
         let (handle, clock) = self.handles.remove(&task)?;
         if clock.is_paused() {
             self.question_closed.notify_one();
@@ -298,6 +272,195 @@ impl InFlightCalls {
         }
         Some(ended)
     }
+}
+
+/// The maximum time that one timer is set for; longer timers are set again when it expires. The queue accepts some two
+/// years from when it last fired, and panics beyond that.
+const MAX_TIMER: Duration = Duration::from_hours(30 * 24);
+
+/// The timers of a run, at most one for each task and kind of timer.
+#[derive(Default)]
+pub(super) struct Timers {
+    /// Each entry holds the rest of its time after it expires.
+    queue: DelayQueue<(TaskId, Timer, Duration)>,
+    keys: HashMap<(TaskId, Timer), Key, Hashing>,
+    /// The timers that have expired during a question and are set again after it.
+    suspended: HashSet<(TaskId, Timer), Hashing>,
+}
+
+/// An expired timer.
+pub(super) struct ExpiredTimer {
+    pub(super) task: TaskId,
+    pub(super) timer: Timer,
+    /// The rest of a time that was too long for one timer.
+    pub(super) rest: Duration,
+}
+
+impl Timers {
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Sets a timer. It replaces an earlier one of the same task and kind.
+    pub(super) fn set(&mut self, task: TaskId, timer: Timer, after: Duration) {
+        self.suspended.remove(&(task, timer));
+        let now = after.min(MAX_TIMER);
+        let rest = after.saturating_sub(now);
+        let key = self.queue.insert((task, timer, rest), now);
+        if let Some(old) = self.keys.insert((task, timer), key) {
+            self.queue.try_remove(&old);
+        }
+    }
+
+    /// Suspends an expired timer until it is set again.
+    pub(super) fn suspend(&mut self, task: TaskId, timer: Timer) {
+        self.suspended.insert((task, timer));
+    }
+
+    /// Removes and returns the suspended timers.
+    pub(super) fn take_suspended(&mut self) -> HashSet<(TaskId, Timer), Hashing> {
+        std::mem::take(&mut self.suspended)
+    }
+
+    pub(super) fn clear(&mut self, task: TaskId, timer: Timer) {
+        self.suspended.remove(&(task, timer));
+        if let Some(key) = self.keys.remove(&(task, timer)) {
+            self.queue.try_remove(&key);
+        }
+    }
+
+    /// Waits for the next timer to expire. `None` if there is none.
+    pub(super) async fn next(&mut self) -> Option<ExpiredTimer> {
+        let expired = self.queue.next().await?;
+        Some(self.take(expired))
+    }
+
+    /// A timer that has already expired.
+    pub(super) async fn try_next(&mut self) -> Option<ExpiredTimer> {
+        if self.queue.is_empty() {
+            return None;
+        }
+        let polled = poll_fn(|context| match self.queue.poll_expired(context) {
+            Poll::Ready(expired) => Poll::Ready(expired),
+            Poll::Pending => Poll::Ready(None),
+        });
+        let expired = polled.await?;
+        Some(self.take(expired))
+    }
+
+    fn take(&mut self, expired: Expired<(TaskId, Timer, Duration)>) -> ExpiredTimer {
+        let (task, timer, rest) = expired.into_inner();
+        self.keys.remove(&(task, timer));
+        ExpiredTimer { task, timer, rest }
+    }
+}
+
+/// The open questions of a run.
+pub(crate) struct OpenQuestions {
+    decisions: FuturesUnordered<BoxFuture<'static, (TaskId, Result<Decision, Aborted>)>>,
+    /// The handle of each open question, and the time when it was asked.
+    handles: HashMap<TaskId, (AbortHandle, Instant), Hashing>,
+    /// The closed questions: the task, the start and the end.
+    closed: Vec<(TaskId, Instant, Instant)>,
+    /// Notified when a question is closed.
+    question_closed: Arc<Notify>,
+}
+
+impl OpenQuestions {
+    pub(crate) fn new(question_closed: Arc<Notify>) -> Self {
+        Self {
+            decisions: FuturesUnordered::new(),
+            handles: HashMap::default(),
+            closed: Vec::new(),
+            question_closed,
+        }
+    }
+
+    pub(crate) fn ask(&mut self, task: TaskId, decision: BoxFuture<'static, Decision>) {
+        // A future that is already in the set can only be withdrawn by aborting it.
+        let (handle, registration) = AbortHandle::new_pair();
+        let decision = Abortable::new(decision, registration);
+        self.decisions
+            .push(decision.map(move |decided| (task, decided)).boxed());
+        self.handles.insert(task, (handle, Instant::now()));
+    }
+
+    /// Withdraws a question, if there is one. It is removed when the next decision is awaited.
+    pub(crate) fn withdraw(&mut self, task: TaskId) {
+        if let Some(handle) = self.close(task) {
+            handle.abort();
+        }
+    }
+
+    fn close(&mut self, task: TaskId) -> Option<AbortHandle> {
+        let (handle, since) = self.handles.remove(&task)?;
+        self.closed.push((task, since, Instant::now()));
+        self.question_closed.notify_one();
+        Some(handle)
+    }
+
+    /// The closed questions: the task, the start and the end.
+    pub(crate) fn closed(&self) -> impl Iterator<Item = (TaskId, Instant, Instant)> {
+        self.closed.iter().copied()
+    }
+
+    /// The tasks with an open question.
+    pub(crate) fn open(&self) -> impl Iterator<Item = TaskId> {
+        self.handles.keys().copied()
+    }
+
+    /// Returns true if a question is open.
+    pub(crate) fn any_open(&self) -> bool {
+        !self.handles.is_empty()
+    }
+
+    /// Returns true if no future is left to poll, not even one of a withdrawn question.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.decisions.is_empty()
+    }
+
+    /// Waits for the next decision. `None` once no question is open.
+    pub(crate) async fn next(&mut self) -> Option<(TaskId, Decision)> {
+        while let Some((task, decided)) = self.decisions.next().await {
+            // A withdrawn question ends as aborted and is skipped.
+            if let Ok(decision) = decided {
+                self.close(task);
+                return Some((task, decision));
+            }
+        }
+        None
+    }
+}
+
+/// Makes one call. A panic of the backend becomes an error.
+async fn call_tool(backend: Arc<dyn ToolBackend>, call: ToolCall) -> Result<ToolOutput, ToolError> {
+    let tool = Arc::clone(&call.tool);
+    // A panic in foreign code must not end the run.
+    match AssertUnwindSafe(async move { backend.call(call).await })
+        .catch_unwind()
+        .await
+    {
+        Ok(result) => result,
+        Err(panic) => {
+            let what = panic_message(&*panic);
+            let message = format!(
+                "the backend of `{}` panicked: {what}",
+                tool.qualified_name()
+            );
+            Err(ToolError {
+                // The backend may have called the tool before it panicked.
+                retry: RetryAdvice::Uncertain,
+                ..ToolError::new(ErrorKind::Internal, message)
+            })
+        }
+    }
+}
+
+/// The message of a panic.
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
 }
 
 fn tool_address(tool: &Arc<Tool>) -> usize {

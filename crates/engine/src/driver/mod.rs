@@ -4,7 +4,6 @@ mod drive;
 mod handle;
 mod in_flight;
 mod journal_gate;
-mod pending;
 
 pub(crate) use drive::Driver;
 pub use handle::{Canceller, RunHandle};

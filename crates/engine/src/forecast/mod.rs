@@ -6,17 +6,15 @@
 //!
 //! Design: [The order is tried in virtual time before a run](https://github.com/planwright/planwright/blob/main/docs/design/scheduling.md#the-order-is-tried-in-virtual-time-before-a-run).
 
-mod jobs;
 mod optimize;
 mod simulate;
 
-pub use jobs::{Job, JobId, Jobs};
 pub(crate) use optimize::MAX_OPTIMIZED_JOBS;
 pub use optimize::{
     Bounds, OptimizedOrder, OrderSource, is_worth_optimizing, longest_paths, optimize_order,
     run_order,
 };
-pub use simulate::{Order, Timeline, simulate};
+pub use simulate::{Job, JobId, Jobs, Order, Timeline, simulate};
 
 #[cfg(test)]
 mod tests;

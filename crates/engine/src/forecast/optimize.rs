@@ -3,8 +3,7 @@
 
 use std::num::NonZeroUsize;
 
-use super::jobs::Jobs;
-use super::simulate::{Order, Timeline, simulate};
+use super::simulate::{Jobs, Order, Timeline, simulate};
 use crate::schedule::{ConcurrencyLimits, ranks};
 
 /// The number of starts and ends sampled for [`Bounds::provable`].

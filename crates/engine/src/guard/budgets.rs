@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use planwright_core::{Hashing, Tool, Value};
 
-use super::guards::RateLimiter;
-use super::guards::{Bound, GuardKind, Guards, guard_error};
-use super::written::output_size;
+use super::guards::{Bound, GuardKind, Guards, RateLimiter, guard_error, output_size};
 use crate::backend::{ToolError, ToolOutput};
 
 /// The usage of a run, counted against its bounds. It reads no clock and does no IO.

@@ -7,13 +7,11 @@
 
 mod budgets;
 mod guards;
-mod written;
 
-pub use guards::{Bound, Guards, Rate};
-pub use written::WrittenMeter;
+pub use guards::{Bound, Guards, Rate, WrittenMeter};
+pub(crate) use guards::{MAX_LEVELS, WrittenBudget, written_bytes};
 
 pub(crate) use budgets::Guard;
-pub(crate) use written::{MAX_LEVELS, WrittenBudget, written_bytes};
 
 #[cfg(test)]
 mod tests;

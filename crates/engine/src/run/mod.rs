@@ -4,8 +4,6 @@
 
 pub(super) mod budgets;
 mod calls;
-mod command_queue;
-mod effect;
 mod journaling;
 mod lifecycle;
 mod outcome;
@@ -15,15 +13,12 @@ mod state;
 mod tasks;
 mod values;
 
-pub use effect::{Effect, RunInput};
-pub use journaling::history::{Choice, History};
+pub use journaling::history::{Choice, History, PastCall, PastDecision, PastEnd, StepHistory};
 pub use journaling::replay::{ReplayError, ReplayHeader, ReplayReport, replay};
-pub use journaling::step_history::{PastCall, PastDecision, PastEnd, StepHistory};
 pub use outcome::{SkipKind, SkipReason, StepStatus};
 pub use redaction::redactor::{
     MASK, MIN_SECRET_BYTES, Redactor, holds_mask, redacted_inputs, without_secrets,
 };
-pub use report::estimate::{Assumption, Estimate, EstimatedCall, estimate};
-pub use report::preview::{StepPreview, preview};
+pub use report::estimate::{Assumption, Estimate, EstimatedCall, StepPreview, estimate, preview};
 pub use report::summary::{CallSummary, OutputError, RunStatus, RunSummary, StepSummary};
-pub use state::RunMachine;
+pub use state::{Effect, RunInput, RunMachine};

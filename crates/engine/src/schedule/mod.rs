@@ -6,7 +6,6 @@
 //!
 //! Design: [Scheduling](https://github.com/planwright/planwright/blob/main/docs/design/scheduling.md).
 
-mod prefetch;
 mod queue;
 mod ready;
 mod scheduler;

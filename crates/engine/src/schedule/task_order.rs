@@ -15,6 +15,7 @@ pub const UNIT: u64 = 1_000_000;
 /// `weights` are the estimates of the tasks; `waits` lists the tasks that each one waits for. The graph must be
 /// acyclic (a task on a cycle counts as if nothing followed it). Linear in tasks and waits.
 pub fn ranks(weights: &[u64], waits: &[Vec<u32>]) -> Vec<u64> {
+    // Most plans are in order, and need neither counts nor a list of finished tasks.
     if is_in_order(waits) {
         return ranks_in_order(weights, waits);
     }

@@ -1,5 +1,6 @@
 //! Tests of whole runs, driven by hand in any order and by tokio.
 
+mod calls;
 mod computing;
 mod consent;
 mod drive;
@@ -12,7 +13,5 @@ mod loops;
 mod properties;
 mod provisional;
 mod questions;
-mod quick;
 mod resume;
 mod simulation;
-mod slow_journal;

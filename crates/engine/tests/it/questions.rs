@@ -17,8 +17,8 @@ use planwright_engine::backend::{
 use planwright_engine::journal::{Entry, Journal, JournalError};
 use planwright_engine::{Decision, Engine, RunOptions, RunStatus, SpawnRequest, StepStatus};
 
+use crate::calls::Slow;
 use crate::drive::sound;
-use crate::slow_journal::Slow;
 
 /// Leaves step `later` undecided, and never answers about any other.
 #[derive(Clone, Default)]

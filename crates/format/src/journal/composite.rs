@@ -250,9 +250,8 @@ impl<'de> Deserialize<'de> for BlobRef {
 
 #[cfg(test)]
 mod tests {
+    use super::super::blob::{parse_value, resolve};
     use super::*;
-    use crate::journal::blob::parse_value;
-    use crate::journal::value::resolve;
 
     /// Encodes a value, compares the number and length of its blobs, and reads it back.
     fn check(value: &Value, stored: usize, max_bytes: usize) -> Value {

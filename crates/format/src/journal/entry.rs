@@ -6,16 +6,18 @@ use planwright_engine::approval::CallSubject;
 use planwright_engine::journal::Record;
 use serde::Serialize;
 
-use super::blob::{Blob, parse};
-use super::keywords;
-use super::keywords::AddressV1;
+use super::blob::{Blob, StoredValueV1, parse};
+use super::record;
 use super::record::{
-    AnsweredEntryV1, BlobLoader, CallEntryV1, CallResultV1, ChosenEntryV1, DecidedEntryV1,
-    EmptyEntryV1, EndedEntryV1, ExtendedEntryV1, GivenUpEntryV1, OpenedEntryV1, PausedEntryV1,
-    SettledEntryV1, SkipReasonV1, StepChoiceV1, TimerFiredEntryV1, ToolErrorV1, ToolOutputV1,
+    AddressV1, AnsweredEntryV1, BlobLoader, CallEntryV1, CallResultV1, ChosenEntryV1,
+    DecidedEntryV1, EmptyEntryV1, EndedEntryV1, ExtendedEntryV1, GivenUpEntryV1, OpenedEntryV1,
+    PausedEntryV1, SettledEntryV1, SkipReasonV1, StepChoiceV1, TimerFiredEntryV1, ToolErrorV1,
+    ToolOutputV1,
 };
-use super::value::StoredValueV1;
 use crate::time::duration_nanos;
+
+/// The format of the journal of a run.
+pub const JOURNAL_FORMAT: &str = "planwright.journal/1";
 
 /// Encodes a record as its kind and its body. Large values are added to `blobs`, which the body refers to.
 ///
@@ -271,7 +273,7 @@ pub fn decode_record(kind: &str, body: &str, load: BlobLoader<'_>) -> Result<Rec
             let settled: SettledEntryV1 = parse(body)?;
             Record::Settled {
                 at: settled.at.decode()?,
-                status: keywords::step_status(&settled.status)?,
+                status: record::step_status(&settled.status)?,
                 output: settled
                     .output
                     .map(|output| output.decode(load))
@@ -285,7 +287,7 @@ pub fn decode_record(kind: &str, body: &str, load: BlobLoader<'_>) -> Result<Rec
         "ended" => {
             let EndedEntryV1 { status } = parse(body)?;
             Record::Ended {
-                status: keywords::run_status(&status)?,
+                status: record::run_status(&status)?,
             }
         }
         other => return Err(format!("`{other}` is no known kind of entry")),

@@ -7,15 +7,8 @@
 mod blob;
 mod composite;
 mod entry;
-mod keywords;
 mod record;
-mod value;
 
-pub use blob::{Blob, BlobRef, Digest, parse, parse_value, value_bytes, value_json};
-pub use entry::{decode_record, encode_record};
-pub use keywords::{AddressV1, run_status};
-pub use record::BlobLoader;
-pub use value::resolve;
-
-/// The format of the journal of a run.
-pub const JOURNAL_FORMAT: &str = "planwright.journal/1";
+pub use blob::{Blob, BlobRef, Digest, parse, parse_value, resolve, value_bytes, value_json};
+pub use entry::{JOURNAL_FORMAT, decode_record, encode_record};
+pub use record::{AddressV1, BlobLoader, run_status};

@@ -4,8 +4,7 @@ use http::{HeaderName, HeaderValue};
 use reqwest::Url;
 use serde_json::{Map, Value};
 
-use super::expand::is_secret_name;
-use super::server_reader::{ServerReader, URL_FIELDS, escape};
+use super::server_reader::{ServerReader, URL_FIELDS, escape, is_secret_name};
 use super::{Grant, HttpConfig, OauthConfig, ServerTransport};
 
 /// The headers that the transport sets itself.

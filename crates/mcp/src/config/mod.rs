@@ -1,10 +1,8 @@
 //! The configuration of MCP servers in `mcp.json`, in the format that other clients use.
 
-mod expand;
 #[cfg(feature = "http")]
 mod http;
 pub mod jsonc;
-mod origin;
 mod parse;
 mod server;
 mod server_reader;

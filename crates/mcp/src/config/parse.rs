@@ -27,6 +27,7 @@ impl ServersConfig {
         lookup: &dyn Fn(&str) -> Option<String>,
     ) -> Result<(Self, Vec<ConfigProblem>), ConfigError> {
         let mut reader = ConfigReader {
+            // Some editors write a byte order mark, which JSON does not allow.
             text: text.strip_prefix('\u{feff}').unwrap_or(text),
             file: file_name.into(),
             lookup,
@@ -50,6 +51,7 @@ impl ConfigReader<'_> {
     fn read(&mut self) -> Result<(), ConfigError> {
         let parsed = jsonc::parse(self.text).map_err(|error| {
             let mut reason = error.kind().to_string();
+            // The reason continues our message, so it begins in lower case.
             reason[..1].make_ascii_lowercase();
             let place = (error.line_display(), error.column_display());
             self.error(Some(place), format!("this is not JSON: {reason}"))

@@ -9,14 +9,16 @@
 mod call;
 mod client;
 mod handler;
-mod host;
 mod listing;
-mod naming;
+mod results;
 mod state;
+mod suspended;
 mod transport;
 
 pub use client::{ClientId, GatewayClient};
 pub use handler::forwarding::completed;
-pub use host::{Host, HostCall, PassthroughMode, SuspendedCall, TaskRequest};
-pub use state::{CALL_GRACE, Gateway, NOTIFIED_CLIENT_GRACE};
+pub use state::{
+    CALL_GRACE, Gateway, Host, HostCall, NOTIFIED_CLIENT_GRACE, PassthroughMode, SuspendedCall,
+    TaskRequest,
+};
 pub use transport::{HttpService, StreamError, serve_stdio, serve_stream};

@@ -19,9 +19,8 @@ use crate::transport::connection::Connection;
 use crate::transport::connection::TransportHandle;
 #[cfg(feature = "http")]
 use crate::transport::http::{HttpFailure, open};
-use crate::transport::stdio::log::StderrLog;
 use crate::transport::stdio::pipe::PipeTransport;
-use crate::transport::stdio::process::Process;
+use crate::transport::stdio::process::{Process, StderrLog};
 use crate::upstream::ConnectOptions;
 
 #[derive(Debug)]

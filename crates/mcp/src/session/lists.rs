@@ -1,19 +1,18 @@
-//! The lists of a server, with all pages and without invisible characters.
+//! The lists of a server, with all pages and without invisible characters, and the conversion of `tools/list` entries
+//! to tools.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use planwright_core::text::{is_visible, visible, without_hidden_texts};
-use planwright_core::{Tool, Value};
+use planwright_core::{Hints, Schema, Tool, Value};
 
 use super::caller::UpstreamError;
 use super::lifecycle::{ServerStartError, Session};
 use super::router::RequestError;
-use super::tools;
 use crate::config::ServerConfig;
-use crate::object::with;
-use crate::transport::http::argument_fault;
-use crate::transport::stdio::log::truncate_message;
+use crate::object::{text_field, with};
+use crate::transport::stdio::process::truncate_message;
 
 /// Removes entries whose `key` has invisible characters. `what` is the kind of the entries.
 pub(crate) fn remove_hidden_names(
@@ -23,6 +22,8 @@ pub(crate) fn remove_hidden_names(
     warnings: &mut Vec<String>,
 ) {
     entries.retain(|entry| {
+        // A name is not stripped like other texts: the server would not know the new one, which may also be that of
+        // another entry.
         let name = text(entry, key);
         if !is_visible(name) {
             let shown = visible(&truncate_message(name)).into_owned();
@@ -50,28 +51,6 @@ pub(crate) fn strip_hidden_text(
             *entry = stripped;
         }
     }
-}
-
-fn text<'a>(entry: &'a Value, key: &str) -> &'a str {
-    entry.get(key).and_then(Value::as_text).unwrap_or_default()
-}
-
-/// Returns an entry without invisible characters, or `None` if it has none.
-fn without_hidden_text(entry: &Value, key: &str) -> Option<Value> {
-    let texts = without_hidden_texts(entry);
-    // The name of a resource is only descriptive: its key is the URI.
-    let label = match entry.get("name") {
-        Some(Value::Text(name)) if key != "name" && !is_visible(name) => Some(visible(name)),
-        _ => None,
-    };
-    if texts.is_none() && label.is_none() {
-        return None;
-    }
-    let entry = texts.unwrap_or_else(|| entry.clone());
-    Some(match label {
-        Some(label) => with(&entry, "name", Value::from(label.as_ref())),
-        None => entry,
-    })
 }
 
 const MAX_PAGES: usize = 1000;
@@ -150,7 +129,7 @@ impl Session {
                 fault.is_none()
             });
         }
-        let tools = tools::read(
+        let tools = read_tools(
             (&config.name, &config.origin()),
             config.trusted,
             &entries,
@@ -212,98 +191,176 @@ pub(crate) struct ToolList {
     pub(crate) warnings: Vec<String>,
 }
 
-#[cfg(test)]
-mod tests {
-    use planwright_core::Value;
-
-    use super::{limit_warnings, remove_hidden_names, strip_hidden_text};
-
-    fn check(what: (&str, &str), entries: &str, expected: &str, warned: &[&str]) {
-        let mut entries = Value::from_json(entries)
-            .unwrap()
-            .as_list()
-            .unwrap()
-            .to_vec();
-        let mut warnings = Vec::new();
-        remove_hidden_names(&mut entries, what, &"s".into(), &mut warnings);
-        strip_hidden_text(&mut entries, what, &"s".into(), &mut warnings);
-        assert_eq!(Value::from(entries).to_json(), expected);
-        assert_eq!(warnings, warned);
+/// Converts the entries of `tools/list`. Entries that are not tools are left out with a warning.
+///
+/// `origin` is the identity of the server, see [`ServerConfig::origin`](crate::ServerConfig::origin).
+fn read_tools(
+    (server, origin): (&Arc<str>, &Arc<str>),
+    trusted: bool,
+    entries: &[Value],
+    warnings: &mut Vec<String>,
+) -> Vec<Tool> {
+    let mut tools = Vec::with_capacity(entries.len());
+    let mut names = HashSet::with_capacity(entries.len());
+    for entry in entries {
+        match entry.get("name") {
+            Some(Value::Text(name)) if !name.is_empty() => {
+                if !names.insert(name) {
+                    let name = truncate_message(name);
+                    warnings.push(format!(
+                        "the server `{server}` lists the tool `{name}` twice: the later one counts"
+                    ));
+                }
+                let mut tool = tool(server, trusted, name, entry);
+                tool.origin = Arc::clone(origin);
+                tools.push(tool);
+            }
+            _ => warnings.push(format!(
+                "the server `{server}` lists a tool without a name, which was left out"
+            )),
+        }
     }
+    tools
+}
 
-    #[test]
-    fn names_with_invisible_characters_are_removed() {
-        check(
-            ("tool", "name"),
-            r#"[{"name": "pay\u200b"}, {"name": "a\nb"}, {"name": "rtl\u202e"}, {"name": "tag\udb40\udc41"}, {"name": "Größe 東京"}]"#,
-            r#"[{"name":"Größe 東京"}]"#,
-            &[
-                r"the server `s` lists the tool `pay\u{200b}`, whose name has characters that cannot be seen, so it was left out",
-                r"the server `s` lists the tool `a\nb`, whose name has characters that cannot be seen, so it was left out",
-                r"the server `s` lists the tool `rtl\u{202e}`, whose name has characters that cannot be seen, so it was left out",
-                r"the server `s` lists the tool `tag\u{e0041}`, whose name has characters that cannot be seen, so it was left out",
-            ],
-        );
+/// The schema field with the name of the header.
+const FIELD: &str = "x-mcp-header";
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum HeaderPosition {
+    Root,
+    /// An argument, or a field of one.
+    Argument,
+    /// Any other position, which may describe no value or many.
+    Other,
+}
+
+/// Returns the first fault in the headers that the schema of a tool declares. Such a tool must not be called over HTTP.
+fn argument_fault(schema: &Value) -> Option<String> {
+    find_fault(schema, HeaderPosition::Root, &mut BTreeSet::new())
+}
+
+fn text<'a>(entry: &'a Value, key: &str) -> &'a str {
+    entry.get(key).and_then(Value::as_text).unwrap_or_default()
+}
+
+/// Returns an entry without invisible characters, or `None` if it has none.
+fn without_hidden_text(entry: &Value, key: &str) -> Option<Value> {
+    let texts = without_hidden_texts(entry);
+    // The name of a resource is only descriptive: its key is the URI.
+    let label = match entry.get("name") {
+        Some(Value::Text(name)) if key != "name" && !is_visible(name) => Some(visible(name)),
+        _ => None,
+    };
+    if texts.is_none() && label.is_none() {
+        return None;
     }
+    let entry = texts.unwrap_or_else(|| entry.clone());
+    Some(match label {
+        Some(label) => with(&entry, "name", Value::from(label.as_ref())),
+        None => entry,
+    })
+}
 
-    #[test]
-    fn texts_lose_invisible_characters() {
-        check(
-            ("tool", "name"),
-            r#"[{"name": "a", "description": "x\u200by\n", "annotations": {"title": "t\u2066"},
-                "inputSchema": {"properties": {"description": {"description": "p\u00ad", "default": "d\u00ad", "enum": ["e\u00ad"]}}}}]"#,
-            "[{\"name\":\"a\",\"description\":\"xy\\n\",\"annotations\":{\"title\":\"t\"},\"inputSchema\":{\"properties\":{\"description\":{\"description\":\"p\",\"default\":\"d\u{ad}\",\"enum\":[\"e\u{ad}\"]}}}}]",
-            &[
-                "the server `s` describes the tool `a` with characters that cannot be seen, which were left out",
-            ],
-        );
-        check(
-            ("tool", "name"),
-            r#"[{"name": "a", "description": "Plain.", "x-own": "\u200b"}]"#,
-            "[{\"name\":\"a\",\"description\":\"Plain.\",\"x-own\":\"\u{200b}\"}]",
-            &[],
-        );
-    }
-
-    #[test]
-    fn the_name_of_a_resource_is_a_description() {
-        check(
-            ("resource", "uri"),
-            r#"[{"uri": "x:1", "name": "a\u202eb"}, {"uri": "x:\u200b2", "name": "b"}]"#,
-            r#"[{"uri":"x:1","name":"a\\u{202e}b"}]"#,
-            &[
-                r"the server `s` lists the resource `x:\u{200b}2`, whose name has characters that cannot be seen, so it was left out",
-                "the server `s` describes the resource `x:1` with characters that cannot be seen, which were left out",
-            ],
-        );
-    }
-
-    /// Compares the number of warnings left of `count`, and the last of them.
-    #[track_caller]
-    fn check_lists(count: usize, length: usize, last: &str) {
-        let mut warnings: Vec<String> = (1..=count)
-            .map(|number| format!("fault {number}"))
-            .collect();
-        limit_warnings("s", &mut warnings);
-        assert_eq!(
-            (warnings.len(), warnings.last().map_or("", String::as_str)),
-            (length, last)
-        );
-    }
-
-    #[test]
-    fn warnings_are_limited() {
-        check_lists(0, 0, "");
-        check_lists(10, 10, "fault 10");
-        check_lists(
-            11,
-            11,
-            "the list of tools of the server `s` has 1 more fault",
-        );
-        check_lists(
-            5000,
-            11,
-            "the list of tools of the server `s` has 4990 more faults",
-        );
+fn tool(server: &Arc<str>, trusted: bool, name: &Arc<str>, entry: &Value) -> Tool {
+    let stated = entry.get("annotations");
+    // Revisions before 2025-06-18 have the title in the annotations.
+    let title = text_field(entry, "title").or_else(|| text_field(stated?, "title"));
+    let hints = hints(stated);
+    Tool {
+        title,
+        description: text_field(entry, "description"),
+        input: schema(entry, "inputSchema"),
+        output: schema(entry, "outputSchema"),
+        annotations: hints.annotations(trusted),
+        hints,
+        // A hint that asks for more caution counts even if the server is not trusted.
+        approval: hints.is_stated_destructive(),
+        approval_reason: hints
+            .is_stated_destructive()
+            .then(|| Arc::from("its server says that it may destroy something")),
+        ..Tool::new(Arc::clone(server), Arc::clone(name))
     }
 }
+
+/// Reads the hints of a `tools/list` entry. A hint that is not a boolean counts as missing.
+fn hints(stated: Option<&Value>) -> Hints {
+    let hint = |name: &str| stated.and_then(|stated| stated.get(name)?.as_bool());
+    Hints {
+        read_only: hint("readOnlyHint"),
+        destructive: hint("destructiveHint"),
+        idempotent: hint("idempotentHint"),
+        open_world: hint("openWorldHint"),
+    }
+}
+
+fn schema(entry: &Value, field: &str) -> Schema {
+    entry
+        .get(field)
+        .map_or_else(Schema::any, |schema| Schema::from_value(schema.clone()))
+}
+
+fn find_fault(
+    schema: &Value,
+    position: HeaderPosition,
+    seen: &mut BTreeSet<String>,
+) -> Option<String> {
+    if let Some(items) = schema.as_list() {
+        let mut items = items.iter();
+        return items.find_map(|item| find_fault(item, HeaderPosition::Other, seen));
+    }
+    let inner = match position {
+        HeaderPosition::Root | HeaderPosition::Argument => HeaderPosition::Argument,
+        HeaderPosition::Other => HeaderPosition::Other,
+    };
+    let all = |schemas: &Value, position: HeaderPosition, seen: &mut BTreeSet<String>| {
+        let mut schemas = schemas.as_object()?.values();
+        schemas.find_map(|schema| find_fault(schema, position, seen))
+    };
+    schema
+        .as_object()?
+        .iter()
+        .find_map(|(key, value)| match &**key {
+            FIELD if position == HeaderPosition::Argument => {
+                header_fault(value, schema.get("type"), seen)
+            }
+            FIELD => Some("a header stands where it belongs to no argument".to_owned()),
+            "properties" => all(value, inner, seen),
+            "$defs" | "definitions" | "dependentSchemas" | "patternProperties" => {
+                all(value, HeaderPosition::Other, seen)
+            }
+            // The values of these fields are data, not schemas.
+            "default" | "const" | "enum" | "examples" => None,
+            _ => find_fault(value, HeaderPosition::Other, seen),
+        })
+}
+
+fn header_fault(
+    header: &Value,
+    kind: Option<&Value>,
+    seen: &mut BTreeSet<String>,
+) -> Option<String> {
+    let Some(name) = header.as_text() else {
+        return Some("the name of a header is no text".to_owned());
+    };
+    if name.is_empty() || !name.bytes().all(is_token) {
+        return Some(format!("`{}` is no name of a header", name.escape_debug()));
+    }
+    if !seen.insert(name.to_ascii_lowercase()) {
+        return Some(format!("the header `{name}` stands twice"));
+    }
+    match kind.and_then(Value::as_text) {
+        Some("string" | "integer" | "boolean") => None,
+        _ => Some(format!(
+            "the header `{name}` is of an argument that is no simple value"
+        )),
+    }
+}
+
+/// Returns true for the bytes of a header name according to RFC 9110.
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests;

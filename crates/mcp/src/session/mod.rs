@@ -5,12 +5,10 @@
 pub(crate) mod caller;
 pub(crate) mod envelope;
 pub(crate) mod handshake;
-pub(crate) mod in_flight;
 pub(crate) mod lifecycle;
 pub(crate) mod lists;
 pub(crate) mod request;
 pub(crate) mod router;
 pub(crate) mod server_requests;
-mod tools;
 
 pub use caller::{Caller, UpstreamClient, UpstreamError};

@@ -8,10 +8,9 @@ use planwright_core::Value;
 use planwright_engine::backend::ToolError;
 use tokio::sync::mpsc;
 
-use super::monitor::{MonitorEvent, SessionMonitor};
+use super::monitor::{MonitorEvent, SessionMonitor, SubscribedUris};
 use super::server::{AbortOnDrop, Server};
-use super::subscriptions::SubscribedUris;
-use super::view::{UpstreamNotification, UpstreamState, ViewPublisher};
+use super::upstreams::{UpstreamNotification, UpstreamState, ViewPublisher};
 use crate::config::ServerTransport;
 use crate::session::caller::{Caller, UpstreamClient};
 use crate::session::caller::{ClientContext, ListKind, ServerObserver};

@@ -5,11 +5,10 @@ pub(crate) mod connections;
 mod entry;
 mod monitor;
 mod server;
-mod subscriptions;
 mod upstreams;
-mod view;
 
 pub use connections::{ConnectOptions, Connections, ProcessObserver, ServerFailure};
-pub use subscriptions::ResourceSubscription;
-pub use upstreams::Upstreams;
-pub use view::{ChangeCounts, UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView};
+pub use monitor::ResourceSubscription;
+pub use upstreams::{
+    ChangeCounts, UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView, Upstreams,
+};

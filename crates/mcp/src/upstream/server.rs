@@ -20,7 +20,7 @@ use crate::session::caller::{ClientContext, ServerObserver};
 use crate::session::lifecycle::{ServerStartError, Session};
 use crate::session::lists::ToolList;
 use crate::session::router::RequestError;
-use crate::transport::stdio::log::StderrLog;
+use crate::transport::stdio::process::StderrLog;
 
 #[derive(Debug)]
 pub(crate) struct Server {

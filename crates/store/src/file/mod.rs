@@ -2,7 +2,6 @@
 
 mod connect;
 mod inode;
-mod migrations;
 
 pub(crate) use connect::{OpenedFile, connect, open};
 pub(crate) use inode::{InodeLease, StoreFile, create_folder, private_file, writable_by_others};

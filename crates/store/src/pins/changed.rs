@@ -123,6 +123,7 @@ fn server(
     let mut tools = Vec::with_capacity(rows.len());
     for row in rows {
         let pinned = definition(connection, row.digest, row.pinned_ns)?;
+        // A server with a new origin is shown beside the accepted one of its name, which it may have replaced.
         let before = if is_accepted {
             None
         } else {

@@ -5,10 +5,10 @@ use std::time::{Duration, SystemTime};
 use planwright_core::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::entries::RunState;
 use super::lease::Lease;
 use crate::error::LeaseHolder;
 use crate::error::{QueryError, StoreError};
-use crate::rows::RunState;
 use crate::store::Store;
 use crate::values;
 use crate::values::{from_nanos, to_i64, to_nanos, to_usize};

@@ -1,4 +1,4 @@
-//! Leases of runs: at most one process drives a run, and the lease of a dead process ends.
+//! Leases of runs: at most one process drives a run, and the lease of a dead process ends. A leased run is the engine's `Journal`.
 //!
 //! A lease consists of two locks of the operating system: one on a file in the lock folder, one on the inode of the database, which
 //! holds even if that file is removed. Neither needs renewal or expiry: the system releases the locks of a process that dies.
@@ -12,11 +12,21 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
+use futures::future::BoxFuture;
+use futures::{FutureExt, TryFutureExt};
+use planwright_engine::History;
+use planwright_engine::journal::{Entry, Journal, JournalError, check_history};
 use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
 
-use crate::error::LeaseHolder;
+use super::entries::{EntryBatch, RunTotals};
+use super::info::{self, NewRun};
+use super::server_processes::{self, ProcessFile, ServerProcess};
+use crate::error::{FileProblem, LeaseHolder, StoreError};
 use crate::file::{InodeLease, StoreFile, create_folder, private_file};
-use crate::values::{from_nanos, to_nanos};
+use crate::store::Store;
+use crate::values::{self, from_nanos, to_i64, to_nanos, to_usize};
+use crate::writer::{AppendRequest, BatchState, JournalProgress};
 
 /// The number of attempts before a lock counts as held: a reader that looks up the holder locks the file for a moment, too.
 const MAX_ATTEMPTS: u32 = 8;
@@ -43,7 +53,7 @@ pub(crate) struct Lease {
 
 /// The outcome of [`Lease::take`].
 #[derive(Debug)]
-pub(crate) enum LeaseOutcome {
+enum LeaseOutcome {
     Acquired(Lease),
     /// Another process has the lease, and may not have written its identity.
     HeldBy(Option<LeaseHolder>),
@@ -51,7 +61,7 @@ pub(crate) enum LeaseOutcome {
 
 impl Lease {
     /// Takes the lease of the run `id` in a store; `path` is its lock file.
-    pub(crate) fn take(
+    fn take(
         store: &Arc<StoreFile>,
         id: &str,
         path: &Path,
@@ -116,7 +126,7 @@ impl Lease {
 }
 
 /// A holder of unknown identity.
-pub(crate) const UNKNOWN: LeaseHolder = LeaseHolder {
+const UNKNOWN: LeaseHolder = LeaseHolder {
     pid: 0,
     host: String::new(),
     since: SystemTime::UNIX_EPOCH,
@@ -137,6 +147,178 @@ impl Drop for Lease {
             let _ = self.file.set_len(0);
         }
         let _ = self.file.unlock();
+    }
+}
+
+/// A run that this process has leased, as a journal for the engine. The lease ends once this is dropped and all appended entries are
+/// written.
+#[derive(Debug)]
+pub struct LeasedRun {
+    store: Store,
+    // Before `progress`, which has the lease: the file must be removed while the run is leased.
+    processes: Arc<ProcessFile>,
+    progress: Arc<JournalProgress>,
+    entries: i64,
+}
+
+impl Store {
+    /// Creates a run and leases it for `holder`. The run is durable with its first entries: without entries there is nothing to
+    /// resume.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Exists`] if the id is in use, [`StoreError::BadName`] if it is invalid.
+    pub fn create_run(&self, new: NewRun, holder: &LeaseHolder) -> Result<LeasedRun, StoreError> {
+        // Before the id becomes a part of file names.
+        values::check("id of a run", &new.id)?;
+        let id = new.id.clone();
+        let lease = self.lease(&id, holder)?;
+        let processes = self.processes(&id)?;
+        // After leasing, so that no other process can lease the run between the two.
+        let key = self
+            .writer()
+            .change_unsynced(move |connection| info::insert(connection, &new))?;
+        Ok(self.leased_run(key, id, processes, lease, BatchState::default()))
+    }
+
+    /// Leases an existing run for `holder`, which resumes it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Held`] if another process, or another part of this one, has leased it; those of [`Store::run`];
+    /// [`StoreError::Format`] if a newer version has written it.
+    pub fn hold(&self, selector: &str, holder: &LeaseHolder) -> Result<LeasedRun, StoreError> {
+        let (_, id) = self.read(|connection| info::find(connection, selector))?;
+        let lease = self.lease(&id, holder)?;
+        let processes = self.processes(&id)?;
+        // Read after leasing: before, another process could still append.
+        let (key, state) = self.read(|connection| {
+            let (key, _) = info::find(connection, &id)?;
+            info::check_format(connection, key, &id)?;
+            let counts = info::count(connection, key)?;
+            let state = BatchState {
+                next: counts.entries,
+                totals: RunTotals {
+                    done: to_i64(counts.done),
+                    calls: to_i64(counts.calls),
+                    ..RunTotals::default()
+                },
+                failure: None,
+            };
+            Ok((key, state))
+        })?;
+        Ok(self.leased_run(key, id, processes, lease, state))
+    }
+
+    fn leased_run(
+        &self,
+        key: i64,
+        id: String,
+        processes: Arc<ProcessFile>,
+        lease: Lease,
+        state: BatchState,
+    ) -> LeasedRun {
+        LeasedRun {
+            entries: state.next,
+            store: self.clone(),
+            processes,
+            progress: Arc::new(JournalProgress::new(key, id, lease, state)),
+        }
+    }
+
+    pub(crate) fn lease(&self, id: &str, holder: &LeaseHolder) -> Result<Lease, StoreError> {
+        let taken = Lease::take(self.file(), id, &self.lease_path(id), holder)
+            .map_err(|error| self.io(&error))?;
+        match taken {
+            LeaseOutcome::Acquired(lease) => Ok(lease),
+            LeaseOutcome::HeldBy(other) => Err(StoreError::Held {
+                run: id.to_owned(),
+                holder: other.unwrap_or(UNKNOWN),
+            }),
+        }
+    }
+
+    /// Returns the server processes that earlier processes of a run had started and not stopped.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`] if they cannot be read.
+    pub fn earlier_server_processes(&self, id: &str) -> Result<Vec<ServerProcess>, StoreError> {
+        server_processes::earlier(&self.processes_path(id)).map_err(|error| self.io(&error))
+    }
+
+    fn processes(&self, id: &str) -> Result<Arc<ProcessFile>, StoreError> {
+        ProcessFile::open(self.processes_path(id)).map_err(|error| self.io(&error))
+    }
+
+    pub(crate) fn io(&self, error: &io::Error) -> StoreError {
+        StoreError::File {
+            path: self.path().to_owned(),
+            trouble: FileProblem::Failed(error.to_string()),
+        }
+    }
+}
+
+impl LeasedRun {
+    /// Returns the id of the run.
+    pub fn id(&self) -> &str {
+        &self.progress.id
+    }
+
+    /// Returns the number of journal entries when this process leased the run. A history with fewer entries is outdated.
+    pub fn entries(&self) -> usize {
+        to_usize(self.entries)
+    }
+
+    /// Returns the store of the run.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Returns the server processes that earlier processes of the run had started and not stopped. They may have ended.
+    pub fn earlier_server_processes(&self) -> Vec<ServerProcess> {
+        self.processes.earlier().clone()
+    }
+
+    /// Replaces the list of [earlier server processes](Self::earlier_server_processes) by those that are still running.
+    pub fn set_server_processes(&self, running: Vec<ServerProcess>) {
+        *self.processes.earlier() = running;
+    }
+}
+
+impl Journal for LeasedRun {
+    /// Fails for another run, or if the history differs from the journal in the store. Deletes the decisions that the history has
+    /// consumed.
+    fn open(&self, run: &str, history: Option<&History>) -> Result<(), JournalError> {
+        let id = self.id();
+        if run != id {
+            let message = format!("the journal belongs to the run `{id}`, not to `{run}`");
+            return Err(JournalError::new(message));
+        }
+        let stored = to_usize(self.progress.state().next);
+        // A history that was read before another process appended would repeat the calls of that process.
+        check_history(stored, history)?;
+        match history {
+            Some(history) => self
+                .store
+                .delete_used_decisions(id, history)
+                .map_err(|error| JournalError::new(error.to_string())),
+            None => Ok(()),
+        }
+    }
+
+    fn append(&self, entries: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>> {
+        let (done, result) = oneshot::channel();
+        // Encoded here, so that the one thread that writes for all has little to do for each.
+        let batch = EntryBatch::encode(&entries);
+        self.store.writer().append(AppendRequest {
+            progress: Arc::clone(&self.progress),
+            batch,
+            done,
+        });
+        result
+            .unwrap_or_else(|_| Err(JournalError::new("the writer of the store has stopped")))
+            .boxed()
     }
 }
 

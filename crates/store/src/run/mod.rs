@@ -1,15 +1,14 @@
 //! Runs: their metadata, the lease that one process has on each, their journals, and how they are pruned.
 
-mod entries;
+pub(crate) mod entries;
 mod info;
 mod lease;
-mod leased;
 mod prune;
 mod server_processes;
 
 pub use entries::JournalEntries;
 pub use info::{NewRun, RunFilter, RunInfo};
-pub use leased::LeasedRun;
+pub use lease::LeasedRun;
 pub use prune::{Prune, PruneReport};
 pub use server_processes::{ServerProcess, register_server_process, unregister_server_process};
 

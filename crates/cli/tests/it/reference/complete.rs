@@ -35,8 +35,8 @@ fn pages_leave_nothing_out() {
     );
     check(
         "docs/formats/simulated-tools.md",
-        "crates/engine/src/backend/simulated/server.rs",
-        ("const TOOL_FIELDS", "pub(super) fn read"),
+        "crates/engine/src/backend/simulated.rs",
+        ("const TOOL_FIELDS", "struct ScriptReader"),
         r#""(\w+)""#,
     );
     check(

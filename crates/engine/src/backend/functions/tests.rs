@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Function, Functions, Sharable};
-use crate::backend::{
+use super::super::{
     CallClock, CallContext, ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput,
 };
+use super::{Function, Functions, Sharable};
 
 /// The position of a place.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]

@@ -1,11 +1,9 @@
 //! Behaviours of simulated tools, and their answers.
 
-use std::sync::Arc;
+use planwright_core::StepId;
 
-use planwright_core::{StepId, Value};
-
+use super::super::{CallClock, CallContext, ToolBackend, ToolCall};
 use super::*;
-use crate::backend::{CallClock, CallContext, ToolBackend, ToolCall};
 
 fn json(text: &str) -> Value {
     Value::from_json(text).unwrap()

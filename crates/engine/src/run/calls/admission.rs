@@ -10,10 +10,9 @@ use planwright_core::{Code, Diagnostic, PointerSegment, Tool, Value};
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
 use crate::guard::{MAX_LEVELS, written_bytes};
 use crate::journal::Record;
-use crate::run::effect::Effect;
 use crate::run::journaling::history::History;
 use crate::run::outcome::{Outcome, StepStatus};
-use crate::run::state::RunMachine;
+use crate::run::state::{Effect, RunMachine};
 use crate::run::tasks::task::TaskData;
 use crate::schedule::{AttemptEnd, Event, TaskId, Timer};
 

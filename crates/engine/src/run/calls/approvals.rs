@@ -11,10 +11,9 @@ use crate::approval::{ApprovalRequest, CallSubject, ChangedSecretError, Decision
 use crate::backend::{ErrorKind, ToolError};
 use crate::event::{Address, RunEvent};
 use crate::journal::Record;
-use crate::run::effect::Effect;
-use crate::run::journaling::step_history::{PastDecision, StepHistory};
+use crate::run::journaling::history::{PastDecision, StepHistory};
 use crate::run::redaction::redactor::MASK;
-use crate::run::state::RunMachine;
+use crate::run::state::{Effect, RunMachine};
 use crate::schedule::{Event, TaskId, TaskState};
 
 /// Digests of tool definitions, each computed once.

@@ -12,8 +12,7 @@ use crate::backend::{
 };
 use crate::event::{Address, RunEvent};
 use crate::journal::Record;
-use crate::run::effect::Effect;
-use crate::run::state::RunMachine;
+use crate::run::state::{Effect, RunMachine};
 use crate::run::tasks::task::{CallRecord, Group};
 use crate::schedule::{AttemptEnd, Event, TaskId, TaskState, Timer};
 

@@ -3,4 +3,3 @@
 pub(super) mod history;
 pub(super) mod records;
 pub(super) mod replay;
-pub(super) mod step_history;

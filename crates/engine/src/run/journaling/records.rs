@@ -6,15 +6,13 @@ use std::time::Duration;
 
 use planwright_core::{Hashing, Tool, Value};
 
+use super::history::{Choice, History, PastDecision, StepHistory};
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
 use crate::event::Address;
 use crate::guard::written_bytes;
 use crate::journal::Record;
-use crate::run::effect::Effect;
-use crate::run::journaling::history::{Choice, History};
-use crate::run::journaling::step_history::{PastDecision, StepHistory};
 use crate::run::outcome::{Outcome, SkipKind, SkipReason};
-use crate::run::state::RunMachine;
+use crate::run::state::{Effect, RunMachine};
 use crate::run::tasks::task::CallRecord;
 use crate::schedule::TaskId;
 

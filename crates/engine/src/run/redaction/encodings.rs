@@ -37,6 +37,7 @@ impl PatternChar {
 
 /// The possible ends of `letter` in percent-encoding.
 fn percent_encoded(letter: char, text: &[u8], at: usize) -> Vec<usize> {
+    // The bytes of one character may be encoded to different depths, so each of them adds its own possible ends.
     let mut ends = vec![at];
     for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
         let next = ends
@@ -82,6 +83,7 @@ fn each_escape(letter: char, text: &[u8], at: usize, ends: &mut Vec<usize>) {
     {
         ends.push(end);
     }
+    // JSON escapes a character beyond the basic plane as two units, a surrogate pair.
     let mut end = at;
     for unit in letter.encode_utf16(&mut [0; 2]) {
         let is_unit = |digits: &usize| {
@@ -143,6 +145,7 @@ fn read(text: &[u8], at: usize) -> Option<(u8, usize)> {
     let mut digits = at + 1;
     for _ in 0..MAX_PERCENT_NESTING {
         let byte = u8::try_from(hexadecimal(text, digits, 2)?).ok()?;
+        // An encoded percent sign with two digits behind it is the next level of encoding.
         if byte != b'%' || hexadecimal(text, digits + 2, 2).is_none() {
             return Some((byte, digits + 2));
         }

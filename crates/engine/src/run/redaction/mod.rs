@@ -4,7 +4,6 @@
 
 mod encodings;
 pub(super) mod redactor;
-mod reports;
 mod secret_matcher;
 
 #[cfg(test)]

@@ -78,6 +78,7 @@ impl<'a> CostModel<'a> {
             let of_tool = self.limits.tools.get(tool.qualified_name().as_str());
             let of_server = self.limits.servers.get(&tool.server);
             for limit in [
+                // A limit for this tool or server replaces the general one, even if it is higher.
                 of_tool.copied().or(self.limits.per_tool),
                 of_server.copied().or(self.limits.per_server),
             ] {
@@ -193,6 +194,7 @@ pub(super) fn in_order(steps: &[CheckedStep]) -> Vec<usize> {
             }
         }
     }
+    // The set is sorted, so on a tie the step that comes first in the plan is taken.
     let mut ready: BTreeSet<usize> = (0..steps.len())
         .filter(|index| open.get(*index) == Some(&0))
         .collect();

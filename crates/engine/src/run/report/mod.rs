@@ -2,5 +2,4 @@
 
 pub(super) mod cost_model;
 pub(super) mod estimate;
-pub(super) mod preview;
 pub(super) mod summary;

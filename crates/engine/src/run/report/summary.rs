@@ -16,11 +16,11 @@ use crate::durations::Durations;
 use crate::event::Address;
 use crate::journal::JournalError;
 use crate::run::calls::admission::select;
-use crate::run::journaling::step_history::PastCall;
+use crate::run::journaling::history::PastCall;
 use crate::run::outcome::{Outcome, SkipKind, SkipReason, StepStatus};
 use crate::run::state::RunMachine;
 use crate::run::tasks::task::TaskData;
-use crate::run::values::frame::Frame;
+use crate::run::values::slots::Frame;
 use crate::schedule::{TaskId, TaskState};
 
 /// The final status of a run.

@@ -9,9 +9,8 @@ use crate::backend::{ErrorKind, ToolError, ToolOutput};
 use crate::event::RunEvent;
 use crate::journal::Record;
 use crate::options::FailurePolicy;
-use crate::run::effect::Effect;
 use crate::run::outcome::{Outcome, SkipKind, SkipReason, StepStatus};
-use crate::run::state::RunMachine;
+use crate::run::state::{Effect, RunMachine};
 use crate::run::tasks::task::TaskKind;
 use crate::schedule::{Event, SettledBy, TaskId};
 

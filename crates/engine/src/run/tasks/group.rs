@@ -13,8 +13,8 @@ use crate::run::outcome::{Outcome, SkipKind, StepStatus};
 use crate::run::report::cost_model::waves;
 use crate::run::state::RunMachine;
 use crate::run::tasks::task::{Group, Iteration, TaskData, TaskKind};
-use crate::run::values::frame::Frame;
 use crate::run::values::resolve::{ReferenceScope, ResolveError};
+use crate::run::values::slots::Frame;
 use crate::schedule::{Event, TaskId, TaskState};
 
 /// The next step of a group after one of its parts has settled.

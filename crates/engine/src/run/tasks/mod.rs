@@ -4,4 +4,3 @@ mod complete;
 mod group;
 mod prepare;
 pub(super) mod task;
-mod task_action;

@@ -8,12 +8,10 @@ use planwright_core::{Object, Tool, Value};
 
 use crate::backend::ToolError;
 use crate::event::{Address, RunEvent};
-use crate::run::effect::Effect;
 use crate::run::outcome::Outcome;
 use crate::run::report::cost_model::{CostModel, PlanPaths};
-use crate::run::state::RunMachine;
-use crate::run::values::frame::Frame;
-use crate::run::values::slots::Slots;
+use crate::run::state::{Effect, RunMachine};
+use crate::run::values::slots::{Frame, Slots};
 use crate::schedule::TaskId;
 
 /// The part of a step that a task runs.

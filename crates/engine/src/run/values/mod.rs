@@ -1,6 +1,5 @@
 //! Values of a running plan: slots, resolution of references, and the memory that computed values take.
 
-pub(super) mod frame;
 mod read;
 pub(super) mod resolve;
 pub(super) mod slots;

@@ -9,11 +9,11 @@ use planwright_core::plan::{Alternative, Form, Node, NodeKind, Reference, Segmen
 use planwright_core::schema::{PathLookup, Type};
 use planwright_core::{Diagnostic, Hashing, Object, Tool, Value};
 
+use super::slots::Frame;
 use crate::backend::{ErrorKind, ToolError};
 use crate::options::SecretValues;
 use crate::run::budgets::MemoryBudget;
 use crate::run::outcome::{Outcome, SkipReason};
-use crate::run::values::frame::Frame;
 
 /// The warnings of a run. Reads of references add some, so they are shared.
 #[derive(Debug, Default)]

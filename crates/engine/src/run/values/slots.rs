@@ -1,4 +1,4 @@
-//! The inputs and slots of one running plan.
+//! A running plan (the run's own, an instance of it, or an inner plan), and its inputs and slots.
 //!
 //! Writes apply in plan order, not in the order in which they are made: of two writers to one slot, the later one in the plan wins,
 //! however fast it was. So if a write arrives after an overlapping one that comes later in the plan, the slots of its
@@ -6,11 +6,16 @@
 //!
 //! Design: [Slot writes count in plan order](https://github.com/planwright/planwright/blob/main/docs/design/execution.md#slot-writes-count-in-plan-order).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use planwright_core::Value;
-use planwright_core::plan::{Method, SlotKind, SlotPath};
+use planwright_core::check::CheckedPlan;
+use planwright_core::plan::{InputKind, Method, SlotKind, SlotPath};
+use planwright_core::{Hashing, Object, Value};
+
+use crate::run::outcome::Outcome;
+use crate::schedule::TaskId;
 
 /// The inputs and slots of one running plan.
 #[derive(Clone, Debug, Default)]
@@ -157,6 +162,122 @@ impl Slots {
     }
 }
 
+/// A running plan.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    pub(crate) plan: CheckedPlan,
+    /// The task that runs this plan as its action; `None` for the run's own plan.
+    pub(crate) owner: Option<TaskId>,
+    pub(crate) instance: Option<Arc<str>>,
+    pub(crate) slots: Slots,
+    /// The task of each step, if the step runs in this frame.
+    pub(crate) tasks: Vec<Option<TaskId>>,
+    /// The outcome of each step.
+    pub(crate) outcomes: Vec<Option<Arc<Outcome>>>,
+    /// The steps that do not start before the plan is complete.
+    pub(crate) deferred: Vec<usize>,
+    /// The first step whose failure fails the plan.
+    pub(crate) failed: Option<u32>,
+}
+
+/// The running plans of a run: first those of the run itself, then the inner ones in the order of their start.
+#[derive(Debug)]
+pub(in crate::run) struct Frames {
+    all: Vec<Frame>,
+    /// The number of frames of the run's own plan: one, or one per instance.
+    roots: usize,
+    /// The slots that all instances share.
+    shared_slots: Arc<Slots>,
+}
+
+impl Frames {
+    pub(in crate::run) fn new(shared_slots: Slots) -> Self {
+        Self {
+            all: Vec::new(),
+            roots: 0,
+            shared_slots: Arc::new(shared_slots),
+        }
+    }
+
+    /// Adds a frame and returns its index.
+    pub(in crate::run) fn push(&mut self, frame: Frame) -> usize {
+        self.all.push(frame);
+        self.all.len() - 1
+    }
+
+    /// Ends the frames of the run's own plan: frames that follow belong to inner plans.
+    pub(in crate::run) fn end_roots(&mut self) {
+        self.roots = self.all.len();
+    }
+
+    pub(in crate::run) fn get(&self, index: usize) -> Option<&Frame> {
+        self.all.get(index)
+    }
+
+    pub(in crate::run) fn get_mut(&mut self, index: usize) -> Option<&mut Frame> {
+        self.all.get_mut(index)
+    }
+
+    /// The number of frames, which is the index of the next one.
+    pub(in crate::run) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The indices of the frames of the run's own plan.
+    pub(in crate::run) fn root_indices(&self) -> Range<usize> {
+        0..self.roots
+    }
+
+    /// The frames of the run's own plan.
+    pub(in crate::run) fn roots(&self) -> impl Iterator<Item = &Frame> {
+        self.all.iter().take(self.roots)
+    }
+
+    /// The slots that all instances share.
+    pub(in crate::run) fn shared_slots(&self) -> &Arc<Slots> {
+        &self.shared_slots
+    }
+}
+
+impl Frame {
+    /// Creates a frame for a plan that is about to start, with `arguments` over its own inputs.
+    pub(crate) fn new(
+        plan: CheckedPlan,
+        owner: Option<TaskId>,
+        instance: Option<Arc<str>>,
+        arguments: &Object,
+        shared: Option<Arc<Slots>>,
+    ) -> Self {
+        let mut slots = shared.map_or_else(Slots::default, Slots::over);
+        set_initial_values(&mut slots, &plan, instance.as_ref(), arguments);
+        Self {
+            tasks: Vec::new(),
+            outcomes: Vec::new(),
+            deferred: Vec::new(),
+            failed: None,
+            plan,
+            owner,
+            instance,
+            slots,
+        }
+    }
+
+    pub(crate) fn outcome(&self, step: u32) -> Option<&Arc<Outcome>> {
+        self.outcomes.get(step as usize)?.as_ref()
+    }
+
+    pub(crate) fn task(&self, step: u32) -> Option<TaskId> {
+        *self.tasks.get(step as usize)?
+    }
+}
+
+/// The slots that all instances of `plan` share.
+pub(crate) fn shared_slots(plan: &CheckedPlan) -> Slots {
+    let mut slots = Slots::default();
+    set_initial_values(&mut slots, plan, None, &Object::default());
+    slots
+}
+
 /// Returns true if one path is a prefix of the other.
 fn overlaps(a: &[Arc<str>], b: &[Arc<str>]) -> bool {
     a.iter().zip(b).all(|(a, b)| a == b)
@@ -251,150 +372,45 @@ fn with_fields(old: Value, new: &Value, both: impl Fn(Option<Value>, &Value) -> 
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use planwright_core::Place;
-
-    fn path(text: &str) -> SlotPath {
-        SlotPath {
-            kind: SlotKind::State,
-            keys: text.split('.').map(Arc::from).collect(),
-            place: Place::NOWHERE,
+/// Sets the initial values of the slots: first those for all instances, then those for this one; inputs that were
+/// arguments replace their defaults.
+fn set_initial_values(
+    slots: &mut Slots,
+    plan: &CheckedPlan,
+    instance: Option<&Arc<str>>,
+    arguments: &Object,
+) {
+    let variables = plan.plan().inputs.iter().filter_map(|input| {
+        let value = arguments
+            .get(&input.name)
+            .or_else(|| plan.inputs().get(&input.name))
+            .or(input.default.as_ref())
+            .filter(|_| input.kind == InputKind::Variable);
+        Some((Arc::clone(&input.name), value?.clone()))
+    });
+    slots.fill(SlotKind::Vars, &Value::object(variables));
+    for content in &plan.plan().contents {
+        if content.instance.as_ref() == instance {
+            slots.fill(content.kind, &content.value);
         }
     }
-
-    fn json(text: &str) -> Value {
-        Value::from_json(text).unwrap()
-    }
-
-    fn check(initial: &str, writes: &[(u32, &str, Method, &str)], expected: &str) {
-        let mut slots = Slots::default();
-        slots.fill(SlotKind::State, &json(initial));
-        for (order, at, method, value) in writes {
-            slots.write(*order, &path(at), *method, json(value), None);
+    if instance.is_none() {
+        // The later ones win.
+        for fields in [plan.inputs(), arguments] {
+            slots.fill(SlotKind::Inputs, &Value::from(fields.clone()));
         }
-        assert_eq!(slots.all(SlotKind::State), json(expected), "{writes:?}");
-    }
-
-    #[test]
-    fn methods() {
-        check(
-            r#"{"v":{"a":1}}"#,
-            &[(0, "v", Method::Set, r#"{"b":2}"#)],
-            r#"{"v":{"b":2}}"#,
-        );
-        check(
-            r#"{"v":{"a":1}}"#,
-            &[(0, "v", Method::Assign, r#"{"b":2}"#)],
-            r#"{"v":{"a":1,"b":2}}"#,
-        );
-        check(
-            r#"{"v":{"a":{"x":1}}}"#,
-            &[(0, "v", Method::Merge, r#"{"a":{"y":2}}"#)],
-            r#"{"v":{"a":{"x":1,"y":2}}}"#,
-        );
-        check(
-            r#"{"v":{"a":{"x":1}}}"#,
-            &[(0, "v", Method::Assign, r#"{"a":{"y":2}}"#)],
-            r#"{"v":{"a":{"y":2}}}"#,
-        );
-        check(
-            r#"{"l":[1]}"#,
-            &[(0, "l", Method::Push, "[2]")],
-            r#"{"l":[1,[2]]}"#,
-        );
-        check(
-            r#"{"l":[1]}"#,
-            &[(0, "l", Method::Concat, "[2,3]")],
-            r#"{"l":[1,2,3]}"#,
-        );
-        check("{}", &[(0, "l", Method::Push, "1")], r#"{"l":[1]}"#);
-        check(
-            "{}",
-            &[(0, "a.b.c", Method::Set, "1")],
-            r#"{"a":{"b":{"c":1}}}"#,
-        );
-        check(
-            r#"{"a":7}"#,
-            &[(0, "a.b", Method::Set, "1")],
-            r#"{"a":{"b":1}}"#,
-        );
-    }
-
-    #[test]
-    fn plan_order_decides_not_arrival() {
-        check(
-            "{}",
-            &[(2, "x", Method::Set, "2"), (1, "x", Method::Set, "1")],
-            r#"{"x":2}"#,
-        );
-        check(
-            "{}",
-            &[
-                (2, "l", Method::Push, "2"),
-                (0, "l", Method::Push, "0"),
-                (1, "l", Method::Push, "1"),
-            ],
-            r#"{"l":[0,1,2]}"#,
-        );
-        check(
-            "{}",
-            &[
-                (1, "u.name", Method::Set, "\"n\""),
-                (0, "u", Method::Set, r#"{"age":3}"#),
-            ],
-            r#"{"u":{"age":3,"name":"n"}}"#,
-        );
-    }
-
-    /// Thousands of writers to one list, the last one of the plan first: a copy or a rebuild for each write would be
-    /// noticeable.
-    #[test]
-    fn many_writers_of_one_list() {
-        const WRITERS: u32 = 5_000;
-        let mut slots = Slots::default();
-        for order in (0..WRITERS).rev() {
-            slots.write(
-                order,
-                &path("l"),
-                Method::Push,
-                Value::from(u64::from(order)),
-                None,
-            );
-        }
-        let expected = Value::list((0..u64::from(WRITERS)).map(Value::from));
-        assert_eq!(slots.get(SlotKind::State, "l"), Some(&expected));
-    }
-
-    /// A copy for each write would be noticeable here, too.
-    #[test]
-    fn many_writers_of_one_object() {
-        const WRITERS: u32 = 20_000;
-        for method in [Method::Assign, Method::Merge] {
-            let mut slots = Slots::default();
-            slots.fill(SlotKind::State, &json(r#"{"o":{"in":{}}}"#));
-            for order in 0..WRITERS {
-                let field = Value::object([(format!("f{order}"), Value::from(order))]);
-                let inside = Value::object([("in", field)]);
-                slots.write(order, &path("o"), method, inside, None);
-                assert!(slots.get(SlotKind::State, "o").is_some());
-            }
-            let whole = slots.get(SlotKind::State, "o").unwrap();
-            let inside = whole.get("in").unwrap().as_object().unwrap();
-            let expected = if method == Method::Merge { WRITERS } else { 1 };
-            assert_eq!(inside.len(), expected as usize);
-        }
-    }
-
-    #[test]
-    fn shared_slots_are_seen_but_not_written() {
-        let mut shared = Slots::default();
-        shared.fill(SlotKind::State, &json(r#"{"a":1,"b":1}"#));
-        let mut own = Slots::over(Arc::new(shared));
-        own.write(0, &path("b"), Method::Set, json("2"), None);
-        assert_eq!(own.all(SlotKind::State), json(r#"{"a":1,"b":2}"#));
-        assert_eq!(own.own(SlotKind::State), json(r#"{"b":2}"#));
-        assert_eq!(own.get(SlotKind::State, "a"), Some(&json("1")));
+        let inputs = plan.plan().inputs.iter();
+        let declared: HashSet<&Arc<str>, Hashing> = inputs.map(|input| &input.name).collect();
+        // Inputs without a declaration are readable as variables, too.
+        let undeclared: Object = plan
+            .inputs()
+            .iter()
+            .filter(|(name, _)| !declared.contains(name))
+            .map(|(name, value)| (Arc::clone(name), value.clone()))
+            .collect();
+        slots.fill(SlotKind::Vars, &undeclared.into());
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -202,7 +202,7 @@ impl Tasks {
 
     /// Reads the data needed when `soon` start and end: their own, and that of the latest two tasks that wait for
     /// each. `also` reads further data about a task. It changes nothing; see
-    /// [`Prefetch`](super::super::prefetch::Prefetch).
+    /// [`Prefetch`](crate::schedule::ready::Prefetch).
     pub(super) fn prefetch_data(&self, soon: &[TaskId], also: impl Fn(TaskId) -> usize) {
         let mut seen = 0;
         for task in soon {

@@ -9,12 +9,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::service::{Context, GatewayHandler};
-use crate::gateway::call::driver::{CallChannel, InFlightCall};
-use crate::gateway::call::results;
-use crate::gateway::call::results::{PlaceholderResult, deliver};
-use crate::gateway::call::suspended::{Continuation, RequestKey};
+use crate::gateway::call::{CallChannel, InFlightCall};
 use crate::gateway::client::GatewayClient;
 use crate::gateway::listing::{AmbiguousName, Offer};
+use crate::gateway::results::{self, PlaceholderResult, deliver};
+use crate::gateway::suspended::{Continuation, RequestKey};
 use crate::object::{with, without};
 use crate::session::caller::{Caller, UpstreamError};
 use crate::upstream::Upstreams;
@@ -35,6 +34,8 @@ pub(crate) fn pass_request(
 ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
     let upstreams = upstreams.clone();
     Box::pin(async move {
+        // A client of an earlier revision cannot answer a result of the kind `input_required`, so it gets requests
+        // instead.
         if client.receives_requests() {
             return completed(&upstreams, &server, method, params, caller).await;
         }
@@ -100,6 +101,7 @@ async fn with_responses(
         responses.insert(Arc::clone(key), answer);
     }
     let params = with(&params, "inputResponses", Value::from(responses));
+    // A state belongs to one round: without a new one, the earlier one must not be sent again.
     Ok(match result.get("requestState") {
         Some(state) => with(&params, "requestState", state.clone()),
         None => without(&params, &["requestState"]),
@@ -154,6 +156,8 @@ impl GatewayHandler {
     ) -> Result<(RequestKey, Continuation), ErrorData> {
         let suspended = &self.gateway.suspended;
         let taken = state.and_then(|state| suspended.take(&client.id, request, state));
+        // An unknown state and one of another client get the same error, so a client cannot probe for states of
+        // others.
         taken.ok_or_else(|| UpstreamError::unknown_state().into())
     }
 

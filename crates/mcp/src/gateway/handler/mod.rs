@@ -4,4 +4,3 @@ pub(super) mod forwarding;
 mod notifications;
 mod offers;
 pub(super) mod service;
-mod tools;

@@ -27,9 +27,8 @@ use super::forwarding::{read, write};
 use super::notifications::{ClientSubscriptions, PendingSubscriptions};
 use crate::gateway::client;
 use crate::gateway::client::GatewayClient;
-use crate::gateway::host::TaskRequest;
 use crate::gateway::listing::OfferListing;
-use crate::gateway::state::{Gateway, GatewayState};
+use crate::gateway::state::{Gateway, GatewayState, TaskRequest};
 use crate::session::handshake::REVISIONS;
 
 pub(super) type Context = RequestContext<RoleServer>;

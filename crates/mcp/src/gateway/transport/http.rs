@@ -19,12 +19,11 @@ use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
-use super::incoming::{self, Incoming, Unreadable};
-use super::sessions::Sessions;
-use super::usage::SessionRequest;
-use crate::gateway::call::results::ResultSlot;
+use super::sessions::{SessionRequest, Sessions};
+use super::stream::{self, Incoming, Unreadable};
 use crate::gateway::client::{ClientId, SESSION_HEADER};
 use crate::gateway::handler::service::GatewayHandler;
+use crate::gateway::results::ResultSlot;
 use crate::gateway::state::Gateway;
 
 /// A gateway as an HTTP service: Streamable HTTP at the path where it is mounted.
@@ -87,7 +86,7 @@ impl HttpService {
                 if matches!(request.request, ClientRequest::InitializeRequest(_)));
             is_initialize && !parts.headers.contains_key(SESSION_HEADER)
         };
-        let Unreadable { reply, substitute } = match incoming::read(&text) {
+        let Unreadable { reply, substitute } = match stream::parse_message(&text) {
             Incoming::Message(message) if is_opening(&message) => {
                 return self.open(Request::from_parts(parts, Full::new(text))).await;
             }
@@ -194,7 +193,7 @@ where
         // The bytes are counted as they arrive, because a chunked body declares no length.
         if text.len() + data.remaining() > max_bytes {
             // The beginning usually has the id of the request, which the refusal then answers.
-            let refusal = incoming::too_long(&text, max_bytes);
+            let refusal = stream::too_long_message(&text, max_bytes);
             return Err(error_response(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 &refusal.reply,
@@ -290,7 +289,7 @@ mod tests {
     use planwright_core::Value;
 
     use super::fill_result;
-    use crate::gateway::call::results::ResultSlot;
+    use crate::gateway::results::ResultSlot;
 
     fn check(event: &str, expected: &str) {
         let slot = ResultSlot::default();

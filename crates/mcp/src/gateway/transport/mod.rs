@@ -2,10 +2,8 @@
 
 mod event_log;
 mod http;
-mod incoming;
 pub(super) mod sessions;
 mod stream;
-mod usage;
 
 pub use http::HttpService;
 pub use stream::{StreamError, serve_stdio, serve_stream};

@@ -1,11 +1,11 @@
-//! The HTTP sessions of revisions before 2026-07-28: their owners, their limits, and the results that pass through
-//! them.
+//! The HTTP sessions of revisions before 2026-07-28: their owners, their limits and usage, and the results that pass
+//! through them.
 //!
 //! Design: [A session belongs to one client](https://github.com/planwright/planwright/blob/main/docs/design/access.md#a-session-belongs-to-one-client).
 
 use std::collections::HashMap;
 use std::future::ready;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::{Stream, StreamExt};
 use http::request::Parts;
@@ -21,12 +21,12 @@ use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError, SessionTransport,
 };
 use rmcp::transport::streamable_http_server::session::{SessionId, SessionManager};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::event_log::EventLog;
-use super::usage::{OpeningGuard, RequestGuard, SessionRequest, SessionUsage};
-use crate::gateway::call::results::{ResultSlot, slot};
 use crate::gateway::client::ClientId;
+use crate::gateway::results::{ResultSlot, slot};
 
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
@@ -107,11 +107,6 @@ impl Sessions {
     fn owners(&self) -> MutexGuard<'_, HashMap<SessionId, ClientId>> {
         lock(&self.owners)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // No code that may panic runs while a lock is held.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl SessionManager for Sessions {
@@ -285,7 +280,7 @@ impl ClientEnd {
         self.0.cancel();
     }
 
-    pub(super) fn is_signalled(&self) -> bool {
+    fn is_signalled(&self) -> bool {
         self.0.is_cancelled()
     }
 }
@@ -308,110 +303,164 @@ pub(crate) async fn wait_for_end(context: &RequestContext<RoleServer>) {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use futures::{FutureExt, Stream, StreamExt};
-    use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
-    use rmcp::transport::Transport;
-    use rmcp::transport::common::server_side_http::ServerSseMessage;
-    use rmcp::transport::streamable_http_server::session::{SessionId, SessionManager};
-    use serde_json::{Value, json};
+/// The maximum number of sessions of one client. A program opens one for each conversation.
+const MAX_SESSIONS_PER_CLIENT: usize = 256;
 
-    use super::{RawSessionTransport, Sessions};
+/// The maximum number of sessions of all clients. A session takes about 140 KB.
+const MAX_SESSIONS: usize = 1024;
 
-    async fn session() -> (Sessions, SessionId, RawSessionTransport) {
-        let sessions = Sessions::default();
-        let (id, mut transport) = sessions.create_session().await.unwrap();
-        let opening = client_message(json!({"id": 0, "method": "initialize", "params": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        }}));
-        let response = json!({"id": 0, "result": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "serverInfo": {"name": "test", "version": "1"},
-        }});
-        let (opened, ()) = tokio::join!(sessions.initialize_session(&id, opening), async {
-            transport.receive().await.unwrap();
-            send(&mut transport, response).await;
-        });
-        opened.unwrap();
-        (sessions, id, transport)
+/// The usage of all sessions. Clones share the state.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SessionUsage(Arc<Mutex<UsageState>>);
+
+#[derive(Debug, Default)]
+struct UsageState {
+    sessions: HashMap<SessionId, SessionUse>,
+    /// The number of sessions that are being opened.
+    opening: HashMap<ClientId, usize>,
+}
+
+#[derive(Debug)]
+struct SessionUse {
+    last: Instant,
+    calls: usize,
+    streams: usize,
+}
+
+/// The kind of a request of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SessionRequest {
+    /// A request with a response.
+    Call,
+    /// An open stream of notifications.
+    Stream,
+}
+
+/// A guard of a request in flight.
+#[derive(Debug)]
+pub(super) struct RequestGuard {
+    usage: SessionUsage,
+    session: SessionId,
+    request: SessionRequest,
+}
+
+/// A guard of a session that is being opened.
+#[derive(Debug)]
+pub(super) struct OpeningGuard {
+    usage: SessionUsage,
+    client: ClientId,
+}
+
+impl SessionUsage {
+    /// Reserves a session of `client`, and returns the session that must end for it, if any. `owners` are the existing
+    /// sessions. Returns `None` if the limit is reached and no session is idle.
+    pub(super) fn open(
+        &self,
+        client: &ClientId,
+        owners: &HashMap<SessionId, ClientId>,
+    ) -> Option<(OpeningGuard, Option<SessionId>)> {
+        let mut state = self.lock();
+        let of_client = owners.values().filter(|owner| *owner == client).count();
+        let opening = state.opening.get(client).copied().unwrap_or_default();
+        let all_opening: usize = state.opening.values().sum();
+        let is_full_for_client = of_client + opening >= MAX_SESSIONS_PER_CLIENT;
+        // A client at its own limit loses one of its own sessions, never one of another client.
+        let idle = if is_full_for_client {
+            Some(state.idle(owners.iter().filter(|(_, owner)| *owner == client))?)
+        } else if owners.len() + all_opening >= MAX_SESSIONS {
+            Some(state.idle(owners.iter())?)
+        } else {
+            None
+        };
+        *state.opening.entry(client.clone()).or_default() += 1;
+        drop(state);
+        let opening = OpeningGuard {
+            usage: self.clone(),
+            client: client.clone(),
+        };
+        Some((opening, idle))
     }
 
-    fn client_message(mut message: Value) -> ClientJsonRpcMessage {
-        message["jsonrpc"] = "2.0".into();
-        serde_json::from_value(message).unwrap()
-    }
-
-    /// Sends a message of the server, and waits until it has become an event.
-    async fn send(transport: &mut RawSessionTransport, mut message: Value) {
-        message["jsonrpc"] = "2.0".into();
-        let message: ServerJsonRpcMessage = serde_json::from_value(message).unwrap();
-        transport.send(message).await.unwrap();
-    }
-
-    fn call() -> ClientJsonRpcMessage {
-        client_message(json!({"id": 7, "method": "tools/call", "params": {
-            "name": "wait", "_meta": {"progressToken": "p"},
-        }}))
-    }
-
-    fn progress() -> Value {
-        let params = json!({"progressToken": "p", "progress": 1});
-        json!({"method": "notifications/progress", "params": params})
-    }
-
-    async fn ids(events: impl Stream<Item = ServerSseMessage>) -> Vec<String> {
-        events.map(|event| event.event_id.unwrap()).collect().await
-    }
-
-    #[tokio::test]
-    async fn streams_of_requests_are_read_after_their_end() {
-        let (sessions, id, mut transport) = session().await;
-        for resumed_before in [false, true] {
-            let events = sessions.create_stream(&id, call()).await.unwrap();
-            transport.receive().await.unwrap();
-            let mut events = Box::pin(events);
-            let first = events.next().await.unwrap().event_id.unwrap();
-            let (_, stream) = first.split_once('/').unwrap();
-            let mut broken = None;
-            if resumed_before {
-                broken = Some(sessions.resume(&id, first.clone()).await.unwrap());
-                assert!(events.next().await.is_none());
-            }
-            drop((events, broken));
-            send(&mut transport, progress()).await;
-            send(&mut transport, json!({"id": 7, "result": {}})).await;
-            for (last, expected) in [(0, vec![1, 2]), (1, vec![2]), (2, vec![])] {
-                let resumed = sessions.resume(&id, format!("{last}/{stream}"));
-                let expected: Vec<_> = expected
-                    .iter()
-                    .map(|index| format!("{index}/{stream}"))
-                    .collect();
-                assert_eq!(ids(resumed.await.unwrap()).await, expected);
-            }
+    /// Marks a session as used by a request.
+    pub(super) fn begin(&self, session: SessionId, request: SessionRequest) -> RequestGuard {
+        self.lock().change(&session, request, |count| count + 1);
+        RequestGuard {
+            usage: self.clone(),
+            session,
+            request,
         }
     }
 
-    #[tokio::test]
-    async fn a_resumed_listening_stream_does_not_repeat_events() {
-        let (sessions, id, mut transport) = session().await;
-        let changed = || json!({"method": "notifications/tools/list_changed"});
-        let events = sessions.create_standalone_stream(&id).await.unwrap();
-        send(&mut transport, changed()).await;
-        send(&mut transport, changed()).await;
-        assert_eq!(ids(events.take(2)).await, ["0", "1"]);
-        for (last, expected) in [("0", vec!["0", "1"]), ("1", vec![])] {
-            let events = sessions.resume(&id, last.to_owned()).await.unwrap();
-            let ready = ids(events.take(expected.len() + 1)).now_or_never();
-            assert!(ready.is_none());
-            let events = sessions.resume(&id, last.to_owned()).await.unwrap();
-            assert_eq!(ids(events.take(expected.len())).await, expected);
-        }
-        let mut events = Box::pin(sessions.resume(&id, "1".to_owned()).await.unwrap());
-        send(&mut transport, changed()).await;
-        assert_eq!(events.next().await.unwrap().event_id.unwrap(), "2");
+    /// Removes a session that has ended.
+    fn forget(&self, session: &SessionId) {
+        self.lock().sessions.remove(session);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, UsageState> {
+        // No code that may panic runs while the lock is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+impl UsageState {
+    /// Returns the session that was idle longest, preferring sessions without an open stream.
+    fn idle<'a>(
+        &self,
+        sessions: impl Iterator<Item = (&'a SessionId, &'a ClientId)>,
+    ) -> Option<SessionId> {
+        let used = sessions.map(|(session, _)| (session, self.sessions.get(session)));
+        // A session with a request in flight never ends.
+        let idle = used.filter(|(_, used)| used.is_none_or(|used| used.calls == 0));
+        let oldest = idle.min_by_key(|(_, used)| used.map(|used| (used.streams > 0, used.last)));
+        oldest.map(|(session, _)| session.clone())
+    }
+
+    fn change(
+        &mut self,
+        session: &SessionId,
+        request: SessionRequest,
+        change: impl Fn(usize) -> usize,
+    ) {
+        let used = self.sessions.entry(session.clone()).or_insert(SessionUse {
+            last: Instant::now(),
+            calls: 0,
+            streams: 0,
+        });
+        used.last = Instant::now();
+        let count = match request {
+            SessionRequest::Call => &mut used.calls,
+            SessionRequest::Stream => &mut used.streams,
+        };
+        *count = change(*count);
+    }
+}
+
+impl Drop for RequestGuard {
+    fn drop(&mut self) {
+        let mut state = self.usage.lock();
+        // The session may have ended meanwhile.
+        if state.sessions.contains_key(&self.session) {
+            state.change(&self.session, self.request, |count| count.saturating_sub(1));
+        }
+    }
+}
+
+impl Drop for OpeningGuard {
+    fn drop(&mut self) {
+        let mut state = self.usage.lock();
+        if let Some(count) = state.opening.get_mut(&self.client) {
+            *count -= 1;
+            if *count == 0 {
+                state.opening.remove(&self.client);
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No code that may panic runs while a lock is held.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

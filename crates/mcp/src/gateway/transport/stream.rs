@@ -1,22 +1,27 @@
-//! The gateway over a stream, such as standard input and output.
+//! The gateway over a stream, such as standard input and output, and the messages of clients: unreadable ones get an
+//! error response, with the id of the request if that is readable.
 
 use std::io;
 use std::time::Duration;
 
+use planwright_core::value::number::first_inexact_number;
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ErrorCode, ErrorData, GetExtensions, JsonRpcError, JsonRpcMessage,
+    RequestId, ServerJsonRpcMessage,
+};
 use rmcp::service::{ServerInitializeError, ServiceExt};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::io::stdio_pipes;
+use serde_json::error::Category;
 use tokio::io::{AsyncRead, AsyncWrite, Empty};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::incoming::{self, Incoming, Unreadable};
 use super::sessions::SessionEnd;
-use crate::gateway::call::results::RawResultService;
 use crate::gateway::handler::service::GatewayHandler;
+use crate::gateway::results::RawResultService;
 use crate::gateway::state::Gateway;
 use crate::transport::stdio::pipe::{BoundedLine, BoundedLineReader};
 
@@ -108,9 +113,9 @@ where
     async fn read(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             let incoming = match self.input.next_truncated().await {
-                Ok(Some(BoundedLine::Complete(line))) => incoming::read(line),
+                Ok(Some(BoundedLine::Complete(line))) => parse_message(line),
                 Ok(Some(BoundedLine::Truncated(line))) => {
-                    Incoming::Unreadable(incoming::too_long(line, MAX_MESSAGE_BYTES))
+                    Incoming::Unreadable(too_long_message(line, MAX_MESSAGE_BYTES))
                 }
                 Ok(None) => return None,
                 Err(error) => {
@@ -184,9 +189,179 @@ where
     }
 }
 
+#[derive(Debug)]
+pub(super) enum Incoming {
+    Message(Box<ClientJsonRpcMessage>),
+    Unreadable(Unreadable),
+    /// An empty line, or a notification with invalid parameters, for which JSON-RPC has no response.
+    Ignored,
+}
+
+#[derive(Debug)]
+pub(super) struct Unreadable {
+    /// The error response for the client.
+    pub(super) reply: JsonRpcError,
+    /// The substitute for the message, if it was the response to a request of ours.
+    pub(super) substitute: Option<Box<ClientJsonRpcMessage>>,
+}
+
+pub(super) fn parse_message(text: &[u8]) -> Incoming {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let text = text.trim_ascii();
+    if text.is_empty() {
+        return Incoming::Ignored;
+    }
+    let members = MessageMembers::of(text);
+    let (code, reason) = match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
+        // A message that was read is UTF-8.
+        Ok(message) => match std::str::from_utf8(text)
+            .ok()
+            .and_then(first_inexact_number)
+        {
+            None => return Incoming::Message(Box::new(message)),
+            // The number would be rounded on its way to a server.
+            Some(number) => {
+                let reason = format!(
+                    "the number `{number}` does not fit into 64 bits: send it as text, or with fewer digits"
+                );
+                (ErrorCode::INVALID_PARAMS, reason)
+            }
+        },
+        Err(error) => match error.classify() {
+            Category::Data if members.has_method && members.ids.is_empty() => {
+                tracing::debug!(%error, "a notification was left out that does not fit its method");
+                return Incoming::Ignored;
+            }
+            Category::Data => (
+                ErrorCode::INVALID_REQUEST,
+                members.invalid_reason().to_owned(),
+            ),
+            Category::Syntax | Category::Eof | Category::Io => {
+                let reason = format!("the message cannot be read: {error}");
+                (ErrorCode::PARSE_ERROR, reason)
+            }
+        },
+    };
+    Incoming::Unreadable(members.refuse(ErrorData::new(code, reason, None)))
+}
+
+/// Returns the refusal of a message that begins with `text` and has more than `max_bytes` bytes.
+pub(super) fn too_long_message(text: &[u8], max_bytes: usize) -> Unreadable {
+    let reason = format!("the message has more than {max_bytes} bytes");
+    MessageMembers::of(text).refuse(ErrorData::new(ErrorCode::INVALID_REQUEST, reason, None))
+}
+
+/// The members that identify a message, found without parsing all of it.
+#[derive(Debug, Default)]
+struct MessageMembers {
+    /// The values of all `id` members; `None` for one that is neither a string nor an integer.
+    ids: Vec<Option<RequestId>>,
+    has_method: bool,
+    has_answer: bool,
+}
+
+impl MessageMembers {
+    /// Scans a JSON object, as far as `text` is one.
+    fn of(text: &[u8]) -> Self {
+        let mut members = Self::default();
+        let (mut depth, mut at) = (0_usize, 0);
+        // The member whose value is being read.
+        let mut member: Option<&[u8]> = None;
+        while let Some(byte) = text.get(at) {
+            let start = at;
+            at = match byte {
+                b'"' => end_of_string(text, at),
+                b'{' | b'[' | b'}' | b']' | b',' | b':' => at + 1,
+                byte if byte.is_ascii_whitespace() => {
+                    at += 1;
+                    continue;
+                }
+                _ => end_of_literal(text, at),
+            };
+            let token = text.get(start..at).unwrap_or_default();
+            let is_value = depth == 1 && member.is_some() && *byte != b':';
+            match byte {
+                b'}' | b']' => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 {
+                        break;
+                    }
+                }
+                b',' if depth == 1 => member = None,
+                _ if is_value && member == Some(b"\"id\"") => {
+                    members.ids.push(serde_json::from_slice(token).ok());
+                }
+                b'"' if depth == 1 && member.is_none() => {
+                    member = Some(token);
+                    members.has_method |= token == b"\"method\"";
+                    members.has_answer |= matches!(token, b"\"result\"" | b"\"error\"");
+                }
+                _ => {}
+            }
+            if matches!(byte, b'{' | b'[') {
+                depth += 1;
+            }
+        }
+        members
+    }
+
+    /// Returns the reason why valid JSON is not a message.
+    fn invalid_reason(&self) -> &'static str {
+        match self.ids.as_slice() {
+            [_, _, ..] => "the message has several members `id`",
+            [None] => "the message has an `id` that is neither a text nor an integer of 64 bits",
+            _ => "the message is no request, notification or response",
+        }
+    }
+
+    fn refuse(self, error: ErrorData) -> Unreadable {
+        // Several ids are ambiguous, so the response has none.
+        let id = match <[_; 1]>::try_from(self.ids) {
+            Ok([id]) => id,
+            Err(_) => None,
+        };
+        // Ids of the client's requests and of responses to our requests are independent.
+        if self.has_method || !self.has_answer {
+            let reply = JsonRpcError::new(id, error);
+            return Unreadable {
+                reply,
+                substitute: None,
+            };
+        }
+        let substitute =
+            id.map(|id| Box::new(ClientJsonRpcMessage::error(error.clone(), Some(id))));
+        Unreadable {
+            reply: JsonRpcError::new(None, error),
+            substitute,
+        }
+    }
+}
+
+/// Returns the end of the string that begins at `start`.
+fn end_of_string(text: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    loop {
+        match text.get(at) {
+            Some(b'\\') => at += 2,
+            Some(b'"') => return at + 1,
+            Some(_) => at += 1,
+            None => return text.len(),
+        }
+    }
+}
+
+/// Returns the end of the number or literal that begins at `start`.
+fn end_of_literal(text: &[u8], start: usize) -> usize {
+    let rest = text.get(start..).unwrap_or_default();
+    let is_end = |byte: &u8| b"{}[]:,\"".contains(byte) || byte.is_ascii_whitespace();
+    let length = rest.iter().position(is_end).unwrap_or(rest.len());
+    start + length.max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use futures::FutureExt;
+    use insta::assert_snapshot;
     use tokio::io::AsyncReadExt;
     use tokio::time::Instant;
 
@@ -213,5 +388,100 @@ mod tests {
         let started = Instant::now();
         assert!(stream.receive().await.is_none());
         assert_eq!(started.elapsed().as_secs(), FLUSH_TIMEOUT.as_secs());
+    }
+
+    fn check(text: &[u8]) -> String {
+        match parse_message(text) {
+            Incoming::Ignored => "ignored".to_owned(),
+            Incoming::Message(message) => match *message {
+                JsonRpcMessage::Request(request) => format!("request {}", request.id),
+                JsonRpcMessage::Notification(_) => "notification".to_owned(),
+                JsonRpcMessage::Response(response) => format!("response {}", response.id),
+                JsonRpcMessage::Error(_) => "error".to_owned(),
+            },
+            Incoming::Unreadable(unreadable) => {
+                let reply = serde_json::to_string(&unreadable.reply).unwrap();
+                let json = |message: &ClientJsonRpcMessage| serde_json::to_string(message).unwrap();
+                match unreadable.substitute {
+                    None => reply,
+                    Some(substitute) => format!("{reply} and {}", json(&substitute)),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn reads_valid_messages() {
+        for (text, expected) in [
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "request 1"),
+            (
+                "\u{feff} {\"id\":\"a\",\"jsonrpc\":\"2.0\",\"method\":\"x/y\"} ",
+                "request a",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":"x","params":{"id":1}}"#,
+                "notification",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"result":{"id":{},"a":[{"id":1}]}}"#,
+                "response 7",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"no"}}"#,
+                "error",
+            ),
+            ("  ", "ignored"),
+        ] {
+            assert_eq!(check(text.as_bytes()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn unreadable_messages_get_an_error() {
+        let deep = format!(
+            r#"{{"params":{},"method":"a","id":"deep"}}"#,
+            "[".repeat(200) + &"]".repeat(200)
+        );
+        let texts: [&[u8]; 18] = [
+            br#"{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"a":123456789012345678901234567890}}"#,
+            br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"a":"\ud83d"}}"#,
+            br#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"a":1e400}}"#,
+            b"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"a\":\"\xff\"}}",
+            br#"{"jsonrpc":"2.0","method":"a","params":{"a":NaN},"id":"4"}"#,
+            br#"{"jsonrpc":"2.0","id":5,"method":"a","params":{"id":9"#,
+            deep.as_bytes(),
+            br#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,
+            br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+            br#"{"jsonrpc":"2.0","id":{"id":1},"method":"ping"}"#,
+            br#"{"jsonrpc":"2.0","id":123456789012345678901234567890,"method":"ping"}"#,
+            br#"{"jsonrpc":"1.0","id":6,"method":"ping"}"#,
+            br#"{"jsonrpc":"2.0","id":7,"result":{"a":"\ud83d"}}"#,
+            br#"[{"jsonrpc":"2.0","id":8,"method":"ping"}]"#,
+            b"{}",
+            b"hello",
+            b"\"tools/list\"",
+            br#"{"jsonrpc":"2.0","id":"\"}","method":"a","params":tru}"#,
+        ];
+        let shown: Vec<String> = texts.iter().map(|text| check(text)).collect();
+        assert_snapshot!(shown.join("\n"), @r#"
+        {"jsonrpc":"2.0","id":0,"error":{"code":-32602,"message":"the number `123456789012345678901234567890` does not fit into 64 bits: send it as text, or with fewer digits"}}
+        {"jsonrpc":"2.0","id":1,"error":{"code":-32700,"message":"the message cannot be read: unexpected end of hex escape at line 1 column 68"}}
+        {"jsonrpc":"2.0","id":2,"error":{"code":-32700,"message":"the message cannot be read: number out of range at line 1 column 65"}}
+        {"jsonrpc":"2.0","id":3,"error":{"code":-32700,"message":"the message cannot be read: invalid unicode code point at line 1 column 62"}}
+        {"jsonrpc":"2.0","id":"4","error":{"code":-32700,"message":"the message cannot be read: expected value at line 1 column 45"}}
+        {"jsonrpc":"2.0","id":5,"error":{"code":-32700,"message":"the message cannot be read: EOF while parsing an object at line 1 column 53"}}
+        {"jsonrpc":"2.0","id":"deep","error":{"code":-32700,"message":"the message cannot be read: recursion limit exceeded at line 1 column 137"}}
+        {"jsonrpc":"2.0","error":{"code":-32600,"message":"the message has several members `id`"}}
+        {"jsonrpc":"2.0","error":{"code":-32600,"message":"the message has an `id` that is neither a text nor an integer of 64 bits"}}
+        {"jsonrpc":"2.0","error":{"code":-32600,"message":"the message has an `id` that is neither a text nor an integer of 64 bits"}}
+        {"jsonrpc":"2.0","error":{"code":-32600,"message":"the message has an `id` that is neither a text nor an integer of 64 bits"}}
+        {"jsonrpc":"2.0","id":6,"error":{"code":-32600,"message":"the message is no request, notification or response"}}
+        {"jsonrpc":"2.0","error":{"code":-32700,"message":"the message cannot be read: unexpected end of hex escape at line 1 column 46"}} and {"jsonrpc":"2.0","id":7,"error":{"code":-32700,"message":"the message cannot be read: unexpected end of hex escape at line 1 column 46"}}
+        {"jsonrpc":"2.0","error":{"code":-32600,"message":"the message is no request, notification or response"}}
+        {"jsonrpc":"2.0","error":{"code":-32600,"message":"the message is no request, notification or response"}}
+        {"jsonrpc":"2.0","error":{"code":-32700,"message":"the message cannot be read: expected value at line 1 column 1"}}
+        {"jsonrpc":"2.0","error":{"code":-32600,"message":"the message is no request, notification or response"}}
+        {"jsonrpc":"2.0","id":"\"}","error":{"code":-32700,"message":"the message cannot be read: expected ident at line 1 column 54"}}
+        "#);
     }
 }

@@ -2,16 +2,12 @@
 //!
 //! Design: [Our own HTTP requests inside sessions of `rmcp`](https://github.com/planwright/planwright/blob/main/docs/design/transports.md#our-own-http-requests-inside-sessions-of-rmcp).
 
-mod arguments;
 #[cfg(feature = "http")]
 mod client;
-#[cfg(feature = "http")]
-mod json_lines;
 #[cfg(feature = "http")]
 mod response;
 #[cfg(feature = "http")]
 mod transport;
 
-pub(crate) use arguments::argument_fault;
 #[cfg(feature = "http")]
 pub(crate) use transport::{HttpFailure, HttpHandle, open};

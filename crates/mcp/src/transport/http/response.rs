@@ -1,5 +1,7 @@
-//! Responses to POST requests, converted for `rmcp`, with an incremental parser of server-sent events with a length
-//! limit.
+//! Responses to POST requests, converted for `rmcp`, with incremental parsers of server-sent events and of JSON bodies
+//! that have a length limit.
+//!
+//! A body holds one message by the specification, on any number of lines. Some servers stream several, one per line.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,11 +20,9 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::Sse;
 
 use super::client::HttpConnectionState;
-use super::json_lines::{JsonLines, MessageTooLong};
 use super::transport::{HttpError, HttpFailure};
 use crate::session::caller::UpstreamError;
-use crate::session::envelope;
-use crate::session::envelope::canonical_id;
+use crate::session::envelope::{self, canonical_id};
 use crate::session::router::ResponseRouter;
 use crate::transport::connection;
 
@@ -30,7 +30,7 @@ use crate::transport::connection;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct SseEvent {
     pub(super) kind: Option<String>,
-    pub(super) data: Option<Vec<u8>>,
+    data: Option<Vec<u8>>,
     pub(super) id: Option<String>,
     pub(super) retry: Option<u64>,
 }
@@ -40,7 +40,7 @@ pub(super) struct SseEvent {
 pub(super) struct EventTooLong;
 
 #[derive(Debug)]
-pub(super) struct SseParser {
+struct SseParser {
     limit: usize,
     line: Vec<u8>,
     event: SseEvent,
@@ -63,7 +63,7 @@ impl SseParser {
         }
     }
 
-    pub(super) fn push(&mut self, mut piece: &[u8]) -> Result<(), EventTooLong> {
+    fn push(&mut self, mut piece: &[u8]) -> Result<(), EventTooLong> {
         if self.ended_with_return {
             piece = piece.strip_prefix(b"\n").unwrap_or(piece);
             self.ended_with_return = piece.is_empty();
@@ -210,6 +210,164 @@ pub(super) async fn read_success(
     )))
 }
 
+/// Reads a response of an error status. If it contains a JSON-RPC error, that may be the response to the request.
+pub(super) async fn read_refusal(
+    response: Response,
+    expected: ExpectedResponse,
+    connection: &Arc<HttpConnectionState>,
+) -> Result<StreamableHttpPostResponse, HttpError> {
+    let status = response.status();
+    let mut failure = HttpFailure::status(status, response.headers());
+    let Some(id) = &expected.id else {
+        return Err(StreamableHttpError::Client(failure));
+    };
+    // These statuses concern the authorization, whatever the body contains.
+    let is_about_us = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    let body = body(response, MAX_REFUSAL_BYTES).await.unwrap_or_default();
+    if !is_about_us && let Some(body) = error_in(&body) {
+        let error = envelope::to_upstream_error(body["error"].clone().into());
+        // The handshake is repeated anyway, so its outcome is never unknown.
+        let is_answer = !connection.router.is_pending(id)
+            || is_answer(&error, &body["id"], status, &failure, id);
+        if is_answer && let Some(message) = route_error(body, id, &connection.router) {
+            return Ok(StreamableHttpPostResponse::Json(message, None));
+        }
+        failure.message = format!("{}: {}", failure.message, error.message);
+    }
+    // A server of an earlier revision, or a proxy, may not support `server/discover`.
+    let is_unknown = status.is_client_error() && !is_about_us
+        || matches!(
+            status,
+            StatusCode::INTERNAL_SERVER_ERROR | StatusCode::NOT_IMPLEMENTED
+        );
+    if expected.is_discover && is_unknown && status != StatusCode::TOO_MANY_REQUESTS {
+        let error = ErrorData::invalid_request(failure.message, None);
+        let message = ServerJsonRpcMessage::error(error, Some(id.clone()));
+        return Ok(StreamableHttpPostResponse::Json(message, None));
+    }
+    Err(StreamableHttpError::Client(failure))
+}
+
+/// Returns the events of a response stream, whose messages are routed.
+pub(super) fn events(
+    response: Response,
+    expected: ExpectedResponse,
+    connection: Arc<HttpConnectionState>,
+) -> BoxStream<'static, Result<Sse, SseError>> {
+    let reader = SseParser::new(connection.limit);
+    let state = (response, reader, expected, connection);
+    try_unfold(
+        state,
+        |(mut response, mut reader, expected, connection)| async {
+            loop {
+                if let Some(event) = reader.next() {
+                    let event = route_event(event, &expected, &connection.router);
+                    return Ok(Some((event, (response, reader, expected, connection))));
+                }
+                let piece = response.chunk().await;
+                let Some(piece) =
+                    piece.map_err(|error| SseError::Body(Box::new(error.without_url())))?
+                else {
+                    return Ok(None);
+                };
+                if reader.push(&piece).is_err() {
+                    // The request that the event answers is unknown and would wait forever, so the connection ends.
+                    connection.abort(HttpFailure::too_long());
+                    return Ok(None);
+                }
+            }
+        },
+    )
+    .boxed()
+}
+
+/// The error of a message beyond the limit.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct MessageTooLong;
+
+/// A line end outside of all braces and texts ends a message, so an indented message stays in one piece.
+#[derive(Debug)]
+struct JsonLines {
+    limit: usize,
+    bytes: Vec<u8>,
+    // The part of `bytes` that is scanned.
+    scanned: usize,
+    depth: usize,
+    in_text: bool,
+    is_escaped: bool,
+}
+
+impl JsonLines {
+    /// Creates a splitter for messages of at most `limit` bytes.
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            bytes: Vec::new(),
+            scanned: 0,
+            depth: 0,
+            in_text: false,
+            is_escaped: false,
+        }
+    }
+
+    fn push(&mut self, piece: &[u8]) {
+        self.bytes.extend_from_slice(piece);
+    }
+
+    /// Returns the next message that a line end follows.
+    pub(super) fn next(&mut self) -> Result<Option<Vec<u8>>, MessageTooLong> {
+        while let Some(byte) = self.bytes.get(self.scanned) {
+            self.scanned += 1;
+            if self.scan(*byte)
+                && let Some(message) = self.take(self.scanned)
+            {
+                return self.check(message.len()).map(|()| Some(message));
+            }
+        }
+        self.check(self.bytes.len()).map(|()| None)
+    }
+
+    /// Returns the message at the end of the body.
+    fn rest(&mut self) -> Option<Vec<u8>> {
+        self.take(self.bytes.len())
+    }
+
+    /// Returns true if `byte` ends a message.
+    fn scan(&mut self, byte: u8) -> bool {
+        if self.in_text {
+            let is_escaped = std::mem::take(&mut self.is_escaped);
+            match byte {
+                b'\\' => self.is_escaped = !is_escaped,
+                b'"' => self.in_text = is_escaped,
+                _ => {}
+            }
+            return false;
+        }
+        match byte {
+            b'"' => self.in_text = true,
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        byte == b'\n' && self.depth == 0
+    }
+
+    /// Takes the first `length` bytes, unless they are blank.
+    fn take(&mut self, length: usize) -> Option<Vec<u8>> {
+        let rest = self.bytes.split_off(length);
+        self.scanned = 0;
+        let message = std::mem::replace(&mut self.bytes, rest);
+        (!message.trim_ascii().is_empty()).then_some(message)
+    }
+
+    fn check(&self, length: usize) -> Result<(), MessageTooLong> {
+        if length > self.limit {
+            return Err(MessageTooLong);
+        }
+        Ok(())
+    }
+}
+
 /// Reads a response of JSON. Its first message should be the response; if it is another, more follow as a stream.
 async fn read_json(
     mut response: Response,
@@ -298,44 +456,6 @@ async fn drain(mut response: Response) {
     let _ = tokio::time::timeout(DRAIN_TIMEOUT, all).await;
 }
 
-/// Reads a response of an error status. If it contains a JSON-RPC error, that may be the response to the request.
-pub(super) async fn read_refusal(
-    response: Response,
-    expected: ExpectedResponse,
-    connection: &Arc<HttpConnectionState>,
-) -> Result<StreamableHttpPostResponse, HttpError> {
-    let status = response.status();
-    let mut failure = HttpFailure::status(status, response.headers());
-    let Some(id) = &expected.id else {
-        return Err(StreamableHttpError::Client(failure));
-    };
-    // These statuses concern the authorization, whatever the body contains.
-    let is_about_us = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-    let body = body(response, MAX_REFUSAL_BYTES).await.unwrap_or_default();
-    if !is_about_us && let Some(body) = error_in(&body) {
-        let error = envelope::to_upstream_error(body["error"].clone().into());
-        // The handshake is repeated anyway, so its outcome is never unknown.
-        let is_answer = !connection.router.is_pending(id)
-            || is_answer(&error, &body["id"], status, &failure, id);
-        if is_answer && let Some(message) = route_error(body, id, &connection.router) {
-            return Ok(StreamableHttpPostResponse::Json(message, None));
-        }
-        failure.message = format!("{}: {}", failure.message, error.message);
-    }
-    // A server of an earlier revision, or a proxy, may not support `server/discover`.
-    let is_unknown = status.is_client_error() && !is_about_us
-        || matches!(
-            status,
-            StatusCode::INTERNAL_SERVER_ERROR | StatusCode::NOT_IMPLEMENTED
-        );
-    if expected.is_discover && is_unknown && status != StatusCode::TOO_MANY_REQUESTS {
-        let error = ErrorData::invalid_request(failure.message, None);
-        let message = ServerJsonRpcMessage::error(error, Some(id.clone()));
-        return Ok(StreamableHttpPostResponse::Json(message, None));
-    }
-    Err(StreamableHttpError::Client(failure))
-}
-
 fn error_in(body: &[u8]) -> Option<serde_json::Value> {
     let error: serde_json::Value = serde_json::from_slice(body).ok()?;
     error.get("error")?.get("code")?.as_i64()?;
@@ -372,39 +492,6 @@ fn route_error(
     connection::decode(router, &serde_json::to_vec(&error).ok()?, None)
 }
 
-/// Returns the events of a response stream, whose messages are routed.
-pub(super) fn events(
-    response: Response,
-    expected: ExpectedResponse,
-    connection: Arc<HttpConnectionState>,
-) -> BoxStream<'static, Result<Sse, SseError>> {
-    let reader = SseParser::new(connection.limit);
-    let state = (response, reader, expected, connection);
-    try_unfold(
-        state,
-        |(mut response, mut reader, expected, connection)| async {
-            loop {
-                if let Some(event) = reader.next() {
-                    let event = route_event(event, &expected, &connection.router);
-                    return Ok(Some((event, (response, reader, expected, connection))));
-                }
-                let piece = response.chunk().await;
-                let Some(piece) =
-                    piece.map_err(|error| SseError::Body(Box::new(error.without_url())))?
-                else {
-                    return Ok(None);
-                };
-                if reader.push(&piece).is_err() {
-                    // The request that the event answers is unknown and would wait forever, so the connection ends.
-                    connection.abort(HttpFailure::too_long());
-                    return Ok(None);
-                }
-            }
-        },
-    )
-    .boxed()
-}
-
 fn route_event(event: SseEvent, expected: &ExpectedResponse, router: &ResponseRouter) -> Sse {
     let is_message = matches!(event.kind.as_deref(), None | Some("" | "message"));
     let data = event.data.filter(|data| is_message && !data.is_empty());
@@ -439,55 +526,4 @@ fn header(response: &Response, name: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{EventTooLong, SseParser};
-
-    /// Returns the events of `text`, which must not depend on how it is split.
-    fn check(text: &str) -> String {
-        let read = |size: usize| {
-            let mut reader = SseParser::new(40);
-            for piece in text.as_bytes().chunks(size) {
-                if reader.push(piece) == Err(EventTooLong) {
-                    return "too long".to_owned();
-                }
-            }
-            let events = std::iter::from_fn(|| reader.next()).map(|event| {
-                let data = event.data.map(|data| String::from_utf8(data).unwrap());
-                format!("{:?} {data:?} {:?} {:?}", event.kind, event.id, event.retry)
-            });
-            events.collect::<Vec<String>>().join("\n")
-        };
-        let whole = read(text.len());
-        for size in 1..text.len() {
-            assert_eq!(read(size), whole, "in pieces of {size}");
-        }
-        whole
-    }
-
-    #[test]
-    fn parses_events() {
-        insta::assert_snapshot!(
-            check("data: a\n\ndata:b\ndata: c\r\n\r\n: nothing\n\nevent: x\rdata\r\rid: 7\nretry: 20\ndata:\n\ndata: cut"),
-            @r#"
-        None Some("a") None None
-        None Some("b\nc") None None
-        Some("x") Some("") None None
-        None Some("") Some("7") Some(20)
-        "#);
-        insta::assert_snapshot!(check("\u{feff}data: ä\n\nid: only\n\nretry: soon\n\n"), @r#"
-        None Some("ä") None None
-        None None Some("only") None
-        "#);
-    }
-
-    #[test]
-    fn limits_events() {
-        let long = "x".repeat(60);
-        assert_eq!(check(&format!("data: {long}\n\n")), "too long");
-        assert_eq!(
-            check(&format!("data: {0}\ndata: {0}\n\n", &long[..25])),
-            "too long"
-        );
-        assert_eq!(check(&format!(": {long}\n\n")), "");
-    }
-}
+mod tests;

@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
 use tokio::process::ChildStdin;
 use tokio::sync::{mpsc, oneshot};
 
-use super::log::StderrLog;
+use super::process::StderrLog;
 use crate::session::router::ResponseRouter;
 use crate::transport::connection;
 

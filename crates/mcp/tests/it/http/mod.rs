@@ -1,5 +1,4 @@
 //! Tests of servers over Streamable HTTP.
 
 mod answers;
-mod real;
 mod scripted;

@@ -2,7 +2,6 @@
 
 mod everything;
 mod lists;
-mod notifications;
 mod passthrough;
 mod requests;
 mod starting;

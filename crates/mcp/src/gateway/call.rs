@@ -1,0 +1,390 @@
+//! Drives a call until it has a result or must be suspended, with a channel to its client.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use planwright_core::Value;
+use rmcp::RoleServer;
+use rmcp::model::{CustomRequest, ErrorData, ServerNotification};
+use rmcp::service::{OriginatingRequestId, RequestContext, ServiceError};
+use tokio::sync::{mpsc, oneshot};
+
+use super::client::GatewayClient;
+use super::results;
+use super::state::{GatewayState, SuspendedCall};
+use super::suspended::{Continuation, RequestKey, random_state};
+use super::transport::sessions::wait_for_end;
+use crate::session::caller::{Caller, UpstreamClient, UpstreamError};
+
+/// A message of a call to its client.
+#[derive(Debug)]
+pub(crate) enum CallMessage {
+    Notification {
+        method: String,
+        params: Value,
+    },
+    Question(ClientQuestion),
+    /// The name of the work from [`Caller::bind`], by which the host can continue the call in another process.
+    Bound(String),
+}
+
+/// A question to a client, and the channel of its answer.
+#[derive(Debug)]
+pub(crate) struct ClientQuestion {
+    pub(crate) method: String,
+    pub(crate) params: Value,
+    /// The subject of the question, by which another process recognises it.
+    pub(crate) subject: Option<String>,
+    pub(crate) answer: oneshot::Sender<Result<Value, UpstreamError>>,
+}
+
+/// The sending end of the channel. Messages keep their order.
+#[derive(Debug)]
+pub(crate) struct CallChannel {
+    messages: mpsc::UnboundedSender<CallMessage>,
+    client: Arc<str>,
+    upstream_client: UpstreamClient,
+    meta: Value,
+}
+
+impl CallChannel {
+    /// Creates a channel to `client`. `meta` is the `_meta` of requests that are made for it.
+    pub(crate) fn new(
+        client: &GatewayClient,
+        meta: Value,
+    ) -> (Self, mpsc::UnboundedReceiver<CallMessage>) {
+        let (messages, receiver) = mpsc::unbounded_channel();
+        let channel = Self {
+            messages,
+            client: client.id.as_str().into(),
+            upstream_client: client.as_upstream(),
+            meta,
+        };
+        (channel, receiver)
+    }
+}
+
+impl Caller for CallChannel {
+    fn notify(&self, method: &str, params: Value) {
+        // The receiver is gone if the call is cancelled.
+        let _ = self.messages.send(CallMessage::Notification {
+            method: method.to_owned(),
+            params,
+        });
+    }
+
+    fn ask(&self, method: &str, params: Value) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        self.send(method, params, None)
+    }
+
+    fn ask_about(
+        &self,
+        subject: &str,
+        method: &str,
+        params: Value,
+    ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        self.send(method, params, Some(subject.to_owned()))
+    }
+
+    fn bind(&self, work: &str) {
+        let _ = self.messages.send(CallMessage::Bound(work.to_owned()));
+    }
+
+    fn meta(&self) -> Value {
+        self.meta.clone()
+    }
+
+    fn upstream_client(&self) -> Option<UpstreamClient> {
+        Some(self.upstream_client.clone())
+    }
+
+    fn client(&self) -> Option<Arc<str>> {
+        Some(Arc::clone(&self.client))
+    }
+}
+
+impl CallChannel {
+    fn send(
+        &self,
+        method: &str,
+        params: Value,
+        subject: Option<String>,
+    ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
+        let (answer, answered) = oneshot::channel();
+        let question = ClientQuestion {
+            method: method.to_owned(),
+            params,
+            subject,
+            answer,
+        };
+        let sent = self.messages.send(CallMessage::Question(question));
+        Box::pin(async move {
+            let disconnected = || {
+                UpstreamError::new(
+                    UpstreamError::UNAVAILABLE,
+                    "the client that was to be asked is gone",
+                )
+            };
+            sent.map_err(|_| disconnected())?;
+            answered.await.unwrap_or_else(|_| Err(disconnected()))
+        })
+    }
+}
+
+/// The time to wait for further questions before a result asks them together, because several steps of a plan often
+/// need a person at the same time.
+const QUESTION_BATCH_DELAY: Duration = Duration::from_millis(20);
+
+pub(crate) struct InFlightCall {
+    future: BoxFuture<'static, Result<Value, UpstreamError>>,
+    messages: mpsc::UnboundedReceiver<CallMessage>,
+    questions: BTreeMap<String, ClientQuestion>,
+    question_count: u64,
+    request: RequestKey,
+    /// The name of the work, by which the host can continue it in another process.
+    work_name: Option<String>,
+}
+
+impl fmt::Debug for InFlightCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InFlightCall")
+            .field("open", &self.questions.keys())
+            .finish_non_exhaustive()
+    }
+}
+
+type AnswerDelivery = (
+    oneshot::Sender<Result<Value, UpstreamError>>,
+    Result<Value, UpstreamError>,
+);
+
+impl InFlightCall {
+    /// Creates a call that answers `request` and sends its messages to `messages`.
+    pub(crate) fn new(
+        request: RequestKey,
+        future: BoxFuture<'static, Result<Value, UpstreamError>>,
+        messages: mpsc::UnboundedReceiver<CallMessage>,
+    ) -> Self {
+        Self {
+            future,
+            messages,
+            questions: BTreeMap::new(),
+            question_count: 0,
+            request,
+            work_name: None,
+        }
+    }
+
+    /// Delivers the client's responses to the open questions.
+    pub(crate) fn answer(&mut self, responses: Value) {
+        for (key, response) in responses.as_object().into_iter().flatten() {
+            if let Some(question) = self.questions.remove(&**key) {
+                // The call may have stopped waiting for this answer.
+                let _ = question.answer.send(Ok(response.clone()));
+            }
+        }
+    }
+
+    /// Drives the call until it has a result, or questions that only a result can ask. The call is dropped and thereby
+    /// cancelled when the client cancels it or its session ends.
+    pub(crate) async fn drive(
+        mut self,
+        client: &GatewayClient,
+        gateway: &GatewayState,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Value, ErrorData> {
+        let mut asking = FuturesUnordered::<BoxFuture<'static, AnswerDelivery>>::new();
+        let batch_delay = tokio::time::sleep(QUESTION_BATCH_DELAY);
+        tokio::pin!(batch_delay);
+        let end = wait_for_end(context);
+        tokio::pin!(end);
+        let result = loop {
+            tokio::select! {
+                // A cancellation comes first, and notifications come before the result that they lead up to.
+                biased;
+                () = context.ct.cancelled() => {
+                    return Err(ErrorData::internal_error("the request was cancelled", None));
+                }
+                () = &mut end => {
+                    return Err(ErrorData::internal_error("the session has ended", None));
+                }
+                Some(message) = self.messages.recv() => match message {
+                    CallMessage::Notification { method, params } => send_notification(context, client, method, params).await,
+                    CallMessage::Bound(work) => self.work_name = Some(work),
+                    CallMessage::Question(question) if !client.supports_request(&question.method) => {
+                        let error = UpstreamError::new(
+                            UpstreamError::UNKNOWN_METHOD,
+                            format!("the client has no answer to `{}`", question.method),
+                        );
+                        // The call may have stopped waiting for this answer.
+                        let _ = question.answer.send(Err(error));
+                    }
+                    CallMessage::Question(question) if client.receives_requests() => {
+                        // The call continues during the request, and may send more.
+                        asking.push(Box::pin(send_question(context.clone(), question)));
+                    }
+                    CallMessage::Question(question) => {
+                        self.question_count += 1;
+                        self.questions.insert(format!("question-{}", self.question_count), question);
+                        batch_delay.as_mut().reset(tokio::time::Instant::now() + QUESTION_BATCH_DELAY);
+                    }
+                },
+                Some((to, answer)) = asking.next(), if !asking.is_empty() => {
+                    let _ = to.send(answer);
+                }
+                result = &mut self.future => break result,
+                () = &mut batch_delay, if !self.questions.is_empty() => return self.suspend(client, gateway),
+            }
+        };
+        // Notifications that were sent before the result must arrive before it.
+        while let Ok(message) = self.messages.try_recv() {
+            if let CallMessage::Notification { method, params } = message {
+                send_notification(context, client, method, params).await;
+            }
+        }
+        let result = result?;
+        let kind = result.get("resultType").and_then(Value::as_text);
+        if kind == Some("input_required") {
+            return self.suspend_upstream(client, gateway, &result);
+        }
+        Ok(results::result(result, client))
+    }
+
+    /// Suspends the call at the input requests of an upstream server. The server's own state is replaced, so that it is
+    /// used once, with the same request, by the same client. Without a state, the server needs none.
+    fn suspend_upstream(
+        self,
+        client: &GatewayClient,
+        gateway: &GatewayState,
+        result: &Value,
+    ) -> Result<Value, ErrorData> {
+        let theirs = result.get("requestState").cloned();
+        // If consent was requested, the next round needs a state, so that it is not requested again.
+        if theirs.is_none() && self.question_count == 0 {
+            return Ok(result.clone());
+        }
+        let state = random_state();
+        if !gateway.suspended.put(
+            &state,
+            client.id.clone(),
+            self.request,
+            Continuation::Upstream(theirs),
+        ) {
+            return Err(too_many());
+        }
+        let mut fields = result.as_object().cloned().unwrap_or_default();
+        fields.insert("requestState".into(), Value::from(state));
+        Ok(Value::from(fields))
+    }
+
+    /// Suspends the call at its open questions, and returns a result that requests the answers.
+    fn suspend(self, client: &GatewayClient, gateway: &GatewayState) -> Result<Value, ErrorData> {
+        let requests = self.questions.iter().map(|(key, question)| {
+            let request = [
+                ("method", Value::from(question.method.as_str())),
+                ("params", question.params.clone()),
+            ];
+            (key.as_str(), Value::object(request))
+        });
+        let requests = Value::object(requests);
+        let state = self.work_name.as_deref().and_then(|work| {
+            let subjects = self.questions.iter();
+            gateway.host.request_state(&SuspendedCall {
+                client: &client.id,
+                name: &self.request.name,
+                arguments: &self.request.arguments,
+                work,
+                questions: subjects
+                    .map(|(key, question)| (key.as_str(), question.subject.as_deref()))
+                    .collect(),
+            })
+        });
+        // Without a state of the host, the call can only be resumed in this process.
+        let state = state.unwrap_or_else(random_state);
+        let (request, continuation) = (self.request.clone(), Continuation::Call(self));
+        if !gateway
+            .suspended
+            .put(&state, client.id.clone(), request, continuation)
+        {
+            return Err(too_many());
+        }
+        Ok(Value::object([
+            ("resultType", Value::from("input_required")),
+            ("inputRequests", requests),
+            ("requestState", Value::from(state)),
+        ]))
+    }
+}
+
+fn too_many() -> ErrorData {
+    ErrorData::internal_error("too many calls of this client wait for answers", None)
+}
+
+/// Sends a notification in the form of the client's revision.
+async fn send_notification(
+    context: &RequestContext<RoleServer>,
+    client: &GatewayClient,
+    method: String,
+    params: Value,
+) {
+    // Since 2026-07-28 each request states whether its client wants logs.
+    if method == "notifications/message"
+        && !client.receives_requests()
+        && context.meta.log_level().is_none()
+    {
+        return;
+    }
+    let mut params = serde_json::Value::from(params);
+    if method == "notifications/progress" {
+        // A resumed call serves another request, which has its own token.
+        let (token, fields) = (context.meta.get_progress_token(), params.as_object_mut());
+        let (Some(token), Some(fields)) = (token, fields) else {
+            return;
+        };
+        fields.insert("progressToken".to_owned(), serde_json::json!(token));
+    }
+    let notification = serde_json::json!({"method": method, "params": params});
+    match serde_json::from_value::<ServerNotification>(notification) {
+        // The reader of the connection notices that a client is gone.
+        Ok(notification) => drop(context.peer.send_notification(notification).await),
+        Err(error) => tracing::debug!(%error, "a notification was left out that is none"),
+    }
+}
+
+async fn send_question(
+    context: RequestContext<RoleServer>,
+    question: ClientQuestion,
+) -> AnswerDelivery {
+    let ClientQuestion {
+        method,
+        params,
+        answer,
+        ..
+    } = question;
+    // The types of `rmcp` would not serialize all of it unchanged.
+    let mut request = CustomRequest::new(method, Some(params.into()));
+    // Over HTTP the request belongs on the stream of the call that it relates to.
+    request
+        .extensions
+        .insert(OriginatingRequestId(context.id.clone()));
+    let response = match context.peer.send_request(request.into()).await {
+        Ok(response) => match serde_json::to_value(response) {
+            Ok(response) => Ok(Value::from(response)),
+            Err(error) => Err(UpstreamError::new(
+                UpstreamError::UNAVAILABLE,
+                error.to_string(),
+            )),
+        },
+        Err(ServiceError::McpError(error)) => Err(error.into()),
+        Err(error) => Err(UpstreamError::new(
+            UpstreamError::UNAVAILABLE,
+            format!("the client could not be asked: {error}"),
+        )),
+    };
+    (answer, response)
+}

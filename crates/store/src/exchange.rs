@@ -1,0 +1,473 @@
+//! Export and import of runs as `planwright.run-export/1`, a self-contained text for a store on another machine.
+//!
+//! The format is JSON Lines: a header with the run's metadata, the large values, the entries, the decisions, and a footer
+//! that counts them, so that a truncated file is detected.
+
+use std::collections::HashMap;
+
+use planwright_core::Value;
+use planwright_format::journal::{
+    Blob, BlobRef, Digest, JOURNAL_FORMAT, parse, parse_value, resolve, value_bytes,
+};
+use rusqlite::Connection;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::decisions::{self, DecisionRow};
+use crate::error::{QueryError, StoreError};
+use crate::run::entries::{EntryBatch, EntryRow, insert_batch, update_run};
+use crate::run::{self, NewRun, unreadable};
+use crate::store::Store;
+use crate::values::{self, from_nanos, to_i64};
+
+/// The number of entries that one query reads.
+const ENTRIES_PER_READ: i64 = 512;
+
+impl Store {
+    /// Exports a run as a text for [`Store::import`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::run`]; [`StoreError::Format`] if a newer version has written it.
+    pub fn export(&self, selector: &str) -> Result<String, StoreError> {
+        self.read(|connection| {
+            let (run, id) = run::find(connection, selector)?;
+            export(connection, run, &id)
+        })
+    }
+}
+
+/// The format of an exported run.
+pub const EXPORT_FORMAT: &str = "planwright.run-export/1";
+
+/// The part of the first line that all versions of the format share.
+#[derive(Deserialize)]
+struct FormatProbe {
+    format: Option<String>,
+}
+
+/// The first line.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExportHeaderV1 {
+    /// [`EXPORT_FORMAT`].
+    format: String,
+    /// The format of the entries.
+    journal: String,
+    run: ExportedRunV1,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExportedRunV1 {
+    id: String,
+    plan: Option<String>,
+    digest: String,
+    dialect: Option<String>,
+    created_ns: i64,
+    steps: i64,
+    header: Value,
+}
+
+/// A line after the first one.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ExportLineV1 {
+    Value(ExportedValueV1),
+    Entry(ExportedEntryV1),
+    Decision(ExportedDecisionV1),
+    End(ExportFooterV1),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExportedValueV1 {
+    digest: Digest,
+    json: Value,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExportedEntryV1 {
+    at_ns: i64,
+    turn: i64,
+    kind: String,
+    body: Value,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExportedDecisionV1 {
+    at: Value,
+    /// The digest of the call. Older versions bound a decision to the arguments alone and wrote `args_digest`.
+    #[serde(alias = "args_digest")]
+    call_digest: String,
+    approved: bool,
+    /// The changed arguments. `null` is a value, not their absence.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
+    args: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    because: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
+    decided_ns: i64,
+}
+
+#[derive(Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExportFooterV1 {
+    values: usize,
+    entries: usize,
+    decisions: usize,
+}
+
+/// The result of [`Store::import`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportOutcome {
+    /// The id of the run.
+    pub id: String,
+    /// True if the run is new; false if the store had the same run already.
+    pub is_new: bool,
+    /// The number of decisions in the text, which are not imported.
+    pub decisions: usize,
+}
+
+/// The maximum length of the JSON of all values of a run if each occurrence is written out, in bytes.
+const MAX_WRITTEN: u64 = 4 * 1024 * 1024 * 1024;
+
+/// A decoded run, ready to be written.
+struct DecodedRun {
+    new: NewRun,
+    batch: EntryBatch,
+    /// The number of decisions, which are not written.
+    decisions: usize,
+}
+
+impl Store {
+    /// Imports a run that [`Store::export`] wrote, in one transaction, without its decisions: they cannot be verified, since anyone
+    /// can write them into a file. The run is marked as [imported](crate::RunInfo::imported).
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Format`] if the text is incomplete, invalid, or of a newer version; [`StoreError::Exists`] if another run has
+    /// its id.
+    pub fn import(&self, text: &str) -> Result<ImportOutcome, StoreError> {
+        let decoded = decode_run(text).map_err(|reason| {
+            StoreError::Format(format!("the text is no exported run: {reason}"))
+        })?;
+        // The id becomes a part of file names, and anyone may have written the text.
+        values::check("id of a run", &decoded.new.id)?;
+        let text = text.to_owned();
+        self.writer().change(move |connection| {
+            let id = decoded.new.id.clone();
+            let decisions = decoded.decisions;
+            let key = match run::insert(connection, &decoded.new) {
+                // The second import of the same run is no error, so that an interrupted one can be repeated.
+                Err(QueryError::Store(StoreError::Exists { what, id })) => {
+                    let (key, _) = run::find(connection, &id)?;
+                    let exported = export(connection, key, &id)?;
+                    // An imported run is exported without the decisions that its text may have had.
+                    let is_same = exported == text
+                        || run::is_imported(connection, key)?
+                            && exported == without_decisions(&text);
+                    if is_same {
+                        return Ok(ImportOutcome {
+                            id,
+                            is_new: false,
+                            decisions,
+                        });
+                    }
+                    return Err(StoreError::Exists { what, id }.into());
+                }
+                inserted => inserted?,
+            };
+            insert_batch(connection, key, 0, &decoded.batch)?;
+            update_run(connection, key, &decoded.batch.totals)?;
+            run::mark_imported(connection, key, decoded.batch.rows.len())?;
+            Ok(ImportOutcome {
+                id,
+                is_new: true,
+                decisions,
+            })
+        })
+    }
+}
+
+/// The values of an export, and the parts of them that entries read.
+#[derive(Default)]
+struct ExportedValues {
+    stored: HashMap<Digest, Value>,
+    resolved: HashMap<BlobRef, Value>,
+    /// The length of the JSON of all values that entries read.
+    written: u64,
+}
+
+impl ExportedValues {
+    fn find(&mut self, reference: BlobRef) -> Result<Value, String> {
+        let stored = &self.stored;
+        let value = resolve(reference, &mut self.resolved, &mut |digest| {
+            let value = stored.get(digest).cloned();
+            value.ok_or_else(|| format!("the value `{digest}` is missing"))
+        })?;
+        // Shared parts are cheap in the file, but readers that write out each occurrence could run out of memory.
+        self.written = self.written.saturating_add(value_bytes(&value)?);
+        if self.written > MAX_WRITTEN {
+            return Err(format!(
+                "its values come to more than {MAX_WRITTEN} bytes as written"
+            ));
+        }
+        Ok(value)
+    }
+}
+
+/// Returns the text of a run, which the caller's transaction makes consistent.
+fn export(connection: &Connection, run: i64, id: &str) -> Result<String, QueryError> {
+    run::check_format(connection, run, id)?;
+    let read = |json: String| {
+        parse_value(&json).map_err(|reason| QueryError::Store(unreadable(id, &reason)))
+    };
+    let mut text = String::new();
+    let mut end = ExportFooterV1::default();
+    add(&mut text, id, &read_header(connection, run, &read)?)?;
+    for (digest, json) in values(connection, run)? {
+        // Damage must not spread to other stores.
+        let is_intact = digest.check(&json);
+        is_intact.map_err(|reason| QueryError::Store(unreadable(id, &reason)))?;
+        let json = read(json)?;
+        add(
+            &mut text,
+            id,
+            &ExportLineV1::Value(ExportedValueV1 { digest, json }),
+        )?;
+        end.values += 1;
+    }
+    loop {
+        let from = to_i64(end.entries);
+        let rows = run::rows(connection, run, id, from, ENTRIES_PER_READ)?;
+        if rows.is_empty() {
+            break;
+        }
+        for row in rows {
+            let entry = ExportedEntryV1 {
+                at_ns: row.at_ns,
+                turn: row.turn,
+                kind: row.kind,
+                body: read(row.body)?,
+            };
+            add(&mut text, id, &ExportLineV1::Entry(entry))?;
+            end.entries += 1;
+        }
+    }
+    for (_, row) in decisions::rows_after(connection, run, 0)? {
+        let decision = ExportedDecisionV1 {
+            at: read(row.address)?,
+            call_digest: row.digest,
+            approved: row.approved,
+            args: row.args.map(&read).transpose()?,
+            because: row.because,
+            by: row.by,
+            decided_ns: row.decided_ns,
+        };
+        add(&mut text, id, &ExportLineV1::Decision(decision))?;
+        end.decisions += 1;
+    }
+    add(&mut text, id, &ExportLineV1::End(end))?;
+    Ok(text)
+}
+
+fn read_header(
+    connection: &Connection,
+    run: i64,
+    read: &impl Fn(String) -> Result<Value, QueryError>,
+) -> Result<ExportHeaderV1, QueryError> {
+    let (known, header) = connection.query_row(
+        "SELECT id, plan, digest, dialect, created_ns, steps, header FROM runs WHERE key = ?1",
+        [run],
+        |row| {
+            let known = ExportedRunV1 {
+                id: row.get(0)?,
+                plan: row.get(1)?,
+                digest: row.get(2)?,
+                dialect: row.get(3)?,
+                created_ns: row.get(4)?,
+                steps: row.get(5)?,
+                header: Value::Null,
+            };
+            Ok((known, row.get(6)?))
+        },
+    )?;
+    Ok(ExportHeaderV1 {
+        format: EXPORT_FORMAT.to_owned(),
+        journal: JOURNAL_FORMAT.to_owned(),
+        run: ExportedRunV1 {
+            header: read(header)?,
+            ..known
+        },
+    })
+}
+
+fn values(connection: &Connection, run: i64) -> Result<Vec<(Digest, String)>, QueryError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT digest, json FROM uses JOIN blobs USING (digest) WHERE run = ?1 ORDER BY digest",
+    )?;
+    let rows = statement.query_map([run], |row| Ok((Digest(row.get(0)?), row.get(1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+fn add(text: &mut String, id: &str, line: &impl Serialize) -> Result<(), QueryError> {
+    let line = serde_json::to_string(line);
+    let line = line.map_err(|error| QueryError::Store(unreadable(id, &error.to_string())))?;
+    text.push_str(&line);
+    text.push('\n');
+    Ok(())
+}
+
+/// Deserializes a present field as `Some`, even if it is `null`.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+/// Decodes an exported run, including all of its values, entries and decisions.
+fn decode_run(text: &str) -> Result<DecodedRun, String> {
+    let mut lines = (1..).zip(text.lines());
+    let (_, first) = lines.next().ok_or("it is empty")?;
+    let head = parse_header(first)?;
+    let mut decoded = DecodedRun {
+        new: NewRun {
+            header: head.run.header,
+            id: head.run.id,
+            plan: head.run.plan,
+            digest: head.run.digest,
+            dialect: head.run.dialect,
+            steps: usize::try_from(head.run.steps)
+                .map_err(|_| "the number of steps is negative")?,
+            created: from_nanos(head.run.created_ns),
+        },
+        batch: EntryBatch::default(),
+        decisions: 0,
+    };
+    let mut values = ExportedValues::default();
+    let mut end = None;
+    for (number, line) in lines {
+        let with_line = |reason: String| format!("line {number}: {reason}");
+        // Lines after the end are not covered by its counts.
+        if end.is_some() {
+            return Err(with_line("there is a line after the end".to_owned()));
+        }
+        match parse(line).map_err(with_line)? {
+            ExportLineV1::Value(value) => {
+                add_value(value, &mut decoded, &mut values).map_err(with_line)?;
+            }
+            ExportLineV1::Entry(entry) => {
+                let row = EntryRow {
+                    at_ns: entry.at_ns,
+                    turn: entry.turn,
+                    kind: entry.kind,
+                    body: entry.body.to_json(),
+                };
+                add_entry(row, &mut decoded, &mut values).map_err(with_line)?;
+            }
+            ExportLineV1::Decision(decision) => {
+                decision_row(decision).check().map_err(with_line)?;
+                decoded.decisions += 1;
+            }
+            ExportLineV1::End(counts) => end = Some(counts),
+        }
+    }
+    let found = ExportFooterV1 {
+        values: decoded.batch.blobs.len(),
+        entries: decoded.batch.rows.len(),
+        decisions: decoded.decisions,
+    };
+    match end {
+        Some(end) if end == found => Ok(decoded),
+        Some(_) => Err("the number of lines is not the one that it states".to_owned()),
+        None => Err("it is cut off".to_owned()),
+    }
+}
+
+fn parse_header(line: &str) -> Result<ExportHeaderV1, String> {
+    if !line.trim_start().starts_with('{') {
+        return Err("its first line is no object".to_owned());
+    }
+    // The format is read alone first: a newer version may have other fields, and the error must name the version.
+    let any: FormatProbe = parse(line)?;
+    match any.format.as_deref() {
+        Some(EXPORT_FORMAT) => {}
+        Some(other) => {
+            return Err(format!("it has the unknown format `{other}`"));
+        }
+        None => return Err("it names no format".to_owned()),
+    }
+    let head: ExportHeaderV1 = parse(line)?;
+    if head.journal != JOURNAL_FORMAT {
+        let journal = head.journal;
+        return Err(format!("its entries have the unknown format `{journal}`"));
+    }
+    Ok(head)
+}
+
+fn add_value(
+    value: ExportedValueV1,
+    decoded: &mut DecodedRun,
+    values: &mut ExportedValues,
+) -> Result<(), String> {
+    let ExportedValueV1 {
+        digest,
+        json: value,
+    } = value;
+    let json = value.to_json();
+    if Digest::of(&json) != digest {
+        return Err(format!("the value is not the one of `{digest}`"));
+    }
+    // Encoded anew, so the digest also proves that the value survives the round trip.
+    values.stored.insert(digest, value);
+    decoded.batch.blobs.push(Blob { digest, json });
+    Ok(())
+}
+
+/// Adds an entry. Decodes it first, so that an invalid one fails the import and not a later resume.
+fn add_entry(
+    row: EntryRow,
+    decoded: &mut DecodedRun,
+    values: &mut ExportedValues,
+) -> Result<(), String> {
+    let entry = row.decode(&mut |reference| values.find(reference))?;
+    if row.at_ns < 0 || row.turn < 0 {
+        return Err("an entry is older than its run".to_owned());
+    }
+    decoded.batch.totals.add(&entry);
+    decoded.batch.rows.push(row);
+    Ok(())
+}
+
+fn decision_row(decision: ExportedDecisionV1) -> DecisionRow {
+    DecisionRow {
+        address: decision.at.to_json(),
+        digest: decision.call_digest,
+        approved: decision.approved,
+        args: decision.args.as_ref().map(Value::to_json),
+        because: decision.because,
+        by: decision.by,
+        decided_ns: decision.decided_ns,
+    }
+}
+
+/// Returns the text that [`Store::export`] would write if the run had no decisions.
+fn without_decisions(text: &str) -> String {
+    let lines = text.lines().filter_map(|line| match parse(line) {
+        Ok(ExportLineV1::Decision(_)) => None,
+        Ok(ExportLineV1::End(end)) => {
+            let end = ExportFooterV1 {
+                decisions: 0,
+                ..end
+            };
+            serde_json::to_string(&ExportLineV1::End(end)).ok()
+        }
+        Ok(ExportLineV1::Value(_) | ExportLineV1::Entry(_)) | Err(_) => Some(line.to_owned()),
+    });
+    lines.map(|line| line + "\n").collect()
+}
