@@ -74,7 +74,7 @@ pub fn model_error(error: &ModelError) -> ModelErrorV1 {
     ModelErrorV1 {
         message: error.message.clone(),
         help: error.help.clone(),
-        said: Some(error.said.to_string()).filter(|said| !said.is_empty()),
+        said: Some(error.reply.to_string()).filter(|reply| !reply.is_empty()),
     }
 }
 

@@ -217,7 +217,7 @@ fn failure(error: ModelError) -> ToolError {
         ModelErrorKind::Timeout => ErrorKind::Timeout,
         _ => ErrorKind::Unavailable,
     };
-    let data = words(&error.said);
+    let data = words(&error.reply);
     ToolError {
         retry,
         ..ToolError::new(kind, error.message).with_data(data)

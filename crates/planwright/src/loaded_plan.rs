@@ -40,7 +40,7 @@ pub struct LoadedPlan {
     /// The plans that it runs by name.
     pub library: Library,
     /// The inputs.
-    pub given: Object,
+    pub inputs: Object,
     /// The texts by name, for snippets; the plan's own first.
     pub texts: Vec<(String, String)>,
     /// The largest number of steps, if it is not that of the policy.
@@ -67,7 +67,7 @@ impl LoadedPlan {
             dialect,
             diagnostics,
             library: Library::new(),
-            given: Object::default(),
+            inputs: Object::default(),
             texts: vec![(name.into(), source.to_string())],
             max_steps: None,
             has_library: false,
@@ -79,7 +79,7 @@ impl LoadedPlan {
     }
 
     /// Reads a stored plan again.
-    pub fn from_stored(stored: &PlanTextV1, given: Object) -> Self {
+    pub fn from_stored(stored: &PlanTextV1, inputs: Object) -> Self {
         // It was within all limits when it was read for the first time.
         let limits = document::ReadLimits {
             bytes: usize::MAX,
@@ -93,7 +93,7 @@ impl LoadedPlan {
         };
         let result = planwright_dialects::parse(stored.text.as_bytes(), &options);
         let mut loaded = Self::new(stored.source.as_str(), result)
-            .with_given(given)
+            .with_inputs(inputs)
             .with_max_steps(stored.max_steps)
             .with_recalled(
                 stored.recalled.clone(),
@@ -115,10 +115,10 @@ impl LoadedPlan {
         loaded
     }
 
-    /// The same plan, given `given`.
+    /// The same plan with these inputs.
     #[must_use]
-    pub fn with_given(mut self, given: Object) -> Self {
-        self.given = given;
+    pub fn with_inputs(mut self, inputs: Object) -> Self {
+        self.inputs = inputs;
         self
     }
 
@@ -202,7 +202,7 @@ impl LoadedPlan {
             dialect: Some("native"),
             diagnostics: Diagnostics::new(),
             library: Library::new(),
-            given: Object::default(),
+            inputs: Object::default(),
             texts: vec![("demo".to_owned(), text.to_owned())],
             max_steps: None,
             has_library: false,
@@ -273,7 +273,7 @@ impl LoadedPlan {
         let context = CheckContext::new(catalog)
             .with_library(&self.library)
             .with_policy(policy)
-            .with_inputs(&self.given)
+            .with_inputs(&self.inputs)
             .with_recalled(&self.recalled_labels);
         let (checked, found) = check(plan, &context);
         self.diagnostics.extend(found);

@@ -328,7 +328,7 @@ fn insert_all(
         state.next += to_i64(batch.rows.len());
         state.totals = state.totals.then(batch.totals);
         // Not with each commit, which would write one more page each time: readers count the entries of a run in progress.
-        if batch.totals.standing.is_some() || batch.totals.steps.is_some() {
+        if batch.totals.state.is_some() || batch.totals.steps.is_some() {
             update_run(connection, run, &state.totals)?;
         }
     }

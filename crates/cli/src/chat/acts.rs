@@ -86,15 +86,15 @@ pub(super) async fn take(
     }
     let exit = exit(&end);
     let message = (exit != Exit::Success).then(|| explained(&end));
-    let said = match &end {
-        AgentEnd::Model(error) => error.said.to_string(),
+    let reply = match &end {
+        AgentEnd::Model(error) => error.reply.to_string(),
         _ => String::new(),
     };
     context.shown.ended(TurnEnd {
         end: end.as_str(),
         answer: output,
         message,
-        said,
+        reply,
         ..TurnEnd::of(&chat.id, chat.usage)
     })?;
     Ok(exit)

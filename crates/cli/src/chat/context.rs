@@ -359,7 +359,7 @@ pub(super) struct TurnEnd<'a> {
     /// The reason why there is no answer.
     pub(super) message: Option<String>,
     /// The words of a model that gave no answer.
-    pub(super) said: String,
+    pub(super) reply: String,
     /// The tokens and the cost so far.
     pub(super) usage: Usage,
 }
@@ -373,7 +373,7 @@ impl<'a> TurnEnd<'a> {
             answer: None,
             is_shown: false,
             message: None,
-            said: String::new(),
+            reply: String::new(),
             usage,
         }
     }
@@ -447,8 +447,8 @@ impl ChatOutput {
             let kind = if is_declined { "" } else { "error: " };
             self.printer.quote(&format!("{kind}{message}"));
         }
-        if !ended.said.is_empty() && !ended.is_shown {
-            self.printer.quote(&format!("  it said: {}", ended.said));
+        if !ended.reply.is_empty() && !ended.is_shown {
+            self.printer.quote(&format!("  it said: {}", ended.reply));
         }
         if self.format == RunFormat::Text {
             if let Some(answer) = ended.answer.as_ref().filter(|_| !ended.is_shown) {
@@ -464,14 +464,14 @@ impl ChatOutput {
             return Ok(());
         }
         let usage = serde_json::to_value(UsageV1::from(ended.usage)).unwrap_or_default();
-        let said = Some(ended.said).filter(|said| !said.is_empty());
+        let reply = Some(ended.reply).filter(|reply| !reply.is_empty());
         let fields = vec![
             ("schema", Value::from("planwright.answer/1")),
             ("chat", Value::from(ended.chat)),
             ("end", Value::from(ended.end)),
             ("answer", ended.answer.unwrap_or_default()),
             ("message", ended.message.map_or(Value::Null, Value::from)),
-            ("said", said.map_or(Value::Null, Value::from)),
+            ("said", reply.map_or(Value::Null, Value::from)),
             ("calls", Value::from(calls)),
             ("usage", Value::from(usage)),
         ];

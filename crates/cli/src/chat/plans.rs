@@ -218,8 +218,8 @@ pub(super) fn headline(id: &str, plan: &CheckedPlan, run: &str) -> String {
 pub(super) fn without_plan(created: &PlanResponse) -> CallOutcome {
     let diagnostics = created.attempts.last();
     CallOutcome::bad(match (&created.failure, &created.declined, diagnostics) {
-        (Some(error), ..) if error.said.is_empty() => error.to_string(),
-        (Some(error), ..) => format!("{error}; it said: {}", error.said),
+        (Some(error), ..) if error.reply.is_empty() => error.to_string(),
+        (Some(error), ..) => format!("{error}; it said: {}", error.reply),
         (None, Some(declined), _) => format!("no plan was written: the model {declined}"),
         (None, None, last) => format!(
             "no sound plan was found; the last had these faults:\n{}",

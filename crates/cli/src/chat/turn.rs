@@ -84,12 +84,12 @@ pub(super) async fn take(
         End::Model { error, is_shown } => {
             let help = error.help.as_ref().map(|help| format!("\n  hint: {help}"));
             let message = Some(format!("{error}{}", help.unwrap_or_default()));
-            let said = error.said.into();
+            let reply = error.reply.into();
             (
                 TurnEnd {
                     end: "model",
                     message,
-                    said,
+                    reply,
                     is_shown,
                     ..ended
                 },
@@ -132,7 +132,7 @@ async fn rounds(
         let mut request = ModelRequest::new(Arc::clone(&system), messages(chat));
         request.tools = offers(&context.tools);
         let ModelAnswer { reply, is_shown } = tokio::select! {
-            said = ask(context, request) => said,
+            reply = ask(context, request) => reply,
             () = signals.next() => return Ok(End::Interrupted),
         };
         let reply = reply.and_then(|reply| reply.completed(context.model.name()));

@@ -67,11 +67,11 @@ impl AskSession<'_> {
         signals.leave_on_next();
         let mut is_half = false;
         match summarised {
-            Ok(said) => {
-                usage += said.usage;
+            Ok(summary) => {
+                usage += summary.usage;
                 answer.by = Some(self.model.name().to_owned());
-                answer.rests_on.clone_from(&said.rests_on);
-                answer.answer = Some(said.text);
+                answer.rests_on.clone_from(&summary.rests_on);
+                answer.answer = Some(summary.text);
             }
             Err(FailedAnswer { error, has_words }) => {
                 usage += error.usage;
@@ -121,7 +121,7 @@ impl AskSession<'_> {
         let mut waiting = Some(waiting);
         let printer = self.printer;
         let mut has_words = false;
-        let said = summarise(
+        let summary = summarise(
             self.model.as_ref(),
             evidence,
             self.day.moment(),
@@ -143,11 +143,11 @@ impl AskSession<'_> {
         if has_words {
             printer.data("\n");
         }
-        if let (Ok(said), true, false) = (&said, is_text, has_words) {
-            printer.data(&terminal_text::lines(&said.text));
+        if let (Ok(summary), true, false) = (&summary, is_text, has_words) {
+            printer.data(&terminal_text::lines(&summary.text));
             printer.data("\n");
         }
-        said.map_err(|error| FailedAnswer { error, has_words })
+        summary.map_err(|error| FailedAnswer { error, has_words })
     }
 
     /// Prints the document, or the supporting steps of the answer and its gaps.

@@ -194,7 +194,7 @@ pub(crate) struct PlanRequirements<'a> {
     notation: PlanDialect,
     library: Library,
     policy: Policy,
-    given: Object,
+    inputs: Object,
 }
 
 impl<'a> PlanRequirements<'a> {
@@ -216,7 +216,7 @@ impl<'a> PlanRequirements<'a> {
             notation: notation(known, config),
             library: Library::new(),
             policy: config.restrict(Policy::new()),
-            given: Object::default(),
+            inputs: Object::default(),
         }
     }
 
@@ -293,7 +293,7 @@ impl<'a> PlanRequirements<'a> {
         CheckContext::new(self.catalog)
             .with_library(&self.library)
             .with_policy(&self.policy)
-            .with_inputs(&self.given)
+            .with_inputs(&self.inputs)
     }
 
     /// Returns the expected duration of a run.

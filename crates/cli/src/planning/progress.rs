@@ -67,7 +67,8 @@ pub(crate) fn attempts(attempts: &[PlanAttempt], printer: Printer) {
 pub(crate) fn end(created: &PlanResponse, model: &str, printer: Printer) {
     if let Some(error) = &created.failure {
         let last = created.attempts.last();
-        let is_reported = last.is_some_and(|last| !last.holds_plan && last.words() == &*error.said);
+        let is_reported =
+            last.is_some_and(|last| !last.holds_plan && last.words() == &*error.reply);
         failure("error", error, !is_reported, printer);
     } else if let Some(declined) = &created.declined {
         printer.quote(&format!("{model} {declined}"));
@@ -82,7 +83,7 @@ pub(crate) fn end(created: &PlanResponse, model: &str, printer: Printer) {
 pub(crate) fn failure(what: &str, error: &ModelError, with_words: bool, printer: Printer) {
     printer.quote(&format!("{what}: {error}"));
     if with_words {
-        quote_reply(&error.said, printer);
+        quote_reply(&error.reply, printer);
     }
     if let Some(help) = &error.help {
         printer.quote(&format!("  hint: {help}"));

@@ -101,7 +101,7 @@ impl AdaptationSettings<'_> {
             dialect: "native".to_owned(),
             ..old.clone()
         };
-        LoadedPlan::from_stored(&new, session.loaded.given.clone())
+        LoadedPlan::from_stored(&new, session.loaded.inputs.clone())
     }
 
     /// Returns the history of the run so far.

@@ -1,9 +1,9 @@
-//! The corridor of `run`: parse, check, run, report.
+//! The command `run`: load, check, run, report.
 
 use std::path::Path;
 
 use planwright::config::Config;
-use planwright::core::check::Policy;
+use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::plan::Mode;
 use planwright::engine::SecretValues;
 use planwright::engine::options::{FailurePolicy, RunOptions};
@@ -12,6 +12,8 @@ use planwright::format::{ReportStatus, ReportV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::service::random_id;
 use planwright::stored;
+use planwright::telemetry::Telemetry;
+use planwright_store::Store;
 
 use super::plan_file;
 use super::session::{RunSession, approved};
@@ -30,88 +32,194 @@ use crate::view::printer::Printer;
 pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Exit, CommandError> {
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let config = arguments.flow.apply(config);
-    let telemetry = telemetry::open(&config)?;
+    let command = RunCommand {
+        arguments,
+        telemetry: telemetry::open(&config)?,
+        config,
+        printer,
+    };
     let loaded = plan_file::read(&arguments.plan)?;
-    let mut options = options(arguments, &config)?;
-    if let Some(path) = &arguments.durations {
-        options.durations = store::load(path)?;
-    }
-    let max_output = limits::max_output(&arguments.guards, &config);
+    let options = command.options()?;
     let needed = loaded.tool_names();
     let mut signals = Signals::new()?;
     let mut toolbox = tokio::select! {
         toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer) => toolbox?,
         () = signals.next() => return Ok(Exit::Interrupted),
     };
-    let mut store = None;
-    if !arguments.no_store && toolbox.has_pins(&config) {
-        store = Some(store::open(&arguments.plan.text.store, printer)?);
-    }
-    toolbox.open_extraction(&arguments.adapt.model, &config);
-    toolbox.apply_config(&config, store.as_ref(), printer)?;
-    if let Err(error) = limits::known(&options.limits, &toolbox) {
-        toolbox.close().await;
-        return Err(error);
-    }
-    let (checked, loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));
-    let exit = match checked {
-        None => rejected(&loaded, &toolbox, arguments.format, printer),
-        Some(plan) => {
-            let is_dry = arguments.dry_run || plan.plan().mode == Mode::Show;
-            if is_dry {
-                store = None;
-            } else if store.is_none() && !arguments.no_store {
-                store = Some(store::open(&arguments.plan.text.store, printer)?);
-            }
-            let mut options = RunOptions {
-                secrets: toolbox.secrets(),
-                secret_values: if is_dry {
-                    SecretValues::masked()
-                } else {
-                    environment::get(&plan, &config)?
-                },
-                seal_key: store::seal_key(store.as_ref())?,
-                ..options
-            };
-            if let (Some(store), None) = (&store, &arguments.durations) {
-                options.durations = store.durations().map_err(store::explain)?;
-            }
-            if is_dry {
-                let consent = stored::plan_consent(&plan, &options);
-                let exit = output::dry_run(&plan, &consent, &loaded, arguments.format, printer);
-                toolbox.close().await;
-                return exit;
-            }
-            output::diagnostics(&loaded, arguments.format, printer);
-            let Some(approved) =
-                approved(&arguments.consent, &plan, &options, store.as_ref(), printer)?
-            else {
-                toolbox.close().await;
-                return Ok(Exit::Rejected);
-            };
-            let id = random_id();
-            let session = RunSession {
-                id: &id,
-                plan: &plan,
-                loaded: &loaded,
-                toolbox: &toolbox,
-                service: toolbox.service(&config, &telemetry),
-                store: store.as_ref(),
-                durations: arguments.durations.as_deref(),
-                consent: &arguments.consent,
-                format: arguments.format,
-                max_output,
-                printer,
-                telemetry,
-                adapting: arguments.adapt.open(&config)?,
-                revisions: Vec::new(),
-            };
-            let leg = session.first_leg(&arguments.tools, options, approved)?;
-            return session.drive(leg, signals).await;
+    match command.prepare(loaded, options, &mut toolbox) {
+        Ok(Preparation::Ready(prepared)) => command.drive(&prepared, &toolbox, signals).await,
+        Ok(Preparation::Ended(exit)) => {
+            toolbox.close().await;
+            Ok(exit)
         }
-    };
-    toolbox.close().await;
-    exit
+        Err(error) => {
+            toolbox.close().await;
+            Err(error)
+        }
+    }
+}
+
+/// The command with its configuration.
+struct RunCommand<'a> {
+    arguments: &'a RunArguments,
+    config: Config,
+    telemetry: Telemetry,
+    printer: Printer,
+}
+
+/// The outcome of the preparation of a run.
+enum Preparation {
+    /// The run may start.
+    Ready(Box<PreparedRun>),
+    /// The command ends without a run.
+    Ended(Exit),
+}
+
+/// A run that may start.
+struct PreparedRun {
+    plan: CheckedPlan,
+    loaded: LoadedPlan,
+    options: RunOptions,
+    store: Option<Store>,
+    /// The digest of the plan if a person approved it as a whole.
+    approved: Option<String>,
+}
+
+impl RunCommand<'_> {
+    /// Checks the plan against the tools, and asks for the consent to it. Shows it instead for a dry run.
+    fn prepare(
+        &self,
+        loaded: LoadedPlan,
+        options: RunOptions,
+        toolbox: &mut Toolbox,
+    ) -> Result<Preparation, CommandError> {
+        let (arguments, printer) = (self.arguments, self.printer);
+        let open_store = || store::open(&arguments.plan.text.store, printer);
+        let mut store = None;
+        if !arguments.no_store && toolbox.has_pins(&self.config) {
+            store = Some(open_store()?);
+        }
+        toolbox.open_extraction(&arguments.adapt.model, &self.config);
+        toolbox.apply_config(&self.config, store.as_ref(), printer)?;
+        limits::known(&options.limits, toolbox)?;
+        let (checked, loaded) =
+            loaded.check(&toolbox.catalog, &self.config.restrict(Policy::new()));
+        let Some(plan) = checked else {
+            return rejected(&loaded, toolbox, arguments.format, printer).map(Preparation::Ended);
+        };
+        let is_dry = arguments.dry_run || plan.plan().mode == Mode::Show;
+        if is_dry {
+            // The digest of what is shown does not depend on a store.
+            store = None;
+        } else if store.is_none() && !arguments.no_store {
+            store = Some(open_store()?);
+        }
+        let options = self.complete(options, &plan, store.as_ref(), toolbox, is_dry)?;
+        if is_dry {
+            let consent = stored::plan_consent(&plan, &options);
+            return output::dry_run(&plan, &consent, &loaded, arguments.format, printer)
+                .map(Preparation::Ended);
+        }
+        output::diagnostics(&loaded, arguments.format, printer);
+        let consent = &arguments.consent;
+        let Some(approved) = approved(consent, &plan, &options, store.as_ref(), printer)? else {
+            return Ok(Preparation::Ended(Exit::Rejected));
+        };
+        Ok(Preparation::Ready(Box::new(PreparedRun {
+            plan,
+            loaded,
+            options,
+            store,
+            approved,
+        })))
+    }
+
+    /// Adds to the options what is known once the plan is checked.
+    fn complete(
+        &self,
+        options: RunOptions,
+        plan: &CheckedPlan,
+        store: Option<&Store>,
+        toolbox: &Toolbox,
+        is_dry: bool,
+    ) -> Result<RunOptions, CommandError> {
+        let durations = match (&self.arguments.durations, store) {
+            (Some(path), _) => store::load(path)?,
+            (None, Some(store)) => store.durations().map_err(store::explain)?,
+            (None, None) => options.durations,
+        };
+        Ok(RunOptions {
+            secrets: toolbox.secrets(),
+            secret_values: if is_dry {
+                SecretValues::masked()
+            } else {
+                environment::get(plan, &self.config)?
+            },
+            seal_key: store::seal_key(store)?,
+            durations,
+            ..options
+        })
+    }
+
+    /// Runs the plan to its end, and reports the outcome.
+    async fn drive(
+        &self,
+        prepared: &PreparedRun,
+        toolbox: &Toolbox,
+        signals: Signals,
+    ) -> Result<Exit, CommandError> {
+        let arguments = self.arguments;
+        let session = RunSession {
+            id: &random_id(),
+            plan: &prepared.plan,
+            loaded: &prepared.loaded,
+            toolbox,
+            service: toolbox.service(&self.config, &self.telemetry),
+            store: prepared.store.as_ref(),
+            durations: arguments.durations.as_deref(),
+            consent: &arguments.consent,
+            format: arguments.format,
+            max_output: limits::max_output(&arguments.guards, &self.config),
+            printer: self.printer,
+            telemetry: self.telemetry.clone(),
+            adapting: arguments.adapt.open(&self.config)?,
+            revisions: Vec::new(),
+        };
+        let leg = session.first_leg(
+            &arguments.tools,
+            prepared.options.clone(),
+            prepared.approved.clone(),
+        )?;
+        session.drive(leg, signals).await
+    }
+
+    /// The options of the run, from the configuration and the flags.
+    fn options(&self) -> Result<RunOptions, CommandError> {
+        let arguments = self.arguments;
+        let (per_server, servers) = limits::parse("--max-per-server", &arguments.max_per_server)?;
+        let (per_tool, tools) = limits::parse("--max-per-tool", &arguments.max_per_tool)?;
+        let base = RunOptions {
+            limits: ConcurrencyLimits {
+                total: arguments.max_parallel,
+                per_server,
+                servers,
+                per_tool,
+                tools,
+            },
+            attempts: arguments.attempts,
+            retry_delay: arguments.retry_delay,
+            attempt_timeout: Some(arguments.timeout),
+            step_timeout: arguments.step_timeout,
+            on_failure: if arguments.fail_fast {
+                FailurePolicy::Stop
+            } else {
+                FailurePolicy::AsPlan
+            },
+            max_tasks: arguments.max_tasks,
+            ..RunOptions::default()
+        };
+        Ok(limits::overrides(&arguments.guards, base).options(&self.config))
+    }
 }
 
 /// Reports why a plan is not run.
@@ -138,30 +246,4 @@ pub(crate) fn rejected(
         }
     }
     Ok(Exit::Rejected)
-}
-
-fn options(arguments: &RunArguments, config: &Config) -> Result<RunOptions, CommandError> {
-    let (per_server, servers) = limits::parse("--max-per-server", &arguments.max_per_server)?;
-    let (per_tool, tools) = limits::parse("--max-per-tool", &arguments.max_per_tool)?;
-    let base = RunOptions {
-        limits: ConcurrencyLimits {
-            total: arguments.max_parallel,
-            per_server,
-            servers,
-            per_tool,
-            tools,
-        },
-        attempts: arguments.attempts,
-        retry_delay: arguments.retry_delay,
-        attempt_timeout: Some(arguments.timeout),
-        step_timeout: arguments.step_timeout,
-        on_failure: if arguments.fail_fast {
-            FailurePolicy::Stop
-        } else {
-            FailurePolicy::AsPlan
-        },
-        max_tasks: arguments.max_tasks,
-        ..RunOptions::default()
-    };
-    Ok(limits::overrides(&arguments.guards, base).options(config))
 }

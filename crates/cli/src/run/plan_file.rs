@@ -88,7 +88,7 @@ pub(crate) fn read_stored(
 fn load(arguments: &PlanArguments, parsed: ParsedPlanText) -> Result<LoadedPlan, CommandError> {
     let ParsedPlanText { name, result } = parsed;
     let mut loaded = LoadedPlan::new(name, result)
-        .with_given(given(arguments)?)
+        .with_inputs(inputs(arguments)?)
         .with_max_steps(arguments.max_steps);
     if arguments.reorder {
         loaded = loaded.reordered();
@@ -140,8 +140,8 @@ fn read_file(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
 }
 
 /// Returns the inputs of the plan: the file first, then the single values over it.
-fn given(arguments: &PlanArguments) -> Result<Object, CommandError> {
-    let mut given = Object::default();
+fn inputs(arguments: &PlanArguments) -> Result<Object, CommandError> {
+    let mut inputs = Object::default();
     if let Some(path) = &arguments.vars_file {
         let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
         let value = Value::from_json(&text).map_err(|error| {
@@ -155,18 +155,18 @@ fn given(arguments: &PlanArguments) -> Result<Object, CommandError> {
             ))
             .hint("write it as {\"NAME\": VALUE, …}"));
         };
-        given.extend(
+        inputs.extend(
             fields
                 .iter()
                 .map(|(key, value)| (key.clone(), value.clone())),
         );
     }
-    add_vars(&mut given, &arguments.vars)?;
-    Ok(given)
+    add_vars(&mut inputs, &arguments.vars)?;
+    Ok(inputs)
 }
 
 /// Adds the values of `--var`.
-pub(crate) fn add_vars(given: &mut Object, vars: &[String]) -> Result<(), CommandError> {
+pub(crate) fn add_vars(inputs: &mut Object, vars: &[String]) -> Result<(), CommandError> {
     for pair in vars {
         let Some((name, value)) = pair.split_once('=') else {
             return Err(CommandError::new(format!("`--var {pair}` has no `=`"))
@@ -178,7 +178,7 @@ pub(crate) fn add_vars(given: &mut Object, vars: &[String]) -> Result<(), Comman
                 .hint("write it as --var NAME=VALUE"));
         }
         let value = Value::from_json(value).unwrap_or_else(|_| Value::from(value));
-        given.insert(name.into(), value);
+        inputs.insert(name.into(), value);
     }
     Ok(())
 }

@@ -193,12 +193,12 @@ fn folder(stored: &StoredRun) -> &Path {
 }
 
 /// Waits for the end of servers that an earlier process has left behind, and reports those that still run.
-async fn settle_orphans(held: &LeasedRun, arguments: &ResumeArguments, printer: Printer) {
-    let orphans = OrphanedServers::of(held);
+async fn settle_orphans(leased: &LeasedRun, arguments: &ResumeArguments, printer: Printer) {
+    let orphans = OrphanedServers::of(leased);
     if arguments.kill_servers {
         orphans.kill();
     }
-    let orphans = orphans.wait(held, ORPHANS_END).await;
+    let orphans = orphans.wait(leased, ORPHANS_END).await;
     for process in orphans.processes() {
         printer.quote(&format!(
             "warning: the server `{}` of the earlier process (pid {}) is still running",
@@ -207,7 +207,7 @@ async fn settle_orphans(held: &LeasedRun, arguments: &ResumeArguments, printer: 
     }
     // Only a call that is made again depends on it.
     if !arguments.retry.is_empty() {
-        orphans.wait(held, ORPHANS_END_BEFORE_RETRY).await;
+        orphans.wait(leased, ORPHANS_END_BEFORE_RETRY).await;
     }
 }
 
@@ -243,7 +243,7 @@ fn show_once_more(
 /// The arguments by which the plan is read that takes the place of the one so far.
 fn new_plan(arguments: &ResumeArguments, old: &LoadedPlan, stored: &PlanTextV1) -> PlanArguments {
     let vars = old
-        .given
+        .inputs
         .iter()
         .map(|(name, value)| format!("{name}={}", value.to_json()));
     PlanArguments {

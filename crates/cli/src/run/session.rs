@@ -175,10 +175,10 @@ impl RunSession<'_> {
             self.max_output,
             self.printer,
         )?;
-        let is_kept = self.store.is_some();
+        let is_stored = self.store.is_some();
         Ok(store::end(
             &ended.summary,
-            is_kept,
+            is_stored,
             self.format,
             self.printer,
         ))

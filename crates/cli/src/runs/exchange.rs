@@ -172,7 +172,7 @@ pub(crate) fn prune(arguments: &PruneArguments, printer: Printer) -> Result<Exit
     for run in &pruned.runs {
         printer.data_line(run);
     }
-    for run in &pruned.held {
+    for run in &pruned.in_use {
         let run = store::short(run);
         printer.status(&format!("the run {run} is left alone: a process has it"));
     }

@@ -33,7 +33,7 @@ const MAX_NAME_WIDTH: usize = 32;
 pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
     let filter = RunFilter {
-        standing: arguments.status.map(run_state),
+        state: arguments.status.map(run_state),
         plan: arguments.plan.clone(),
         since: arguments.since.map(|since| since.begins(store::now())),
         limit: arguments.limit,
@@ -44,7 +44,7 @@ pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, 
         Format::Json => output::json(&RunsV1::new(runs), RunFormat::Json, printer)?,
         Format::Text if runs.is_empty() => printer.status(match filter {
             RunFilter {
-                standing: None,
+                state: None,
                 plan: None,
                 since: None,
                 ..
@@ -53,7 +53,7 @@ pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, 
         }),
         Format::Text => {
             printer.data(&table(&runs));
-            if filter.standing == Some(RunState::Ended(RunStatus::Waiting)) {
+            if filter.state == Some(RunState::Ended(RunStatus::Waiting)) {
                 for run in &runs {
                     for call in OpenCall::of_stored(&store, &run.id)? {
                         printer.data_line(&format!("\n{}", call.text()));
@@ -82,7 +82,7 @@ pub(crate) fn described(info: &RunInfo) -> RunListingV1 {
     // A holder without a lock file has no name any more.
     let known = holder.filter(|holder| holder.pid != 0);
     RunListingV1 {
-        status: match (holder, info.standing) {
+        status: match (holder, info.state) {
             (Some(_), _) => "running",
             (None, RunState::Ended(status)) => status.as_str(),
             (None, RunState::Open) => "interrupted",

@@ -204,7 +204,7 @@ pub(crate) fn learn(store: &Store, before: &Durations, summary: &RunSummary, pri
 /// Reports how a run ended that has not succeeded, and the commands to continue it.
 pub(crate) fn end(
     summary: &RunSummary,
-    is_kept: bool,
+    is_stored: bool,
     format: RunFormat,
     printer: Printer,
 ) -> Exit {
@@ -219,7 +219,7 @@ pub(crate) fn end(
         return Exit::Failed;
     }
     let exit = Exit::of_run(summary.status);
-    if is_kept && format == RunFormat::Text && exit != Exit::Success {
+    if is_stored && format == RunFormat::Text && exit != Exit::Success {
         for step in with_status(&summary.steps, StepStatus::Unknown) {
             let step = &step.at;
             let word = shell_word(step);
@@ -265,8 +265,8 @@ fn with_status(steps: &[StepSummary], status: StepStatus) -> Vec<&StepSummary> {
 }
 
 /// Reports how to resume an interrupted run.
-pub(crate) fn left(id: &str, is_kept: bool, printer: Printer) {
-    if is_kept {
+pub(crate) fn left(id: &str, is_stored: bool, printer: Printer) {
+    if is_stored {
         printer.quote(&format!("go on with `planwright resume {}`", short(id)));
     }
 }

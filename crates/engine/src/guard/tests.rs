@@ -11,7 +11,7 @@ use super::guards::RateLimiter;
 use super::{Bound, Guard, Guards, Rate};
 use crate::backend::{ToolError, ToolOutput};
 
-fn said(result: Result<(), ToolError>) -> String {
+fn outcome(result: Result<(), ToolError>) -> String {
     match result {
         Ok(()) => "ok".to_owned(),
         Err(error) => format!("{}: {} {}", error.kind.as_str(), error.message, error.data),
@@ -25,7 +25,7 @@ fn check(guards: Guards, calls: &[(&str, &str, u32)], expected: &str) {
     for (index, (tool, args, attempt)) in calls.iter().enumerate() {
         let (server, name) = tool.split_once('.').unwrap();
         let args = Value::from_json(args).unwrap();
-        last = said(guard.reserve(&Tool::new(server, name), &args, *attempt));
+        last = outcome(guard.reserve(&Tool::new(server, name), &args, *attempt));
         if index + 1 < calls.len() {
             assert_eq!(last, "ok", "call {index}");
         }
@@ -102,13 +102,13 @@ fn failures_in_a_row_close_the_guard_for_good() {
     let tool = Tool::new("s", "t");
     for failed in [true, false, true] {
         guard.ended(failed);
-        assert_eq!(said(guard.check(&tool)), "ok");
+        assert_eq!(outcome(guard.check(&tool)), "ok");
     }
     guard.ended(true);
     guard.ended(true);
     guard.ended(false);
     assert_eq!(
-        said(guard.check(&tool)),
+        outcome(guard.check(&tool)),
         r#"budget: 2 calls failed in a row, the most that `RunOptions` allows {"guard":"failures_in_a_row","limit":2,"set_in":"RunOptions"}"#
     );
 }
@@ -118,17 +118,17 @@ fn bytes_are_those_of_the_json() {
     let mut guard = Guard::new(Guards::new().output_bytes(10));
     let tool = Tool::new("s", "t");
     assert_eq!(
-        said(guard.count_output(&ToolOutput::value(Value::from("four")))),
+        outcome(guard.count_output(&ToolOutput::value(Value::from("four")))),
         "ok"
     );
-    assert_eq!(said(guard.count_output(&ToolOutput::text("[ 1]"))), "ok");
-    assert_eq!(said(guard.check(&tool)), "ok");
+    assert_eq!(outcome(guard.count_output(&ToolOutput::text("[ 1]"))), "ok");
+    assert_eq!(outcome(guard.check(&tool)), "ok");
     let refused = r#"budget: the outputs of the run come to more than the 10 bytes that `RunOptions` allows {"guard":"output_bytes","limit":10,"set_in":"RunOptions"}"#;
     assert_eq!(
-        said(guard.count_output(&ToolOutput::value(Value::from(1)))),
+        outcome(guard.count_output(&ToolOutput::value(Value::from(1)))),
         refused
     );
-    assert_eq!(said(guard.check(&tool)), refused);
+    assert_eq!(outcome(guard.check(&tool)), refused);
 }
 
 #[test]
@@ -140,12 +140,12 @@ fn what_earlier_processes_did_counts() {
     guard.restore_call(&tool, &args, 1, Some(&output));
     guard.restore_call(&tool, &args, 2, None);
     guard.restore_call(&tool, &args, 3, None);
-    assert_eq!(said(guard.reserve(&tool, &args, 1)), "ok");
-    assert!(said(guard.reserve(&tool, &args, 1)).contains("same_call"));
-    assert_eq!(said(guard.reserve(&tool, &args, 2)), "ok");
-    assert!(said(guard.reserve(&tool, &args, 3)).contains("5 calls"));
+    assert_eq!(outcome(guard.reserve(&tool, &args, 1)), "ok");
+    assert!(outcome(guard.reserve(&tool, &args, 1)).contains("same_call"));
+    assert_eq!(outcome(guard.reserve(&tool, &args, 2)), "ok");
+    assert!(outcome(guard.reserve(&tool, &args, 3)).contains("5 calls"));
     assert_eq!(
-        said(guard.count_output(&ToolOutput::value(Value::from(12)))),
+        outcome(guard.count_output(&ToolOutput::value(Value::from(12)))),
         "ok"
     );
     assert!(
@@ -171,8 +171,8 @@ fn time_ends_once() {
     guard = Guard::new(Guards::new().wall_time(Duration::from_millis(1500)));
     assert_eq!(guard.wall_time(), Some(Duration::from_millis(1500)));
     let message = r#"budget: the run has taken 1.5s, the longest that `RunOptions` allows {"guard":"wall_time","limit":1500,"set_in":"RunOptions"}"#;
-    assert_eq!(said(guard.expire().map_or(Ok(()), Err)), message);
-    assert_eq!(said(guard.check(&Tool::new("s", "t"))), message);
+    assert_eq!(outcome(guard.expire().map_or(Ok(()), Err)), message);
+    assert_eq!(outcome(guard.check(&Tool::new("s", "t"))), message);
 }
 
 #[test]
@@ -206,12 +206,12 @@ fn a_rate_counts_calls_of_earlier_processes() {
 #[test]
 fn rounds_may_give_the_same_for_a_while() {
     let guard = Guard::new(Guards::new().same_rounds(3));
-    assert_eq!(said(guard.check_rounds(2)), "ok");
+    assert_eq!(outcome(guard.check_rounds(2)), "ok");
     assert_eq!(
-        said(guard.check_rounds(3)),
+        outcome(guard.check_rounds(3)),
         r#"budget: the last 3 rounds gave the same, the most that `RunOptions` allows {"guard":"same_rounds","limit":3,"set_in":"RunOptions"}"#
     );
-    assert_eq!(said(Guard::new(Guards::new()).check_rounds(9)), "ok");
+    assert_eq!(outcome(Guard::new(Guards::new()).check_rounds(9)), "ok");
 }
 
 fn rate(calls: u32, per: u64) -> Rate {

@@ -67,7 +67,7 @@ pub struct ModelError {
     /// Advice, if there is any.
     pub help: Option<String>,
     /// The model's own text as far as it arrived; may be empty.
-    pub said: Box<str>,
+    pub reply: Box<str>,
     /// Tokens and cost of the failed request.
     pub usage: Usage,
 }
@@ -108,7 +108,7 @@ impl ModelError {
             kind,
             message: message.into(),
             help: None,
-            said: Box::default(),
+            reply: Box::default(),
             usage: Usage::default(),
         }
     }
@@ -133,7 +133,7 @@ impl ModelError {
     /// Sets the model's own text, cut to a few lines.
     #[must_use]
     pub fn with_words(mut self, words: &str) -> Self {
-        self.said = prefix_within(words.trim(), MAX_SAID_BYTES).into();
+        self.reply = prefix_within(words.trim(), MAX_SAID_BYTES).into();
         self
     }
 

@@ -82,7 +82,7 @@ async fn check(file: &Path) {
                 writeln!(found, "--- declined\nthe model {declined}").unwrap();
             }
             if let Some(failure) = &revised.failure {
-                writeln!(found, "--- failed\n{failure}\nit said: {}", failure.said).unwrap();
+                writeln!(found, "--- failed\n{failure}\nit said: {}", failure.reply).unwrap();
             }
             revised.plan
         }

@@ -106,8 +106,8 @@ fn shown(requests: &[ModelRequest], created: &PlanResponse) -> String {
     }
     if let Some(failure) = &created.failure {
         writeln!(text, "--- failed\n{failure}").unwrap();
-        if !failure.said.is_empty() {
-            writeln!(text, "--- said\n{}", failure.said).unwrap();
+        if !failure.reply.is_empty() {
+            writeln!(text, "--- said\n{}", failure.reply).unwrap();
         }
     }
     if let Some(plan) = &created.plan {

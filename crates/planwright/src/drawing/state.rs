@@ -34,7 +34,7 @@ impl StepState {
     /// Returns the state of a step. It is in progress only if the run `is_running`, else it was interrupted.
     pub fn of(step: &StepSummary, is_running: bool) -> Self {
         let is_open = step.status == StepStatus::NotRun && step.started.is_some();
-        let (mark, status) = standing(step.status, is_open, is_running);
+        let (mark, status) = mark_of(step.status, is_open, is_running);
         let parts: Vec<&StepSummary> = step
             .parts
             .iter()
@@ -58,9 +58,9 @@ impl StepState {
         let status = past.settled.as_ref().map(|end| end.status);
         let is_asked = past.asked.is_some() && past.decided.is_none();
         let (mark, status) = match status {
-            Some(status) => standing(status, false, is_running),
-            None if is_asked => standing(StepStatus::Waiting, false, is_running),
-            None => standing(StepStatus::NotRun, !past.calls.is_empty(), is_running),
+            Some(status) => mark_of(status, false, is_running),
+            None if is_asked => mark_of(StepStatus::Waiting, false, is_running),
+            None => mark_of(StepStatus::NotRun, !past.calls.is_empty(), is_running),
         };
         let end = past.settled.as_ref();
         let error = end.and_then(|end| end.error.as_ref());
@@ -104,7 +104,7 @@ impl StepState {
 /// The longest that a note may be, in columns.
 const MAX_NOTE_WIDTH: usize = 60;
 
-fn standing(status: StepStatus, is_open: bool, is_running: bool) -> (Mark, &'static str) {
+fn mark_of(status: StepStatus, is_open: bool, is_running: bool) -> (Mark, &'static str) {
     match (is_open, is_running) {
         (true, true) => (Mark::Running, "running"),
         (true, false) => (Mark::Unknown, "interrupted"),

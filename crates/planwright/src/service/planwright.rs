@@ -244,16 +244,16 @@ impl Planwright {
         self.0.engine.clone()
     }
 
-    pub(super) fn context<'a>(&'a self, given: &'a Object) -> CheckContext<'a> {
-        self.check_context().with_inputs(given)
+    pub(super) fn context<'a>(&'a self, inputs: &'a Object) -> CheckContext<'a> {
+        self.check_context().with_inputs(inputs)
     }
 
-    fn checked(&self, read: ParseResult, given: &Object) -> Result<CheckedPlan, Error> {
+    fn checked(&self, read: ParseResult, inputs: &Object) -> Result<CheckedPlan, Error> {
         let ParseResult {
             plan, diagnostics, ..
         } = read;
         sound(diagnostics, |found| {
-            let (checked, more) = check(plan?, &self.context(given));
+            let (checked, more) = check(plan?, &self.context(inputs));
             found.extend(more);
             checked
         })

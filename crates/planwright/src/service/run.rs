@@ -148,12 +148,12 @@ impl Run {
     ///
     /// [`Error::Rejected`] with every finding, or [`Error::Ended`].
     pub fn extend_with(&mut self, more: impl Into<ParseResult>) -> Result<(), Error> {
-        let given: &Object = self.plan.inputs();
+        let inputs: &Object = self.plan.inputs();
         let ParseResult {
             plan, diagnostics, ..
         } = more.into();
         let extended = sound(diagnostics, |found| {
-            let (extended, more) = self.plan.extend(plan?, &self.planwright.context(given));
+            let (extended, more) = self.plan.extend(plan?, &self.planwright.context(inputs));
             found.extend(more);
             extended
         })?;

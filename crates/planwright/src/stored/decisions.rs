@@ -326,12 +326,12 @@ pub fn plan_consent(plan: &CheckedPlan, options: &RunOptions) -> String {
         let _ = write!(hex, "{byte:02x}");
         hex
     });
-    let given: Object = plan.inputs().clone();
+    let inputs: Object = plan.inputs().clone();
     let is_sealed = shown
         .iter()
-        .any(|(name, value)| given.get(name) != Some(value));
+        .any(|(name, value)| inputs.get(name) != Some(value));
     match &options.seal_key {
-        Some(key) if is_sealed => format!("{hex}.{}", key.seal(&Value::from(given))),
+        Some(key) if is_sealed => format!("{hex}.{}", key.seal(&Value::from(inputs))),
         _ => hex,
     }
 }

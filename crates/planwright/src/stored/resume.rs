@@ -93,9 +93,9 @@ impl ResumeRequest<'_> {
             }
             process.plan = Some(text);
         }
-        let given = redacted_inputs(self.plan, &self.options.masked_texts());
-        if given != stored.vars {
-            process.vars = Some(given);
+        let inputs = redacted_inputs(self.plan, &self.options.masked_texts());
+        if inputs != stored.vars {
+            process.vars = Some(inputs);
         }
         for (step, choice) in self.choices {
             process.choices.push(ChoiceV1::new(&step, &choice));

@@ -230,12 +230,12 @@ impl StoredRun {
     ///
     /// A secret input, which is not stored, is missing.
     pub fn loaded(&self, more: Object) -> Result<LoadedPlan, StoredRunError> {
-        let mut given = self.vars.clone();
-        given.extend(more);
-        let mut hidden = given.iter().filter(|(_, value)| holds_mask(value));
+        let mut inputs = self.vars.clone();
+        inputs.extend(more);
+        let mut hidden = inputs.iter().filter(|(_, value)| holds_mask(value));
         match hidden.next() {
             Some((name, _)) => Err(StoredRunError::Hidden(name.clone())),
-            None => Ok(LoadedPlan::from_stored(&self.plan, given)),
+            None => Ok(LoadedPlan::from_stored(&self.plan, inputs)),
         }
     }
 

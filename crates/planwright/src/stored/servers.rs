@@ -47,9 +47,9 @@ pub struct OrphanedServers(Vec<ServerProcess>);
 
 impl OrphanedServers {
     /// The servers of a run that this process leases.
-    pub fn of(held: &LeasedRun) -> Self {
-        let orphans = Self::among(held.earlier_server_processes());
-        held.set_server_processes(orphans.0.clone());
+    pub fn of(leased: &LeasedRun) -> Self {
+        let orphans = Self::among(leased.earlier_server_processes());
+        leased.set_server_processes(orphans.0.clone());
         orphans
     }
 
@@ -65,12 +65,12 @@ impl OrphanedServers {
     }
 
     /// Waits until all of them have ended, for `limit` at most, and returns those that have not.
-    pub async fn wait(self, held: &LeasedRun, limit: Duration) -> Self {
+    pub async fn wait(self, leased: &LeasedRun, limit: Duration) -> Self {
         let mut orphans = self;
         let ended = async {
             while !orphans.0.is_empty() {
                 tokio::time::sleep(PAUSE).await;
-                orphans = Self::of(held);
+                orphans = Self::of(leased);
             }
         };
         // The servers that still run are returned.

@@ -70,10 +70,10 @@ impl ProfileTools for McpCliProfile {
     fn plan(&self, arguments: &Value) -> Result<SubmittedPlan, BadRequest> {
         let names = ["plan_id", "plan", "variables"];
         let request = GatewayArguments::read(PLAN_EXECUTE, arguments, &names)?;
-        let given = request.object("variables")?.unwrap_or_default();
+        let inputs = request.object("variables")?.unwrap_or_default();
         let Some(plan) = request.get("plan") else {
             let name: Arc<str> = request.text("plan_id")?.into();
-            return Ok(SubmittedPlan::Stored { name, given });
+            return Ok(SubmittedPlan::Stored { name, inputs });
         };
         Ok(SubmittedPlan::Plan {
             text: match plan {
@@ -81,7 +81,7 @@ impl ProfileTools for McpCliProfile {
                 other => other.to_json(),
             },
             dialect: Some("mcp-cli"),
-            given,
+            inputs,
         })
     }
 

@@ -102,10 +102,10 @@ pub(super) enum SubmittedPlan {
     Plan {
         text: String,
         dialect: Option<&'static str>,
-        given: Object,
+        inputs: Object,
     },
     /// The name or id of one that was saved.
-    Stored { name: Arc<str>, given: Object },
+    Stored { name: Arc<str>, inputs: Object },
 }
 
 impl CompatProfile {
@@ -322,25 +322,25 @@ impl PlanHost {
         call: &HostCall,
         name: CompatProfile,
     ) -> Result<Value, BadRequest> {
-        let (text, dialect, given, called) = match name.tools().plan(&call.arguments)? {
+        let (text, dialect, inputs, called) = match name.tools().plan(&call.arguments)? {
             SubmittedPlan::Plan {
                 text,
                 dialect,
-                given,
-            } => (text, dialect.map(str::to_owned), given, None),
-            SubmittedPlan::Stored { name, given }
+                inputs,
+            } => (text, dialect.map(str::to_owned), inputs, None),
+            SubmittedPlan::Stored { name, inputs }
                 if let Some(text) = self.created_plans.get(&call.client.id, &name) =>
             {
                 (
                     text.to_string(),
                     Some("native".to_owned()),
-                    given,
+                    inputs,
                     Some(name),
                 )
             }
-            SubmittedPlan::Stored { name, given } => {
+            SubmittedPlan::Stored { name, inputs } => {
                 let saved = self.stored_plan(&name).await?;
-                (saved.text, saved.dialect, given, Some(name))
+                (saved.text, saved.dialect, inputs, Some(name))
             }
         };
         let adjust = |loaded: LoadedPlan| {
@@ -356,7 +356,7 @@ impl PlanHost {
             }
         };
         let checked = self
-            .check_adjusted(&call.client, &text, dialect.as_deref(), given, adjust)
+            .check_adjusted(&call.client, &text, dialect.as_deref(), inputs, adjust)
             .await;
         match checked {
             Ok(valid) => self.start(call, valid).await,
@@ -456,6 +456,6 @@ pub(super) fn plan_of_steps(
     Ok(SubmittedPlan::Plan {
         text: Value::from(fields).to_json(),
         dialect: Some(dialect),
-        given: Object::default(),
+        inputs: Object::default(),
     })
 }

@@ -45,24 +45,24 @@ async fn check(name: CompatProfile, arguments: &str) -> String {
     let (plan, _) = loaded.check(&catalog, &Policy::new());
     let plan = plan.expect("the plan is sound");
     let summary = Engine::new(simulated).run("r1", plan.clone()).await;
-    said(&run_response(name, &summary, Some(&plan), 40))
+    message(&run_response(name, &summary, Some(&plan), 40))
 }
 
 /// Renders the text, the links, and whether the response is an error. Asserts that the structured content equals the text.
-fn said(answer: &Value) -> String {
+fn message(answer: &Value) -> String {
     let blocks = answer.get("content").and_then(Value::as_list).unwrap();
     let text = blocks[0].get("text").and_then(Value::as_text).unwrap();
     let structured = answer.get("structuredContent").unwrap();
     assert_eq!(Value::from_json(text).unwrap(), *structured);
-    let mut said = text.to_owned();
+    let mut message = text.to_owned();
     for block in &blocks[1..] {
-        said.push('\n');
-        said.push_str(&block.get("uri").unwrap().to_json());
+        message.push('\n');
+        message.push_str(&block.get("uri").unwrap().to_json());
     }
     if answer.get("isError") == Some(&Value::from(true)) {
-        said += "\nerror";
+        message += "\nerror";
     }
-    said
+    message
 }
 
 #[tokio::test(start_paused = true)]
@@ -171,11 +171,11 @@ async fn mcp_cli_tells_variables_and_steps() {
 
 #[test]
 fn a_refusal_is_an_error_in_each_form() {
-    insta::assert_snapshot!(said(&refused(CompatProfile::Agentle, "no `x`\nno `y`")), @r#"
+    insta::assert_snapshot!(message(&refused(CompatProfile::Agentle, "no `x`\nno `y`")), @r#"
     {"error":"no `x`\nno `y`"}
     error
     "#);
-    insta::assert_snapshot!(said(&refused(CompatProfile::Concierge, "no `x`")), @r#"
+    insta::assert_snapshot!(message(&refused(CompatProfile::Concierge, "no `x`")), @r#"
     {
       "error": "no `x`"
     }
@@ -191,8 +191,8 @@ fn arguments_are_read_as_these_systems_have_them() {
             Ok(SubmittedPlan::Plan { text, dialect, .. }) => {
                 format!("{}: {text}", dialect.unwrap())
             }
-            Ok(SubmittedPlan::Stored { name, given }) => {
-                format!("{name} {}", Value::from(given).to_json())
+            Ok(SubmittedPlan::Stored { name, inputs }) => {
+                format!("{name} {}", Value::from(inputs).to_json())
             }
             Err(error) => error.0,
         }

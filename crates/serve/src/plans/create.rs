@@ -181,12 +181,12 @@ impl PlanHost {
         let usage = UsageV1::from(created.usage);
         let Some(plan) = created.plan else {
             return match (created.failure, created.declined) {
-                (Some(error), _) if error.said.is_empty() => {
+                (Some(error), _) if error.reply.is_empty() => {
                     Err(BadRequest(format!("no plan was written: {error}")))
                 }
                 (Some(error), _) => Err(BadRequest(format!(
                     "no plan was written: {error}; it said: {}",
-                    error.said
+                    error.reply
                 ))),
                 (None, Some(declined)) => Err(BadRequest(format!(
                     "no plan was written: the model {declined}"

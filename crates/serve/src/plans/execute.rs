@@ -55,9 +55,9 @@ impl PlanHost {
         let request =
             GatewayArguments::read("execute_plan", arguments, &["plan", "inputs", "dialect"])?;
         let text = plan_text(&request)?;
-        let given = request.object("inputs")?.unwrap_or_default();
+        let inputs = request.object("inputs")?.unwrap_or_default();
         let dialect = request.optional_text("dialect")?;
-        match self.checked(&call.client, &text, dialect, given).await {
+        match self.checked(&call.client, &text, dialect, inputs).await {
             Ok(valid) => self.start(call, valid).await,
             Err(invalid) => Ok(self.rejected(&invalid)),
         }
@@ -69,9 +69,9 @@ impl PlanHost {
         let request =
             GatewayArguments::read("check_plan", arguments, &["plan", "inputs", "dialect"])?;
         let text = plan_text(&request)?;
-        let given = request.object("inputs")?.unwrap_or_default();
+        let inputs = request.object("inputs")?.unwrap_or_default();
         let dialect = request.optional_text("dialect")?;
-        match self.checked(&call.client, &text, dialect, given).await {
+        match self.checked(&call.client, &text, dialect, inputs).await {
             Ok(valid) => Ok(sound_answer(&valid, self.is_exposed(&call.client))),
             Err(invalid) => Ok(self.rejected(&invalid)),
         }
@@ -83,9 +83,9 @@ impl PlanHost {
         client: &GatewayClient,
         text: &str,
         dialect: Option<&str>,
-        given: Object,
+        inputs: Object,
     ) -> Result<ValidPlan, InvalidPlan> {
-        self.check_adjusted(client, text, dialect, given, |loaded| loaded)
+        self.check_adjusted(client, text, dialect, inputs, |loaded| loaded)
             .await
     }
 
@@ -95,7 +95,7 @@ impl PlanHost {
         client: &GatewayClient,
         text: &str,
         dialect: Option<&str>,
-        given: Object,
+        inputs: Object,
         adjust: impl Fn(LoadedPlan) -> LoadedPlan,
     ) -> Result<ValidPlan, InvalidPlan> {
         let plan = parsed(text, dialect).plan;
@@ -103,7 +103,7 @@ impl PlanHost {
         let (recalled, labels) = recalled.map_err(InvalidPlan::Refused)?;
         let read = || {
             let loaded = LoadedPlan::new("plan", parsed(text, dialect))
-                .with_given(given.clone())
+                .with_inputs(inputs.clone())
                 .with_recalled(recalled.clone(), labels.clone());
             adjust(loaded)
         };

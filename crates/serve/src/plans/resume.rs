@@ -133,10 +133,10 @@ impl PlanHost {
             plan,
         } = match &changes.plan {
             Some(text) => {
-                let mut given = stored.vars.clone();
-                given.extend(changes.inputs.clone());
+                let mut inputs = stored.vars.clone();
+                inputs.extend(changes.inputs.clone());
                 let dialect = changes.dialect.as_deref();
-                self.checked(&call.client, text, dialect, given).await?
+                self.checked(&call.client, text, dialect, inputs).await?
             }
             None => {
                 let inputs = changes.inputs.clone();

@@ -61,17 +61,17 @@ impl<'a> Attachments<'a> {
                 || summary.output.get(id).is_some(),
                 |selection| selection.contains(&**id),
             );
-            each_block(step, &mut |given| {
-                if let Some(data) = Media::of(given.block).and_then(|media| media.data) {
-                    attached.by_data.entry(data).or_insert(given);
+            each_block(step, &mut |attached_block| {
+                if let Some(data) = Media::of(attached_block.block).and_then(|media| media.data) {
+                    attached.by_data.entry(data).or_insert(attached_block);
                 }
                 if is_selected {
-                    selected.push(given);
+                    selected.push(attached_block);
                 }
             });
         }
-        for given in selected {
-            attached.attach(given);
+        for attached_block in selected {
+            attached.attach(attached_block);
         }
         attached
     }
@@ -82,8 +82,8 @@ impl<'a> Attachments<'a> {
             let mut outline = media.outline();
             let data = media.data.unwrap_or_default();
             match self.by_data.get(data).copied() {
-                Some(given) => {
-                    let address = self.attach(given);
+                Some(attached_block) => {
+                    let address = self.attach(attached_block);
                     outline.insert("uri".into(), Value::from(address));
                 }
                 // It was computed: no step has given it in this form.
@@ -116,16 +116,16 @@ impl<'a> Attachments<'a> {
     }
 
     /// Attaches a block once and returns its address.
-    fn attach(&mut self, given: AttachedBlock<'a>) -> String {
-        let at = given.step.at.to_string();
-        let address = content_address(&self.summary.run, &at, given.index);
+    fn attach(&mut self, attached_block: AttachedBlock<'a>) -> String {
+        let at = attached_block.step.at.to_string();
+        let address = content_address(&self.summary.run, &at, attached_block.index);
         if self.seen.insert(address.clone()) {
-            let media = Media::of(given.block);
+            let media = Media::of(attached_block.block);
             let mut listed = media.map_or_else(Object::default, |media| media.outline());
             listed.insert("step".into(), Value::from(at));
             listed.insert("uri".into(), Value::from(address.as_str()));
             self.listed.push(Value::from(listed));
-            self.push(given.block.clone(), Some(&address));
+            self.push(attached_block.block.clone(), Some(&address));
         }
         address
     }
@@ -186,10 +186,10 @@ pub(crate) fn contents_of_step(run: &str, step: &StepSummary, address: &str) -> 
 pub(crate) fn contents_at(summary: &RunSummary, address: &str) -> Option<Value> {
     let mut found = None;
     for step in &summary.steps {
-        each_block(step, &mut |given| {
-            let at = given.step.at.to_string();
-            if content_address(&summary.run, &at, given.index) == address {
-                found = Some(block_contents(address, given.block));
+        each_block(step, &mut |attached_block| {
+            let at = attached_block.step.at.to_string();
+            if content_address(&summary.run, &at, attached_block.index) == address {
+                found = Some(block_contents(address, attached_block.block));
             }
         });
     }

@@ -96,7 +96,7 @@ pub(crate) struct RunTotals {
     /// The number of steps of the plan, if these entries changed it.
     pub(crate) steps: Option<i64>,
     /// The state of the run, if these entries changed it.
-    pub(crate) standing: Option<RunState>,
+    pub(crate) state: Option<RunState>,
 }
 
 /// The state of a run.
@@ -123,14 +123,14 @@ impl RunTotals {
         self.last_ns = to_i64(duration_nanos(entry.at));
         match &entry.record {
             Record::Opened { header, .. } => {
-                self.standing = Some(RunState::Open);
+                self.state = Some(RunState::Open);
                 // A process may resume the run with another plan than it began with.
                 let steps = header.get("steps").and_then(Value::as_u64);
                 self.steps = steps
                     .and_then(|steps| i64::try_from(steps).ok())
                     .or(self.steps);
             }
-            Record::Ended { status } => self.standing = Some(RunState::Ended(*status)),
+            Record::Ended { status } => self.state = Some(RunState::Ended(*status)),
             Record::Extended { steps, .. } => self.steps = i64::try_from(*steps).ok(),
             Record::Sent { .. } => self.calls += 1,
             Record::Settled { at, status, .. } => {
@@ -163,7 +163,7 @@ impl RunTotals {
             calls: self.calls + later.calls,
             last_ns: later.last_ns,
             steps: later.steps.or(self.steps),
-            standing: later.standing.or(self.standing),
+            state: later.state.or(self.state),
         }
     }
 }
@@ -228,7 +228,7 @@ pub(crate) fn update_run(
             totals.done,
             totals.calls,
             totals.last_ns,
-            totals.standing.and_then(RunState::keyword),
+            totals.state.and_then(RunState::keyword),
             totals.steps
         ])?;
     Ok(())

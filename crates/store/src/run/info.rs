@@ -50,7 +50,7 @@ pub struct RunInfo {
     /// The time of creation.
     pub created: SystemTime,
     /// The state of the run.
-    pub standing: RunState,
+    pub state: RunState,
     /// The number of steps of the plan.
     pub steps: usize,
     /// The number of steps that succeeded, failed or were skipped. A step that was retried after a resume counts each time.
@@ -70,7 +70,7 @@ pub struct RunInfo {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
     /// Selects the runs in this state.
-    pub standing: Option<RunState>,
+    pub state: Option<RunState>,
     /// Selects the runs of plans of this name.
     pub plan: Option<String>,
     /// Selects the runs that were created at this time or later.
@@ -124,8 +124,8 @@ impl Store {
             ))?;
             let rows = statement.query_map(
                 params![
-                    filter.standing.map(|_| true),
-                    filter.standing.and_then(RunState::keyword),
+                    filter.state.map(|_| true),
+                    filter.state.and_then(RunState::keyword),
                     filter.plan,
                     filter.since.map(to_nanos),
                     // SQLite takes a negative limit as none.
@@ -140,11 +140,7 @@ impl Store {
             .map(|info| self.with_holder(info))
             .collect::<Result<Vec<_>, _>>()?;
         // A run may have ended since it was selected.
-        runs.retain(|info| {
-            filter
-                .standing
-                .is_none_or(|standing| standing == info.standing)
-        });
+        runs.retain(|info| filter.state.is_none_or(|state| state == info.state));
         Ok(runs)
     }
 
@@ -152,7 +148,7 @@ impl Store {
         // The locks are asked, since a column would outlive the process that wrote it.
         info.holder = Lease::holder(self.file(), &info.id, &self.lease_path(&info.id))
             .map_err(|error| self.io(&error))?;
-        if info.holder.is_some() || info.standing != RunState::Open {
+        if info.holder.is_some() || info.state != RunState::Open {
             return Ok(info);
         }
         // The run may have ended between the two reads, and would look interrupted. A process stores the end before it releases
@@ -290,7 +286,7 @@ fn run_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
             digest: row.get(3)?,
             dialect: row.get(4)?,
             created: from_nanos(row.get(5)?),
-            standing: RunState::Open,
+            state: RunState::Open,
             steps: count(7)?,
             done: count(8)?,
             calls: count(9)?,
@@ -307,7 +303,7 @@ impl RunRow {
         match self.status {
             Some(word) => {
                 let status = run_status(&word).map_err(|reason| unreadable(&info.id, &reason))?;
-                info.standing = RunState::Ended(status);
+                info.state = RunState::Ended(status);
             }
             // The writer updates the row only when the run begins, grows or ends; in between, the entries are counted.
             None => {

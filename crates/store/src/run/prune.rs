@@ -35,7 +35,7 @@ pub struct PruneReport {
     /// The ids of the deleted runs, the newest first.
     pub runs: Vec<String>,
     /// The ids of the runs that were skipped because they are leased.
-    pub held: Vec<String>,
+    pub in_use: Vec<String>,
     /// The number of deleted large values. A dry run does not count those that several of the runs share.
     pub values: usize,
     /// The approximate number of freed bytes.
@@ -74,7 +74,7 @@ impl Store {
             let oldest = ids.split_off(ids.len().saturating_sub(RUNS_PER_BATCH));
             let pruned = self.delete_runs(oldest, prune, holder)?;
             all.runs.splice(..0, pruned.runs);
-            all.held.splice(..0, pruned.held);
+            all.in_use.splice(..0, pruned.in_use);
             all.values += pruned.values;
             all.bytes += pruned.bytes;
         }
@@ -92,7 +92,7 @@ impl Store {
             // The lease keeps other processes from resuming the run while it is deleted.
             let lease = match self.lease(&id, holder) {
                 Err(StoreError::Held { .. }) => {
-                    pruned.held.push(id);
+                    pruned.in_use.push(id);
                     continue;
                 }
                 taken => taken?,

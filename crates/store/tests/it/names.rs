@@ -30,7 +30,7 @@ pub(crate) fn check_held(store: &Store, by: &LeaseHolder) {
     assert_eq!(refused, expected);
     let pruned = store.prune(&everything(), &me()).unwrap();
     let expected = PruneReport {
-        held: vec!["r".to_owned()],
+        in_use: vec!["r".to_owned()],
         ..PruneReport::default()
     };
     assert_eq!(pruned, expected);

@@ -133,7 +133,10 @@ fn a_leased_run_is_not_deleted() {
     let scene = scene();
     let held = run(&scene.store, "h", 1, &Value::Null, Some(RunStatus::Failed));
     let pruned = scene.store.prune(&prune(100), &me()).unwrap();
-    assert_eq!((pruned.runs.len(), pruned.held), (0, vec!["h".to_owned()]));
+    assert_eq!(
+        (pruned.runs.len(), pruned.in_use),
+        (0, vec!["h".to_owned()])
+    );
     drop(held);
     let pruned = scene.store.prune(&prune(100), &me()).unwrap();
     assert_eq!(pruned.runs, ["h"]);

@@ -22,7 +22,7 @@ fn a_new_run_has_its_initial_metadata() {
     assert_eq!(info.plan.as_deref(), Some("weather"));
     assert_eq!(info.dialect.as_deref(), Some("native"));
     assert_eq!((info.digest.as_str(), info.created), ("d1", time(1000)));
-    assert_eq!(info.standing, RunState::Open);
+    assert_eq!(info.state, RunState::Open);
     assert_eq!(info.holder, Some(me()));
     assert_eq!(scene.store.header("r1").unwrap(), new_run("r1").header);
     drop(run);
@@ -35,13 +35,7 @@ fn metadata_follow_the_entries() {
     let run = create(&scene.store, "r");
     let known = |store: &Store| {
         let info = store.run("r").unwrap();
-        (
-            info.standing,
-            info.steps,
-            info.done,
-            info.calls,
-            info.duration,
-        )
+        (info.state, info.steps, info.done, info.calls, info.duration)
     };
     let mut records = vec![opened()];
     records.extend(step("a", &Value::Null));
@@ -103,7 +97,7 @@ fn a_run_that_ends_while_it_is_read_does_not_look_interrupted() {
                 ..RunFilter::default()
             };
             for info in scene.store.runs(&newest).unwrap() {
-                let is_interrupted = info.standing == RunState::Open && info.holder.is_none();
+                let is_interrupted = info.state == RunState::Open && info.holder.is_none();
                 assert!(!is_interrupted, "{info:?}");
             }
         }
@@ -197,7 +191,7 @@ fn runs_are_listed_from_the_newest_on() {
     );
     check(
         RunFilter {
-            standing: Some(RunState::Open),
+            state: Some(RunState::Open),
             ..all()
         },
         &["b"],
@@ -205,7 +199,7 @@ fn runs_are_listed_from_the_newest_on() {
     let failed = Some(RunState::Ended(RunStatus::Failed));
     check(
         RunFilter {
-            standing: failed,
+            state: failed,
             ..all()
         },
         &["d", "c"],

@@ -41,7 +41,7 @@ struct Stage {
     /// The number of open suspensions of the view.
     suspended: usize,
     /// Lines about ended steps that are drawn, but not printed yet: many steps may end within one blink.
-    held: Vec<String>,
+    pending: Vec<String>,
     /// The time of the last printing, by the view's clock.
     printed: Duration,
     /// The time between the start of the view and that of the run.
@@ -132,7 +132,7 @@ impl View {
         let stage = Arc::new(Mutex::new(Stage {
             board,
             suspended: 0,
-            held: Vec::new(),
+            pending: Vec::new(),
             printed: Duration::ZERO,
             offset: Duration::ZERO,
             is_over: false,
@@ -143,7 +143,7 @@ impl View {
             let stage = lock(&drawn);
             if stage.suspended == 0 && !stage.is_over {
                 let now = state.elapsed().saturating_sub(stage.offset);
-                let mut lines = stage.held.clone();
+                let mut lines = stage.pending.clone();
                 lines.extend(stage.board.lines(now, Printer::status_width()));
                 let _ = out.write_str(&shown(&lines.join("\n"), coloured));
             }
@@ -165,9 +165,9 @@ impl View {
             stage.offset = now.saturating_sub(event.at);
         }
         let line = stage.board.event(event);
-        stage.held.extend(line);
-        let is_due = stage.held.len() >= MAX_BUFFERED_LINES || now >= stage.printed + PRINT;
-        if stage.suspended == 0 && !stage.held.is_empty() && is_due {
+        stage.pending.extend(line);
+        let is_due = stage.pending.len() >= MAX_BUFFERED_LINES || now >= stage.printed + PRINT;
+        if stage.suspended == 0 && !stage.pending.is_empty() && is_due {
             stage.printed = now;
             self.print(stage);
         }
@@ -202,12 +202,12 @@ impl View {
 
     /// Prints the lines that are held, above those that are drawn.
     fn print(&self, mut stage: MutexGuard<'_, Stage>) {
-        let held = std::mem::take(&mut stage.held);
+        let pending = std::mem::take(&mut stage.pending);
         // Drawing asks for the stage.
         drop(stage);
         self.bar.suspend(|| {
-            if !held.is_empty() {
-                (self.print)(&held.join("\n"));
+            if !pending.is_empty() {
+                (self.print)(&pending.join("\n"));
             }
         });
     }

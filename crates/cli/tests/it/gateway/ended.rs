@@ -52,7 +52,7 @@ impl Scene {
     fn is_cancelled(&self) {
         self.recorder.message("notifications/cancelled");
         self.recorder.release();
-        let standing = || {
+        let status = || {
             let runs = self.behind.run(&["runs", "--format", "json"]);
             let runs: Value = serde_json::from_str(&runs).expect("runs are JSON");
             runs["runs"][0]["status"]
@@ -61,8 +61,8 @@ impl Scene {
                 .to_owned()
         };
         let ended = (0..1000)
-            .map(|_| standing())
-            .find(|standing| standing != "running");
+            .map(|_| status())
+            .find(|status| status != "running");
         assert_eq!(ended.as_deref(), Some("cancelled"));
         assert!(!self.trace.exists());
     }

@@ -613,7 +613,7 @@ async fn a_call_that_is_given_up_while_its_run_is_written_leaves_none_open() {
         loop {
             let runs = scene.store.runs(&filter).unwrap();
             let cancelled = RunState::Ended(RunStatus::Cancelled);
-            if !runs.is_empty() && runs.iter().all(|run| run.standing == cancelled) {
+            if !runs.is_empty() && runs.iter().all(|run| run.state == cancelled) {
                 return;
             }
             tokio::task::yield_now().await;

@@ -71,7 +71,7 @@ pub enum Assumption {
     OneRound(String),
     /// The first of several alternatives of this step has a value.
     FirstAlternative(String),
-    /// The consent to this step is arguments without delay.
+    /// The consent to this step comes without delay.
     Consent(String),
     /// The run has more parts than the estimate covers.
     Shortened,

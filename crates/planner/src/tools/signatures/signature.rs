@@ -57,7 +57,7 @@ pub fn signature(tool: &Tool) -> String {
 }
 
 /// Writes `days?: integer = 3` for the property `name`, with references resolved in `root`.
-pub(super) fn parameter(
+fn parameter(
     name: &str,
     property: &Value,
     is_required: bool,

@@ -285,12 +285,12 @@ fn schemas() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_schema_has_a_signature(input in schemas(), output in schemas(), said in ".{0,300}") {
-        let tool = Tool { input: schema(&input), output: schema(&output), description: Some(said.into()), ..Tool::new("s", "t") };
+    fn any_schema_has_a_signature(input in schemas(), output in schemas(), description in ".{0,300}") {
+        let tool = Tool { input: schema(&input), output: schema(&output), description: Some(description.into()), ..Tool::new("s", "t") };
         let text = signature(&tool);
         prop_assert!(!text.contains('\n') && text.len() < 2000, "{text}");
         prop_assert_eq!(&text, &signature(&tool));
-        let details = super::signature(&tool);
+        let details = super::details(&tool);
         prop_assert!(details.starts_with("s.t\n"));
     }
 }
@@ -309,7 +309,7 @@ fn invisible_characters_are_removed() {
         signature(&tool),
         r#"s.read("p\u200b"?: "a\udb40\udc41", "\u3164"?: any)  -- Reads"#
     );
-    let details = super::signature(&tool);
+    let details = super::details(&tool);
     assert_eq!(planwright_core::text::without_hidden(&details), details);
     assert!(details.contains("s.read: Read\nReads.\nMore."), "{details}");
 }

@@ -181,7 +181,7 @@ async fn an_aborted_reply_is_requested_again() {
             error.message.contains(&format!("broke off ({finish})")),
             "{error}"
         );
-        assert_eq!(&*error.said, "Half a");
+        assert_eq!(&*error.reply, "Half a");
         assert_eq!(server.asked().len(), 3, "{finish}");
         // All attempts are charged.
         let usage = error.usage;
@@ -277,7 +277,7 @@ async fn the_size_of_replies_is_limited() {
             let error = outcome.unwrap_err();
             assert_eq!(error.kind, ModelErrorKind::CutOff, "{}", provider.name());
             assert!(error.message.ends_with("exceeds 100 bytes"), "{error}");
-            assert!(error.said.starts_with("Hello, hello, hello."), "{error:?}");
+            assert!(error.reply.starts_with("Hello, hello, hello."), "{error:?}");
             assert!(heard.concat().len() <= 120, "{heard:?}");
         }
     }
