@@ -105,9 +105,9 @@ impl DependencyFinder<'_> {
             }
             Form::First(alternatives) => {
                 for (position, alternative) in alternatives.iter().enumerate() {
-                    for read in alternative.reads() {
+                    alternative.each_read(&mut |read| {
                         self.add_read(edges, step, read, position > 0, self_reference);
-                    }
+                    });
                 }
             }
         }

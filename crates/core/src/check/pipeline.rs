@@ -278,7 +278,7 @@ fn unwritten_slot_reads(
     for (step, sub_plan) in plan.steps.iter().zip(sub_plans) {
         step.each_node(&mut |node, _| {
             node.each_reference(&mut |reference| {
-                reference.reads().into_iter().for_each(&mut consider);
+                reference.each_read(&mut consider);
             });
         });
         if let (Action::Plan(call), Some(sub_plan)) = (&step.action, sub_plan) {
@@ -289,7 +289,7 @@ fn unwritten_slot_reads(
     }
     if let Output::Value(node) = &plan.output {
         node.each_reference(&mut |reference| {
-            reference.reads().into_iter().for_each(&mut consider);
+            reference.each_read(&mut consider);
         });
     }
     open

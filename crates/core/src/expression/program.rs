@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::error::EvaluationBudget;
 use super::evaluate::Evaluation;
-use super::tree::{Accessor, CoalesceOperand, Tree};
+use super::tree::{Accessor, CoalesceOperand, Tree, add};
 use super::{EvaluationError, EvaluationLimits};
 use crate::Value;
 use crate::plan::{Alternative, Form, Missing, Read};
@@ -51,6 +51,10 @@ impl Expression {
     /// are marked [`Missing::Null`], since they need not exist.
     pub fn reads(&self) -> Vec<&Read> {
         self.0.reads.iter().collect()
+    }
+
+    pub(crate) fn each_read<'a>(&'a self, visit: &mut dyn FnMut(&'a Read)) {
+        self.0.reads.iter().for_each(visit);
     }
 
     /// Returns the forms to resolve, in this order, before [`Self::evaluate`]: roots of paths (whole outputs, all slots
@@ -159,7 +163,7 @@ impl<'t> Binder<'t> {
     }
 
     fn read(&mut self, read: Read, guarded: bool) -> Tree {
-        self.reads.push(with_leniency(read.clone(), guarded));
+        add(&mut self.reads, with_leniency(read.clone(), guarded));
         // An optional path is resolved as a whole: its step may be missing, too.
         if read.missing == Missing::Null {
             let form = Form::First(vec![Alternative::Read(read)]);
@@ -182,7 +186,7 @@ impl<'t> Binder<'t> {
         if let Some(index) = self.bindings.iter().position(|bound| *bound == form) {
             return index;
         }
-        self.bindings.push(form);
+        add(&mut self.bindings, form);
         self.bindings.len() - 1
     }
 }

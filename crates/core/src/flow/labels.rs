@@ -19,6 +19,15 @@ const MAX_NESTING: u16 = 500;
 /// Maximum number of parts of an argument whose keys are compared with its type.
 const MAX_ARGUMENT_PARTS: usize = 1_000;
 
+/// Maximum number of steps that room is made for before there are labels.
+const MAX_EXPECTED_STEPS: usize = 1_000;
+
+/// The number of values that a step with several expressions usually has.
+const VALUES_OF_A_STEP: usize = 48;
+
+/// The number of nodes of the graph that a step with several expressions usually has.
+const NODES_OF_A_STEP: usize = 32;
+
 /// The labels of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LabelsId(u32);
@@ -162,6 +171,13 @@ impl<'a> LabelStore<'a> {
         store
     }
 
+    /// Makes room for the labels of `steps` steps, since growing long lists is slow.
+    pub(super) fn reserve(&mut self, steps: usize) {
+        let steps = steps.min(MAX_EXPECTED_STEPS);
+        self.values.reserve(steps * VALUES_OF_A_STEP);
+        self.graph.reserve(steps * NODES_OF_A_STEP);
+    }
+
     /// Sets the labels that servers have stated for the outputs of steps.
     pub(super) fn set_stated(&mut self, stated: &[(Arc<str>, ValueLabels)]) {
         for (step, labels) in stated {
@@ -210,6 +226,12 @@ impl<'a> LabelStore<'a> {
     /// Returns the tool `id` with its rules.
     pub(super) fn tool_outputs(&self, id: ToolId) -> Option<&ToolOutputs<'a>> {
         self.tools.get(id.0 as usize)
+    }
+
+    /// Returns the name of the tool `id`, as `server.tool`.
+    pub(super) fn tool_name(&self, id: ToolId) -> Arc<str> {
+        let outputs = self.tool_outputs(id);
+        outputs.map_or_else(|| Arc::from(""), |outputs| Arc::clone(&outputs.name))
     }
 
     /// Returns the labels of the output of `tool`, which `step` calls.

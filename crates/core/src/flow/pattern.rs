@@ -68,6 +68,11 @@ impl FlowPattern {
         &self.text
     }
 
+    /// Returns the text of the pattern, shared.
+    pub(super) fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
     /// Returns the pattern of the tools.
     pub fn tool(&self) -> &ToolPattern {
         &self.tool

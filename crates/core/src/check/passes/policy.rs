@@ -67,11 +67,11 @@ struct ExternalValuePass<'a> {
 impl ExternalValuePass<'_> {
     fn node(&self, node: &Node, reporter: &mut Reporter<'_>) {
         node.each_reference(&mut |reference| {
-            for read in reference.reads() {
+            reference.each_read(&mut |read| {
                 if let Source::ExternalValue(what, name) = &read.source {
                     self.read(reference, read, (*what, name), reporter);
                 }
-            }
+            });
         });
     }
 

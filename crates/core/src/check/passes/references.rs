@@ -1,6 +1,7 @@
 //! The reference pass: unknown names, and paths that lead nowhere.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use super::names::step_advice;
 use crate::check::reporter::Reporter;
@@ -24,7 +25,7 @@ pub(in crate::check) fn check(
             Form::First(alternatives) => alternatives.len(),
             Form::All(_) => 1,
         };
-        for read in usage.reference.reads() {
+        usage.reference.each_read(&mut |read| {
             let pass = ReadPass {
                 resolved,
                 types,
@@ -33,7 +34,7 @@ pub(in crate::check) fn check(
                 has_fallback: alternatives > 1,
             };
             pass.check(reporter);
-        }
+        });
     });
 }
 
@@ -94,16 +95,17 @@ impl ReadPass<'_> {
                 .help(format!("the steps run as they are listed: move `{id}` up"));
             reporter.push(diagnostic);
         }
-        let what = match &self.read.source {
-            Source::Result(_) => format!("the result of `{id}`"),
+        let noun = match &self.read.source {
+            Source::Result(_) => "result",
             Source::Step(_)
             | Source::Slot(_)
             | Source::Item
             | Source::Index
             | Source::Last
-            | Source::ExternalValue(..) => format!("the output of `{id}`"),
+            | Source::ExternalValue(..) => "output",
         };
-        self.check_path(&what, &self.read.path, reporter);
+        let what = format_args!("the {noun} of `{id}`");
+        self.check_path(what, &self.read.path, reporter);
     }
 
     fn check_slot(&self, kind: SlotKind, reporter: &mut Reporter<'_>) {
@@ -122,7 +124,7 @@ impl ReadPass<'_> {
             } else {
                 "variable"
             };
-            self.check_path(&format!("the {noun} `{name}`"), rest, reporter);
+            self.check_path(format_args!("the {noun} `{name}`"), rest, reporter);
         }
     }
 
@@ -188,7 +190,7 @@ impl ReadPass<'_> {
             | Source::ExternalValue(..) => ("last", in_repeat, "`repeat`"),
         };
         if allowed {
-            self.check_path(&format!("`{name}`"), &self.read.path, reporter);
+            self.check_path(format_args!("`{name}`"), &self.read.path, reporter);
             return;
         }
         let mut help = format!("`{name}` exists only in a step with {holders}");
@@ -210,7 +212,7 @@ impl ReadPass<'_> {
     }
 
     /// Checks the part of the read's path after `what`.
-    fn check_path(&self, what: &str, path: &[Segment], reporter: &mut Reporter<'_>) {
+    fn check_path(&self, what: fmt::Arguments<'_>, path: &[Segment], reporter: &mut Reporter<'_>) {
         let before = self.read.path.len() - path.len();
         match self.target() {
             ReadTarget::Path(PathLookup::Impossible { known, matched }) => {
@@ -218,6 +220,7 @@ impl ReadPass<'_> {
                     return;
                 }
                 let matched = matched.saturating_sub(before);
+                let what = &what.to_string();
                 let diagnostic = self.impossible_path(what, path, matched, reporter);
                 let mut diagnostic =
                     suggest_fields(diagnostic, path.get(matched), &known, reporter);
@@ -235,7 +238,7 @@ impl ReadPass<'_> {
                 let message = format!(
                     "`{}` reads the {}, which the schema does not list",
                     self.text(),
-                    describe_failure(what, path, matched)
+                    describe_failure(&what.to_string(), path, matched)
                 );
                 let diagnostic = reporter.warning(Code::UnlistedPath, place, message);
                 reporter.push(suggest_fields(

@@ -26,9 +26,9 @@ pub(in crate::check) fn check(
     reporter: &mut Reporter<'_>,
 ) {
     resolved.each_use(&mut |usage| {
-        for read in usage.reference.reads() {
-            report_unwritten(types, usage, read, reporter);
-        }
+        usage
+            .reference
+            .each_read(&mut |read| report_unwritten(types, usage, read, reporter));
     });
     report_written_inputs(resolved, reporter);
     report_competing_writers(resolved, reporter);
@@ -266,9 +266,9 @@ impl AncestorSearch<'_> {
         let mut flow = Some(());
         step.each_node(&mut |node, _| {
             node.each_reference(&mut |reference| {
-                for read in reference.reads() {
+                reference.each_read(&mut |read| {
                     flow = flow.and_then(|()| self.add_read(ancestors, read));
-                }
+                });
             });
         });
         flow

@@ -5,7 +5,7 @@ use crate::Value;
 use crate::expression::operator::BinaryOperator;
 use crate::expression::pattern::PatternBudget;
 use crate::expression::program::form_of;
-use crate::expression::tree::{CoalesceOperand, Tree};
+use crate::expression::tree::{CoalesceOperand, Tree, add};
 use crate::expression::{ExpressionError, MAX_EXPRESSION_CHARS, operator};
 use crate::plan::{Form, Read};
 
@@ -101,32 +101,41 @@ impl Parser<'_> {
 
     /// Parses `a ?? b ?? c`, each operand with its source range.
     pub(super) fn alternatives(&mut self) -> Result<Vec<CoalesceOperand>, ExpressionError> {
-        let mut alternatives = Vec::new();
-        loop {
-            self.cursor.skip_space();
-            let start = self.cursor.at;
-            let tree = self.choice()?;
-            let span = start..self.cursor.at;
-            alternatives.push(CoalesceOperand { tree, span });
-            if !self.cursor.take_spaced("??") {
-                return Ok(alternatives);
-            }
+        let first = self.alternative()?;
+        self.further_alternatives(first)
+    }
+
+    fn alternative(&mut self) -> Result<CoalesceOperand, ExpressionError> {
+        self.cursor.skip_space();
+        let start = self.cursor.at;
+        let tree = self.choice()?;
+        let span = start..self.cursor.at;
+        Ok(CoalesceOperand { tree, span })
+    }
+
+    fn further_alternatives(
+        &mut self,
+        first: CoalesceOperand,
+    ) -> Result<Vec<CoalesceOperand>, ExpressionError> {
+        let mut alternatives = vec![first];
+        while self.cursor.take_spaced("??") {
+            alternatives.push(self.alternative()?);
         }
+        Ok(alternatives)
     }
 
     /// Parses nested alternatives as one operand.
     pub(super) fn nested(&mut self) -> Result<Tree, ExpressionError> {
         // Every recursion of the parser passes here or through `choice`, so both bound the stack.
         self.cursor.enter()?;
-        let mut alternatives = self.alternatives()?;
+        let first = self.alternative()?;
+        let tree = if self.cursor.is_spaced("??") {
+            Tree::FirstOf(self.further_alternatives(first)?)
+        } else {
+            first.tree
+        };
         self.cursor.leave();
-        Ok(match alternatives.pop() {
-            Some(only) if alternatives.is_empty() => only.tree,
-            last => {
-                alternatives.extend(last);
-                Tree::FirstOf(alternatives)
-            }
-        })
+        Ok(tree)
     }
 
     /// Parses `condition ? value : otherwise`, or an expression without `?`.
@@ -143,7 +152,7 @@ impl Parser<'_> {
             let value = self.choice()?;
             self.cursor.leave();
             self.cursor.expect(":")?;
-            cases.push((next, value));
+            add(&mut cases, (next, value));
             next = self.or()?;
         }
         Ok(if cases.is_empty() {
@@ -154,19 +163,27 @@ impl Parser<'_> {
     }
 
     fn or(&mut self) -> Result<Tree, ExpressionError> {
-        let mut parts = vec![self.and()?];
+        let first = self.and()?;
+        if !self.cursor.take_spaced("||") {
+            return Ok(first);
+        }
+        let mut parts = vec![first, self.and()?];
         while self.cursor.take_spaced("||") {
             parts.push(self.and()?);
         }
-        Ok(single(parts).unwrap_or_else(Tree::Or))
+        Ok(Tree::Or(parts))
     }
 
     fn and(&mut self) -> Result<Tree, ExpressionError> {
-        let mut parts = vec![self.chain(0)?];
+        let first = self.chain(0)?;
+        if !self.cursor.take_spaced("&&") {
+            return Ok(first);
+        }
+        let mut parts = vec![first, self.chain(0)?];
         while self.cursor.take_spaced("&&") {
             parts.push(self.chain(0)?);
         }
-        Ok(single(parts).unwrap_or_else(Tree::And))
+        Ok(Tree::And(parts))
     }
 
     /// Parses left-associative operators of `level` around operands of the next level.
@@ -174,7 +191,7 @@ impl Parser<'_> {
         let first = self.link(level)?;
         let mut rest = Vec::new();
         while let Some(operator) = self.operator(level)? {
-            rest.push((operator, self.link(level)?));
+            add(&mut rest, (operator, self.link(level)?));
         }
         Ok(if rest.is_empty() {
             first
@@ -281,16 +298,5 @@ impl Parser<'_> {
             return error("`&` is no operator", "write `&&`");
         }
         self.cursor.unexpected("expected an operator")
-    }
-}
-
-/// Returns the only part, or all parts.
-fn single(mut parts: Vec<Tree>) -> Result<Tree, Vec<Tree>> {
-    match parts.pop() {
-        Some(only) if parts.is_empty() => Ok(only),
-        last => {
-            parts.extend(last);
-            Err(parts)
-        }
     }
 }

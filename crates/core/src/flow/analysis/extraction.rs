@@ -25,6 +25,8 @@ impl<'a> Analysis<'a> {
         let label = self.store.join(labels);
         self.store.graph.extend(last, label);
         let parameters = ["from", "ask"].map(Arc::from);
+        let tool_name = self.store.tool(self.context.policy, tool);
+        let tool_name = self.store.tool_name(tool_name);
         for parameter in parameters {
             let path = std::slice::from_ref(&parameter);
             let mut rules = self.context.policy.leaves.iter();
@@ -42,6 +44,7 @@ impl<'a> Analysis<'a> {
                 position: scope.position_of(index),
                 step: scope.step_path(step),
                 tool,
+                tool_name: Arc::clone(&tool_name),
                 parameter,
                 guard: None,
                 leaves: Some(rule.pattern.as_str().into()),

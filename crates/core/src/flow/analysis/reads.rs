@@ -254,7 +254,7 @@ impl<'a> Analysis<'a> {
     }
 
     pub(super) fn own_round(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
-        let known = scope.known.borrow().rounds.get(&index).copied();
+        let known = scope.known.borrow().rounds.get(index);
         match known {
             Some(round) => round,
             None => self.open_output(scope, index),
