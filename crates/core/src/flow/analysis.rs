@@ -1,7 +1,5 @@
 //! The analysis of a plan: labels every step in the order of the data, inner plans included.
 
-mod expression_scope;
-mod extraction;
 mod reads;
 mod slots;
 

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::catalog::extraction_schema;
 use crate::check::checked_plan::PlanSize;
-use crate::check::policy::Limits;
+use crate::check::context::Limits;
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::ResolvedPlan;
 use crate::expression::PatternBudget;
