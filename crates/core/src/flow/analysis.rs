@@ -1,7 +1,5 @@
 //! The analysis of a plan: labels every step in the order of the data, inner plans included.
 
-mod expression_scope;
-mod extraction;
 mod reads;
 mod slots;
 
@@ -12,15 +10,15 @@ use std::sync::Arc;
 use self::slots::receives_error;
 use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId};
 use super::labels::{LabelStore, LabelsId};
-use super::parameters::{Argument, ArgumentPart, ArgumentRules, arguments};
+use super::parameters::{AllArgumentRules, Argument, ArgumentPart, arguments};
 use super::policy::{FlowPolicy, PlannerLabel};
-use super::report::{Confidentiality, FlowEdge, FlowReport, Integrity, ValueLabels};
+use super::report::{Confidentiality, FlowEdge, FlowOrigin, FlowReport, Integrity, ValueLabels};
 use super::report_builder::{ReportBuilder, StepParameter};
 use crate::check::Releases;
 use crate::plan::{
     Action, Node, NodeKind, OnError, Output, RECALLED_STEP, Read, Segment, SlotKind, Source,
 };
-use crate::{CheckedPlan, CheckedStep, Hashing, Place, Sources, Step, Tool};
+use crate::{CheckedPlan, CheckedStep, Hashing, Place, Sources, Step};
 
 /// The input of an analysis besides the plan.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +77,7 @@ pub fn analyze(plan: &CheckedPlan, context: FlowContext<'_>) -> FlowReport {
         context,
         graph: &analysis.store.graph,
         texts: &analysis.texts,
+        planner: FlowOrigin::planner(),
     };
     let (parameters, diagnostics, output_sources) = builder.build(&analysis.parameters, output);
     let mut by_step: HashMap<Arc<str>, Vec<usize>> = HashMap::new();
@@ -142,8 +141,7 @@ pub(super) fn graph_size(plan: &CheckedPlan, context: FlowContext<'_>) -> usize 
 struct Analysis<'a> {
     context: FlowContext<'a>,
     store: LabelStore<'a>,
-    /// The rules for the parameters of each tool, by its address.
-    arguments: HashMap<*const Tool, ArgumentRules<'a>, Hashing>,
+    arguments: AllArgumentRules<'a>,
     /// True for each inner plan, by its address, whose errors may be private.
     private_errors: HashMap<*const CheckedPlan, bool, Hashing>,
     texts: Vec<Sources>,
@@ -204,21 +202,46 @@ struct PlanScope<'a, 'p> {
 #[derive(Default)]
 struct KnownLabels {
     /// The outputs of steps, by position.
-    outputs: HashMap<u32, LabelsId, Hashing>,
+    outputs: ByStep<LabelsId>,
     /// The outputs of one round.
-    rounds: HashMap<u32, LabelsId, Hashing>,
+    rounds: ByStep<LabelsId>,
     /// The lists of loops.
     lists: HashMap<u32, LabelsId, Hashing>,
     /// The items of loops.
     items: HashMap<u32, LabelsId, Hashing>,
     /// The labels of the conditions that decide whether a step has an output.
-    presence: HashMap<u32, NodeId, Hashing>,
+    presence: ByStep<NodeId>,
     /// The labels that stand for outputs which were read before they were known.
     open: HashMap<u32, NodeId, Hashing>,
     slots: HashMap<(SlotKind, Vec<Segment>), LabelsId, Hashing>,
     whole_slots: HashMap<(SlotKind, Option<Arc<str>>), LabelsId, Hashing>,
     /// The labels that each step reads from slots, if edges are listed.
     slot_reads: HashMap<u32, Vec<NodeId>, Hashing>,
+}
+
+/// Values of steps, by position.
+struct ByStep<T>(Vec<Option<T>>);
+
+impl<T> Default for ByStep<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Copy> ByStep<T> {
+    fn get(&self, index: u32) -> Option<T> {
+        self.0.get(index as usize).copied().flatten()
+    }
+
+    fn insert(&mut self, index: u32, value: T) {
+        let index = index as usize;
+        if self.0.len() <= index {
+            self.0.resize(index + 1, None);
+        }
+        if let Some(slot) = self.0.get_mut(index) {
+            *slot = Some(value);
+        }
+    }
 }
 
 impl<'a> PlanScope<'a, '_> {
@@ -311,7 +334,7 @@ impl<'a> Analysis<'a> {
         Self {
             context,
             store: LabelStore::new(planner),
-            arguments: HashMap::default(),
+            arguments: AllArgumentRules::new(context.policy),
             private_errors: HashMap::default(),
             texts: Vec::new(),
             parameters: Vec::new(),
@@ -322,6 +345,10 @@ impl<'a> Analysis<'a> {
     }
 
     fn main_scope<'p>(&mut self, plan: &'a CheckedPlan) -> PlanScope<'a, 'p> {
+        let steps = plan.plan().steps.len();
+        self.store.reserve(steps);
+        // Some parameters of a call are guarded or leave.
+        self.parameters.reserve(steps * 4);
         let inputs = self.store.planner();
         let text = self.add_text(&plan.plan().sources);
         PlanScope::new(plan, Arc::from(""), text, inputs, true)
@@ -433,22 +460,29 @@ impl<'a> Analysis<'a> {
     /// that it reads have one. It is complete once all steps are labelled.
     fn presence(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> NodeId {
         let mut known = scope.known.borrow_mut();
-        *known
-            .presence
-            .entry(index)
-            .or_insert_with(|| self.store.graph.open())
+        known.presence.get(index).unwrap_or_else(|| {
+            let open = self.store.graph.open();
+            known.presence.insert(index, open);
+            open
+        })
     }
 
     /// Adds to `presence` what decides whether the values exist that `node` reads.
     fn add_presence_of_reads(&mut self, scope: &PlanScope<'a, '_>, node: &Node, presence: NodeId) {
         node.each_reference(&mut |reference| {
-            for read in reference.reads() {
-                self.add_presence_of_read(scope, read, presence);
-            }
+            reference.each_read(&mut |read| self.add_presence_of_read(scope, read, presence));
         });
     }
 
     fn add_presence_of_read(&mut self, scope: &PlanScope<'a, '_>, read: &Read, presence: NodeId) {
+        // The usual case, without a list of producers.
+        if let Source::Step(id) = &read.source {
+            if let Some(producer) = scope.plan.step_index(id.as_str()) {
+                let of_producer = self.presence(scope, producer);
+                self.store.graph.extend(presence, of_producer);
+            }
+            return;
+        }
         for producer in scope.plan.producers(read) {
             let of_producer = self.presence(scope, producer);
             self.store.graph.extend(presence, of_producer);
@@ -500,9 +534,10 @@ impl<'a> Analysis<'a> {
                 // The arguments may read the last round.
                 scope.known.borrow_mut().rounds.insert(index, output);
                 let labels = self.node(scope, Some(index), &step.args);
-                let policy = self.context.policy;
-                let rules = self.arguments.entry(std::ptr::from_ref(&**tool));
-                let rules = rules.or_insert_with(|| ArgumentRules::of(policy, tool));
+                let tool_name = self.store.tool_name(tool_id);
+                let Some(rules) = self.arguments.of(tool) else {
+                    return output;
+                };
                 let part = ArgumentPart::Node(&step.args);
                 for argument in arguments(&mut self.store, rules, tool, part, labels) {
                     let Argument {
@@ -518,6 +553,7 @@ impl<'a> Analysis<'a> {
                         position: scope.position_of(index),
                         step: Arc::clone(&path),
                         tool,
+                        tool_name: Arc::clone(&tool_name),
                         parameter,
                         guard,
                         leaves,
@@ -666,7 +702,7 @@ impl<'a> Analysis<'a> {
 
     /// Returns the labels of a step's output, or labels that are completed once it is known.
     fn output_of(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
-        let known = scope.known.borrow().outputs.get(&index).copied();
+        let known = scope.known.borrow().outputs.get(index);
         match known {
             Some(output) => output,
             None => self.open_output(scope, index),

@@ -1,15 +1,17 @@
 //! Labels by field: the labels of a value, as far as its structure is known.
 
+mod parts;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use self::parts::item_of;
 use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId, Passage, PassageId};
-use super::outputs::{PartId, ToolOutputs, fields_of, may_have_fields, part_at};
+use super::outputs::{PartId, ToolOutputs, fields_of, may_have_fields};
 use super::policy::FlowPolicy;
 use super::report::ValueLabels;
-use crate::plan::Segment;
 use crate::schema::{Additional, Type};
 use crate::{Hashing, Tool};
 
@@ -18,6 +20,15 @@ const MAX_NESTING: u16 = 500;
 
 /// Maximum number of parts of an argument whose keys are compared with its type.
 const MAX_ARGUMENT_PARTS: usize = 1_000;
+
+/// Maximum number of steps that room is made for before there are labels.
+const MAX_EXPECTED_STEPS: usize = 1_000;
+
+/// The number of values that a step with several expressions usually has.
+const VALUES_OF_A_STEP: usize = 48;
+
+/// The number of nodes of the graph that a step with several expressions usually has.
+const NODES_OF_A_STEP: usize = 32;
 
 /// The labels of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -162,6 +173,13 @@ impl<'a> LabelStore<'a> {
         store
     }
 
+    /// Makes room for the labels of `steps` steps, since growing long lists is slow.
+    pub(super) fn reserve(&mut self, steps: usize) {
+        let steps = steps.min(MAX_EXPECTED_STEPS);
+        self.values.reserve(steps * VALUES_OF_A_STEP);
+        self.graph.reserve(steps * NODES_OF_A_STEP);
+    }
+
     /// Sets the labels that servers have stated for the outputs of steps.
     pub(super) fn set_stated(&mut self, stated: &[(Arc<str>, ValueLabels)]) {
         for (step, labels) in stated {
@@ -212,12 +230,15 @@ impl<'a> LabelStore<'a> {
         self.tools.get(id.0 as usize)
     }
 
+    /// Returns the name of the tool `id`, as `server.tool`.
+    pub(super) fn tool_name(&self, id: ToolId) -> Arc<str> {
+        let outputs = self.tool_outputs(id);
+        outputs.map_or_else(|| Arc::from(""), |outputs| Arc::clone(&outputs.name))
+    }
+
     /// Returns the labels of the output of `tool`, which `step` calls.
     pub(super) fn output(&mut self, step: Arc<str>, tool: ToolId) -> LabelsId {
-        let Some(outputs) = self.tool_outputs(tool) else {
-            return self.nothing;
-        };
-        let part = outputs.whole();
+        let part = PartId::WHOLE;
         let call = position(self.outputs.len());
         self.outputs.push(LabelledOutput { step, tool });
         self.push(Labels::Output(OutputPart { call, part }))
@@ -447,37 +468,6 @@ impl<'a> LabelStore<'a> {
         (names, is_complete)
     }
 
-    /// Returns the value, or the items of its lists at any depth, as far as the plan shows them.
-    pub(super) fn elements(&mut self, id: LabelsId) -> LabelsId {
-        let labels = self.get(id);
-        if labels.is_simple() {
-            return id;
-        }
-        if let Some(known) = self.elements.get(&id) {
-            return *known;
-        }
-        let elements = match labels {
-            Labels::List(item) => self.elements(item),
-            Labels::AnyOf(values) => self.map_alternatives(values, Self::elements),
-            Labels::With(value, other) => {
-                let elements = self.elements(value);
-                self.with(elements, other)
-            }
-            Labels::Passed(value, passage) => {
-                let elements = self.elements(value);
-                self.push(Labels::Passed(elements, passage))
-            }
-            Labels::Whole(_)
-            | Labels::Scalar(_)
-            | Labels::Number(_)
-            | Labels::Output(_)
-            | Labels::Typed(..)
-            | Labels::Object(..) => id,
-        };
-        self.elements.insert(id, elements);
-        elements
-    }
-
     /// Returns the label of an argument of the type `shape`. The keys that the type lists are no text of the planner.
     pub(super) fn argument(&mut self, id: LabelsId, shape: &Type) -> LabelsId {
         if self.keys.is_none() {
@@ -535,62 +525,6 @@ impl<'a> LabelStore<'a> {
             | Labels::Typed(..)
             | Labels::Object(..) => id,
         }
-    }
-
-    /// Returns the label of what decided how many items a list has, such as the predicate of a filter. The number of
-    /// items that a tool returned does not count.
-    pub(super) fn length(&mut self, id: LabelsId) -> Option<NodeId> {
-        let labels = self.get(id);
-        match labels {
-            Labels::Whole(node)
-            | Labels::Scalar(node)
-            | Labels::Number(node)
-            | Labels::Typed(_, node) => return Some(node),
-            Labels::Output(_) | Labels::Object(..) | Labels::List(_) => return None,
-            Labels::AnyOf(_) | Labels::With(..) | Labels::Passed(..) => {}
-        }
-        if let Some(known) = self.lengths.get(&id) {
-            return *known;
-        }
-        let length = match labels {
-            Labels::AnyOf(values) => {
-                let start = self.pending.len();
-                for index in values.indices() {
-                    let length = self.alternatives.get(index).copied();
-                    let length = length.and_then(|value| self.length(value));
-                    self.pending.extend(length);
-                }
-                let is_known = self.pending.len() > start;
-                let lengths = self.pending.drain(start..);
-                is_known.then(|| self.graph.join(lengths))
-            }
-            Labels::With(value, other) => {
-                let length = self.length(value);
-                Some(self.graph.join([other].into_iter().chain(length)))
-            }
-            Labels::Passed(value, passage) => {
-                let length = self.length(value);
-                length.map(|length| self.graph.passage(length, passage))
-            }
-            _ => None,
-        };
-        self.lengths.insert(id, length);
-        length
-    }
-
-    /// Returns a list of `item` that has as many items as `like`, or fewer.
-    pub(super) fn list_like(&mut self, like: LabelsId, item: LabelsId) -> LabelsId {
-        let list = self.list(item);
-        match self.length(like) {
-            Some(length) => self.with(list, length),
-            None => list,
-        }
-    }
-
-    /// Returns the labels of a list, or of a text, with the same items in another order or number.
-    pub(super) fn keep_structure(&mut self, list: LabelsId) -> LabelsId {
-        let item = self.item(list);
-        self.list_like(list, item)
     }
 
     fn push(&mut self, labels: Labels) -> LabelsId {
@@ -708,132 +642,6 @@ impl<'a> LabelStore<'a> {
         self.output_nodes.insert(output, node);
         node
     }
-
-    /// Returns the part of a value at `path`.
-    pub(super) fn at(&mut self, id: LabelsId, path: &[Segment]) -> LabelsId {
-        path.iter().fold(id, |at, segment| match segment {
-            // A key of digits may count items.
-            Segment::Key(key) => self.field(at, key),
-            Segment::Index(_) | Segment::Each => self.item(at),
-        })
-    }
-
-    /// Returns the field `key` of a value, or the item at that position.
-    pub(super) fn field(&mut self, id: LabelsId, key: &Arc<str>) -> LabelsId {
-        let labels = self.get(id);
-        match labels {
-            Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) => id,
-            Labels::Typed(..) if is_position(key) => self.item(id),
-            Labels::Typed(shape, node) => {
-                let part = part_at(self.shape(shape), std::slice::from_ref(key));
-                self.typed(&part, node)
-            }
-            Labels::Output(output) => self.output_field(id, output, key),
-            Labels::Object(fields, _) => {
-                let fields = self.fields_in(fields);
-                let found = fields.binary_search_by(|(name, _)| name.cmp(key));
-                match found.ok().and_then(|position| fields.get(position)) {
-                    Some((_, field)) => *field,
-                    // An object becomes an item of a list if others are added to its slot.
-                    None if is_position(key) => self.item(id),
-                    None => self.nothing,
-                }
-            }
-            Labels::List(item) if is_position(key) => item,
-            Labels::List(_) => {
-                let node = self.join(id);
-                self.whole(node)
-            }
-            Labels::AnyOf(_) | Labels::With(..) | Labels::Passed(..) => {
-                self.field_of_parts(id, labels, key)
-            }
-        }
-    }
-
-    fn output_field(&mut self, id: LabelsId, output: OutputPart, key: &Arc<str>) -> LabelsId {
-        let call = self.outputs.get(output.call as usize);
-        let tool = call.and_then(|call| self.tools.get_mut(call.tool.0 as usize));
-        let Some(tool) = tool else {
-            return id;
-        };
-        // Positions in lists are left out of paths.
-        if is_position(key) && tool.may_be_list(output.part) {
-            return id;
-        }
-        let part = tool.field(output.part, key);
-        self.push(Labels::Output(OutputPart { part, ..output }))
-    }
-
-    fn field_of_parts(&mut self, id: LabelsId, labels: Labels, key: &Arc<str>) -> LabelsId {
-        let cache_key = (id, Arc::clone(key));
-        if let Some(known) = self.fields.get(&cache_key) {
-            return *known;
-        }
-        let field = match labels {
-            Labels::AnyOf(values) => {
-                self.map_alternatives(values, |store, value| store.field(value, key))
-            }
-            Labels::With(value, other) => {
-                let part = self.field(value, key);
-                self.with(part, other)
-            }
-            Labels::Passed(value, passage) => {
-                let part = self.field(value, key);
-                self.push(Labels::Passed(part, passage))
-            }
-            _ => id,
-        };
-        self.fields.insert(cache_key, field);
-        field
-    }
-
-    /// Returns the items of a list.
-    pub(super) fn item(&mut self, id: LabelsId) -> LabelsId {
-        let labels = self.get(id);
-        match labels {
-            Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) | Labels::Output(_) => {
-                return id;
-            }
-            Labels::List(item) => return item,
-            // Loops over objects go through the keys, which may be data; computed keys select any field.
-            Labels::Object(..) => {
-                let node = self.join(id);
-                return self.whole(node);
-            }
-            Labels::Typed(..) | Labels::AnyOf(_) | Labels::With(..) | Labels::Passed(..) => {}
-        }
-        if let Some(known) = self.items.get(&id) {
-            return *known;
-        }
-        let item = match labels {
-            Labels::Typed(shape, node) => {
-                let item = item_of(self.shape(shape));
-                self.typed(&item, node)
-            }
-            Labels::AnyOf(values) => self.map_alternatives(values, Self::item),
-            Labels::With(value, other) => {
-                let item = self.item(value);
-                self.with(item, other)
-            }
-            Labels::Passed(value, passage) => {
-                let item = self.item(value);
-                self.push(Labels::Passed(item, passage))
-            }
-            _ => id,
-        };
-        self.items.insert(id, item);
-        item
-    }
-}
-
-impl Labels {
-    /// Returns true if the value shows no lists of its own.
-    fn is_simple(self) -> bool {
-        !matches!(
-            self,
-            Self::List(_) | Self::AnyOf(_) | Self::With(..) | Self::Passed(..)
-        )
-    }
 }
 
 impl ValueRange {
@@ -845,16 +653,6 @@ impl ValueRange {
 /// Returns a position in a list. A plan has far fewer parts than that: its text is limited to some megabytes.
 fn position(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
-}
-
-/// Returns the type of the items of lists of the type `shape`.
-fn item_of(shape: &Type) -> Type {
-    let items = shape.members().iter().map(|member| match member {
-        Type::List(list) => list.any_item(),
-        // Loops over objects go through the keys, which may be data.
-        _ => Type::Any,
-    });
-    Type::union(items.collect::<Vec<_>>())
 }
 
 /// Returns true if a value of the type `shape` may be a text, or contain one. Constants of the schema do not count: no
