@@ -284,9 +284,11 @@ impl<'a> ReferenceNames<'a> {
                 if is_escaped || content.contains(open) || !is_apart(start) {
                     continue;
                 }
-                // `${{…}}` may be a reference of this dialect to an object.
+                // `${{…}}` may be a reference of this dialect to an object; with a colon it is one.
                 let is_dollar_form = open == "{{" && dollars > 0;
-                let named = if is_dollar_form {
+                let named = if is_dollar_form && content.contains(':') {
+                    None
+                } else if is_dollar_form {
                     self.path(content).map(|meaning| (meaning, true))
                 } else {
                     self.expression(content)

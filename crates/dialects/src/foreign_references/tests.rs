@@ -130,6 +130,7 @@ fn texts_that_are_none() {
         "${o.temp}",
         "${'{{o.temp}}'}",
         "${rows.map(o, {'a': o.x})}",
+        "${{o.temp: o.size}}",
         "$${o.temp}",
         "$${{ o.temp }}",
         "${\"{{o.temp}}\"}",
