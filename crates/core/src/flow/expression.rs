@@ -176,12 +176,7 @@ impl ExpressionWalk<'_, '_> {
         match (function, values) {
             ("dyn", [value]) => *value,
             ("reverse" | "sort", [list]) => store.keep_structure(*list),
-            ("distinct", [list]) => {
-                // How many items are left depends on all of them.
-                let read = store.join(*list);
-                let list = store.keep_structure(*list);
-                store.with(list, read)
-            }
+            ("distinct", [list]) => store.distinct(*list),
             ("slice", [list, rest @ ..]) => {
                 let bounds = store.join_of(rest);
                 let bounds = store.join(bounds);
@@ -214,7 +209,7 @@ impl ExpressionWalk<'_, '_> {
     }
 
     fn run_loop(&mut self, kind: Loop, over: LabelsId, trees: &[Tree]) -> LabelsId {
-        let item = self.bound.store().item(over);
+        let item = self.bound.store().first_item(over);
         self.locals.push(item);
         let bodies = self.all(trees);
         self.locals.pop();

@@ -1,8 +1,11 @@
 //! Labels by field: the labels of a value, as far as its structure is known.
 
+mod lengths;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use self::lengths::Length;
 use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId, Passage};
 use super::outputs::{
     LabelTree, OutputRules, fields_of, label_tree, listed_fields, may_be_list,
@@ -44,6 +47,9 @@ enum Labels {
     AnyOf(Arc<[LabelsId]>),
     /// The value, and what else had influence on it.
     With(LabelsId, NodeId),
+    /// A list without repeated items. The label has influence on how many there are, and on the positions of all but the
+    /// first.
+    Distinct(LabelsId, NodeId),
     /// The value after it passed a place.
     Passed(LabelsId, Arc<Passage>),
 }
@@ -78,8 +84,9 @@ pub(super) struct LabelStore<'a> {
     joined: Vec<Option<NodeId>>,
     fields: HashMap<(LabelsId, Arc<str>), LabelsId, Hashing>,
     items: HashMap<LabelsId, LabelsId, Hashing>,
+    first_items: HashMap<LabelsId, LabelsId, Hashing>,
     elements: HashMap<LabelsId, LabelsId, Hashing>,
-    lengths: HashMap<LabelsId, Option<NodeId>, Hashing>,
+    lengths: HashMap<LabelsId, Length, Hashing>,
     outputs: Vec<LabelledOutput<'a>>,
     output_nodes: HashMap<OutputPart, NodeId, Hashing>,
     planner: LabelsId,
@@ -104,6 +111,7 @@ impl<'a> LabelStore<'a> {
             joined: Vec::new(),
             fields: HashMap::default(),
             items: HashMap::default(),
+            first_items: HashMap::default(),
             elements: HashMap::default(),
             lengths: HashMap::default(),
             outputs: Vec::new(),
@@ -239,7 +247,10 @@ impl<'a> LabelStore<'a> {
                 }
                 Labels::Object(fields, _) => open.extend(fields.values()),
                 Labels::AnyOf(values) => open.extend(values.iter()),
-                Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
+                Labels::List(value)
+                | Labels::With(value, _)
+                | Labels::Distinct(value, _)
+                | Labels::Passed(value, _) => {
                     open.push(value);
                 }
                 Labels::Typed(shape, _) if !may_hold_text(&shape) => {}
@@ -276,7 +287,10 @@ impl<'a> LabelStore<'a> {
                     may_have_fields(&part_at(call.tool.output.structure(), &path))
                 }),
                 Labels::Typed(shape, _) => may_have_fields(&shape),
-                Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
+                Labels::List(value)
+                | Labels::With(value, _)
+                | Labels::Distinct(value, _)
+                | Labels::Passed(value, _) => {
                     open.push(value);
                     false
                 }
@@ -317,7 +331,10 @@ impl<'a> LabelStore<'a> {
                     names.extend(fields_of(&shape));
                     is_complete &= !may_have_fields(&shape);
                 }
-                Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
+                Labels::List(value)
+                | Labels::With(value, _)
+                | Labels::Distinct(value, _)
+                | Labels::Passed(value, _) => {
                     open.push(value);
                 }
                 Labels::AnyOf(values) => open.extend(values.iter()),
@@ -339,7 +356,7 @@ impl<'a> LabelStore<'a> {
                 let elements = values.iter().map(|value| self.elements(*value)).collect();
                 self.any_of(elements)
             }
-            Labels::With(value, other) => {
+            Labels::With(value, other) | Labels::Distinct(value, other) => {
                 let elements = self.elements(value);
                 self.with(elements, other)
             }
@@ -407,6 +424,10 @@ impl<'a> LabelStore<'a> {
                 let value = self.argument_part(value, shape, visits_left);
                 self.with(value, other)
             }
+            Labels::Distinct(value, other) => {
+                let value = self.argument_part(value, shape, visits_left);
+                self.push(Labels::Distinct(value, other))
+            }
             Labels::Passed(value, passage) => {
                 let value = self.argument_part(value, shape, visits_left);
                 self.push(Labels::Passed(value, passage))
@@ -417,48 +438,6 @@ impl<'a> LabelStore<'a> {
             | Labels::Output(..)
             | Labels::Typed(..)
             | Labels::Object(..) => id,
-        }
-    }
-
-    /// Returns the label of what decided how many items a list has, such as the predicate of a filter. The number of
-    /// items that a tool returned does not count.
-    pub(super) fn length(&mut self, id: LabelsId) -> Option<NodeId> {
-        if let Some(known) = self.lengths.get(&id) {
-            return *known;
-        }
-        let length = match self.get(id) {
-            Labels::Whole(node)
-            | Labels::Scalar(node)
-            | Labels::Number(node)
-            | Labels::Typed(_, node) => Some(node),
-            Labels::Output(..) | Labels::Object(..) | Labels::List(_) => None,
-            Labels::AnyOf(values) => {
-                let lengths: Vec<_> = values
-                    .iter()
-                    .filter_map(|value| self.length(*value))
-                    .collect();
-                (!lengths.is_empty()).then(|| self.graph.join(lengths))
-            }
-            Labels::With(value, other) => {
-                let mut all = vec![other];
-                all.extend(self.length(value));
-                Some(self.graph.join(all))
-            }
-            Labels::Passed(value, passage) => {
-                let length = self.length(value);
-                length.map(|length| self.graph.passage(length, (*passage).clone()))
-            }
-        };
-        self.lengths.insert(id, length);
-        length
-    }
-
-    /// Returns a list of `item` that has as many items as `like`, or fewer.
-    pub(super) fn list_like(&mut self, like: LabelsId, item: LabelsId) -> LabelsId {
-        let list = self.list(item);
-        match self.length(like) {
-            Some(length) => self.with(list, length),
-            None => list,
         }
     }
 
@@ -479,9 +458,10 @@ impl<'a> LabelStore<'a> {
             | Labels::Output(..) => None,
             Labels::Object(fields, _) => fields.values().map(of).max(),
             Labels::AnyOf(values) => values.iter().map(of).max(),
-            Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
-                Some(of(value))
-            }
+            Labels::List(value)
+            | Labels::With(value, _)
+            | Labels::Distinct(value, _)
+            | Labels::Passed(value, _) => Some(of(value)),
         };
         let nesting = inside.map_or(0, |inside| inside + 1);
         self.values.push(labels);
@@ -526,7 +506,7 @@ impl<'a> LabelStore<'a> {
                 let nodes = values.iter().map(|value| self.join(*value)).collect();
                 self.graph.join(nodes)
             }
-            Labels::With(value, other) => {
+            Labels::With(value, other) | Labels::Distinct(value, other) => {
                 let value = self.join(value);
                 self.graph.join(vec![value, other])
             }
@@ -581,6 +561,7 @@ impl<'a> LabelStore<'a> {
         path.iter().fold(id, |at, segment| match segment {
             // A key of digits may count items.
             Segment::Key(key) => self.field(at, key),
+            Segment::Index(0) => self.first_item(at),
             Segment::Index(_) | Segment::Each => self.item(at),
         })
     }
@@ -620,7 +601,7 @@ impl<'a> LabelStore<'a> {
                 let parts = values.iter().map(|value| self.field(*value, key)).collect();
                 self.any_of(parts)
             }
-            Labels::With(value, other) => {
+            Labels::With(value, other) | Labels::Distinct(value, other) => {
                 let part = self.field(value, key);
                 self.with(part, other)
             }
@@ -659,7 +640,7 @@ impl<'a> LabelStore<'a> {
                 let items = values.iter().map(|value| self.item(*value)).collect();
                 self.any_of(items)
             }
-            Labels::With(value, other) => {
+            Labels::With(value, other) | Labels::Distinct(value, other) => {
                 let item = self.item(value);
                 self.with(item, other)
             }
