@@ -21,6 +21,7 @@ pub use passes::positional::name_arguments;
 pub use pipeline::{check, check_without_inputs};
 pub use policy::{AllowList, Limits, Policy, Release, Releases, StageRule, ToolRule};
 pub use tool_mismatch::ToolMismatch;
+pub(crate) use type_inference::error_type;
 
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use self::slots::receives_error;
+use self::slots::{MAX_WRITERS, SlotWrites, receives_error};
 use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId};
 use super::labels::{LabelStore, LabelsId};
 use super::parameters::{Argument, ArgumentPart, ArgumentRules, arguments};
@@ -20,7 +20,7 @@ use crate::check::Releases;
 use crate::plan::{
     Action, Node, NodeKind, OnError, Output, RECALLED_STEP, Read, Segment, SlotKind, Source,
 };
-use crate::{CheckedPlan, CheckedStep, Hashing, Place, Sources, Step, Tool};
+use crate::{CheckedPlan, CheckedStep, Hashing, Place, Sources, Step, Tool, Value};
 
 /// The input of an analysis besides the plan.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +67,7 @@ pub fn analyze(plan: &CheckedPlan, context: FlowContext<'_>) -> FlowReport {
     let output = analysis.plan(&main, None);
     let texts = analysis.store.texts(output);
     let output = analysis.store.join(output);
+    analysis.store.complete_parts();
     analysis.store.graph.propagate();
     let graph = &analysis.store.graph;
     let exposes =
@@ -120,6 +121,7 @@ pub fn step_labels(
             (Arc::clone(step.id.text()), analysis.store.join(output))
         })
         .collect();
+    analysis.store.complete_parts();
     analysis.store.graph.propagate();
     outputs
         .into_iter()
@@ -152,6 +154,10 @@ struct Analysis<'a> {
     follows_control: bool,
     /// The reads of outputs of other steps, if edges are listed.
     reads: Vec<StepRead>,
+    /// The values that the current step converts, such as a text to a number. It fails if that is impossible.
+    conversions: Vec<LabelsId>,
+    /// The number of writers of slots with many of them whose outputs may still be labelled by field.
+    writers_left: usize,
 }
 
 /// A read of a step's output by another step.
@@ -211,11 +217,20 @@ struct KnownLabels {
     lists: HashMap<u32, LabelsId, Hashing>,
     /// The items of loops.
     items: HashMap<u32, LabelsId, Hashing>,
+    /// The labels of what each step reads as arguments, or computes.
+    arguments: HashMap<u32, LabelsId, Hashing>,
+    /// The labels of what is converted in a step, or in one before it, whose failure ends the plan.
+    failures: HashMap<u32, NodeId, Hashing>,
     /// The labels of the conditions that decide whether a step has an output.
     presence: HashMap<u32, NodeId, Hashing>,
+    /// The labels of what decides whether the parts of the outputs of inner plans exist.
+    presence_of_outputs: HashMap<u32, NodeId, Hashing>,
+    /// The same for each part that is the output of a step of the inner plan.
+    presence_by_name: HashMap<(u32, Arc<str>), NodeId, Hashing>,
     /// The labels that stand for outputs which were read before they were known.
-    open: HashMap<u32, NodeId, Hashing>,
+    open: HashMap<u32, LabelsId, Hashing>,
     slots: HashMap<(SlotKind, Vec<Segment>), LabelsId, Hashing>,
+    slot_writes: HashMap<(SlotKind, Arc<str>), SlotWrites, Hashing>,
     whole_slots: HashMap<(SlotKind, Option<Arc<str>>), LabelsId, Hashing>,
     /// The labels that each step reads from slots, if edges are listed.
     slot_reads: HashMap<u32, Vec<NodeId>, Hashing>,
@@ -318,6 +333,8 @@ impl<'a> Analysis<'a> {
             // Conditions and lists of loops have edges, too.
             follows_control: context.with_edges || !context.policy.decides.is_empty(),
             reads: Vec::new(),
+            conversions: Vec::new(),
+            writers_left: MAX_WRITERS,
         }
     }
 
@@ -369,6 +386,7 @@ impl<'a> Analysis<'a> {
         let Some((step, checked)) = scope.step(index) else {
             return;
         };
+        let around_conversions = std::mem::take(&mut self.conversions);
         let control = self.control(scope, index, step, around);
         let round = self.round(scope, index, step, checked, control);
         scope.known.borrow_mut().rounds.insert(index, round);
@@ -385,10 +403,9 @@ impl<'a> Analysis<'a> {
         }
         scope.known.borrow_mut().outputs.insert(index, output);
         let open = scope.known.borrow().open.get(&index).copied();
-        if let Some(open) = open {
-            let output = self.store.join(output);
-            self.store.graph.extend(open, output);
-        }
+        self.complete(open, output);
+        let conversions = std::mem::replace(&mut self.conversions, around_conversions);
+        self.add_failures(scope, index, step, conversions);
         // The condition of a loop reads the round that has just ended. It decides further rounds, and which is the last.
         if let (Some(repeat), true) = (&step.repeat, self.follows_control) {
             let until = self.node(scope, Some(index), &repeat.until);
@@ -396,6 +413,57 @@ impl<'a> Analysis<'a> {
             let presence = self.presence(scope, index);
             self.store.graph.extend(presence, until);
         }
+    }
+
+    /// Returns the labels of what a step reads as arguments or computes, completed once the step is labelled.
+    fn arguments_of(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
+        let mut known = scope.known.borrow_mut();
+        let arguments = known.arguments.entry(index);
+        *arguments.or_insert_with(|| self.store.open_value())
+    }
+
+    fn set_arguments(&mut self, scope: &PlanScope<'a, '_>, index: u32, labels: LabelsId) {
+        let open = scope.known.borrow_mut().arguments.insert(index, labels);
+        self.complete(open, labels);
+    }
+
+    /// Adds what makes a step fail to what decides whether it has an output, if the plan goes on without it, and to what
+    /// decides whether later steps run, if it does not.
+    fn add_failures(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        index: u32,
+        step: &'a Step,
+        conversions: Vec<LabelsId>,
+    ) {
+        if !self.follows_control {
+            return;
+        }
+        if step.on_error != OnError::Fail {
+            // That a tool fails is its own answer.
+            let presence = self.presence(scope, index);
+            for conversion in conversions {
+                let label = self.store.join(conversion);
+                self.store.graph.extend(presence, label);
+            }
+            return;
+        }
+        let Some((_, checked)) = scope.step(index) else {
+            return;
+        };
+        let known = scope.known.borrow();
+        let before = checked.dependencies.iter();
+        let before: Vec<_> = before
+            .filter_map(|dependency| known.failures.get(&dependency.on).copied())
+            .collect();
+        drop(known);
+        if conversions.is_empty() && before.is_empty() {
+            return;
+        }
+        let own = self.store.join_of(&conversions);
+        let own = self.store.join(own);
+        let failures = self.store.graph.join(before.into_iter().chain([own]));
+        scope.known.borrow_mut().failures.insert(index, failures);
     }
 
     /// Returns the label of everything that decides if and how often the step runs.
@@ -425,6 +493,13 @@ impl<'a> Analysis<'a> {
             self.store.graph.extend(presence, label);
         }
         step.each_node(&mut |node, _| self.add_presence_of_reads(scope, node, presence));
+        let dependencies = scope.step(index).map(|(_, checked)| &checked.dependencies);
+        for dependency in dependencies.into_iter().flatten() {
+            let failures = scope.known.borrow().failures.get(&dependency.on).copied();
+            if let Some(failures) = failures {
+                self.store.graph.extend(control, failures);
+            }
+        }
         self.store.graph.extend(control, presence);
         Some(control)
     }
@@ -452,6 +527,22 @@ impl<'a> Analysis<'a> {
         for producer in scope.plan.producers(read) {
             let of_producer = self.presence(scope, producer);
             self.store.graph.extend(presence, of_producer);
+            let of_part = match (&read.source, read.path.first()) {
+                (Source::Step(_), Some(Segment::Key(name))) => {
+                    let key = (producer, Arc::clone(name));
+                    scope.known.borrow().presence_by_name.get(&key).copied()
+                }
+                _ => None,
+            };
+            let is_plan = scope
+                .step(producer)
+                .is_some_and(|(_, step)| step.plan.is_some());
+            if let Some(of_part) = of_part {
+                self.store.graph.extend(presence, of_part);
+            } else if is_plan {
+                let of_output = self.presence_of_output(scope, producer);
+                self.store.graph.extend(presence, of_output);
+            }
             if receives_error(scope, producer, read) {
                 let error = self.error_of(scope, producer);
                 let error = self.store.join(error);
@@ -466,16 +557,55 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Adds to `presence` what decides whether the parts of a plan's output exist.
-    fn add_presence_of_output(&mut self, scope: &PlanScope<'a, '_>, presence: NodeId) {
-        let plan = scope.plan.plan();
-        match &plan.output {
-            Output::Value(node) => self.add_presence_of_reads(scope, node, presence),
-            Output::All | Output::Steps(_) => {
-                for (index, _) in (0_u32..).zip(&plan.steps) {
-                    let of_step = self.presence(scope, index);
-                    self.store.graph.extend(presence, of_step);
-                }
+    /// Returns the label of what decides whether the parts of the output of an inner plan exist.
+    fn presence_of_output(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> NodeId {
+        let mut known = scope.known.borrow_mut();
+        *known
+            .presence_of_outputs
+            .entry(index)
+            .or_insert_with(|| self.store.graph.open())
+    }
+
+    /// Adds what decides whether the parts of the output of the plan in the step `index` exist, of each that is the output of a
+    /// step apart.
+    fn add_presence_of_output(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        index: u32,
+        inner: &PlanScope<'a, '_>,
+    ) {
+        let presence = self.presence_of_output(scope, index);
+        let plan = inner.plan.plan();
+        let shown: Vec<u32> = match &plan.output {
+            Output::Value(node) => return self.add_presence_of_reads(inner, node, presence),
+            Output::All => (0_u32..).zip(&plan.steps).map(|(index, _)| index).collect(),
+            Output::Steps(names) => {
+                let names = names.iter();
+                names
+                    .filter_map(|name| inner.plan.step_index(&name.text))
+                    .collect()
+            }
+        };
+        let is_list = scope
+            .step(index)
+            .is_some_and(|(step, _)| step.for_each.is_some());
+        for part in shown {
+            let Some((step, checked)) = inner.step(part) else {
+                continue;
+            };
+            let mut of_step = self.presence(inner, part);
+            if checked.plan.is_some() {
+                let of_output = self.presence_of_output(inner, part);
+                of_step = self.store.graph.join([of_step, of_output]);
+            }
+            self.store.graph.extend(presence, of_step);
+            if !is_list {
+                let key = (index, Arc::clone(step.id.text()));
+                scope
+                    .known
+                    .borrow_mut()
+                    .presence_by_name
+                    .insert(key, of_step);
             }
         }
     }
@@ -500,6 +630,7 @@ impl<'a> Analysis<'a> {
                 // The arguments may read the last round.
                 scope.known.borrow_mut().rounds.insert(index, output);
                 let labels = self.node(scope, Some(index), &step.args);
+                self.set_arguments(scope, index, labels);
                 let policy = self.context.policy;
                 let rules = self.arguments.entry(std::ptr::from_ref(&**tool));
                 let rules = rules.or_insert_with(|| ArgumentRules::of(policy, tool));
@@ -534,12 +665,17 @@ impl<'a> Analysis<'a> {
                 output
             }
             (Action::Value(value), ..) if is_recalled(step) => self.recalled(value),
-            (Action::Value(value), ..) if step.repeat.is_some() => {
-                self.repeated_value(scope, index, value)
+            (Action::Value(value), ..) => {
+                let last = self.open_round(scope, index, step);
+                let output = self.node(scope, Some(index), value);
+                self.complete(last, output);
+                self.set_arguments(scope, index, output);
+                output
             }
-            (Action::Value(value), ..) => self.node(scope, Some(index), value),
             (Action::Plan(call), _, Some(inner)) => {
+                let last = self.open_round(scope, index, step);
                 let inputs = self.node(scope, Some(index), &step.args);
+                self.set_arguments(scope, index, inputs);
                 let prefix = format!("{}{}/", scope.prefix, step.id);
                 let has_text = inner.plan().sources.iter().next().is_some();
                 let text = if has_text {
@@ -552,9 +688,15 @@ impl<'a> Analysis<'a> {
                 inner_scope.positions = scope.position_of(index);
                 let output = self.plan(&inner_scope, control);
                 if self.follows_control {
-                    let presence = self.presence(scope, index);
-                    self.add_presence_of_output(&inner_scope, presence);
+                    self.add_presence_of_output(scope, index, &inner_scope);
+                    let failures = inner_scope.known.borrow();
+                    let failures = failures
+                        .failures
+                        .values()
+                        .map(|node| self.store.scalar(*node));
+                    self.conversions.extend(failures);
                 }
+                self.complete(last, output);
                 output
             }
             // Only checked plans get here, whose tools and plans are known.
@@ -562,47 +704,23 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Returns the labels of a value that may read its last round, by the fields that the plan spells out.
-    fn repeated_value(
+    /// Returns labels of the last round of a step that repeats, which are completed once its output is known.
+    fn open_round(
         &mut self,
         scope: &PlanScope<'a, '_>,
         index: u32,
-        value: &'a Node,
-    ) -> LabelsId {
-        let mut fields = Vec::new();
-        let last = self.open_fields(value, &mut Vec::new(), &mut fields);
+        step: &Step,
+    ) -> Option<LabelsId> {
+        step.repeat.as_ref()?;
+        let last = self.store.open_value();
         scope.known.borrow_mut().rounds.insert(index, last);
-        let labels = self.node(scope, Some(index), value);
-        for (path, node) in fields {
-            let field = self.store.at(labels, &path);
-            let label = self.store.join(field);
-            self.store.graph.extend(node, label);
-        }
-        labels
+        Some(last)
     }
 
-    /// Returns labels by the fields of `node` that are completed later, and adds them to `fields`.
-    fn open_fields(
-        &mut self,
-        node: &Node,
-        path: &mut Vec<Segment>,
-        fields: &mut Vec<(Vec<Segment>, NodeId)>,
-    ) -> LabelsId {
-        let NodeKind::Object(parts) = &node.kind else {
-            let open = self.store.graph.open();
-            fields.push((path.clone(), open));
-            return self.store.whole(open);
-        };
-        let mut named = Vec::with_capacity(parts.len());
-        for part in parts {
-            path.push(Segment::Key(Arc::clone(&part.key)));
-            named.push((
-                Arc::clone(&part.key),
-                self.open_fields(&part.value, path, fields),
-            ));
-            path.pop();
+    fn complete(&mut self, open: Option<LabelsId>, value: LabelsId) {
+        if let Some(open) = open {
+            self.store.complete(open, value);
         }
-        self.store.object(named)
     }
 
     /// Returns the labels of results of earlier runs, which are in `value` by run and step. Those without known labels count
@@ -614,16 +732,17 @@ impl<'a> Analysis<'a> {
             _ => None,
         };
         let Some(runs) = runs else {
-            return self.recalled_part("", None);
+            return self.recalled_part("", None, None);
         };
         let runs: Vec<_> = runs
             .iter()
             .map(|(run, steps)| {
                 let steps = steps.as_object().into_iter().flatten();
                 let steps: Vec<_> = steps
-                    .map(|(step, _)| {
+                    .map(|(step, value)| {
                         let labels = recalled.and_then(|labels| labels.get(run)?.get(step));
-                        let part = self.recalled_part(&format!("{run}.{step}"), labels.copied());
+                        let field = format!("{run}.{step}");
+                        let part = self.recalled_part(&field, labels.copied(), Some(value));
                         (Arc::clone(step), part)
                     })
                     .collect();
@@ -633,7 +752,12 @@ impl<'a> Analysis<'a> {
         self.store.record(runs)
     }
 
-    fn recalled_part(&mut self, field: &str, labels: Option<ValueLabels>) -> LabelsId {
+    fn recalled_part(
+        &mut self,
+        field: &str,
+        labels: Option<ValueLabels>,
+        value: Option<&Value>,
+    ) -> LabelsId {
         let origin = LabelOrigin::Output {
             step: Arc::from(RECALLED_STEP),
             tool: Arc::from(RECALLED_STEP),
@@ -647,7 +771,10 @@ impl<'a> Analysis<'a> {
             .store
             .graph
             .origin(origin, labels.map_or(unknown, Flags::from));
-        self.store.whole(node)
+        match value {
+            Some(value) => self.store.recalled(value, node),
+            None => self.store.whole(node),
+        }
     }
 
     fn unknown(&mut self, scope: &PlanScope<'a, '_>, step: &Step) -> LabelsId {
@@ -675,11 +802,8 @@ impl<'a> Analysis<'a> {
 
     fn open_output(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
         let mut known = scope.known.borrow_mut();
-        let node = *known
-            .open
-            .entry(index)
-            .or_insert_with(|| self.store.graph.open());
-        self.store.whole(node)
+        let open = known.open.entry(index);
+        *open.or_insert_with(|| self.store.open_value())
     }
 }
 

@@ -1,17 +1,22 @@
 //! Labels by field: the labels of a value, as far as its structure is known.
 
+mod lengths;
+mod open;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use self::lengths::Length;
+use self::open::{OpenId, OpenValues};
 use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId, Passage, PassageId};
-use super::outputs::{PartId, ToolOutputs, fields_of, may_have_fields, part_at};
+use super::outputs::{ANY_KEY, IsList, PartId, ToolOutputs, fields_of, may_have_fields, part_at};
 use super::policy::FlowPolicy;
 use super::report::ValueLabels;
 use crate::plan::Segment;
 use crate::schema::{Additional, Type};
-use crate::{Hashing, Tool};
+use crate::{Hashing, Schema, Tool, Value};
 
 /// Maximum nesting of labels; deeper values get one label. A plan may pass a value through thousands of steps.
 const MAX_NESTING: u16 = 500;
@@ -44,8 +49,24 @@ enum Labels {
     AnyOf(ValueRange),
     /// The value, and what else had influence on it.
     With(LabelsId, NodeId),
+    /// A list without repeated items. The label has influence on how many there are, and on the positions of all but the
+    /// first.
+    Distinct(LabelsId, NodeId),
     /// The value after it passed a place.
     Passed(LabelsId, PassageId),
+    /// A value that was read before it is known, or a part of one.
+    Open(OpenId, NodeId),
+}
+
+/// The fields of a value besides those that are known by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum OtherFields {
+    /// There are none.
+    None,
+    /// The output of a tool may have fields that its schema does not list.
+    Unlisted,
+    /// The plan builds the value in a way that does not show its fields.
+    Unknown,
 }
 
 /// A part of the output of a call.
@@ -114,15 +135,21 @@ pub(super) struct LabelStore<'a> {
     // stays linear; parts of all others are found at once.
     fields: HashMap<(LabelsId, Arc<str>), LabelsId, Hashing>,
     items: HashMap<LabelsId, LabelsId, Hashing>,
+    first_items: HashMap<LabelsId, LabelsId, Hashing>,
+    selected: HashMap<LabelsId, LabelsId, Hashing>,
+    flattened: HashMap<LabelsId, LabelsId, Hashing>,
     elements: HashMap<LabelsId, LabelsId, Hashing>,
-    lengths: HashMap<LabelsId, Option<NodeId>, Hashing>,
+    lengths: HashMap<LabelsId, Length, Hashing>,
     tools: Vec<ToolOutputs<'a>>,
     tool_ids: HashMap<*const Tool, ToolId, Hashing>,
     outputs: Vec<LabelledOutput>,
     output_nodes: HashMap<OutputPart, NodeId, Hashing>,
     /// Nodes that wait to be joined.
     pending: Vec<NodeId>,
+    open: OpenValues,
     planner: LabelsId,
+    /// The label of a text or a number that the plan spells out.
+    planner_scalar: LabelsId,
     nothing: LabelsId,
     /// The label of the keys that the plan spells out, if it is untrusted.
     keys: Option<NodeId>,
@@ -145,6 +172,9 @@ impl<'a> LabelStore<'a> {
             types: Vec::new(),
             fields: HashMap::default(),
             items: HashMap::default(),
+            first_items: HashMap::default(),
+            selected: HashMap::default(),
+            flattened: HashMap::default(),
             elements: HashMap::default(),
             lengths: HashMap::default(),
             tools: Vec::new(),
@@ -152,12 +182,15 @@ impl<'a> LabelStore<'a> {
             outputs: Vec::new(),
             output_nodes: HashMap::default(),
             pending: Vec::new(),
+            open: OpenValues::default(),
             planner: LabelsId(0),
+            planner_scalar: LabelsId(0),
             nothing: LabelsId(0),
             keys: is_exposed.then_some(planner),
             stated: HashMap::default(),
         };
         store.planner = store.whole(planner);
+        store.planner_scalar = store.push(Labels::Scalar(planner));
         store.nothing = store.whole(nothing);
         store
     }
@@ -175,6 +208,61 @@ impl<'a> LabelStore<'a> {
         self.planner
     }
 
+    /// Returns the labels of a literal.
+    pub(super) fn literal(&mut self, value: &Value) -> LabelsId {
+        // The fields of a trusted value are trusted as well.
+        if self.keys.is_none() {
+            return self.planner;
+        }
+        let planner = self.planner_scalar;
+        self.structured(value, planner)
+    }
+
+    /// Returns the labels of an input that fits `schema`.
+    pub(super) fn input(&mut self, schema: &Value) -> LabelsId {
+        match (self.keys, schema) {
+            (Some(planner), Value::Object(_)) => {
+                let schema = Schema::from_value(schema.clone());
+                // Other inputs may be objects with any fields.
+                if may_have_fields(schema.structure()) {
+                    return self.planner;
+                }
+                self.scalar(planner)
+            }
+            _ => self.planner,
+        }
+    }
+
+    /// Returns the labels of a value of an earlier run, which has one label.
+    pub(super) fn recalled(&mut self, value: &Value, node: NodeId) -> LabelsId {
+        let scalar = self.scalar(node);
+        let parts = self.structured(value, scalar);
+        // Its keys, too, are of that run.
+        self.with(parts, node)
+    }
+
+    /// Returns the labels of a known value whose parts have the label `scalar`.
+    pub(super) fn structured(&mut self, value: &Value, scalar: LabelsId) -> LabelsId {
+        match value {
+            Value::Object(fields) => {
+                let fields: Vec<_> = fields
+                    .iter()
+                    .map(|(key, value)| (Arc::clone(key), self.structured(value, scalar)))
+                    .collect();
+                self.object(fields)
+            }
+            Value::List(items) => {
+                let items = items
+                    .iter()
+                    .map(|item| self.structured(item, scalar))
+                    .collect();
+                let item = self.any_of(items);
+                self.list(item)
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => scalar,
+        }
+    }
+
     /// Returns the labels of what the engine computes itself, such as the position in a loop.
     pub(super) fn nothing(&self) -> LabelsId {
         self.nothing
@@ -182,6 +270,11 @@ impl<'a> LabelStore<'a> {
 
     pub(super) fn whole(&mut self, node: NodeId) -> LabelsId {
         self.push(Labels::Whole(node))
+    }
+
+    /// Returns the labels of a value without fields.
+    pub(super) fn scalar(&mut self, node: NodeId) -> LabelsId {
+        self.push(Labels::Scalar(node))
     }
 
     /// Returns the labels of a value that fits `shape` and has one label.
@@ -214,10 +307,7 @@ impl<'a> LabelStore<'a> {
 
     /// Returns the labels of the output of `tool`, which `step` calls.
     pub(super) fn output(&mut self, step: Arc<str>, tool: ToolId) -> LabelsId {
-        let Some(outputs) = self.tool_outputs(tool) else {
-            return self.nothing;
-        };
-        let part = outputs.whole();
+        let part = ToolOutputs::whole();
         let call = position(self.outputs.len());
         self.outputs.push(LabelledOutput { step, tool });
         self.push(Labels::Output(OutputPart { call, part }))
@@ -357,9 +447,16 @@ impl<'a> LabelStore<'a> {
                     open.extend(self.fields_in(fields).iter().map(|(_, field)| *field));
                 }
                 Labels::AnyOf(values) => open.extend(self.alternatives_in(values)),
-                Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
+                Labels::List(value)
+                | Labels::With(value, _)
+                | Labels::Distinct(value, _)
+                | Labels::Passed(value, _) => {
                     open.push(value);
                 }
+                Labels::Open(value, node) => match self.open.value(value) {
+                    Some(value) => open.push(value),
+                    None => texts.push(node),
+                },
                 Labels::Typed(shape, _) if !may_hold_text(self.shape(shape)) => {}
                 Labels::Whole(node) | Labels::Scalar(node) | Labels::Typed(_, node) => {
                     texts.push(node);
@@ -387,13 +484,21 @@ impl<'a> LabelStore<'a> {
             }
             let found = match self.get(id) {
                 Labels::Scalar(_) | Labels::Number(_) => false,
-                Labels::Whole(_) => id != self.planner && id != self.nothing,
+                Labels::Whole(node) => self.may_be_object(id, node),
                 Labels::Object(..) => true,
+                Labels::Open(value, _) => {
+                    let value = self.open.value(value);
+                    open.extend(value);
+                    value.is_none()
+                }
                 Labels::Output(output) => self
                     .called(output)
                     .is_none_or(|tool| may_have_fields(tool.shape(output.part))),
                 Labels::Typed(shape, _) => may_have_fields(self.shape(shape)),
-                Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
+                Labels::List(value)
+                | Labels::With(value, _)
+                | Labels::Distinct(value, _)
+                | Labels::Passed(value, _) => {
                     open.push(value);
                     false
                 }
@@ -409,42 +514,80 @@ impl<'a> LabelStore<'a> {
         false
     }
 
-    /// Returns the fields that the plan or a schema names of the value, or of the items of lists, in order, and true if it has
-    /// no others.
-    pub(super) fn known_fields(&self, id: LabelsId) -> (BTreeSet<Arc<str>>, bool) {
+    /// Returns false if a value with one label has no fields, or none whose label matters.
+    fn may_be_object(&self, id: LabelsId, node: NodeId) -> bool {
+        // What an author writes who has read nothing untrusted is trusted with all its fields.
+        id != self.nothing && (self.keys.is_some() || Some(node) != self.planner_node())
+    }
+
+    fn planner_node(&self) -> Option<NodeId> {
+        match self.get(self.planner) {
+            Labels::Whole(node) => Some(node),
+            _ => None,
+        }
+    }
+
+    /// Returns the fields that the plan or a schema names of the value, or of the items of lists, in order, and which others it
+    /// may have.
+    pub(super) fn known_fields(&self, id: LabelsId) -> (BTreeSet<Arc<str>>, OtherFields) {
         let mut names = BTreeSet::new();
-        let mut is_complete = true;
+        let mut others = OtherFields::None;
         let mut seen: HashSet<LabelsId, Hashing> = HashSet::default();
         let mut open = vec![id];
         while let Some(id) = open.pop() {
             if !seen.insert(id) {
                 continue;
             }
-            match self.get(id) {
+            let found = match self.get(id) {
                 Labels::Object(fields, _) => {
                     let fields = self.fields_in(fields).iter();
                     names.extend(fields.map(|(name, _)| Arc::clone(name)));
+                    OtherFields::None
                 }
                 Labels::Output(output) => {
                     let shape = self.called(output).map(|tool| tool.shape(output.part));
                     names.extend(shape.into_iter().flat_map(fields_of));
-                    is_complete &= shape.is_some_and(|shape| !may_have_fields(shape));
+                    // No one validates what a tool returns.
+                    if shape.is_some_and(|shape| !may_have_fields(shape)) {
+                        OtherFields::None
+                    } else {
+                        OtherFields::Unlisted
+                    }
                 }
                 // Guards apply to what is extracted by the names that its schema lists.
                 Labels::Typed(shape, _) => {
                     let shape = self.shape(shape);
                     names.extend(fields_of(shape));
-                    is_complete &= !may_have_fields(shape);
+                    if may_have_fields(shape) {
+                        OtherFields::Unlisted
+                    } else {
+                        OtherFields::None
+                    }
                 }
-                Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
+                Labels::List(value)
+                | Labels::With(value, _)
+                | Labels::Distinct(value, _)
+                | Labels::Passed(value, _) => {
                     open.push(value);
+                    OtherFields::None
                 }
-                Labels::AnyOf(values) => open.extend(self.alternatives_in(values)),
-                Labels::Scalar(_) | Labels::Number(_) => {}
-                Labels::Whole(_) => is_complete &= id == self.planner || id == self.nothing,
-            }
+                Labels::AnyOf(values) => {
+                    open.extend(self.alternatives_in(values));
+                    OtherFields::None
+                }
+                Labels::Open(value, _) => match self.open.value(value) {
+                    Some(value) => {
+                        open.push(value);
+                        OtherFields::None
+                    }
+                    None => OtherFields::Unknown,
+                },
+                Labels::Whole(node) if self.may_be_object(id, node) => OtherFields::Unknown,
+                Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) => OtherFields::None,
+            };
+            others = others.max(found);
         }
-        (names, is_complete)
+        (names, others)
     }
 
     /// Returns the value, or the items of its lists at any depth, as far as the plan shows them.
@@ -459,7 +602,7 @@ impl<'a> LabelStore<'a> {
         let elements = match labels {
             Labels::List(item) => self.elements(item),
             Labels::AnyOf(values) => self.map_alternatives(values, Self::elements),
-            Labels::With(value, other) => {
+            Labels::With(value, other) | Labels::Distinct(value, other) => {
                 let elements = self.elements(value);
                 self.with(elements, other)
             }
@@ -472,6 +615,7 @@ impl<'a> LabelStore<'a> {
             | Labels::Number(_)
             | Labels::Output(_)
             | Labels::Typed(..)
+            | Labels::Open(..)
             | Labels::Object(..) => id,
         };
         self.elements.insert(id, elements);
@@ -524,6 +668,10 @@ impl<'a> LabelStore<'a> {
                 let value = self.argument_part(value, shape, visits_left);
                 self.with(value, other)
             }
+            Labels::Distinct(value, other) => {
+                let value = self.argument_part(value, shape, visits_left);
+                self.push(Labels::Distinct(value, other))
+            }
             Labels::Passed(value, passage) => {
                 let value = self.argument_part(value, shape, visits_left);
                 self.push(Labels::Passed(value, passage))
@@ -533,57 +681,8 @@ impl<'a> LabelStore<'a> {
             | Labels::Number(_)
             | Labels::Output(_)
             | Labels::Typed(..)
+            | Labels::Open(..)
             | Labels::Object(..) => id,
-        }
-    }
-
-    /// Returns the label of what decided how many items a list has, such as the predicate of a filter. The number of
-    /// items that a tool returned does not count.
-    pub(super) fn length(&mut self, id: LabelsId) -> Option<NodeId> {
-        let labels = self.get(id);
-        match labels {
-            Labels::Whole(node)
-            | Labels::Scalar(node)
-            | Labels::Number(node)
-            | Labels::Typed(_, node) => return Some(node),
-            Labels::Output(_) | Labels::Object(..) | Labels::List(_) => return None,
-            Labels::AnyOf(_) | Labels::With(..) | Labels::Passed(..) => {}
-        }
-        if let Some(known) = self.lengths.get(&id) {
-            return *known;
-        }
-        let length = match labels {
-            Labels::AnyOf(values) => {
-                let start = self.pending.len();
-                for index in values.indices() {
-                    let length = self.alternatives.get(index).copied();
-                    let length = length.and_then(|value| self.length(value));
-                    self.pending.extend(length);
-                }
-                let is_known = self.pending.len() > start;
-                let lengths = self.pending.drain(start..);
-                is_known.then(|| self.graph.join(lengths))
-            }
-            Labels::With(value, other) => {
-                let length = self.length(value);
-                Some(self.graph.join([other].into_iter().chain(length)))
-            }
-            Labels::Passed(value, passage) => {
-                let length = self.length(value);
-                length.map(|length| self.graph.passage(length, passage))
-            }
-            _ => None,
-        };
-        self.lengths.insert(id, length);
-        length
-    }
-
-    /// Returns a list of `item` that has as many items as `like`, or fewer.
-    pub(super) fn list_like(&mut self, like: LabelsId, item: LabelsId) -> LabelsId {
-        let list = self.list(item);
-        match self.length(like) {
-            Some(length) => self.with(list, length),
-            None => list,
         }
     }
 
@@ -601,13 +700,17 @@ impl<'a> LabelStore<'a> {
             | Labels::Scalar(_)
             | Labels::Number(_)
             | Labels::Typed(..)
+            | Labels::Open(..)
             | Labels::Output(_) => None,
             Labels::Object(fields, _) => {
                 let fields = self.fields_in(fields).iter();
                 fields.filter_map(|(_, field)| of(field)).max()
             }
             Labels::AnyOf(values) => self.alternatives_in(values).iter().filter_map(of).max(),
-            Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => of(&value),
+            Labels::List(value)
+            | Labels::With(value, _)
+            | Labels::Distinct(value, _)
+            | Labels::Passed(value, _) => of(&value),
         };
         let nesting = inside.map_or(0, |inside| inside + 1);
         self.values.push(LabelledValue {
@@ -640,7 +743,8 @@ impl<'a> LabelStore<'a> {
             Labels::Whole(node)
             | Labels::Scalar(node)
             | Labels::Number(node)
-            | Labels::Typed(_, node) => return node,
+            | Labels::Typed(_, node)
+            | Labels::Open(_, node) => return node,
             Labels::Output(output) => self.output_node(output),
             Labels::Object(fields, keys) => {
                 let start = self.pending.len();
@@ -665,7 +769,7 @@ impl<'a> LabelStore<'a> {
                 }
                 self.graph.join(self.pending.drain(start..))
             }
-            Labels::With(value, other) => {
+            Labels::With(value, other) | Labels::Distinct(value, other) => {
                 let value = self.join(value);
                 self.graph.join([value, other])
             }
@@ -714,6 +818,7 @@ impl<'a> LabelStore<'a> {
         path.iter().fold(id, |at, segment| match segment {
             // A key of digits may count items.
             Segment::Key(key) => self.field(at, key),
+            Segment::Index(0) => self.first_item(at),
             Segment::Index(_) | Segment::Each => self.item(at),
         })
     }
@@ -744,7 +849,8 @@ impl<'a> LabelStore<'a> {
                 let node = self.join(id);
                 self.whole(node)
             }
-            Labels::AnyOf(_) | Labels::With(..) | Labels::Passed(..) => {
+            Labels::Open(value, _) => self.open_part(value, Some(key)),
+            Labels::AnyOf(_) | Labels::With(..) | Labels::Distinct(..) | Labels::Passed(..) => {
                 self.field_of_parts(id, labels, key)
             }
         }
@@ -756,12 +862,114 @@ impl<'a> LabelStore<'a> {
         let Some(tool) = tool else {
             return id;
         };
+        let list = tool.list(output.part);
         // Positions in lists are left out of paths.
-        if is_position(key) && tool.may_be_list(output.part) {
+        if is_position(key) && list == IsList::Always {
             return id;
         }
         let part = tool.field(output.part, key);
-        self.push(Labels::Output(OutputPart { part, ..output }))
+        let field = self.push(Labels::Output(OutputPart { part, ..output }));
+        if is_position(key) && list == IsList::Maybe {
+            return self.any_of(vec![id, field]);
+        }
+        field
+    }
+
+    /// Returns what a computed key, or a computed position, selects.
+    pub(super) fn selected(&mut self, id: LabelsId) -> LabelsId {
+        let labels = self.get(id);
+        match labels {
+            Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) => return id,
+            Labels::List(item) => return item,
+            Labels::Object(..)
+            | Labels::Output(_)
+            | Labels::Typed(..)
+            | Labels::Open(..)
+            | Labels::AnyOf(_)
+            | Labels::With(..)
+            | Labels::Distinct(..)
+            | Labels::Passed(..) => {}
+        }
+        if let Some(known) = self.selected.get(&id) {
+            return *known;
+        }
+        let selected = match labels {
+            Labels::Object(fields, _) => {
+                let fields = self.fields_in(fields).iter();
+                let fields = fields.map(|(_, field)| *field).collect();
+                self.any_of(fields)
+            }
+            Labels::Output(output) => {
+                let call = self.outputs.get(output.call as usize);
+                let tool = call.and_then(|call| self.tools.get_mut(call.tool.0 as usize));
+                let is_list = tool.is_some_and(|tool| tool.list(output.part) == IsList::Always);
+                if is_list {
+                    id
+                } else {
+                    let field = self.output_field(id, output, &Arc::from(ANY_KEY));
+                    self.any_of(vec![id, field])
+                }
+            }
+            Labels::Typed(_, node) => self.typed(&Type::Any, node),
+            Labels::Open(_, node) => self.whole(node),
+            Labels::AnyOf(values) => self.map_alternatives(values, Self::selected),
+            Labels::With(value, other) | Labels::Distinct(value, other) => {
+                let selected = self.selected(value);
+                self.with(selected, other)
+            }
+            Labels::Passed(value, passage) => {
+                let selected = self.selected(value);
+                self.push(Labels::Passed(selected, passage))
+            }
+            _ => id,
+        };
+        self.selected.insert(id, selected);
+        selected
+    }
+
+    /// Returns what becomes of an item of a list that is flattened: its own items if it is a list, or the item itself.
+    pub(super) fn flattened(&mut self, id: LabelsId) -> LabelsId {
+        let labels = self.get(id);
+        match labels {
+            Labels::Whole(_)
+            | Labels::Scalar(_)
+            | Labels::Number(_)
+            | Labels::Output(_)
+            | Labels::Object(..) => return id,
+            Labels::List(item) => return item,
+            Labels::Typed(..)
+            | Labels::Open(..)
+            | Labels::AnyOf(_)
+            | Labels::With(..)
+            | Labels::Distinct(..)
+            | Labels::Passed(..) => {}
+        }
+        if let Some(known) = self.flattened.get(&id) {
+            return *known;
+        }
+        let inner = match labels {
+            Labels::Typed(shape, _) if may_be_no_list(self.shape(shape)) => {
+                let item = self.item(id);
+                self.any_of(vec![id, item])
+            }
+            Labels::Typed(..) => self.item(id),
+            Labels::Open(..) => {
+                let item = self.item(id);
+                self.any_of(vec![id, item])
+            }
+            Labels::AnyOf(values) => self.map_alternatives(values, Self::flattened),
+            Labels::With(value, other) | Labels::Distinct(value, other) => {
+                let inner = self.flattened(value);
+                self.with(inner, other)
+            }
+            Labels::Passed(value, passage) => {
+                let inner = self.flattened(value);
+                self.push(Labels::Passed(inner, passage))
+            }
+            _ => id,
+        };
+        self.flattened.insert(id, inner);
+        inner
     }
 
     fn field_of_parts(&mut self, id: LabelsId, labels: Labels, key: &Arc<str>) -> LabelsId {
@@ -773,7 +981,7 @@ impl<'a> LabelStore<'a> {
             Labels::AnyOf(values) => {
                 self.map_alternatives(values, |store, value| store.field(value, key))
             }
-            Labels::With(value, other) => {
+            Labels::With(value, other) | Labels::Distinct(value, other) => {
                 let part = self.field(value, key);
                 self.with(part, other)
             }
@@ -795,23 +1003,31 @@ impl<'a> LabelStore<'a> {
                 return id;
             }
             Labels::List(item) => return item,
-            // Loops over objects go through the keys, which may be data; computed keys select any field.
-            Labels::Object(..) => {
-                let node = self.join(id);
-                return self.whole(node);
-            }
-            Labels::Typed(..) | Labels::AnyOf(_) | Labels::With(..) | Labels::Passed(..) => {}
+            Labels::Open(value, _) => return self.open_part(value, None),
+            Labels::Object(..)
+            | Labels::Typed(..)
+            | Labels::AnyOf(_)
+            | Labels::With(..)
+            | Labels::Distinct(..)
+            | Labels::Passed(..) => {}
         }
         if let Some(known) = self.items.get(&id) {
             return *known;
         }
         let item = match labels {
+            // Loops over objects go through the keys, which may be data. An object becomes an item of a list if others are
+            // added to its slot.
+            Labels::Object(..) => {
+                let node = self.join(id);
+                let key = self.scalar(node);
+                self.any_of(vec![id, key])
+            }
             Labels::Typed(shape, node) => {
                 let item = item_of(self.shape(shape));
                 self.typed(&item, node)
             }
             Labels::AnyOf(values) => self.map_alternatives(values, Self::item),
-            Labels::With(value, other) => {
+            Labels::With(value, other) | Labels::Distinct(value, other) => {
                 let item = self.item(value);
                 self.with(item, other)
             }
@@ -831,7 +1047,7 @@ impl Labels {
     fn is_simple(self) -> bool {
         !matches!(
             self,
-            Self::List(_) | Self::AnyOf(_) | Self::With(..) | Self::Passed(..)
+            Self::List(_) | Self::AnyOf(_) | Self::With(..) | Self::Distinct(..) | Self::Passed(..)
         )
     }
 }
@@ -845,6 +1061,12 @@ impl ValueRange {
 /// Returns a position in a list. A plan has far fewer parts than that: its text is limited to some megabytes.
 fn position(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
+}
+
+/// Returns true if a value of the type `shape` may be something else than a list.
+fn may_be_no_list(shape: &Type) -> bool {
+    let mut members = shape.members().iter();
+    members.any(|member| !matches!(member, Type::List(_)))
 }
 
 /// Returns the type of the items of lists of the type `shape`.

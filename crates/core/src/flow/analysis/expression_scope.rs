@@ -18,6 +18,12 @@ impl<'a> BoundLabels<'a> for ExpressionScope<'_, 'a, '_, 'a> {
         &mut self.analysis.store
     }
 
+    fn converts(&mut self, value: LabelsId) {
+        if self.analysis.follows_control {
+            self.analysis.conversions.push(value);
+        }
+    }
+
     fn bound(&mut self, index: usize, path: &[Segment]) -> LabelsId {
         let form = self.bindings.get(index);
         // The path after a root leads into slots by their names.

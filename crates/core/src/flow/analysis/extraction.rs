@@ -22,6 +22,7 @@ impl<'a> Analysis<'a> {
         let rounds = self.store.typed(tool.output.structure(), last);
         scope.known.borrow_mut().rounds.insert(index, rounds);
         let labels = self.node(scope, Some(index), &step.args);
+        self.set_arguments(scope, index, labels);
         let label = self.store.join(labels);
         self.store.graph.extend(last, label);
         let parameters = ["from", "ask"].map(Arc::from);

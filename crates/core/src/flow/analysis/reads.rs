@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::expression_scope::ExpressionScope;
 use super::slots::add_slot_read;
 use super::{Analysis, PlanScope, StepRead};
-use crate::check::DependencyKind;
+use crate::check::{DependencyKind, error_type};
 use crate::flow::expression::expression_labels;
 use crate::flow::graph::{Flags, LabelOrigin, NodeId, Passage};
 use crate::flow::labels::LabelsId;
 use crate::plan::{
-    Alternative, ExternalValue, ForEach, Form, Node, NodeKind, Read, Reference, Segment, Source,
-    TextPart,
+    Alternative, ExternalValue, ForEach, Form, Node, NodeKind, OnError, Read, Reference, Segment,
+    Source, TextPart,
 };
 use crate::{CheckedStep, Expression};
 
@@ -23,15 +23,16 @@ impl<'a> Analysis<'a> {
         node: &'a Node,
     ) -> LabelsId {
         match &node.kind {
-            NodeKind::Literal(_) => self.store.planner(),
+            NodeKind::Literal(value) => self.store.literal(value),
             NodeKind::Reference(reference) => self.reference(scope, step, reference),
             NodeKind::Text(parts) => {
-                let mut values = vec![self.store.planner()];
-                for part in parts {
-                    if let TextPart::Reference(reference) = part {
-                        values.push(self.reference(scope, step, reference));
-                    }
-                }
+                let values: Vec<_> = parts
+                    .iter()
+                    .map(|part| match part {
+                        TextPart::Reference(reference) => self.reference(scope, step, reference),
+                        TextPart::Literal(_) => self.store.planner(),
+                    })
+                    .collect();
                 self.store.computed_from(&values)
             }
             NodeKind::List(items) => {
@@ -88,7 +89,7 @@ impl<'a> Analysis<'a> {
                     .iter()
                     .map(|alternative| match alternative {
                         Alternative::Read(read) => self.read(scope, step, read, &[]),
-                        Alternative::Literal(_) => self.store.planner(),
+                        Alternative::Literal(value) => self.store.literal(value),
                         Alternative::Expression(expression) => {
                             self.expression(scope, step, expression)
                         }
@@ -97,10 +98,17 @@ impl<'a> Analysis<'a> {
                 self.store.any_of(values)
             }
             // That the others exist is no part of the value.
-            Form::All(reads) => match reads.last() {
-                Some(read) => self.read(scope, step, read, &[]),
-                None => self.store.nothing(),
-            },
+            Form::All(reads) => {
+                let Some((last, others)) = reads.split_last() else {
+                    return self.store.nothing();
+                };
+                if self.context.with_edges {
+                    for read in others {
+                        self.read(scope, step, read, &[]);
+                    }
+                }
+                self.read(scope, step, last, &[])
+            }
         }
     }
 
@@ -162,7 +170,7 @@ impl<'a> Analysis<'a> {
                     private: true,
                 };
                 let node = self.store.graph.origin(origin, flags);
-                self.store.whole(node)
+                self.store.scalar(node)
             }
         };
         let part = self.store.at(whole, &read.path);
@@ -275,12 +283,36 @@ impl<'a> Analysis<'a> {
         };
         let error = self.error_of(scope, index);
         let nothing = self.store.nothing();
+        let outcome = self.outcome_of(scope, index);
         self.store.record([
-            (Arc::from("success"), nothing),
+            (Arc::from("success"), outcome),
+            (Arc::from("status"), outcome),
             (Arc::from("data"), data),
             (Arc::from("error"), error),
             (Arc::from("tool"), nothing),
         ])
+    }
+
+    /// Returns the label of whether a step has succeeded: of its condition, and of what may make it fail.
+    fn outcome_of(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
+        let Some((step, _)) = scope.step(index) else {
+            return self.store.nothing();
+        };
+        let mut read = Vec::new();
+        if let Some(when) = &step.when {
+            read.push(self.node(scope, Some(index), when));
+        }
+        // Nothing reads the outcome of a step whose failure ends the plan.
+        if step.on_error != OnError::Fail {
+            read.push(self.arguments_of(scope, index));
+            if let Some(for_each) = &step.for_each {
+                read.push(self.list_of(scope, index, for_each));
+            }
+        }
+        if read.is_empty() {
+            return self.store.nothing();
+        }
+        self.store.number_from(&read)
     }
 
     /// Returns the label of the error of a step. Its text may be a stranger's.
@@ -299,7 +331,7 @@ impl<'a> Analysis<'a> {
             private: self.may_fail_privately(checked),
         };
         let node = self.store.graph.origin(origin, flags);
-        self.store.whole(node)
+        self.store.typed(&error_type(), node)
     }
 
     /// Returns true if the step may fail with the error of a tool whose answers are private as a whole.
