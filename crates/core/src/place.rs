@@ -55,6 +55,13 @@ pub enum PointerSegment {
     Index(usize),
 }
 
+/// The number of bytes in which a plan usually has one value. Room for places is made at once, since growing a long list is
+/// slow.
+const BYTES_OF_A_VALUE: usize = 32;
+
+/// Maximum number of places that room is made for before there are any.
+const MAX_EXPECTED_PLACES: usize = 50_000;
+
 #[derive(Clone, Debug)]
 struct PlaceEntry {
     parent: Place,
@@ -77,11 +84,12 @@ impl SourceText {
     /// Creates a text called `name`. Its places are numbered from `base`, so that the texts of one plan do not share
     /// numbers.
     pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>, base: u32) -> Self {
+        let text = text.into();
         Self {
             name: name.into(),
-            text: text.into(),
             base,
-            entries: Vec::new(),
+            entries: Vec::with_capacity((text.len() / BYTES_OF_A_VALUE).min(MAX_EXPECTED_PLACES)),
+            text,
             parts: OnceLock::new(),
         }
     }

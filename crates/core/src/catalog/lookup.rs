@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::extraction::{EXTRACTION, is_extraction_name};
+use super::tool::{EXTRACTION, is_extraction_name};
 use super::{ServerNames, Tool};
 use crate::Hashing;
 

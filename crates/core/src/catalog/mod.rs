@@ -2,15 +2,12 @@
 //!
 //! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/tools.md).
 
-mod extraction;
 mod lookup;
 mod tool;
 mod tool_pattern;
 
-pub(crate) use extraction::extraction_schema;
-pub use extraction::{EXTRACTION, EXTRACTION_PARAMETERS};
 pub use lookup::{Catalog, Lookup};
-pub(crate) use tool::hex;
-pub use tool::{Annotations, Hints, ServerNames, Tool};
+pub use tool::{Annotations, EXTRACTION, EXTRACTION_PARAMETERS, Hints, ServerNames, Tool};
+pub(crate) use tool::{extraction_schema, hex};
 pub use tool_pattern::ToolPattern;
 pub(crate) use tool_pattern::matches_name;

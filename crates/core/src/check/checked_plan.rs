@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::writers::{SlotWriters, slot_keys};
+use super::dependencies::{SlotWriters, slot_keys};
 use crate::flow::FlowReport;
 use crate::plan::{Action, Approval, ExternalValue, Read, SlotKind, Source};
 use crate::{Diagnostics, Hashing, Object, Plan, Step, StepId, Tool};
@@ -159,11 +159,11 @@ impl CheckedPlan {
         let mut names = BTreeSet::new();
         for (step, checked) in self.plan().steps.iter().zip(self.steps()) {
             step.args.each_reference(&mut |reference| {
-                for read in reference.reads() {
+                reference.each_read(&mut |read| {
                     if let Source::ExternalValue(what, name) = &read.source {
                         names.insert((*what, Arc::clone(name)));
                     }
-                }
+                });
             });
             // Sub-plans read the same external values.
             names.extend(checked.plan.iter().flat_map(Self::outside));

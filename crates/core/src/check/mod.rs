@@ -7,19 +7,18 @@ mod digest;
 mod initial_types;
 mod passes;
 mod pipeline;
-mod policy;
 mod reporter;
 mod resolved_plan;
 mod tool_mismatch;
 mod type_inference;
-mod writers;
 
 pub use checked_plan::{CheckedPlan, CheckedStep, Dependency, DependencyKind};
-pub use context::{CheckContext, Library};
+pub use context::{
+    AllowList, CheckContext, Library, Limits, Policy, Release, Releases, StageRule, ToolRule,
+};
 pub use dependencies::dependencies;
 pub use passes::positional::name_arguments;
 pub use pipeline::{check, check_without_inputs};
-pub use policy::{AllowList, Limits, Policy, Release, Releases, StageRule, ToolRule};
 pub use tool_mismatch::ToolMismatch;
 pub(crate) use type_inference::error_type;
 

@@ -5,16 +5,12 @@ use std::sync::Arc;
 
 use super::checked_plan::{CheckedData, CheckedPlan, CheckedStep, PlanSize};
 use super::context::CheckContext;
-use super::dependencies::{StepDependencies, step_dependencies};
+use super::dependencies::{SlotWriters, StepDependencies, slot_keys, step_dependencies};
 use super::digest;
-use super::passes::{
-    arguments, cycles, expressions, extraction, inputs, names, policy, positional, references,
-    sharing, slots,
-};
+use super::passes::{arguments, cycles, inputs, names, policy, positional, references, slots};
 use super::reporter::{DiagnosticBatch, Reporter};
 use super::resolved_plan::{CheckSession, ParentScope, PlanRole, ResolvedPlan, sub_plans};
 use super::type_inference::TypeInference;
-use super::writers::{SlotWriters, slot_keys};
 use crate::flow::{self, FlowContext, FlowPolicy, FlowVerdict};
 use crate::plan::reference::StepIndex;
 use crate::plan::{Action, Alternative, Form, Node, Output, Read, Source};
@@ -161,11 +157,11 @@ fn check_plan(
     names::check(&resolved, &mut reporter);
     cycles::check(&resolved, &mut reporter);
     references::check(&resolved, &types, &mut reporter);
-    expressions::check(&resolved, &types, &mut reporter);
+    references::check_expressions(&resolved, &types, &mut reporter);
     inputs::check(&resolved, &mut reporter);
     arguments::check(&resolved, &types, &mut reporter);
-    extraction::check(&resolved, &mut reporter);
-    sharing::check(&resolved, &mut reporter);
+    arguments::check_extraction(&resolved, &mut reporter);
+    slots::check_sharing(&resolved, &mut reporter);
     policy::check(&resolved, &mut reporter);
     policy::check_limits(&resolved, &mut reporter);
     slots::check(&resolved, &types, &mut reporter);
@@ -278,7 +274,7 @@ fn unwritten_slot_reads(
     for (step, sub_plan) in plan.steps.iter().zip(sub_plans) {
         step.each_node(&mut |node, _| {
             node.each_reference(&mut |reference| {
-                reference.reads().into_iter().for_each(&mut consider);
+                reference.each_read(&mut consider);
             });
         });
         if let (Action::Plan(call), Some(sub_plan)) = (&step.action, sub_plan) {
@@ -289,7 +285,7 @@ fn unwritten_slot_reads(
     }
     if let Output::Value(node) = &plan.output {
         node.each_reference(&mut |reference| {
-            reference.reads().into_iter().for_each(&mut consider);
+            reference.each_read(&mut consider);
         });
     }
     open

@@ -2,25 +2,22 @@
 //!
 //! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/expressions.md#our-own-implementation-of-cel).
 
-mod error;
 mod evaluate;
 pub(crate) mod function;
 pub(crate) mod operator;
 mod parser;
 mod pattern;
-mod print;
 mod program;
 pub(crate) mod tree;
 pub(crate) mod typing;
 
-pub use error::{
+pub use evaluate::{
     EvaluationError, EvaluationLimits, ExpressionError, ExpressionErrorKind, MAX_EXPRESSION_CHARS,
     MAX_EXPRESSION_DEPTH,
 };
 pub use parser::{parse_form, parse_form_within};
 pub use pattern::PatternBudget;
-pub use print::{print_form, print_path};
-pub use program::Expression;
+pub use program::{Expression, print_form, print_path};
 
 #[cfg(test)]
 mod tests;

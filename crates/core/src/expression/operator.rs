@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::EvaluationError;
-use super::error::EvaluationBudget;
+use super::evaluate::EvaluationBudget;
 use crate::path::with_article;
 use crate::{Number, Value};
 

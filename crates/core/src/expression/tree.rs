@@ -69,6 +69,15 @@ pub(crate) enum Accessor {
     Loop(Loop, Vec<Tree>),
 }
 
+/// Adds a part to a list. Most lists of a tree have one part, so a list begins with room for one only: a plan may have
+/// thousands of expressions.
+pub(super) fn add<T>(list: &mut Vec<T>, part: T) {
+    if list.is_empty() {
+        list.reserve_exact(1);
+    }
+    list.push(part);
+}
+
 /// The kind of a loop. The loop variable is the innermost local in its expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loop {

@@ -1,7 +1,6 @@
 //! The analysis of a plan: labels every step in the order of the data, inner plans included.
 
-mod expression_scope;
-mod extraction;
+mod control;
 mod reads;
 mod slots;
 
@@ -9,18 +8,16 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use self::slots::{MAX_WRITERS, SlotWrites, receives_error};
+use self::slots::{MAX_WRITERS, SlotWrites};
 use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId};
 use super::labels::{LabelStore, LabelsId};
-use super::parameters::{Argument, ArgumentPart, ArgumentRules, arguments};
+use super::parameters::{AllArgumentRules, Argument, ArgumentPart, arguments};
 use super::policy::{FlowPolicy, PlannerLabel};
-use super::report::{Confidentiality, FlowEdge, FlowReport, Integrity, ValueLabels};
+use super::report::{Confidentiality, FlowEdge, FlowOrigin, FlowReport, Integrity, ValueLabels};
 use super::report_builder::{ReportBuilder, StepParameter};
 use crate::check::Releases;
-use crate::plan::{
-    Action, Node, NodeKind, OnError, Output, RECALLED_STEP, Read, Segment, SlotKind, Source,
-};
-use crate::{CheckedPlan, CheckedStep, Hashing, Place, Sources, Step, Tool, Value};
+use crate::plan::{Action, Node, NodeKind, OnError, Output, RECALLED_STEP, Segment, SlotKind};
+use crate::{CheckedPlan, CheckedStep, Hashing, Place, Sources, Step, Value};
 
 /// The input of an analysis besides the plan.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +77,7 @@ pub fn analyze(plan: &CheckedPlan, context: FlowContext<'_>) -> FlowReport {
         context,
         graph: &analysis.store.graph,
         texts: &analysis.texts,
+        planner: FlowOrigin::planner(),
     };
     let (parameters, diagnostics, output_sources) = builder.build(&analysis.parameters, output);
     let mut by_step: HashMap<Arc<str>, Vec<usize>> = HashMap::new();
@@ -144,8 +142,7 @@ pub(super) fn graph_size(plan: &CheckedPlan, context: FlowContext<'_>) -> usize 
 struct Analysis<'a> {
     context: FlowContext<'a>,
     store: LabelStore<'a>,
-    /// The rules for the parameters of each tool, by its address.
-    arguments: HashMap<*const Tool, ArgumentRules<'a>, Hashing>,
+    arguments: AllArgumentRules<'a>,
     /// True for each inner plan, by its address, whose errors may be private.
     private_errors: HashMap<*const CheckedPlan, bool, Hashing>,
     texts: Vec<Sources>,
@@ -210,19 +207,19 @@ struct PlanScope<'a, 'p> {
 #[derive(Default)]
 struct KnownLabels {
     /// The outputs of steps, by position.
-    outputs: HashMap<u32, LabelsId, Hashing>,
+    outputs: ByStep<LabelsId>,
     /// The outputs of one round.
-    rounds: HashMap<u32, LabelsId, Hashing>,
+    rounds: ByStep<LabelsId>,
     /// The lists of loops.
     lists: HashMap<u32, LabelsId, Hashing>,
     /// The items of loops.
     items: HashMap<u32, LabelsId, Hashing>,
     /// The labels of what each step reads as arguments, or computes.
-    arguments: HashMap<u32, LabelsId, Hashing>,
+    arguments: ByStep<LabelsId>,
     /// The labels of what is converted in a step, or in one before it, whose failure ends the plan.
-    failures: HashMap<u32, NodeId, Hashing>,
+    failures: ByStep<NodeId>,
     /// The labels of the conditions that decide whether a step has an output.
-    presence: HashMap<u32, NodeId, Hashing>,
+    presence: ByStep<NodeId>,
     /// The labels of what decides whether the parts of the outputs of inner plans exist.
     presence_of_outputs: HashMap<u32, NodeId, Hashing>,
     /// The same for each part that is the output of a step of the inner plan.
@@ -234,6 +231,35 @@ struct KnownLabels {
     whole_slots: HashMap<(SlotKind, Option<Arc<str>>), LabelsId, Hashing>,
     /// The labels that each step reads from slots, if edges are listed.
     slot_reads: HashMap<u32, Vec<NodeId>, Hashing>,
+}
+
+/// Values of steps, by position.
+struct ByStep<T>(Vec<Option<T>>);
+
+impl<T> Default for ByStep<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Copy> ByStep<T> {
+    fn get(&self, index: u32) -> Option<T> {
+        self.0.get(index as usize).copied().flatten()
+    }
+
+    fn values(&self) -> impl Iterator<Item = T> {
+        self.0.iter().copied().flatten()
+    }
+
+    fn insert(&mut self, index: u32, value: T) {
+        let index = index as usize;
+        if self.0.len() <= index {
+            self.0.resize(index + 1, None);
+        }
+        if let Some(slot) = self.0.get_mut(index) {
+            *slot = Some(value);
+        }
+    }
 }
 
 impl<'a> PlanScope<'a, '_> {
@@ -326,7 +352,7 @@ impl<'a> Analysis<'a> {
         Self {
             context,
             store: LabelStore::new(planner),
-            arguments: HashMap::default(),
+            arguments: AllArgumentRules::new(context.policy),
             private_errors: HashMap::default(),
             texts: Vec::new(),
             parameters: Vec::new(),
@@ -339,6 +365,10 @@ impl<'a> Analysis<'a> {
     }
 
     fn main_scope<'p>(&mut self, plan: &'a CheckedPlan) -> PlanScope<'a, 'p> {
+        let steps = plan.plan().steps.len();
+        self.store.reserve(steps);
+        // Some parameters of a call are guarded or leave.
+        self.parameters.reserve(steps * 4);
         let inputs = self.store.planner();
         let text = self.add_text(&plan.plan().sources);
         PlanScope::new(plan, Arc::from(""), text, inputs, true)
@@ -415,201 +445,6 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Returns the labels of what a step reads as arguments or computes, completed once the step is labelled.
-    fn arguments_of(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
-        let mut known = scope.known.borrow_mut();
-        let arguments = known.arguments.entry(index);
-        *arguments.or_insert_with(|| self.store.open_value())
-    }
-
-    fn set_arguments(&mut self, scope: &PlanScope<'a, '_>, index: u32, labels: LabelsId) {
-        let open = scope.known.borrow_mut().arguments.insert(index, labels);
-        self.complete(open, labels);
-    }
-
-    /// Adds what makes a step fail to what decides whether it has an output, if the plan goes on without it, and to what
-    /// decides whether later steps run, if it does not.
-    fn add_failures(
-        &mut self,
-        scope: &PlanScope<'a, '_>,
-        index: u32,
-        step: &'a Step,
-        conversions: Vec<LabelsId>,
-    ) {
-        if !self.follows_control {
-            return;
-        }
-        if step.on_error != OnError::Fail {
-            // That a tool fails is its own answer.
-            let presence = self.presence(scope, index);
-            for conversion in conversions {
-                let label = self.store.join(conversion);
-                self.store.graph.extend(presence, label);
-            }
-            return;
-        }
-        let Some((_, checked)) = scope.step(index) else {
-            return;
-        };
-        let known = scope.known.borrow();
-        let before = checked.dependencies.iter();
-        let before: Vec<_> = before
-            .filter_map(|dependency| known.failures.get(&dependency.on).copied())
-            .collect();
-        drop(known);
-        if conversions.is_empty() && before.is_empty() {
-            return;
-        }
-        let own = self.store.join_of(&conversions);
-        let own = self.store.join(own);
-        let failures = self.store.graph.join(before.into_iter().chain([own]));
-        scope.known.borrow_mut().failures.insert(index, failures);
-    }
-
-    /// Returns the label of everything that decides if and how often the step runs.
-    fn control(
-        &mut self,
-        scope: &PlanScope<'a, '_>,
-        index: u32,
-        step: &'a Step,
-        around: Option<NodeId>,
-    ) -> Option<NodeId> {
-        if !self.follows_control {
-            return None;
-        }
-        let control = self.store.graph.open();
-        if let Some(around) = around {
-            self.store.graph.extend(control, around);
-        }
-        if let Some(for_each) = &step.for_each {
-            let over = self.list_of(scope, index, for_each);
-            let label = self.store.join(over);
-            self.store.graph.extend(control, label);
-        }
-        let presence = self.presence(scope, index);
-        if let Some(when) = &step.when {
-            let labels = self.node(scope, Some(index), when);
-            let label = self.store.join(labels);
-            self.store.graph.extend(presence, label);
-        }
-        step.each_node(&mut |node, _| self.add_presence_of_reads(scope, node, presence));
-        let dependencies = scope.step(index).map(|(_, checked)| &checked.dependencies);
-        for dependency in dependencies.into_iter().flatten() {
-            let failures = scope.known.borrow().failures.get(&dependency.on).copied();
-            if let Some(failures) = failures {
-                self.store.graph.extend(control, failures);
-            }
-        }
-        self.store.graph.extend(control, presence);
-        Some(control)
-    }
-
-    /// Returns the label of what decides whether a step has an output: its condition, and what decides whether the steps
-    /// that it reads have one. It is complete once all steps are labelled.
-    fn presence(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> NodeId {
-        let mut known = scope.known.borrow_mut();
-        *known
-            .presence
-            .entry(index)
-            .or_insert_with(|| self.store.graph.open())
-    }
-
-    /// Adds to `presence` what decides whether the values exist that `node` reads.
-    fn add_presence_of_reads(&mut self, scope: &PlanScope<'a, '_>, node: &Node, presence: NodeId) {
-        node.each_reference(&mut |reference| {
-            for read in reference.reads() {
-                self.add_presence_of_read(scope, read, presence);
-            }
-        });
-    }
-
-    fn add_presence_of_read(&mut self, scope: &PlanScope<'a, '_>, read: &Read, presence: NodeId) {
-        for producer in scope.plan.producers(read) {
-            let of_producer = self.presence(scope, producer);
-            self.store.graph.extend(presence, of_producer);
-            let of_part = match (&read.source, read.path.first()) {
-                (Source::Step(_), Some(Segment::Key(name))) => {
-                    let key = (producer, Arc::clone(name));
-                    scope.known.borrow().presence_by_name.get(&key).copied()
-                }
-                _ => None,
-            };
-            let is_plan = scope
-                .step(producer)
-                .is_some_and(|(_, step)| step.plan.is_some());
-            if let Some(of_part) = of_part {
-                self.store.graph.extend(presence, of_part);
-            } else if is_plan {
-                let of_output = self.presence_of_output(scope, producer);
-                self.store.graph.extend(presence, of_output);
-            }
-            if receives_error(scope, producer, read) {
-                let error = self.error_of(scope, producer);
-                let error = self.store.join(error);
-                self.store.graph.extend(presence, error);
-            }
-        }
-        // An inner plan may read a slot of the plan around it.
-        if let (Source::Slot(kind), Some((around, shared))) = (&read.source, scope.around)
-            && shared.contains(kind)
-        {
-            self.add_presence_of_read(around, read, presence);
-        }
-    }
-
-    /// Returns the label of what decides whether the parts of the output of an inner plan exist.
-    fn presence_of_output(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> NodeId {
-        let mut known = scope.known.borrow_mut();
-        *known
-            .presence_of_outputs
-            .entry(index)
-            .or_insert_with(|| self.store.graph.open())
-    }
-
-    /// Adds what decides whether the parts of the output of the plan in the step `index` exist, of each that is the output of a
-    /// step apart.
-    fn add_presence_of_output(
-        &mut self,
-        scope: &PlanScope<'a, '_>,
-        index: u32,
-        inner: &PlanScope<'a, '_>,
-    ) {
-        let presence = self.presence_of_output(scope, index);
-        let plan = inner.plan.plan();
-        let shown: Vec<u32> = match &plan.output {
-            Output::Value(node) => return self.add_presence_of_reads(inner, node, presence),
-            Output::All => (0_u32..).zip(&plan.steps).map(|(index, _)| index).collect(),
-            Output::Steps(names) => {
-                let names = names.iter();
-                names
-                    .filter_map(|name| inner.plan.step_index(&name.text))
-                    .collect()
-            }
-        };
-        let is_list = scope
-            .step(index)
-            .is_some_and(|(step, _)| step.for_each.is_some());
-        for part in shown {
-            let Some((step, checked)) = inner.step(part) else {
-                continue;
-            };
-            let mut of_step = self.presence(inner, part);
-            if checked.plan.is_some() {
-                let of_output = self.presence_of_output(inner, part);
-                of_step = self.store.graph.join([of_step, of_output]);
-            }
-            self.store.graph.extend(presence, of_step);
-            if !is_list {
-                let key = (index, Arc::clone(step.id.text()));
-                scope
-                    .known
-                    .borrow_mut()
-                    .presence_by_name
-                    .insert(key, of_step);
-            }
-        }
-    }
-
     /// Returns the labels of the output of one round, after adding the parameters of the call.
     fn round(
         &mut self,
@@ -631,9 +466,10 @@ impl<'a> Analysis<'a> {
                 scope.known.borrow_mut().rounds.insert(index, output);
                 let labels = self.node(scope, Some(index), &step.args);
                 self.set_arguments(scope, index, labels);
-                let policy = self.context.policy;
-                let rules = self.arguments.entry(std::ptr::from_ref(&**tool));
-                let rules = rules.or_insert_with(|| ArgumentRules::of(policy, tool));
+                let tool_name = self.store.tool_name(tool_id);
+                let Some(rules) = self.arguments.of(tool) else {
+                    return output;
+                };
                 let part = ArgumentPart::Node(&step.args);
                 for argument in arguments(&mut self.store, rules, tool, part, labels) {
                     let Argument {
@@ -649,6 +485,7 @@ impl<'a> Analysis<'a> {
                         position: scope.position_of(index),
                         step: Arc::clone(&path),
                         tool,
+                        tool_name: Arc::clone(&tool_name),
                         parameter,
                         guard,
                         leaves,
@@ -693,7 +530,7 @@ impl<'a> Analysis<'a> {
                     let failures = failures
                         .failures
                         .values()
-                        .map(|node| self.store.scalar(*node));
+                        .map(|node| self.store.scalar(node));
                     self.conversions.extend(failures);
                 }
                 self.complete(last, output);
@@ -793,7 +630,7 @@ impl<'a> Analysis<'a> {
 
     /// Returns the labels of a step's output, or labels that are completed once it is known.
     fn output_of(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
-        let known = scope.known.borrow().outputs.get(&index).copied();
+        let known = scope.known.borrow().outputs.get(index);
         match known {
             Some(output) => output,
             None => self.open_output(scope, index),

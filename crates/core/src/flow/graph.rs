@@ -115,6 +115,12 @@ pub(super) struct LabelGraph {
 }
 
 impl LabelGraph {
+    /// Makes room for `nodes` nodes.
+    pub(super) fn reserve(&mut self, nodes: usize) {
+        self.nodes.reserve(nodes);
+        self.parents.reserve(nodes);
+    }
+
     /// Adds the source of a value.
     pub(super) fn origin(&mut self, origin: LabelOrigin, flags: Flags) -> NodeId {
         let kind = NodeKind::Origin(position(self.origins.len()));
@@ -160,6 +166,10 @@ impl LabelGraph {
         if let Some((_, last)) = node.added
             && let Some(last) = self.added.get_mut(last as usize)
         {
+            // A step often reads the same step several times.
+            if last.parent == parent {
+                return;
+            }
             last.next = Some(new);
         }
         node.added = Some((node.added.map_or(new, |(first, _)| first), new));
@@ -287,6 +297,7 @@ impl LabelGraph {
             next: vec![None; self.nodes.len()],
             round: 0,
             visits_left: MAX_VISITS,
+            open: Vec::new(),
         }
     }
 
@@ -323,6 +334,8 @@ pub(super) struct GraphSearch<'g> {
     next: Vec<Option<NodeId>>,
     round: u32,
     visits_left: usize,
+    /// The nodes that a search for sources has still to visit.
+    open: Vec<NodeId>,
 }
 
 impl<'g> GraphSearch<'g> {
@@ -370,7 +383,9 @@ impl<'g> GraphSearch<'g> {
         max: usize,
     ) -> Vec<&'g LabelOrigin> {
         self.round += 1;
-        let mut open = vec![node];
+        let mut open = std::mem::take(&mut self.open);
+        open.clear();
+        open.push(node);
         let mut origins = Vec::new();
         while let Some(at) = open.pop() {
             match self.visit(at, None) {
@@ -392,6 +407,7 @@ impl<'g> GraphSearch<'g> {
             }
             open.extend(self.graph.parents_of(here));
         }
+        self.open = open;
         origins.sort();
         origins.dedup();
         origins

@@ -1,9 +1,11 @@
 //! Labels by field: the labels of a value, as far as its structure is known.
 
+mod fields;
 mod lengths;
 mod open;
+mod parts;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,18 +13,23 @@ use std::sync::Arc;
 use self::lengths::Length;
 use self::open::{OpenId, OpenValues};
 use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId, Passage, PassageId};
-use super::outputs::{ANY_KEY, IsList, PartId, ToolOutputs, fields_of, may_have_fields, part_at};
+use super::outputs::{ANY_KEY, IsList, PartId, ToolOutputs, may_have_fields};
 use super::policy::FlowPolicy;
 use super::report::ValueLabels;
-use crate::plan::Segment;
 use crate::schema::{Additional, Type};
 use crate::{Hashing, Schema, Tool, Value};
 
 /// Maximum nesting of labels; deeper values get one label. A plan may pass a value through thousands of steps.
 const MAX_NESTING: u16 = 500;
 
-/// Maximum number of parts of an argument whose keys are compared with its type.
-const MAX_ARGUMENT_PARTS: usize = 1_000;
+/// Maximum number of steps that room is made for before there are labels.
+const MAX_EXPECTED_STEPS: usize = 1_000;
+
+/// The number of values that a step with several expressions usually has.
+const VALUES_OF_A_STEP: usize = 48;
+
+/// The number of nodes of the graph that a step with several expressions usually has.
+const NODES_OF_A_STEP: usize = 32;
 
 /// The labels of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -195,6 +202,13 @@ impl<'a> LabelStore<'a> {
         store
     }
 
+    /// Makes room for the labels of `steps` steps, since growing long lists is slow.
+    pub(super) fn reserve(&mut self, steps: usize) {
+        let steps = steps.min(MAX_EXPECTED_STEPS);
+        self.values.reserve(steps * VALUES_OF_A_STEP);
+        self.graph.reserve(steps * NODES_OF_A_STEP);
+    }
+
     /// Sets the labels that servers have stated for the outputs of steps.
     pub(super) fn set_stated(&mut self, stated: &[(Arc<str>, ValueLabels)]) {
         for (step, labels) in stated {
@@ -305,9 +319,15 @@ impl<'a> LabelStore<'a> {
         self.tools.get(id.0 as usize)
     }
 
+    /// Returns the name of the tool `id`, as `server.tool`.
+    pub(super) fn tool_name(&self, id: ToolId) -> Arc<str> {
+        let outputs = self.tool_outputs(id);
+        outputs.map_or_else(|| Arc::from(""), |outputs| Arc::clone(&outputs.name))
+    }
+
     /// Returns the labels of the output of `tool`, which `step` calls.
     pub(super) fn output(&mut self, step: Arc<str>, tool: ToolId) -> LabelsId {
-        let part = ToolOutputs::whole();
+        let part = PartId::WHOLE;
         let call = position(self.outputs.len());
         self.outputs.push(LabelledOutput { step, tool });
         self.push(Labels::Output(OutputPart { call, part }))
@@ -473,225 +493,6 @@ impl<'a> LabelStore<'a> {
         self.push(Labels::Number(node))
     }
 
-    /// Returns false if the value certainly has no fields, and contains nothing that has.
-    pub(super) fn may_have_fields(&self, id: LabelsId) -> bool {
-        // Values may repeat each other many times.
-        let mut seen: HashSet<LabelsId, Hashing> = HashSet::default();
-        let mut open = vec![id];
-        while let Some(id) = open.pop() {
-            if !seen.insert(id) {
-                continue;
-            }
-            let found = match self.get(id) {
-                Labels::Scalar(_) | Labels::Number(_) => false,
-                Labels::Whole(node) => self.may_be_object(id, node),
-                Labels::Object(..) => true,
-                Labels::Open(value, _) => {
-                    let value = self.open.value(value);
-                    open.extend(value);
-                    value.is_none()
-                }
-                Labels::Output(output) => self
-                    .called(output)
-                    .is_none_or(|tool| may_have_fields(tool.shape(output.part))),
-                Labels::Typed(shape, _) => may_have_fields(self.shape(shape)),
-                Labels::List(value)
-                | Labels::With(value, _)
-                | Labels::Distinct(value, _)
-                | Labels::Passed(value, _) => {
-                    open.push(value);
-                    false
-                }
-                Labels::AnyOf(values) => {
-                    open.extend(self.alternatives_in(values));
-                    false
-                }
-            };
-            if found {
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Returns false if a value with one label has no fields, or none whose label matters.
-    fn may_be_object(&self, id: LabelsId, node: NodeId) -> bool {
-        // What an author writes who has read nothing untrusted is trusted with all its fields.
-        id != self.nothing && (self.keys.is_some() || Some(node) != self.planner_node())
-    }
-
-    fn planner_node(&self) -> Option<NodeId> {
-        match self.get(self.planner) {
-            Labels::Whole(node) => Some(node),
-            _ => None,
-        }
-    }
-
-    /// Returns the fields that the plan or a schema names of the value, or of the items of lists, in order, and which others it
-    /// may have.
-    pub(super) fn known_fields(&self, id: LabelsId) -> (BTreeSet<Arc<str>>, OtherFields) {
-        let mut names = BTreeSet::new();
-        let mut others = OtherFields::None;
-        let mut seen: HashSet<LabelsId, Hashing> = HashSet::default();
-        let mut open = vec![id];
-        while let Some(id) = open.pop() {
-            if !seen.insert(id) {
-                continue;
-            }
-            let found = match self.get(id) {
-                Labels::Object(fields, _) => {
-                    let fields = self.fields_in(fields).iter();
-                    names.extend(fields.map(|(name, _)| Arc::clone(name)));
-                    OtherFields::None
-                }
-                Labels::Output(output) => {
-                    let shape = self.called(output).map(|tool| tool.shape(output.part));
-                    names.extend(shape.into_iter().flat_map(fields_of));
-                    // No one validates what a tool returns.
-                    if shape.is_some_and(|shape| !may_have_fields(shape)) {
-                        OtherFields::None
-                    } else {
-                        OtherFields::Unlisted
-                    }
-                }
-                // Guards apply to what is extracted by the names that its schema lists.
-                Labels::Typed(shape, _) => {
-                    let shape = self.shape(shape);
-                    names.extend(fields_of(shape));
-                    if may_have_fields(shape) {
-                        OtherFields::Unlisted
-                    } else {
-                        OtherFields::None
-                    }
-                }
-                Labels::List(value)
-                | Labels::With(value, _)
-                | Labels::Distinct(value, _)
-                | Labels::Passed(value, _) => {
-                    open.push(value);
-                    OtherFields::None
-                }
-                Labels::AnyOf(values) => {
-                    open.extend(self.alternatives_in(values));
-                    OtherFields::None
-                }
-                Labels::Open(value, _) => match self.open.value(value) {
-                    Some(value) => {
-                        open.push(value);
-                        OtherFields::None
-                    }
-                    None => OtherFields::Unknown,
-                },
-                Labels::Whole(node) if self.may_be_object(id, node) => OtherFields::Unknown,
-                Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) => OtherFields::None,
-            };
-            others = others.max(found);
-        }
-        (names, others)
-    }
-
-    /// Returns the value, or the items of its lists at any depth, as far as the plan shows them.
-    pub(super) fn elements(&mut self, id: LabelsId) -> LabelsId {
-        let labels = self.get(id);
-        if labels.is_simple() {
-            return id;
-        }
-        if let Some(known) = self.elements.get(&id) {
-            return *known;
-        }
-        let elements = match labels {
-            Labels::List(item) => self.elements(item),
-            Labels::AnyOf(values) => self.map_alternatives(values, Self::elements),
-            Labels::With(value, other) | Labels::Distinct(value, other) => {
-                let elements = self.elements(value);
-                self.with(elements, other)
-            }
-            Labels::Passed(value, passage) => {
-                let elements = self.elements(value);
-                self.push(Labels::Passed(elements, passage))
-            }
-            Labels::Whole(_)
-            | Labels::Scalar(_)
-            | Labels::Number(_)
-            | Labels::Output(_)
-            | Labels::Typed(..)
-            | Labels::Open(..)
-            | Labels::Object(..) => id,
-        };
-        self.elements.insert(id, elements);
-        elements
-    }
-
-    /// Returns the label of an argument of the type `shape`. The keys that the type lists are no text of the planner.
-    pub(super) fn argument(&mut self, id: LabelsId, shape: &Type) -> LabelsId {
-        if self.keys.is_none() {
-            return id;
-        }
-        let mut visits_left = MAX_ARGUMENT_PARTS;
-        self.argument_part(id, shape, &mut visits_left)
-    }
-
-    fn argument_part(&mut self, id: LabelsId, shape: &Type, visits_left: &mut usize) -> LabelsId {
-        let Some(left) = visits_left.checked_sub(1) else {
-            return id;
-        };
-        *visits_left = left;
-        match self.get(id) {
-            Labels::Object(fields, Keys::Plan) => {
-                let listed = fields_of(shape);
-                let fields = self.fields_in(fields).to_vec();
-                let is_listed = fields.iter().all(|(key, _)| listed.contains(key));
-                let parts: Vec<_> = fields
-                    .iter()
-                    .map(|(key, field)| {
-                        let shape = shape.property(key).unwrap_or(Type::Any);
-                        (
-                            Arc::clone(key),
-                            self.argument_part(*field, &shape, visits_left),
-                        )
-                    })
-                    .collect();
-                if is_listed {
-                    self.record(parts)
-                } else {
-                    self.object(parts)
-                }
-            }
-            Labels::List(item) => {
-                let item = self.argument_part(item, &item_of(shape), visits_left);
-                self.list(item)
-            }
-            Labels::AnyOf(values) => self.map_alternatives(values, |store, value| {
-                store.argument_part(value, shape, visits_left)
-            }),
-            Labels::With(value, other) => {
-                let value = self.argument_part(value, shape, visits_left);
-                self.with(value, other)
-            }
-            Labels::Distinct(value, other) => {
-                let value = self.argument_part(value, shape, visits_left);
-                self.push(Labels::Distinct(value, other))
-            }
-            Labels::Passed(value, passage) => {
-                let value = self.argument_part(value, shape, visits_left);
-                self.push(Labels::Passed(value, passage))
-            }
-            Labels::Whole(_)
-            | Labels::Scalar(_)
-            | Labels::Number(_)
-            | Labels::Output(_)
-            | Labels::Typed(..)
-            | Labels::Open(..)
-            | Labels::Object(..) => id,
-        }
-    }
-
-    /// Returns the labels of a list, or of a text, with the same items in another order or number.
-    pub(super) fn keep_structure(&mut self, list: LabelsId) -> LabelsId {
-        let item = self.item(list);
-        self.list_like(list, item)
-    }
-
     fn push(&mut self, labels: Labels) -> LabelsId {
         let id = LabelsId(position(self.values.len()));
         let of = |inner: &LabelsId| self.values.get(inner.0 as usize).map(|value| value.nesting);
@@ -812,244 +613,6 @@ impl<'a> LabelStore<'a> {
         self.output_nodes.insert(output, node);
         node
     }
-
-    /// Returns the part of a value at `path`.
-    pub(super) fn at(&mut self, id: LabelsId, path: &[Segment]) -> LabelsId {
-        path.iter().fold(id, |at, segment| match segment {
-            // A key of digits may count items.
-            Segment::Key(key) => self.field(at, key),
-            Segment::Index(0) => self.first_item(at),
-            Segment::Index(_) | Segment::Each => self.item(at),
-        })
-    }
-
-    /// Returns the field `key` of a value, or the item at that position.
-    pub(super) fn field(&mut self, id: LabelsId, key: &Arc<str>) -> LabelsId {
-        let labels = self.get(id);
-        match labels {
-            Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) => id,
-            Labels::Typed(..) if is_position(key) => self.item(id),
-            Labels::Typed(shape, node) => {
-                let part = part_at(self.shape(shape), std::slice::from_ref(key));
-                self.typed(&part, node)
-            }
-            Labels::Output(output) => self.output_field(id, output, key),
-            Labels::Object(fields, _) => {
-                let fields = self.fields_in(fields);
-                let found = fields.binary_search_by(|(name, _)| name.cmp(key));
-                match found.ok().and_then(|position| fields.get(position)) {
-                    Some((_, field)) => *field,
-                    // An object becomes an item of a list if others are added to its slot.
-                    None if is_position(key) => self.item(id),
-                    None => self.nothing,
-                }
-            }
-            Labels::List(item) if is_position(key) => item,
-            Labels::List(_) => {
-                let node = self.join(id);
-                self.whole(node)
-            }
-            Labels::Open(value, _) => self.open_part(value, Some(key)),
-            Labels::AnyOf(_) | Labels::With(..) | Labels::Distinct(..) | Labels::Passed(..) => {
-                self.field_of_parts(id, labels, key)
-            }
-        }
-    }
-
-    fn output_field(&mut self, id: LabelsId, output: OutputPart, key: &Arc<str>) -> LabelsId {
-        let call = self.outputs.get(output.call as usize);
-        let tool = call.and_then(|call| self.tools.get_mut(call.tool.0 as usize));
-        let Some(tool) = tool else {
-            return id;
-        };
-        let list = tool.list(output.part);
-        // Positions in lists are left out of paths.
-        if is_position(key) && list == IsList::Always {
-            return id;
-        }
-        let part = tool.field(output.part, key);
-        let field = self.push(Labels::Output(OutputPart { part, ..output }));
-        if is_position(key) && list == IsList::Maybe {
-            return self.any_of(vec![id, field]);
-        }
-        field
-    }
-
-    /// Returns what a computed key, or a computed position, selects.
-    pub(super) fn selected(&mut self, id: LabelsId) -> LabelsId {
-        let labels = self.get(id);
-        match labels {
-            Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) => return id,
-            Labels::List(item) => return item,
-            Labels::Object(..)
-            | Labels::Output(_)
-            | Labels::Typed(..)
-            | Labels::Open(..)
-            | Labels::AnyOf(_)
-            | Labels::With(..)
-            | Labels::Distinct(..)
-            | Labels::Passed(..) => {}
-        }
-        if let Some(known) = self.selected.get(&id) {
-            return *known;
-        }
-        let selected = match labels {
-            Labels::Object(fields, _) => {
-                let fields = self.fields_in(fields).iter();
-                let fields = fields.map(|(_, field)| *field).collect();
-                self.any_of(fields)
-            }
-            Labels::Output(output) => {
-                let call = self.outputs.get(output.call as usize);
-                let tool = call.and_then(|call| self.tools.get_mut(call.tool.0 as usize));
-                let is_list = tool.is_some_and(|tool| tool.list(output.part) == IsList::Always);
-                if is_list {
-                    id
-                } else {
-                    let field = self.output_field(id, output, &Arc::from(ANY_KEY));
-                    self.any_of(vec![id, field])
-                }
-            }
-            Labels::Typed(_, node) => self.typed(&Type::Any, node),
-            Labels::Open(_, node) => self.whole(node),
-            Labels::AnyOf(values) => self.map_alternatives(values, Self::selected),
-            Labels::With(value, other) | Labels::Distinct(value, other) => {
-                let selected = self.selected(value);
-                self.with(selected, other)
-            }
-            Labels::Passed(value, passage) => {
-                let selected = self.selected(value);
-                self.push(Labels::Passed(selected, passage))
-            }
-            _ => id,
-        };
-        self.selected.insert(id, selected);
-        selected
-    }
-
-    /// Returns what becomes of an item of a list that is flattened: its own items if it is a list, or the item itself.
-    pub(super) fn flattened(&mut self, id: LabelsId) -> LabelsId {
-        let labels = self.get(id);
-        match labels {
-            Labels::Whole(_)
-            | Labels::Scalar(_)
-            | Labels::Number(_)
-            | Labels::Output(_)
-            | Labels::Object(..) => return id,
-            Labels::List(item) => return item,
-            Labels::Typed(..)
-            | Labels::Open(..)
-            | Labels::AnyOf(_)
-            | Labels::With(..)
-            | Labels::Distinct(..)
-            | Labels::Passed(..) => {}
-        }
-        if let Some(known) = self.flattened.get(&id) {
-            return *known;
-        }
-        let inner = match labels {
-            Labels::Typed(shape, _) if may_be_no_list(self.shape(shape)) => {
-                let item = self.item(id);
-                self.any_of(vec![id, item])
-            }
-            Labels::Typed(..) => self.item(id),
-            Labels::Open(..) => {
-                let item = self.item(id);
-                self.any_of(vec![id, item])
-            }
-            Labels::AnyOf(values) => self.map_alternatives(values, Self::flattened),
-            Labels::With(value, other) | Labels::Distinct(value, other) => {
-                let inner = self.flattened(value);
-                self.with(inner, other)
-            }
-            Labels::Passed(value, passage) => {
-                let inner = self.flattened(value);
-                self.push(Labels::Passed(inner, passage))
-            }
-            _ => id,
-        };
-        self.flattened.insert(id, inner);
-        inner
-    }
-
-    fn field_of_parts(&mut self, id: LabelsId, labels: Labels, key: &Arc<str>) -> LabelsId {
-        let cache_key = (id, Arc::clone(key));
-        if let Some(known) = self.fields.get(&cache_key) {
-            return *known;
-        }
-        let field = match labels {
-            Labels::AnyOf(values) => {
-                self.map_alternatives(values, |store, value| store.field(value, key))
-            }
-            Labels::With(value, other) | Labels::Distinct(value, other) => {
-                let part = self.field(value, key);
-                self.with(part, other)
-            }
-            Labels::Passed(value, passage) => {
-                let part = self.field(value, key);
-                self.push(Labels::Passed(part, passage))
-            }
-            _ => id,
-        };
-        self.fields.insert(cache_key, field);
-        field
-    }
-
-    /// Returns the items of a list.
-    pub(super) fn item(&mut self, id: LabelsId) -> LabelsId {
-        let labels = self.get(id);
-        match labels {
-            Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) | Labels::Output(_) => {
-                return id;
-            }
-            Labels::List(item) => return item,
-            Labels::Open(value, _) => return self.open_part(value, None),
-            Labels::Object(..)
-            | Labels::Typed(..)
-            | Labels::AnyOf(_)
-            | Labels::With(..)
-            | Labels::Distinct(..)
-            | Labels::Passed(..) => {}
-        }
-        if let Some(known) = self.items.get(&id) {
-            return *known;
-        }
-        let item = match labels {
-            // Loops over objects go through the keys, which may be data. An object becomes an item of a list if others are
-            // added to its slot.
-            Labels::Object(..) => {
-                let node = self.join(id);
-                let key = self.scalar(node);
-                self.any_of(vec![id, key])
-            }
-            Labels::Typed(shape, node) => {
-                let item = item_of(self.shape(shape));
-                self.typed(&item, node)
-            }
-            Labels::AnyOf(values) => self.map_alternatives(values, Self::item),
-            Labels::With(value, other) | Labels::Distinct(value, other) => {
-                let item = self.item(value);
-                self.with(item, other)
-            }
-            Labels::Passed(value, passage) => {
-                let item = self.item(value);
-                self.push(Labels::Passed(item, passage))
-            }
-            _ => id,
-        };
-        self.items.insert(id, item);
-        item
-    }
-}
-
-impl Labels {
-    /// Returns true if the value shows no lists of its own.
-    fn is_simple(self) -> bool {
-        !matches!(
-            self,
-            Self::List(_) | Self::AnyOf(_) | Self::With(..) | Self::Distinct(..) | Self::Passed(..)
-        )
-    }
 }
 
 impl ValueRange {
@@ -1061,22 +624,6 @@ impl ValueRange {
 /// Returns a position in a list. A plan has far fewer parts than that: its text is limited to some megabytes.
 fn position(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
-}
-
-/// Returns true if a value of the type `shape` may be something else than a list.
-fn may_be_no_list(shape: &Type) -> bool {
-    let mut members = shape.members().iter();
-    members.any(|member| !matches!(member, Type::List(_)))
-}
-
-/// Returns the type of the items of lists of the type `shape`.
-fn item_of(shape: &Type) -> Type {
-    let items = shape.members().iter().map(|member| match member {
-        Type::List(list) => list.any_item(),
-        // Loops over objects go through the keys, which may be data.
-        _ => Type::Any,
-    });
-    Type::union(items.collect::<Vec<_>>())
 }
 
 /// Returns true if a value of the type `shape` may be a text, or contain one. Constants of the schema do not count: no

@@ -14,18 +14,17 @@ mod graph;
 mod labels;
 mod outputs;
 mod parameters;
-mod pattern;
 mod policy;
 mod report;
 mod report_builder;
-mod stated;
 
 pub use analysis::{FlowContext, RecalledLabels, StepLabels, analyze, step_labels};
 pub use coverage::uncovered_rules;
 pub use outputs::{OutputField, may_expose, output_fields};
 pub use parameters::{ParameterRule, guarded_arguments, parameter_rules};
-pub use pattern::{FlowPattern, FlowPatternError};
-pub use policy::{FlowPolicy, FlowRule, Guard, OnViolation, PlannerLabel};
+pub use policy::{
+    FlowPattern, FlowPatternError, FlowPolicy, FlowRule, Guard, OnViolation, PlannerLabel,
+};
 pub use report::{
     Confidentiality, FlowEdge, FlowHop, FlowOrigin, FlowParameter, FlowReport, FlowSources,
     FlowVerdict, Integrity, ValueLabels,

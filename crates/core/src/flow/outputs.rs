@@ -123,6 +123,11 @@ impl<'a> OutputRules<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct PartId(u32);
 
+impl PartId {
+    /// The whole output.
+    pub(super) const WHOLE: Self = Self(0);
+}
+
 /// The parts of a tool's outputs that a plan reads. All calls of the tool share them, since a plan may call it many times.
 #[derive(Debug)]
 pub(super) struct ToolOutputs<'a> {
@@ -157,11 +162,6 @@ impl<'a> ToolOutputs<'a> {
             }],
             fields: HashMap::default(),
         }
-    }
-
-    /// Returns the whole output.
-    pub(super) fn whole() -> PartId {
-        PartId(0)
     }
 
     /// Returns the field `key` of a part.

@@ -18,8 +18,7 @@ const MAX_DEPTH: usize = 16;
 /// Maximum number of fields of a schema that are looked at for one call.
 const MAX_FIELDS: usize = 2_000;
 
-/// The rules that apply to the parameters of one tool, and the parameters that were looked at. All calls of the tool share
-/// them, since a plan may call it many times.
+/// The rules that apply to the parameters of some tools, and the parameters that were looked at.
 #[derive(Debug)]
 pub(super) struct ArgumentRules<'a> {
     guards: Vec<ParameterMatch<'a>>,
@@ -91,7 +90,7 @@ impl ParameterMatch<'_> {
 
     fn text(self) -> Arc<str> {
         match self {
-            Self::Rule(rule) => rule.pattern.as_str().into(),
+            Self::Rule(rule) => Arc::clone(rule.pattern.text()),
             Self::Verb(verb) => format!("builtin: {verb}_*").into(),
             Self::Name(name) => format!("builtin: {name}").into(),
         }
@@ -99,23 +98,22 @@ impl ParameterMatch<'_> {
 }
 
 impl<'a> ArgumentRules<'a> {
-    pub(super) fn of(policy: &'a FlowPolicy, tool: &Tool) -> Self {
+    fn of(policy: &'a FlowPolicy, matches: &RuleMatches) -> Self {
+        let mut matches = matches.iter();
         let mut guards = Vec::new();
-        for guard in &policy.guard {
+        for (guard, found) in policy.guard.iter().zip(matches.by_ref()) {
             match guard {
-                Guard::Rule(rule) if rule.pattern.covers_tool(tool) => {
-                    guards.push(ParameterMatch::Rule(rule));
-                }
-                Guard::Rule(_) => {}
+                Guard::Rule(rule) => guards.extend(found.map(|_| ParameterMatch::Rule(rule))),
                 Guard::Builtin => {
-                    guards.extend(builtin_verb(tool).map(ParameterMatch::Verb));
+                    guards.extend(found.map(ParameterMatch::Verb));
                     guards.extend(BUILTIN_PARAMETERS.iter().copied().map(ParameterMatch::Name));
                 }
             }
         }
-        let covering = |rules: &'a [FlowRule]| {
-            let rules = rules.iter().filter(|rule| rule.pattern.covers_tool(tool));
-            rules.map(ParameterMatch::Rule).collect()
+        let mut covering = |rules: &'a [FlowRule]| {
+            let rules = rules.iter().zip(matches.by_ref());
+            let rules = rules.filter_map(|(rule, found)| found.map(|_| ParameterMatch::Rule(rule)));
+            rules.collect()
         };
         let mut rules = Self {
             guards,
@@ -156,6 +154,60 @@ impl<'a> ArgumentRules<'a> {
 
     fn parameter(&self, id: ParameterId) -> Option<&ToolParameter> {
         self.parameters.get(id.0 as usize)
+    }
+}
+
+/// The rules of a policy that apply to a tool, one entry for each rule of `guard`, `leaves` and `decides`: `None` if it does
+/// not apply, and the verb for the built-in guards.
+type RuleMatches = Vec<Option<&'static str>>;
+
+fn rule_matches(policy: &FlowPolicy, tool: &Tool) -> RuleMatches {
+    let applies = |rule: &FlowRule| rule.pattern.covers_tool(tool).then_some("");
+    let guards = policy.guard.iter().map(|guard| match guard {
+        Guard::Builtin => builtin_verb(tool),
+        Guard::Rule(rule) => applies(rule),
+    });
+    let others = policy.leaves.iter().chain(&policy.decides).map(applies);
+    guards.chain(others).collect()
+}
+
+/// The rules for the parameters of all tools of a plan. Tools to which the same rules apply share them, since a plan may call
+/// many tools, and each of them many times.
+pub(super) struct AllArgumentRules<'a> {
+    policy: &'a FlowPolicy,
+    rules: Vec<ArgumentRules<'a>>,
+    by_tool: HashMap<*const Tool, usize, Hashing>,
+    by_matches: HashMap<RuleMatches, usize, Hashing>,
+}
+
+impl<'a> AllArgumentRules<'a> {
+    pub(super) fn new(policy: &'a FlowPolicy) -> Self {
+        Self {
+            policy,
+            rules: Vec::new(),
+            by_tool: HashMap::default(),
+            by_matches: HashMap::default(),
+        }
+    }
+
+    /// Returns the rules for the parameters of `tool`.
+    pub(super) fn of(&mut self, tool: &'a Tool) -> Option<&mut ArgumentRules<'a>> {
+        let position = *self
+            .by_tool
+            .entry(std::ptr::from_ref(tool))
+            .or_insert_with(|| {
+                let matches = rule_matches(self.policy, tool);
+                match self.by_matches.get(&matches) {
+                    Some(known) => *known,
+                    None => {
+                        self.rules.push(ArgumentRules::of(self.policy, &matches));
+                        let position = self.rules.len() - 1;
+                        self.by_matches.insert(matches, position);
+                        position
+                    }
+                }
+            });
+        self.rules.get_mut(position)
     }
 }
 
@@ -558,7 +610,7 @@ pub struct ParameterRule {
 
 /// Returns the guarded and leaving parameters of `tool`, as its input schema lists them.
 pub fn parameter_rules(policy: &FlowPolicy, tool: &Tool) -> Vec<ParameterRule> {
-    let mut rules = ArgumentRules::of(policy, tool);
+    let mut rules = ArgumentRules::of(policy, &rule_matches(policy, tool));
     let mut store = LabelStore::new(super::graph::Flags::default());
     // The arguments may be anything.
     let anything = store.graph.open();
@@ -577,7 +629,7 @@ pub fn parameter_rules(policy: &FlowPolicy, tool: &Tool) -> Vec<ParameterRule> {
 
 /// Returns the guarded parameters among the literal `arguments` of a call of `tool`.
 pub fn guarded_arguments(policy: &FlowPolicy, tool: &Tool, arguments: &Value) -> Vec<Arc<str>> {
-    let mut rules = ArgumentRules::of(policy, tool);
+    let mut rules = ArgumentRules::of(policy, &rule_matches(policy, tool));
     let mut store = LabelStore::new(super::graph::Flags::default());
     let labels = store.planner();
     let part = ArgumentPart::Value(arguments, Place::NOWHERE);

@@ -1,12 +1,13 @@
 //! The flow policy: which outputs are untrusted or private, and which parameters are guarded or leave.
 
+use std::fmt;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::FlowPattern;
-use crate::catalog::hex;
-use crate::{Tool, Value};
+use super::outputs::ANY_KEY;
+use crate::catalog::{hex, matches_name};
+use crate::{Tool, ToolPattern, Value};
 
 /// A rule of the policy, with the place where it is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,4 +167,241 @@ pub(super) fn builtin_verb(tool: &Tool) -> Option<&'static str> {
             .is_some_and(|next| next == '_' || next == '-' || next.is_uppercase());
         start.eq_ignore_ascii_case(verb) && ends_there
     })
+}
+
+/// A pattern of a flow rule: `TOOL`, `TOOL:FIELD` or `TOOL:PATH.TO.FIELD`, with `*` for any text within one name.
+///
+/// The tool part is a [`ToolPattern`]. A single name as field matches at any depth; a path starts at the top. A rule for
+/// a field also applies to everything in it. Positions in lists are left out of paths.
+/// A path also matches names that contain its dots.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FlowPattern {
+    text: Arc<str>,
+    tool: ToolPattern,
+    field: Vec<Arc<str>>,
+}
+
+/// The reason why a text is no flow pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowPatternError {
+    text: String,
+    reason: &'static str,
+}
+
+impl FlowPattern {
+    /// Parses a pattern.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the tool, the field, or a name in the path is empty, or if the text has a control character or a
+    /// space at an end.
+    pub fn parse(text: &str) -> Result<Self, FlowPatternError> {
+        let error = |reason| FlowPatternError {
+            text: text.to_owned(),
+            reason,
+        };
+        // Names of tools may contain colons, names of fields seldom do.
+        let (tool, field) = match text.rsplit_once(':') {
+            Some((tool, field)) => (tool, Some(field)),
+            None => (text, None),
+        };
+        if tool.trim().is_empty() {
+            return Err(error("the tool is missing; `*` means any"));
+        }
+        if text.trim() != text || text.chars().any(char::is_control) {
+            return Err(error("it has a control character, or a space at an end"));
+        }
+        let field: Vec<Arc<str>> = field
+            .into_iter()
+            .flat_map(|field| field.split('.'))
+            .map(Arc::from)
+            .collect();
+        if field.iter().any(|name| name.is_empty()) {
+            return Err(error("a name of the field is empty"));
+        }
+        Ok(Self {
+            text: text.into(),
+            tool: ToolPattern::new(tool),
+            field,
+        })
+    }
+
+    /// Returns the text of the pattern.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the text of the pattern, shared.
+    pub(super) fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// Returns the pattern of the tools.
+    pub fn tool(&self) -> &ToolPattern {
+        &self.tool
+    }
+
+    /// Returns true if the pattern names a field.
+    pub fn has_field(&self) -> bool {
+        !self.field.is_empty()
+    }
+
+    /// Returns true if the pattern applies to `tool`, whatever the field.
+    pub fn covers_tool(&self, tool: &Tool) -> bool {
+        self.tool.covers(tool)
+    }
+
+    /// Returns the names of the field; empty if the pattern applies to all fields.
+    pub(super) fn field(&self) -> &[Arc<str>] {
+        &self.field
+    }
+
+    /// Returns true if the pattern applies to the field at `path` or to one around it.
+    pub(super) fn covers_field(&self, path: &[Arc<str>]) -> bool {
+        match self.field.as_slice() {
+            [] => true,
+            [name] => path.iter().any(|key| matches_name(name, key)),
+            names => either_path(path, |keys| {
+                keys.len() >= names.len() && starts(names, keys)
+            }),
+        }
+    }
+
+    /// Returns true if the pattern may apply to the field at `path` or to one around it, where a key may be
+    /// [any](ANY_KEY).
+    pub(super) fn may_cover_field(&self, path: &[Arc<str>]) -> bool {
+        match self.field.as_slice() {
+            [] => true,
+            [name] => path.iter().any(|key| may_match(name, key)),
+            names => either_path(path, |keys| {
+                keys.len() >= names.len() && may_start(names, keys)
+            }),
+        }
+    }
+
+    /// Returns true if the pattern spells a path of several names, which starts at the top.
+    pub(super) fn is_path(&self) -> bool {
+        self.field.len() > 1
+    }
+
+    /// Returns true if the pattern may apply to a field inside the value at `path`.
+    pub(super) fn may_cover_inside(&self, path: &[Arc<str>]) -> bool {
+        match self.field.as_slice() {
+            [] | [_] => true,
+            names => either_path(path, |keys| {
+                keys.len() < names.len() && may_start(names, keys)
+            }),
+        }
+    }
+}
+
+/// Returns true if `names` and `keys` match as far as both go.
+fn starts(names: &[Arc<str>], keys: &[&str]) -> bool {
+    let mut pairs = names.iter().zip(keys);
+    pairs.all(|(name, key)| matches_name(name, key))
+}
+
+/// Returns true if `names` and `keys` may match as far as both go.
+fn may_start(names: &[Arc<str>], keys: &[&str]) -> bool {
+    let mut pairs = names.iter().zip(keys);
+    pairs.all(|(name, key)| may_match(name, key))
+}
+
+fn may_match(name: &str, key: &str) -> bool {
+    key == ANY_KEY || matches_name(name, key)
+}
+
+/// Returns true if `test` holds for `path`, or for its text with dots as the separator: a name may contain dots.
+fn either_path(path: &[Arc<str>], test: impl Fn(&[&str]) -> bool) -> bool {
+    let keys: Vec<&str> = path.iter().map(|key| &**key).collect();
+    if test(&keys) {
+        return true;
+    }
+    if !keys.iter().any(|key| key.contains('.')) {
+        return false;
+    }
+    let parts: Vec<&str> = keys.iter().flat_map(|key| key.split('.')).collect();
+    test(&parts)
+}
+
+impl fmt::Display for FlowPatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`{}` is no pattern of a flow rule: {}",
+            self.text, self.reason
+        )
+    }
+}
+
+impl std::error::Error for FlowPatternError {}
+
+impl fmt::Display for FlowPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> Vec<Arc<str>> {
+        text.split('.')
+            .filter(|name| !name.is_empty())
+            .map(Arc::from)
+            .collect()
+    }
+
+    #[test]
+    fn a_single_name_matches_at_any_depth() {
+        let check = |pattern: &str, covered: &[&str], others: &[&str]| {
+            let pattern = FlowPattern::parse(pattern).unwrap();
+            for field in covered {
+                assert!(pattern.covers_field(&path(field)), "{pattern} {field}");
+            }
+            for field in others {
+                assert!(!pattern.covers_field(&path(field)), "{pattern} {field}");
+            }
+        };
+        check("bank.*", &["", "a", "a.b"], &[]);
+        check(
+            "bank.*:amount",
+            &["amount", "a.amount", "amount.value"],
+            &["", "amounts", "a"],
+        );
+        check("*:*_id", &["user_id", "a.user_id.x"], &["id", "user_ids"]);
+        check(
+            "*:recipient*",
+            &["recipient", "recipients", "a.recipient_list"],
+            &["to"],
+        );
+        check("x:a.b", &["a.b", "a.b.c"], &["a", "b", "x.a.b"]);
+        check("x:a.*", &["a.b", "a.c.d"], &["a", "b"]);
+    }
+
+    #[test]
+    fn a_path_matches_names_with_dots() {
+        let pattern = FlowPattern::parse("x:a.b").unwrap();
+        let key = |name: &str| Arc::<str>::from(name);
+        assert!(pattern.covers_field(&[key("a.b")]));
+        assert!(pattern.covers_field(&[key("a.b"), key("c")]));
+        assert!(!pattern.covers_field(&[key("a.c")]));
+        assert!(!pattern.may_cover_inside(&[key("a.b")]));
+    }
+
+    #[test]
+    fn malformed_patterns_are_refused() {
+        for (text, reason) in [
+            ("", "the tool is missing"),
+            (":to", "the tool is missing"),
+            ("a:", "a name of the field is empty"),
+            ("a:b..c", "a name of the field is empty"),
+            ("a ", "a space at an end"),
+            ("a:b\u{7}", "a control character"),
+        ] {
+            let error = FlowPattern::parse(text).unwrap_err().to_string();
+            assert!(error.contains(reason), "{error}");
+        }
+    }
 }

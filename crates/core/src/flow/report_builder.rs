@@ -25,6 +25,8 @@ pub(super) struct StepParameter<'a> {
     pub(super) position: Vec<u32>,
     pub(super) step: Arc<str>,
     pub(super) tool: &'a Tool,
+    /// The tool, as `server.tool`.
+    pub(super) tool_name: Arc<str>,
     pub(super) parameter: Arc<str>,
     pub(super) guard: Option<Arc<str>>,
     pub(super) leaves: Option<Arc<str>>,
@@ -46,6 +48,8 @@ pub(super) struct ReportBuilder<'a> {
     pub(super) context: FlowContext<'a>,
     pub(super) graph: &'a LabelGraph,
     pub(super) texts: &'a [Sources],
+    /// The source of everything that the plan spells out.
+    pub(super) planner: FlowOrigin,
 }
 
 impl ReportBuilder<'_> {
@@ -69,7 +73,7 @@ impl ReportBuilder<'_> {
                     OnViolation::Ask | OnViolation::Warn => Severity::Warning,
                 };
                 if counter.count(severity) {
-                    let origins = origins(violation.node, Some(violation.flag), &mut search);
+                    let origins = self.origins(violation.node, Some(violation.flag), &mut search);
                     diagnostics
                         .push(self.diagnostic(parameter, violation, &origins, &hops, severity));
                 }
@@ -82,26 +86,32 @@ impl ReportBuilder<'_> {
             let node = violations
                 .first()
                 .map_or(parameter.label, |violation| violation.node);
+            let sources = self.sources(parameter.label, &mut search);
+            let origins = match &sources {
+                // Without a violation, these are the same.
+                FlowSources::Listed(sources) if flag.is_none() => sources.to_vec(),
+                _ => self.origins(node, flag, &mut search),
+            };
             found.push(FlowParameter {
                 step: Arc::clone(&parameter.step),
-                tool: parameter.tool.qualified_name().into(),
+                tool: Arc::clone(&parameter.tool_name),
                 parameter: Arc::clone(&parameter.parameter),
                 guard: parameter.guard.clone(),
                 leaves: parameter.leaves.clone(),
                 integrity: Integrity::of(flags.untrusted),
                 confidentiality: Confidentiality::of(flags.private),
-                origins: origins(node, flag, &mut search),
-                sources: sources(parameter.label, &mut search),
+                origins,
+                sources,
                 deciding: parameter
                     .control
-                    .map(|control| sources(control, &mut search))
+                    .map(|control| self.sources(control, &mut search))
                     .unwrap_or_default(),
                 code: violations.first().map(|violation| violation.code),
                 way,
             });
         }
         counter.note_rest_omitted(&mut diagnostics);
-        let output = sources(output, &mut search);
+        let output = self.sources(output, &mut search);
         (found, diagnostics, output)
     }
 
@@ -178,13 +188,12 @@ impl ReportBuilder<'_> {
         let end = match violation.code {
             Code::UntrustedDecision => format!(
                 "{verb} `{}` calls `{}`",
-                parameter.step,
-                parameter.tool.qualified_name()
+                parameter.step, parameter.tool_name
             ),
             _ => format!(
                 "{verb} {} of `{}` in `{}`",
                 described_parameter(parameter),
-                parameter.tool.qualified_name(),
+                parameter.tool_name,
                 parameter.step
             ),
         };
@@ -221,7 +230,7 @@ impl ReportBuilder<'_> {
         way: &[FlowHop],
         severity: Severity,
     ) -> Diagnostic {
-        let tool = parameter.tool.qualified_name();
+        let tool = &parameter.tool_name;
         let named: Vec<String> = origins
             .iter()
             .take(MAX_NAMED_ORIGINS)
@@ -261,6 +270,41 @@ impl ReportBuilder<'_> {
         diagnostic.help(self.ways_out(violation, origins))
     }
 
+    fn origins(
+        &self,
+        node: NodeId,
+        flag: Option<Flag>,
+        search: &mut GraphSearch<'_>,
+    ) -> Vec<FlowOrigin> {
+        let origins = search.origins(node, flag, MAX_ORIGINS).into_iter();
+        origins.map(|origin| self.flow_origin(origin)).collect()
+    }
+
+    fn sources(&self, node: NodeId, search: &mut GraphSearch<'_>) -> FlowSources {
+        let origins = search.origins(node, None, MAX_ORIGINS);
+        if origins.len() == MAX_ORIGINS || search.is_spent() {
+            return FlowSources::TooMany;
+        }
+        let origins = origins.into_iter();
+        FlowSources::Listed(origins.map(|origin| self.flow_origin(origin)).collect())
+    }
+
+    fn flow_origin(&self, origin: &LabelOrigin) -> FlowOrigin {
+        match origin {
+            LabelOrigin::Output { step, tool, field } => FlowOrigin {
+                step: Arc::clone(step),
+                tool: Arc::clone(tool),
+                field: Arc::clone(field),
+            },
+            LabelOrigin::Planner => self.planner.clone(),
+            LabelOrigin::Secret(name) => FlowOrigin {
+                step: Arc::clone(&self.planner.step),
+                tool: Arc::from("secrets"),
+                field: Arc::clone(name),
+            },
+        }
+    }
+
     fn ways_out(&self, violation: &ParameterViolation, origins: &[FlowOrigin]) -> String {
         let rule = origins
             .iter()
@@ -294,24 +338,16 @@ impl ReportBuilder<'_> {
     }
 }
 
-fn flow_origin(origin: &LabelOrigin) -> FlowOrigin {
-    let origin_of = |step: &str, tool: &str, field: &str| FlowOrigin {
-        step: step.into(),
-        tool: tool.into(),
-        field: field.into(),
-    };
-    match origin {
-        LabelOrigin::Output { step, tool, field } => FlowOrigin {
-            step: Arc::clone(step),
-            tool: Arc::clone(tool),
-            field: Arc::clone(field),
-        },
-        LabelOrigin::Planner => origin_of("", "plan", ""),
-        LabelOrigin::Secret(name) => origin_of("", "secrets", name),
-    }
-}
-
 impl FlowOrigin {
+    /// Returns the source of everything that the plan spells out.
+    pub(super) fn planner() -> Self {
+        Self {
+            step: Arc::from(""),
+            tool: Arc::from("plan"),
+            field: Arc::from(""),
+        }
+    }
+
     /// Returns the source in a few words.
     pub fn shown(&self) -> String {
         shown_origin(self)
@@ -364,17 +400,4 @@ impl Confidentiality {
     pub(super) fn of(private: bool) -> Self {
         if private { Self::Private } else { Self::Public }
     }
-}
-
-fn origins(node: NodeId, flag: Option<Flag>, search: &mut GraphSearch<'_>) -> Vec<FlowOrigin> {
-    let origins = search.origins(node, flag, MAX_ORIGINS);
-    origins.into_iter().map(flow_origin).collect()
-}
-
-fn sources(node: NodeId, search: &mut GraphSearch<'_>) -> FlowSources {
-    let origins = search.origins(node, None, MAX_ORIGINS);
-    if origins.len() == MAX_ORIGINS || search.is_spent() {
-        return FlowSources::TooMany;
-    }
-    FlowSources::Listed(origins.into_iter().map(flow_origin).collect())
 }

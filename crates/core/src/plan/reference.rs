@@ -178,9 +178,20 @@ impl Reference {
 
     /// Returns every read of the reference, including those inside expressions.
     pub fn reads(&self) -> Vec<&Read> {
+        let mut reads = Vec::new();
+        self.each_read(&mut |read| reads.push(read));
+        reads
+    }
+
+    /// Calls `visit` with every read of the reference, including those inside expressions.
+    pub(crate) fn each_read<'a>(&'a self, visit: &mut dyn FnMut(&'a Read)) {
         match &self.form {
-            Form::All(reads) => reads.iter().collect(),
-            Form::First(alternatives) => alternatives.iter().flat_map(Alternative::reads).collect(),
+            Form::All(reads) => reads.iter().for_each(visit),
+            Form::First(alternatives) => {
+                for alternative in alternatives {
+                    alternative.each_read(visit);
+                }
+            }
         }
     }
 }
@@ -192,6 +203,15 @@ impl Alternative {
             Self::Read(read) => vec![read],
             Self::Literal(_) => Vec::new(),
             Self::Expression(expression) => expression.reads(),
+        }
+    }
+
+    /// Calls `visit` with every read of this alternative.
+    pub(crate) fn each_read<'a>(&'a self, visit: &mut dyn FnMut(&'a Read)) {
+        match self {
+            Self::Read(read) => visit(read),
+            Self::Literal(_) => {}
+            Self::Expression(expression) => expression.each_read(visit),
         }
     }
 }

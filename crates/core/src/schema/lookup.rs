@@ -135,6 +135,14 @@ impl LookupFailure {
 
 /// Follows one segment into a union; it succeeds if any member allows it.
 fn step(from: &Type, segment: &Segment) -> Result<Type, LookupFailure> {
+    // The usual case, without a union.
+    if let Type::Object(_) | Type::List(_) = from {
+        match step_into(from, segment) {
+            SegmentLookup::To(Type::Never) => {}
+            SegmentLookup::To(next) => return Ok(next),
+            _ => {}
+        }
+    }
     let mut found = Vec::new();
     let mut unlisted = None;
     for member in from.members() {

@@ -96,8 +96,16 @@ impl Type {
 
     /// Returns the union of `members`.
     pub fn union(members: impl IntoIterator<Item = Type>) -> Self {
+        let mut members = members.into_iter();
+        // Most unions have one member, which needs no list.
+        let Some(first) = members.by_ref().find(|member| *member != Self::Never) else {
+            return Self::Never;
+        };
+        let Some(second) = members.by_ref().find(|member| *member != Self::Never) else {
+            return first;
+        };
         let mut flat: Vec<Type> = Vec::new();
-        for member in members {
+        for member in [first, second].into_iter().chain(members) {
             match member {
                 // Any other member is included already.
                 Self::Any => return Self::Any,
@@ -188,6 +196,11 @@ impl Type {
 
     /// Returns the type of the field `name`, or `None` if no value has it.
     pub fn property(&self, name: &str) -> Option<Type> {
+        // The usual case, without a union.
+        if let Self::Object(object) = self {
+            let shape = object.field(name);
+            return (*shape != Self::Never).then(|| shape.clone());
+        }
         let found = Self::union(self.members().iter().map(|member| {
             match member {
                 Self::Any => Self::Any,

@@ -8,6 +8,9 @@ use planwright_core::{Code, Diagnostic, Place};
 use super::sink::synonym;
 use super::{DiagnosticSink, Item, ItemEntry, ItemKind, nearest, quote};
 
+/// The number of fields that most objects are read for.
+const EXPECTED_FIELDS: usize = 32;
+
 /// The fields of one object. Each field that is read counts as known; [`Fields::finish`] reports all others.
 ///
 /// An optional field may also be `null`, because programs often write it so. [`Fields::entry`] distinguishes the two.
@@ -29,7 +32,7 @@ impl<'a> Fields<'a> {
                 owner,
                 place: item.place,
                 entries,
-                known: Vec::new(),
+                known: Vec::with_capacity(EXPECTED_FIELDS),
             });
         }
         let found = super::article(item.kind_word());
@@ -45,9 +48,8 @@ impl<'a> Fields<'a> {
 
     /// The field `name` with its key, whatever its value, `null` included.
     pub fn entry(&mut self, name: &'static str) -> Option<&'a ItemEntry> {
-        if !self.known.contains(&name) {
-            self.known.push(name);
-        }
+        // A name may be read twice; `finish` removes it if it has to list them.
+        self.known.push(name);
         // Of duplicate keys, which the reader has reported, the last one counts.
         self.entries.iter().rfind(|entry| &*entry.key == name)
     }
@@ -143,11 +145,13 @@ impl<'a> Fields<'a> {
     }
 
     /// Reports every field that was not read.
-    pub fn finish(self, sink: &mut DiagnosticSink) {
-        let mut unknown = self.unknown().peekable();
-        if unknown.peek().is_none() {
+    pub fn finish(mut self, sink: &mut DiagnosticSink) {
+        if self.unknown().next().is_none() {
             return;
         }
+        let mut seen = HashSet::new();
+        self.known.retain(|name| seen.insert(*name));
+        let unknown = self.unknown();
         let guess = FieldGuess::new(&self);
         for entry in unknown {
             // Guessing compares the key with all known fields; beyond the limit the result would not be shown.

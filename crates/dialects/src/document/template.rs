@@ -25,7 +25,8 @@ pub(crate) fn split<'a>(text: &'a str, quotes: &[u8]) -> Vec<Piece<'a>> {
     if !text.contains("${") {
         return vec![Piece::Literal(text.into())];
     }
-    let mut pieces = Vec::new();
+    // Most texts with markers are one.
+    let mut pieces = Vec::with_capacity(1);
     let mut literal = String::new();
     let mut at = 0;
     while let Some(found) = text[at..].find("${") {

@@ -347,6 +347,11 @@ impl<'a> ReferenceNames<'a> {
         } else {
             Vec::new()
         };
+        if let [only] = references.as_slice()
+            && *only == (0..text.len())
+        {
+            return None;
+        }
         let is_foreign = |range: &Range<usize>| !(self.form.is_own)(&text[range.clone()]);
         let is_apart = |at: usize| {
             let next = references.partition_point(|range| range.end <= at);

@@ -25,7 +25,15 @@ pub(super) struct NativeTemplates<'a> {
 impl ReferenceSyntax for NativeTemplates<'_> {
     fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
         let borders = (&mut *self.source, &mut *self.sink);
-        let mut read = |inside: &str, place| read(inside, place, self.patterns);
+        let mut read = |inside: &str, place| {
+            // A reference that is the whole text shares it.
+            let reference = if text.len() == inside.len() + "${}".len() {
+                Arc::clone(text)
+            } else {
+                ["${", inside, "}"].concat().into()
+            };
+            read(reference, inside, place, self.patterns)
+        };
         // References to literals are the escape for texts that look like references of other systems.
         fold_literals(lower_template(text, place, QUOTES, borders, &mut read))
     }
@@ -77,15 +85,15 @@ fn literal(reference: &Reference) -> Option<Arc<str>> {
     }
 }
 
-/// The reference with `inside` between its braces.
-fn read(inside: &str, place: Place, patterns: &mut PatternBudget) -> LowerResult<Reference> {
-    let text = format!("${{{inside}}}");
+/// The reference `text`, which has `inside` between its braces.
+fn read(
+    text: Arc<str>,
+    inside: &str,
+    place: Place,
+    patterns: &mut PatternBudget,
+) -> LowerResult<Reference> {
     match parse_form_within(inside, patterns) {
-        Ok(form) => Ok(Reference {
-            text: text.into(),
-            place,
-            form,
-        }),
+        Ok(form) => Ok(Reference { text, place, form }),
         Err(error) => {
             let code = match error.kind {
                 ExpressionErrorKind::Reference => Code::MalformedReference,

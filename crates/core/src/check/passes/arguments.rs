@@ -1,4 +1,4 @@
-//! The argument pass: compares the arguments of each call with the schemas of its tool or plan.
+//! The argument pass: missing, unknown and wrong arguments, and the schemas of steps that extract data.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -9,12 +9,15 @@ use indexmap::IndexMap;
 use super::positional::{
     ArgumentReceiver, fitting_fields, may_be_text, named_arguments, properties, with_shape,
 };
+use crate::catalog::extraction_schema;
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::ResolvedPlan;
 use crate::check::type_inference::TypeInference;
 use crate::plan::{Action, Node, NodeKind, PlanCall, PlanTarget};
 use crate::schema::{Additional, Compatibility, FaultKind, SchemaFault, TemplateValue, Type};
-use crate::{Code, Hashing, Place, Plan, PointerSegment, Schema, Severity, Step, Tool, Value};
+use crate::{
+    Code, EXTRACTION, Hashing, Place, Plan, PointerSegment, Schema, Severity, Step, Tool, Value,
+};
 
 pub(in crate::check) fn check(
     resolved: &ResolvedPlan<'_>,
@@ -437,5 +440,40 @@ impl ArgumentPass<'_> {
         } else {
             node.place
         }
+    }
+}
+
+pub(in crate::check) fn check_extraction(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+    for (_, step) in resolved.steps() {
+        if step.tool().is_none_or(|name| &*name.text != EXTRACTION) {
+            continue;
+        }
+        let schema = match (extraction_schema(step), &step.args.kind) {
+            (Some(schema), _) => schema,
+            // The argument pass reports that it is missing.
+            (None, NodeKind::Literal(_) | NodeKind::Object(_)) => continue,
+            (None, _) => step.args.clone(),
+        };
+        let place = match schema.place {
+            Place::NOWHERE => step.place,
+            place => place,
+        };
+        let fault = match schema.as_literal() {
+            None => (
+                format!("the schema of `{}` has references", step.id),
+                "write the schema itself, so that the types of the output are known",
+            ),
+            // The argument pass reports a schema that is no object.
+            Some(value) if !matches!(value, Value::Object(_)) => continue,
+            Some(value) => match Schema::from_value(value.clone()).malformed() {
+                None => continue,
+                Some(reason) => (
+                    format!("the schema of `{}` is malformed: {reason}", step.id),
+                    "write a JSON Schema of the data, such as {\"type\": \"object\", \"properties\": {…}}",
+                ),
+            },
+        };
+        let diagnostic = reporter.error(Code::InvalidSchema, place, fault.0);
+        reporter.push(diagnostic.help(fault.1));
     }
 }

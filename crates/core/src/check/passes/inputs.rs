@@ -145,9 +145,9 @@ fn read_names<'a>(resolved: &'a ResolvedPlan<'a>) -> HashSet<&'a str> {
     let mut read = HashSet::new();
     let mut whole_kinds = Vec::new();
     resolved.each_use(&mut |usage| {
-        for one in usage.reference.reads() {
+        usage.reference.each_read(&mut |one| {
             let Source::Slot(kind @ (SlotKind::Inputs | SlotKind::Vars)) = one.source else {
-                continue;
+                return;
             };
             match one.path.first() {
                 Some(Segment::Key(name)) => {
@@ -156,7 +156,7 @@ fn read_names<'a>(resolved: &'a ResolvedPlan<'a>) -> HashSet<&'a str> {
                 // A computed key or the whole slot may read any input.
                 _ => whole_kinds.push(kind),
             }
-        }
+        });
     });
     for (_, step) in resolved.steps() {
         if let Action::Plan(call) = &step.action {

@@ -2,12 +2,9 @@
 
 pub(super) mod arguments;
 pub(super) mod cycles;
-pub(super) mod expressions;
-pub(super) mod extraction;
 pub(super) mod inputs;
 pub(super) mod names;
 pub(super) mod policy;
 pub(super) mod positional;
 pub(super) mod references;
-pub(super) mod sharing;
 pub(super) mod slots;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::catalog::extraction_schema;
 use crate::check::checked_plan::PlanSize;
-use crate::check::policy::Limits;
+use crate::check::context::Limits;
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::ResolvedPlan;
 use crate::expression::PatternBudget;
@@ -67,11 +67,11 @@ struct ExternalValuePass<'a> {
 impl ExternalValuePass<'_> {
     fn node(&self, node: &Node, reporter: &mut Reporter<'_>) {
         node.each_reference(&mut |reference| {
-            for read in reference.reads() {
+            reference.each_read(&mut |read| {
                 if let Source::ExternalValue(what, name) = &read.source {
                     self.read(reference, read, (*what, name), reporter);
                 }
-            }
+            });
         });
     }
 

@@ -1,14 +1,19 @@
-//! The reference pass: unknown names, and paths that lead nowhere.
+//! The reference and expression passes: unknown names, paths that lead nowhere, and operations that cannot apply.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use super::names::step_advice;
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::{LoopScope, ReferenceUse, ResolvedPlan};
 use crate::check::type_inference::{ReadTarget, TypeInference};
 use crate::expression::print_path;
-use crate::plan::{Form, Missing, Ordering, Read, Segment, SelfReference, SlotKind, Source};
-use crate::schema::{KnownFields, PathLookup};
+use crate::expression::typing::{TypeFault, TypeFaultKind};
+use crate::plan::{
+    Alternative, Form, Missing, Node, NodeKind, Ordering, Read, Segment, SelfReference, SlotKind,
+    Source,
+};
+use crate::schema::{Compatibility, KnownFields, PathLookup, Type};
 use crate::{Code, Diagnostic, Severity, StepId};
 
 /// The hint for a sub-plan that refers to its surroundings.
@@ -24,7 +29,7 @@ pub(in crate::check) fn check(
             Form::First(alternatives) => alternatives.len(),
             Form::All(_) => 1,
         };
-        for read in usage.reference.reads() {
+        usage.reference.each_read(&mut |read| {
             let pass = ReadPass {
                 resolved,
                 types,
@@ -33,7 +38,7 @@ pub(in crate::check) fn check(
                 has_fallback: alternatives > 1,
             };
             pass.check(reporter);
-        }
+        });
     });
 }
 
@@ -94,16 +99,17 @@ impl ReadPass<'_> {
                 .help(format!("the steps run as they are listed: move `{id}` up"));
             reporter.push(diagnostic);
         }
-        let what = match &self.read.source {
-            Source::Result(_) => format!("the result of `{id}`"),
+        let noun = match &self.read.source {
+            Source::Result(_) => "result",
             Source::Step(_)
             | Source::Slot(_)
             | Source::Item
             | Source::Index
             | Source::Last
-            | Source::ExternalValue(..) => format!("the output of `{id}`"),
+            | Source::ExternalValue(..) => "output",
         };
-        self.check_path(&what, &self.read.path, reporter);
+        let what = format_args!("the {noun} of `{id}`");
+        self.check_path(what, &self.read.path, reporter);
     }
 
     fn check_slot(&self, kind: SlotKind, reporter: &mut Reporter<'_>) {
@@ -122,7 +128,7 @@ impl ReadPass<'_> {
             } else {
                 "variable"
             };
-            self.check_path(&format!("the {noun} `{name}`"), rest, reporter);
+            self.check_path(format_args!("the {noun} `{name}`"), rest, reporter);
         }
     }
 
@@ -188,7 +194,7 @@ impl ReadPass<'_> {
             | Source::ExternalValue(..) => ("last", in_repeat, "`repeat`"),
         };
         if allowed {
-            self.check_path(&format!("`{name}`"), &self.read.path, reporter);
+            self.check_path(format_args!("`{name}`"), &self.read.path, reporter);
             return;
         }
         let mut help = format!("`{name}` exists only in a step with {holders}");
@@ -210,7 +216,7 @@ impl ReadPass<'_> {
     }
 
     /// Checks the part of the read's path after `what`.
-    fn check_path(&self, what: &str, path: &[Segment], reporter: &mut Reporter<'_>) {
+    fn check_path(&self, what: fmt::Arguments<'_>, path: &[Segment], reporter: &mut Reporter<'_>) {
         let before = self.read.path.len() - path.len();
         match self.target() {
             ReadTarget::Path(PathLookup::Impossible { known, matched }) => {
@@ -218,6 +224,7 @@ impl ReadPass<'_> {
                     return;
                 }
                 let matched = matched.saturating_sub(before);
+                let what = &what.to_string();
                 let diagnostic = self.impossible_path(what, path, matched, reporter);
                 let mut diagnostic =
                     suggest_fields(diagnostic, path.get(matched), &known, reporter);
@@ -235,7 +242,7 @@ impl ReadPass<'_> {
                 let message = format!(
                     "`{}` reads the {}, which the schema does not list",
                     self.text(),
-                    describe_failure(what, path, matched)
+                    describe_failure(&what.to_string(), path, matched)
                 );
                 let diagnostic = reporter.warning(Code::UnlistedPath, place, message);
                 reporter.push(suggest_fields(
@@ -364,4 +371,118 @@ pub(super) fn suggest_fields(
         diagnostic.help = reporter.advice(key, "fields", known);
     }
     diagnostic
+}
+
+pub(in crate::check) fn check_expressions(
+    resolved: &ResolvedPlan<'_>,
+    types: &TypeInference<'_>,
+    reporter: &mut Reporter<'_>,
+) {
+    resolved.each_use(&mut |usage| {
+        if has_expressions(&usage.reference.form) && !reads_missing_output(&usage) {
+            let step = usage.step.map(|(index, _)| index);
+            for fault in types.expression_faults(usage.reference, step) {
+                report(fault, &usage, reporter);
+            }
+        }
+    });
+    for (index, step) in resolved.steps() {
+        if let Some(when) = &step.when {
+            check_condition(when, "when", index, types, reporter);
+        }
+        if let Some(repeat) = &step.repeat {
+            check_condition(&repeat.until, "until", index, types, reporter);
+        }
+    }
+}
+
+fn has_expressions(form: &Form) -> bool {
+    match form {
+        Form::First(alternatives) => alternatives
+            .iter()
+            .any(|alternative| matches!(alternative, Alternative::Expression(_))),
+        Form::All(_) => false,
+    }
+}
+
+/// Returns true if the reference reads the output of its own failed step, so that it is never evaluated.
+fn reads_missing_output(usage: &ReferenceUse<'_>) -> bool {
+    let Some((_, step)) = usage.step else {
+        return false;
+    };
+    let is_own = |source: &Source| matches!(source, Source::Step(id) if *id == step.id);
+    usage.self_reference == SelfReference::Allowed
+        && step.repeat.is_none()
+        && usage
+            .reference
+            .reads()
+            .iter()
+            .any(|read| is_own(&read.source))
+}
+
+fn report(fault: TypeFault, usage: &ReferenceUse<'_>, reporter: &mut Reporter<'_>) {
+    if reporter.count_if_full(fault.severity) {
+        return;
+    }
+    let place = usage.reference.place;
+    let text = usage.reference.shown();
+    let diagnostic = |code, message| reporter.with_severity(fault.severity, code, place, message);
+    let mut diagnostic = match fault.kind {
+        TypeFaultKind::Operation(reason) => diagnostic(
+            Code::WrongOperandType,
+            format!("`{text}` cannot be computed: {reason}"),
+        ),
+        TypeFaultKind::Impossible(failed) => {
+            let end = describe_failure(&failed.base, &failed.path, failed.matched);
+            let message = format!("`{text}` leads nowhere: there is no {end}");
+            let diagnostic = diagnostic(Code::ImpossiblePath, message);
+            suggest_fields(diagnostic, failed.failing(), &failed.known, reporter)
+        }
+        TypeFaultKind::Unlisted(failed) => {
+            let end = describe_failure(&failed.base, &failed.path, failed.matched);
+            let message = format!("`{text}` reads the {end}, which the schema does not list");
+            let diagnostic = diagnostic(Code::UnlistedPath, message);
+            suggest_fields(diagnostic, failed.failing(), &failed.known, reporter)
+        }
+    };
+    diagnostic.help = diagnostic.help.or(fault.help);
+    reporter.push(diagnostic);
+}
+
+/// Checks that a condition may be a boolean. No other value counts as true or false.
+fn check_condition(
+    condition: &Node,
+    field: &str,
+    step: u32,
+    types: &TypeInference<'_>,
+    reporter: &mut Reporter<'_>,
+) {
+    // The policy pass reports external values outside of arguments.
+    if let NodeKind::Reference(reference) = &condition.kind
+        && let Some(read) = reference.as_read()
+        && matches!(read.source, Source::ExternalValue(..))
+    {
+        return;
+    }
+    let given = types.node_type(condition, Some(step));
+    if Type::Boolean.accepts(&given) != Compatibility::No || reporter.count_if_full(Severity::Error)
+    {
+        return;
+    }
+    let written = match &condition.kind {
+        NodeKind::Reference(reference) => format!("`{}` gives {given}", reference.shown()),
+        _ => format!("it is {given}"),
+    };
+    let message = format!("`{field}` needs true or false, but {written}");
+    let mut diagnostic = reporter.error(Code::WrongReferenceType, condition.place, message);
+    if let (NodeKind::Reference(reference), Type::List(_)) = (&condition.kind, &given) {
+        let text = reference.shown();
+        if let Some(path) = text
+            .strip_prefix("${")
+            .and_then(|text| text.strip_suffix('}'))
+        {
+            diagnostic.help = Some(format!("write `${{size({path}) > 0}}`"));
+        }
+    }
+    reporter.push(diagnostic);
 }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::Value;
 use crate::expression::EvaluationError;
-use crate::expression::error::EvaluationBudget;
+use crate::expression::evaluate::EvaluationBudget;
 use crate::expression::operator::{
     compare, double_value, negate, out_of_range, whole, whole_value,
 };

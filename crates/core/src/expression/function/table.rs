@@ -9,7 +9,7 @@ use super::signature::{
 use super::{list, number, text};
 use crate::Value;
 use crate::expression::EvaluationError;
-use crate::expression::error::EvaluationBudget;
+use crate::expression::evaluate::EvaluationBudget;
 
 use CallStyle::{Both, Global, Method};
 

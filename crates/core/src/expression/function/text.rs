@@ -3,7 +3,7 @@
 use regex::Regex;
 
 use crate::expression::EvaluationError;
-use crate::expression::error::EvaluationBudget;
+use crate::expression::evaluate::EvaluationBudget;
 use crate::expression::pattern::{self, PatternBudget};
 use crate::{Number, Value};
 

@@ -52,6 +52,11 @@ impl<'t> Cursor<'t> {
     }
 
     pub(super) fn skip_space(&mut self) {
+        // The usual case: a visible ASCII character, which begins no comment.
+        let next = self.text.as_bytes().get(self.at);
+        if next.is_some_and(|next| next.is_ascii_graphic() && *next != b'/') {
+            return;
+        }
         loop {
             let rest = self.rest();
             let trimmed = rest.trim_start();
@@ -65,6 +70,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Consumes `sign` if it comes next.
+    #[inline]
     pub(super) fn take(&mut self, sign: &str) -> bool {
         let found = self.rest().starts_with(sign);
         if found {
@@ -74,9 +80,16 @@ impl<'t> Cursor<'t> {
     }
 
     /// Consumes `sign` and any whitespace before it.
+    #[inline]
     pub(super) fn take_spaced(&mut self, sign: &str) -> bool {
         self.skip_space();
         self.take(sign)
+    }
+
+    /// Consumes any whitespace, and returns true if `sign` comes next.
+    pub(super) fn is_spaced(&mut self, sign: &str) -> bool {
+        self.skip_space();
+        self.rest().starts_with(sign)
     }
 
     /// Consumes `sign`, or returns an error that it is missing.
@@ -206,9 +219,9 @@ impl<'t> Cursor<'t> {
         let Some(quote) = self.bump() else {
             return Err(unclosed());
         };
-        let triple: String = std::iter::repeat_n(quote, 2).collect();
+        let triple = if quote == '"' { "\"\"" } else { "''" };
         // Two quotes that no triple quote follows are an empty text.
-        let is_triple = self.rest().starts_with(&triple)
+        let is_triple = self.rest().starts_with(triple)
             && (self
                 .rest()
                 .get(2..)
@@ -220,7 +233,7 @@ impl<'t> Cursor<'t> {
         loop {
             let at = self.at;
             match self.bump().ok_or_else(unclosed)? {
-                letter if letter == quote && (!is_triple || self.take(&triple)) => {
+                letter if letter == quote && (!is_triple || self.take(triple)) => {
                     return Ok(text);
                 }
                 '\\' if !is_raw => text.push(self.escape(at)?),
@@ -291,6 +304,16 @@ impl<'t> Cursor<'t> {
 
 /// Returns the length in bytes of the name at the start of `text`; 0 if there is none.
 pub(in crate::expression) fn name_length(text: &str) -> usize {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    // The usual case: a name of ASCII letters and digits, before a sign.
+    let plain = text.bytes().take_while(|byte| is_plain(byte)).count();
+    if text
+        .as_bytes()
+        .get(plain)
+        .is_none_or(|next| next.is_ascii() && *next != b'-')
+    {
+        return plain;
+    }
     let mut length = 0;
     let mut letters = text.char_indices().peekable();
     while let Some((at, letter)) = letters.next() {

@@ -1,6 +1,5 @@
 //! The parser of texts between `${` and `}`: a grammar around operands, with a cursor below.
 
-mod call;
 mod cursor;
 mod grammar;
 mod operand;

@@ -8,7 +8,7 @@ use crate::Value;
 use crate::expression::ExpressionError;
 use crate::expression::function;
 use crate::expression::operator::whole_index;
-use crate::expression::tree::{Accessor, Tree};
+use crate::expression::tree::{Accessor, Tree, add};
 use crate::plan::{ExternalValue, Missing, Path, Read, Segment, SlotKind, Source, StepId};
 use crate::value::Object;
 
@@ -110,7 +110,7 @@ impl Parser<'_> {
             if self.cursor.take_spaced(end) {
                 return Ok(arguments);
             }
-            arguments.push(self.nested()?);
+            add(&mut arguments, self.nested()?);
             if !self.cursor.take_spaced(",") {
                 self.cursor.expect(end)?;
                 return Ok(arguments);
@@ -375,7 +375,7 @@ fn with_accessor(tree: Tree, next: Accessor) -> Tree {
 fn with_segment(mut tree: Tree, segment: Segment, missing: Missing) -> Tree {
     // Constant segments extend the path before them, so that inference sees one path.
     if let Some((path, so_far)) = last_path(&mut tree) {
-        path.push(segment);
+        add(path, segment);
         if missing != Missing::Fail {
             *so_far = missing;
         }

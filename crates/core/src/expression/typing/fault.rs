@@ -1,8 +1,14 @@
-//! The mistakes that type inference finds in expressions.
+//! The mistakes that type inference finds: what is wrong, hints, the circumstances that excuse a mistake, and names of parts
+//! of expressions. The tree has no names of loop variables, so their lists stand in.
 
-use crate::Severity;
-use crate::plan::{Path, Segment};
-use crate::schema::KnownFields;
+use super::Local;
+use crate::expression::function::Kinds;
+use crate::expression::operator::BinaryOperator;
+use crate::expression::program::{print_path, print_read};
+use crate::expression::tree::{Accessor, Loop, Tree};
+use crate::plan::{Alternative, Form, Path, Read, Segment};
+use crate::schema::{KnownFields, PathLookup, Type};
+use crate::{Severity, Value};
 
 /// A part of an expression that cannot have a value.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,5 +49,214 @@ impl FailedPath {
     /// Returns the segment that fails.
     pub(crate) fn failing(&self) -> Option<&Segment> {
         self.path.get(self.matched)
+    }
+}
+
+/// Names the fields of `shape` that are lists.
+pub(super) fn list_fields(shape: &Type) -> Option<String> {
+    let fields: Vec<&str> = shape
+        .members()
+        .iter()
+        .filter_map(|member| match member {
+            Type::Object(object) => Some(&object.properties),
+            _ => None,
+        })
+        .flatten()
+        .filter(|(_, property)| Kinds::of(&property.shape) == Kinds::LIST)
+        .map(|(name, _)| &**name)
+        .take(6)
+        .collect();
+    match fields.as_slice() {
+        [] => None,
+        [one] => Some(format!("its field `{one}` is a list")),
+        _ => Some(format!("its fields `{}` are lists", fields.join("`, `"))),
+    }
+}
+
+/// Describes the value at which a path fails, if that has no fields.
+pub(super) fn end_of_path(whole: &Type, failed: &FailedPath) -> Option<String> {
+    let way = failed.path.get(..failed.matched)?;
+    if failed.known.names().next().is_some() || way.contains(&Segment::Each) {
+        return None;
+    }
+    match whole.at(way) {
+        PathLookup::Found(shape) => Some(format!("it is {shape}")),
+        _ => None,
+    }
+}
+
+/// Returns a hint for a condition of type `shape`.
+pub(super) fn condition_help(shape: &Type) -> Option<String> {
+    let kinds = Kinds::of(shape);
+    let help = if kinds == Kinds::LIST {
+        "`size(list) > 0` tests if a list has items"
+    } else if kinds == Kinds::TEXT {
+        "compare it with `==`"
+    } else {
+        return None;
+    };
+    Some(help.to_owned())
+}
+
+pub(super) fn operator_help(operator: BinaryOperator, left: Kinds, right: Kinds) -> Option<String> {
+    let text = Kinds::TEXT;
+    let help = match operator {
+        BinaryOperator::Add if left == text || right == text => "`string(…)` makes text of a value",
+        BinaryOperator::In if right == text => "`text.contains(part)` searches in a text",
+        _ if left == text || right == text => "`int(…)` and `double(…)` make numbers of texts",
+        _ => return None,
+    };
+    Some(help.to_owned())
+}
+
+/// Returns true if a value is known, so that a condition may exclude the failing part on purpose.
+pub(super) fn is_given(shape: &Type) -> bool {
+    let mut members = shape.members().iter();
+    members.any(|member| matches!(member, Type::Literal(_)))
+}
+
+/// Returns true if the expression tests anywhere if a part exists.
+pub(super) fn tests_presence(tree: &Tree) -> bool {
+    let any = |trees: &[Tree]| trees.iter().any(tests_presence);
+    match tree {
+        Tree::Has(_) => true,
+        Tree::Literal(_) | Tree::Read(_) | Tree::Bound(_) | Tree::LoopVariable(_) => false,
+        Tree::List(parts) | Tree::And(parts) | Tree::Or(parts) | Tree::Call(_, parts) => any(parts),
+        Tree::Object(fields) => fields
+            .iter()
+            .any(|(key, value)| tests_presence(key) || tests_presence(value)),
+        Tree::Not(part) | Tree::Negate(part) => tests_presence(part),
+        Tree::Chain(first, rest) => {
+            let is_key = matches!(**first, Tree::Literal(Value::Text(_)));
+            let of_object = |tree: &Tree| !matches!(tree, Tree::List(_) | Tree::Literal(_));
+            tests_presence(first)
+                || rest.iter().any(|(operator, tree)| {
+                    tests_presence(tree)
+                        || (*operator == BinaryOperator::In && is_key && of_object(tree))
+                })
+        }
+        Tree::Choice(cases, otherwise) => {
+            tests_presence(otherwise)
+                || cases
+                    .iter()
+                    .any(|(condition, value)| tests_presence(condition) || tests_presence(value))
+        }
+        Tree::FirstOf(alternatives) => alternatives.iter().any(|one| tests_presence(&one.tree)),
+        Tree::Access(base, accessors) => {
+            tests_presence(base)
+                || accessors.iter().any(|next| match next {
+                    Accessor::Part(..) | Accessor::Matches(_) => false,
+                    Accessor::Item(index) => tests_presence(index),
+                    Accessor::Call(_, parts) | Accessor::Loop(_, parts) => any(parts),
+                })
+        }
+    }
+}
+
+/// Maximum number of characters of a path in a message.
+const MAX_SHOWN: usize = 80;
+
+/// Describes the value of `base` after `accessors`: ``an item of `u.rows` ``.
+pub(super) fn describe(
+    base: &Tree,
+    accessors: &[Accessor],
+    bindings: &[Form],
+    locals: &[Local<'_>],
+) -> String {
+    let (base, accessors) = flat(base, accessors);
+    let path: String = accessors.iter().copied().map_while(constant_path).collect();
+    if path_length(&accessors) < accessors.len() {
+        return "the computed value".to_owned();
+    }
+    match base {
+        Tree::Bound(_) => match source(base, bindings) {
+            Some(read) => format!("`{}`", cut(&(print_read(read) + &path))),
+            None => "the computed value".to_owned(),
+        },
+        Tree::LoopVariable(position) => {
+            let Some(local) = locals.iter().rev().nth(*position) else {
+                return "an item".to_owned();
+            };
+            let item = local.describe(bindings);
+            if path.is_empty() {
+                item
+            } else {
+                format!("`{}` in {item}", cut(path.trim_start_matches('.')))
+            }
+        }
+        _ => "the computed value".to_owned(),
+    }
+}
+
+impl Local<'_> {
+    /// Describes the variable: ``an item of `u.rows` ``.
+    fn describe(&self, bindings: &[Form]) -> String {
+        let kind = if self.object.is_some() { "key" } else { "item" };
+        let article = if self.object.is_some() { "a" } else { "an" };
+        let (base, accessors) = flat(self.base, self.accessors);
+        let length = path_length(&accessors);
+        // These keep the items of their list.
+        let keeps = |next: &&Accessor| match next {
+            Accessor::Loop(kind, _) => matches!(kind, Loop::Filter | Loop::SortBy),
+            Accessor::Call(function, _) => {
+                ["distinct", "reverse", "slice", "sort"].contains(&function.name)
+            }
+            Accessor::Part(..) | Accessor::Item(_) | Accessor::Matches(_) => false,
+        };
+        let are_kept = accessors.iter().skip(length).all(keeps);
+        match source(base, bindings) {
+            Some(read) if are_kept => {
+                let path: String = accessors.iter().copied().map_while(constant_path).collect();
+                format!("{article} {kind} of `{}`", cut(&(print_read(read) + &path)))
+            }
+            _ => format!("{article} {kind}"),
+        }
+    }
+}
+
+/// Joins the accessors of a bound path with those after it.
+fn flat<'t>(base: &'t Tree, accessors: &'t [Accessor]) -> (&'t Tree, Vec<&'t Accessor>) {
+    match base {
+        Tree::Access(inner, before) => (inner, before.iter().chain(accessors).collect()),
+        base => (base, accessors.iter().collect()),
+    }
+}
+
+fn path_length(accessors: &[&Accessor]) -> usize {
+    let constant = accessors
+        .iter()
+        .take_while(|next| matches!(next, Accessor::Part(..)));
+    constant.count()
+}
+
+fn constant_path(next: &Accessor) -> Option<String> {
+    match next {
+        Accessor::Part(path, _) => Some(print_path(path)),
+        _ => None,
+    }
+}
+
+fn source<'b>(base: &Tree, bindings: &'b [Form]) -> Option<&'b Read> {
+    let Tree::Bound(index) = base else {
+        return None;
+    };
+    single_read(bindings.get(*index)?)
+}
+
+/// Returns the read if `form` is nothing else.
+pub(super) fn single_read(form: &Form) -> Option<&Read> {
+    match form {
+        Form::First(alternatives) => match alternatives.as_slice() {
+            [Alternative::Read(read)] => Some(read),
+            _ => None,
+        },
+        Form::All(_) => None,
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
     }
 }

@@ -4,18 +4,16 @@
 //! [`Type::at`](crate::schema::Type::at).
 
 mod calls;
-mod description;
 mod fault;
-mod help;
 
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use self::description::{describe, single_read};
 pub(crate) use self::fault::{FailedPath, TypeFault, TypeFaultKind};
-use self::help::{
-    condition_help, end_of_path, is_given, list_fields, operator_help, tests_presence,
+use self::fault::{
+    condition_help, describe, end_of_path, is_given, list_fields, operator_help, single_read,
+    tests_presence,
 };
 use super::function::{Kinds, item_type, numeric, union};
 use super::operator::BinaryOperator;

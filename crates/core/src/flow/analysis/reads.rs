@@ -1,19 +1,19 @@
-//! The labels of arguments and references.
+//! The labels of arguments, references, and data that a model extracts.
 
 use std::sync::Arc;
 
-use super::expression_scope::ExpressionScope;
 use super::slots::add_slot_read;
 use super::{Analysis, PlanScope, StepRead};
 use crate::check::{DependencyKind, error_type};
-use crate::flow::expression::expression_labels;
+use crate::flow::expression::{BoundLabels, expression_labels};
 use crate::flow::graph::{Flags, LabelOrigin, NodeId, Passage};
-use crate::flow::labels::LabelsId;
+use crate::flow::labels::{LabelStore, LabelsId};
+use crate::flow::report_builder::StepParameter;
 use crate::plan::{
     Alternative, ExternalValue, ForEach, Form, Node, NodeKind, OnError, Read, Reference, Segment,
     Source, TextPart,
 };
-use crate::{CheckedStep, Expression};
+use crate::{CheckedStep, Expression, Place, Step, Tool};
 
 impl<'a> Analysis<'a> {
     pub(super) fn node(
@@ -262,7 +262,7 @@ impl<'a> Analysis<'a> {
     }
 
     pub(super) fn own_round(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
-        let known = scope.known.borrow().rounds.get(&index).copied();
+        let known = scope.known.borrow().rounds.get(index);
         match known {
             Some(round) => round,
             None => self.open_output(scope, index),
@@ -357,5 +357,95 @@ impl<'a> Analysis<'a> {
         let found = steps.any(|step| self.may_fail_privately(step));
         self.private_errors.insert(key, found);
         found
+    }
+}
+
+/// The place of an expression.
+pub(super) struct ExpressionScope<'s, 'a, 'p, 'q> {
+    pub(super) analysis: &'s mut Analysis<'a>,
+    pub(super) scope: &'s PlanScope<'a, 'p>,
+    pub(super) step: Option<u32>,
+    pub(super) bindings: &'q [Form],
+}
+
+impl<'a> BoundLabels<'a> for ExpressionScope<'_, 'a, '_, 'a> {
+    fn store(&mut self) -> &mut LabelStore<'a> {
+        &mut self.analysis.store
+    }
+
+    fn converts(&mut self, value: LabelsId) {
+        if self.analysis.follows_control {
+            self.analysis.conversions.push(value);
+        }
+    }
+
+    fn bound(&mut self, index: usize, path: &[Segment]) -> LabelsId {
+        let form = self.bindings.get(index);
+        // The path after a root leads into slots by their names.
+        if let Some(Form::First(alternatives)) = form
+            && let [Alternative::Read(read)] = alternatives.as_slice()
+        {
+            return self.analysis.read(self.scope, self.step, read, path);
+        }
+        let Some(form) = form else {
+            return self.analysis.store.planner();
+        };
+        let whole = self.analysis.form(self.scope, self.step, form);
+        self.analysis.store.at(whole, path)
+    }
+}
+
+impl<'a> Analysis<'a> {
+    /// Returns the labels of what is extracted: those of everything that the model reads. Guards do not apply, since no
+    /// call acts on these arguments; the names of fields in `from` and `schema` are data.
+    pub(super) fn extraction(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        index: u32,
+        step: &'a Step,
+        tool: &'a Tool,
+    ) -> LabelsId {
+        // The arguments may read the last round.
+        let last = self.store.graph.open();
+        let rounds = self.store.typed(tool.output.structure(), last);
+        scope.known.borrow_mut().rounds.insert(index, rounds);
+        let labels = self.node(scope, Some(index), &step.args);
+        self.set_arguments(scope, index, labels);
+        let label = self.store.join(labels);
+        self.store.graph.extend(last, label);
+        let parameters = ["from", "ask"].map(Arc::from);
+        let tool_name = self.store.tool(self.context.policy, tool);
+        let tool_name = self.store.tool_name(tool_name);
+        for parameter in parameters {
+            let path = std::slice::from_ref(&parameter);
+            let mut rules = self.context.policy.leaves.iter();
+            let leaves = rules
+                .find(|rule| rule.pattern.covers_tool(tool) && rule.pattern.covers_field(path));
+            let Some(rule) = leaves else {
+                continue;
+            };
+            let field = self.store.field(labels, &parameter);
+            if field == self.store.nothing() {
+                continue;
+            }
+            let label = self.store.join(field);
+            self.parameters.push(StepParameter {
+                position: scope.position_of(index),
+                step: scope.step_path(step),
+                tool,
+                tool_name: Arc::clone(&tool_name),
+                parameter,
+                guard: None,
+                leaves: Some(rule.pattern.as_str().into()),
+                control: None,
+                label,
+                text: scope.text,
+                place: match step.args.place {
+                    Place::NOWHERE => step.place,
+                    place => place,
+                },
+            });
+        }
+        self.store.typed(tool.output.structure(), label)
     }
 }

@@ -105,7 +105,9 @@ impl NativeReader<'_> {
         fields.finish(self.sink);
         // All other fields are read before, so that their faults are reported even without steps.
         let items = items?;
-        plan.steps = items.iter().filter_map(|item| self.step(item)).collect();
+        plan.steps.reserve_exact(items.len());
+        plan.steps
+            .extend(items.iter().filter_map(|item| self.step(item)));
         foreign_references::check(items, output, &plan.inputs, self.sink);
         // If no step could be read, an empty plan would hide that.
         (!plan.steps.is_empty() || items.is_empty()).then_some(plan)
