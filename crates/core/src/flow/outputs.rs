@@ -404,6 +404,12 @@ pub fn may_expose(policy: &FlowPolicy, tool: &Tool) -> bool {
     may_be_untrusted_text(&OutputRules::of(policy, tool), tool, &[])
 }
 
+/// Returns true if an answer of `tool` may contain an untrusted value.
+pub fn may_be_untrusted(policy: &FlowPolicy, tool: &Tool) -> bool {
+    let tree = label_tree(&OutputRules::of(policy, tool), tool, &[]);
+    tree.iter().any(|(_, flags)| flags.untrusted)
+}
+
 /// Returns the type of the field at `path`, through lists.
 pub(super) fn part_at(shape: &Type, path: &[Arc<str>]) -> Type {
     let mut shape = shape.clone();

@@ -256,7 +256,8 @@ pub(super) fn arguments(
     labels: LabelsId,
 ) -> Vec<Argument> {
     let state = State {
-        guarded: rules.guards.is_empty(),
+        // No call acts on what an extraction reads.
+        guarded: rules.guards.is_empty() || tool.is_extraction(),
         leaving: rules.leaves.is_empty(),
     };
     let mut walk = ArgumentWalk {

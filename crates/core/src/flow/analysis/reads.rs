@@ -8,6 +8,7 @@ use crate::check::{DependencyKind, error_type};
 use crate::flow::expression::{BoundLabels, expression_labels};
 use crate::flow::graph::{Flags, LabelOrigin, NodeId, Passage};
 use crate::flow::labels::{LabelStore, LabelsId};
+use crate::flow::parameters::{ArgumentPart, arguments};
 use crate::flow::report_builder::StepParameter;
 use crate::plan::{
     Alternative, ExternalValue, ForEach, Form, Node, NodeKind, OnError, Read, Reference, Segment,
@@ -413,30 +414,28 @@ impl<'a> Analysis<'a> {
         self.set_arguments(scope, index, labels);
         let label = self.store.join(labels);
         self.store.graph.extend(last, label);
-        let parameters = ["from", "ask"].map(Arc::from);
         let tool_name = self.store.tool(self.context.policy, tool);
         let tool_name = self.store.tool_name(tool_name);
-        for parameter in parameters {
-            let path = std::slice::from_ref(&parameter);
-            let mut rules = self.context.policy.leaves.iter();
-            let leaves = rules
-                .find(|rule| rule.pattern.covers_tool(tool) && rule.pattern.covers_field(path));
-            let Some(rule) = leaves else {
-                continue;
-            };
-            let field = self.store.field(labels, &parameter);
-            if field == self.store.nothing() {
+        let part = ArgumentPart::Node(&step.args);
+        let found = match self.arguments.of(tool) {
+            Some(rules) => arguments(&mut self.store, rules, tool, part, labels),
+            None => Vec::new(),
+        };
+        for argument in found {
+            // What is extracted, and the names in the schema, do not leave.
+            let name = argument.parameter.split('.').next();
+            if !matches!(name, Some("from" | "ask")) {
                 continue;
             }
-            let label = self.store.join(field);
+            let label = self.store.join(argument.labels);
             self.parameters.push(StepParameter {
                 position: scope.position_of(index),
                 step: scope.step_path(step),
                 tool,
                 tool_name: Arc::clone(&tool_name),
-                parameter,
+                parameter: argument.parameter,
                 guard: None,
-                leaves: Some(rule.pattern.as_str().into()),
+                leaves: argument.leaves,
                 control: None,
                 label,
                 text: scope.text,
