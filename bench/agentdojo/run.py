@@ -4,6 +4,7 @@
 """
 
 import argparse
+import asyncio
 import collections
 import concurrent.futures
 import contextlib
@@ -19,6 +20,8 @@ import sys
 import tempfile
 
 from agentdojo.task_suite.load_suites import get_suite
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters
 
 import fork
 import server
@@ -28,6 +31,9 @@ SUITES = ["banking", "slack", "travel", "workspace"]
 
 NONE, EVERY, BUILTIN, POLICY = "none", "every-change", "builtin", "policy"
 CONDITIONS = [NONE, EVERY, BUILTIN, POLICY]
+
+# The settings of the gateway that says whether a planner is exposed: the built-in labels, and no questions.
+GATEWAY = "gateway"
 
 # Marks the text of an injection, so that one can see how far it came.
 MARKER = "IMPORTANT-7F3A"
@@ -53,8 +59,9 @@ class Bench:
     def __init__(self, program, folder):
         self.program = program
         self.folder = folder
-        for condition, suite in itertools.product(CONDITIONS, SUITES):
+        for condition, suite in itertools.product([*CONDITIONS, GATEWAY], SUITES):
             self.add_home(condition, suite)
+        os.makedirs(os.path.dirname(answers_path(os.path.join(folder, "plan"))))
         self.forks = fork.Forks(folder)
         self.numbers = itertools.count()
 
@@ -67,6 +74,12 @@ class Bench:
             json.dump(data, file)
         return path
 
+    def write_plan(self, plan, answers):
+        path = self.write(plan)
+        with open(answers_path(path), "w") as file:
+            json.dump(answers, file)
+        return path
+
     def add_home(self, condition, suite):
         """Writes the settings of a condition."""
         folder = os.path.join(self.home(condition, suite), "planwright")
@@ -77,11 +90,17 @@ class Bench:
     def home(self, condition, suite):
         return os.path.join(self.folder, f"{condition}-{suite}")
 
-    def planwright(self, condition, suite, *arguments):
+    def environment(self, condition, suite, plans):
+        """The variables of a run of `plans`, whose steps extract the recorded answers."""
         environment = {**os.environ, "XDG_CONFIG_HOME": self.home(condition, suite)}
-        return subprocess.run(
-            [self.program, *arguments], check=False, cwd=self.folder, env=environment, capture_output=True, text=True
-        )
+        if answers := [answer for plan in plans for answer in recorded_answers(plan)]:
+            environment["PLANWRIGHT_MODEL"] = f"replay:{self.write(answers)}"
+        return environment
+
+    def planwright(self, condition, suite, command, plan, *arguments):
+        environment = self.environment(condition, suite, [plan])
+        command = [self.program, command, plan, *arguments]
+        return subprocess.run(command, check=False, cwd=self.folder, env=environment, capture_output=True, text=True)
 
     def run(self, condition, suite, plan, state, *, start=None, injections=None, exposed=False, consent=False):
         """Runs a plan. Without consent, calls that ask are rejected."""
@@ -107,8 +126,35 @@ class Bench:
             raise SystemExit(f"{plan} is refused\n{run.stdout}")
         return sorted({parameter["step"] for parameter in report["parameters"] if parameter["code"]})
 
+    def exposures(self, suite, plans):
+        """For each plan of a task, whether the gateway counts its author as exposed by the answers to the plans before."""
+        return asyncio.run(self.ask_gateway(suite, plans)) if len(plans) > 1 else [False]
+
+    async def ask_gateway(self, suite, plans):
+        servers = self.write(self.forks.configuration(suite, None))
+        gateway = StdioServerParameters(
+            command=self.program,
+            args=["serve", "--no-store", "--servers", servers],
+            env=self.environment(GATEWAY, suite, plans),
+            cwd=self.folder,
+        )
+        exposures = []
+        async with Client(gateway) as client:
+            for plan in plans:
+                arguments = {"plan": read_json(plan), "dialect": "native"}
+                check = (await client.call_tool("check_plan", arguments)).structured_content
+                if check["status"] != "sound":
+                    raise SystemExit(f"{plan} is refused\n{check}")
+                exposures.append(check.get("exposed", False))
+                result = (await client.call_tool("execute_plan", arguments)).structured_content
+                if result["status"] != "succeeded":
+                    raise SystemExit(f"{plan} does not run in the gateway\n{result}")
+        return exposures
+
 
 def settings(condition, suite):
+    if condition == GATEWAY:
+        return '[tools]\nno_ask = ["*"]\n\n[flow]\nviolation = "warn"\neffects = "by-flow"\n'
     if condition == NONE:
         return '[tools]\nno_ask = ["*"]\n'
     if condition == EVERY:
@@ -117,6 +163,21 @@ def settings(condition, suite):
     name = "builtin" if condition == BUILTIN else suite
     with open(os.path.join(HERE, "policies", f"{name}.toml")) as file:
         return file.read()
+
+
+def read_json(path):
+    with open(path) as file:
+        return json.load(file)
+
+
+def answers_path(plan):
+    return os.path.join(os.path.dirname(plan), "answers", os.path.basename(plan))
+
+
+def recorded_answers(plan):
+    """The recorded answers of the model for the steps of a plan that extract data."""
+    path = answers_path(plan)
+    return read_json(path) if os.path.exists(path) else []
 
 
 def number(name):
@@ -139,15 +200,17 @@ def judge(task, output, state, method):
 def measure_task(bench, suite_name, task):
     """What a task asks under each condition, and whether it reaches its aim with and without consent."""
     suite = get_suite(server.VERSION, suite_name)
-    figures = {"task": task, "suite": suite_name, "rounds": len(rounds(suite_name, task)), "questions": {}}
+    plans = rounds(suite_name, task)
+    exposures = bench.exposures(suite_name, plans)
+    figures = {"task": task, "suite": suite_name, "rounds": len(plans), "exposed": exposures, "questions": {}}
     figures["utility_without_consent"] = {}
     for condition in CONDITIONS:
         for consent in (True, False) if condition == NONE else (False,):
             state = bench.path(".state")
             start = None
             outputs = []
-            for turn, plan in enumerate(rounds(suite_name, task)):
-                result = bench.run(condition, suite_name, plan, state, start=start, exposed=turn > 0, consent=consent)
+            for plan, exposed in zip(plans, exposures, strict=True):
+                result = bench.run(condition, suite_name, plan, state, start=start, exposed=exposed, consent=consent)
                 outputs.append(result.output)
                 start = state
             end = server.State.load(state)
@@ -162,8 +225,8 @@ def measure_task(bench, suite_name, task):
     for condition in (BUILTIN, POLICY):
         asked = [
             step
-            for turn, plan in enumerate(rounds(suite_name, task))
-            for step in bench.asked(condition, suite_name, plan, turn > 0)
+            for plan, exposed in zip(plans, exposures, strict=True)
+            for step in bench.asked(condition, suite_name, plan, exposed)
         ]
         figures["questions"][condition] = len(asked)
     return figures
@@ -183,11 +246,9 @@ def measure_pair(bench, suite_name, task, injection):
     state = bench.path(".state")
     start = None
     pair = {"suite": suite_name, "task": task, "injection": injection, "seen": False, "returned": False}
-    for turn, plan in enumerate(rounds(suite_name, task)):
+    for plan in rounds(suite_name, task):
         # The user consents to the task itself.
-        result = bench.run(
-            NONE, suite_name, plan, state, start=start, injections=injections, exposed=turn > 0, consent=True
-        )
+        result = bench.run(NONE, suite_name, plan, state, start=start, injections=injections, consent=True)
         start = state
         pair["seen"] |= result.seen
         pair["returned"] |= result.returned
@@ -220,11 +281,11 @@ def measure_adaptive(bench, entry):
     for condition in CONDITIONS:
         state = bench.path(".state")
         start = None
-        for plan in entry["plans"]:
+        for plan, answers in zip(entry["plans"], entry.get("answers", [[]] * len(entry["plans"])), strict=True):
             bench.run(
                 condition,
                 entry["suite"],
-                bench.write(plan),
+                bench.write_plan(plan, answers),
                 state,
                 start=start,
                 injections=entry.get("injections"),
@@ -327,8 +388,8 @@ def main():
     arguments = parser.parse_args()
     program = shutil.which(arguments.planwright) or parser.error(f"there is no `{arguments.planwright}`")
     suites = {name: get_suite(server.VERSION, name) for name in arguments.suite or SUITES}
-    with open(os.path.join(HERE, "injections", "adaptive.json")) as file:
-        entries = [entry for entry in json.load(file) if entry["suite"] in suites]
+    adaptive = read_json(os.path.join(HERE, "injections", "adaptive.json"))
+    entries = [entry for entry in adaptive if entry["suite"] in suites]
     tasks = [(name, task) for name, suite in suites.items() for task in sorted(suite.user_tasks, key=number)]
     pairs = [
         (name, task, injection)

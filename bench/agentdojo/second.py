@@ -151,15 +151,15 @@ def loaded(domain):
     return database(domain)
 
 
-def measure(program, folder, domain, policy, exposed, plan):
+def measure(program, folder, domain, home, exposed, plan):
     """The steps that ask."""
-    path = os.path.join(folder, f"{domain}-{id(plan)}-{len(policy)}-{exposed}.json")
+    path = os.path.join(home, f"{domain}-{id(plan)}-{exposed}.json")
     with open(path, "w") as file:
         json.dump(plan, file)
     run = subprocess.run(
         [program, "flow", path, "--dialect", "native", "--simulate", os.path.join(folder, f"{domain}.tools.json"),
          "--format", "json", *(["--exposed"] if exposed else [])],
-        check=False, cwd=folder, env={**os.environ, "XDG_CONFIG_HOME": home(folder, policy)}, capture_output=True,
+        check=False, cwd=folder, env={**os.environ, "XDG_CONFIG_HOME": home}, capture_output=True,
         text=True,
     )  # fmt: skip
     report = json.loads(run.stdout)
@@ -168,9 +168,10 @@ def measure(program, folder, domain, policy, exposed, plan):
     return len({parameter["step"] for parameter in report["parameters"] if parameter["code"]})
 
 
-def home(folder, policy):
-    home = os.path.join(folder, f"home-{len(policy)}")
-    os.makedirs(os.path.join(home, "planwright"), exist_ok=True)
+def add_home(folder, name, policy):
+    """Writes the settings of a condition, once: a run beside another must not find an empty file."""
+    home = os.path.join(folder, name)
+    os.makedirs(os.path.join(home, "planwright"))
     with open(os.path.join(home, "planwright", "planwright.toml"), "w") as file:
         file.write(policy)
     return home
@@ -200,11 +201,12 @@ def main():
                 ("policy", POLICY, False),
                 ("policy-exposed", POLICY, True),
             ]:
+                home = add_home(folder, f"{domain}-{name}", policy)
                 # A task without gold actions has nothing to ask.
                 with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
                     asked = list(
                         pool.map(
-                            functools.partial(measure, program, folder, domain, policy, exposed),
+                            functools.partial(measure, program, folder, domain, home, exposed),
                             [plan for plan in plans if plan["steps"]],
                         )
                     )

@@ -155,9 +155,9 @@ fn key_of<'v>(
             error
         }),
         // Many languages write the first item of a list as `rows.0`.
-        Value::List(_) => match key.parse() {
-            Ok(index) => item_of(value, index, at, written),
-            Err(_) => Err(path_error(
+        Value::List(_) => match whole_number(key) {
+            Some(index) => item_of(value, index, at, written),
+            None => Err(path_error(
                 at,
                 format!("there is no `{key}` in a list"),
                 value,
@@ -169,6 +169,13 @@ fn key_of<'v>(
             other,
         )),
     }
+}
+
+/// Parses a key that counts items: decimal digits, with a minus sign to count from the end.
+pub(crate) fn whole_number(key: &str) -> Option<i64> {
+    let digits = key.strip_prefix('-').unwrap_or(key);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| key.parse().ok()).flatten()
 }
 
 fn item_of<'v>(

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use planwright_core::check::CheckedPlan;
 use planwright_core::flow::{FlowReport, Integrity, OnViolation, ValueLabels};
 use planwright_core::{Code, Tool, Value, flow};
+use planwright_engine::backend::ToolOutput;
 use planwright_engine::run::{StepStatus, StepSummary};
 use planwright_engine::{RunStatus, RunSummary};
 use planwright_mcp::gateway::{ClientId, GatewayClient};
@@ -110,10 +111,13 @@ impl PlanHost {
         }
     }
 
-    /// Records that the client gets the result of a call as it is, with the labels that the server states.
-    pub(crate) fn note_stated_labels(&self, client: &GatewayClient, result: &Value) {
+    /// Records that the client gets the result of a call as it is, with the labels that the server states and with texts that
+    /// the schema of the tool does not have.
+    pub(crate) fn note_result_of(&self, client: &GatewayClient, tool: &Tool, result: &Value) {
         let stated = result.get("_meta").map(ValueLabels::from_meta);
-        if stated.is_some_and(|labels| labels.integrity == Integrity::Untrusted) {
+        let is_stated = stated.is_some_and(|labels| labels.integrity == Integrity::Untrusted);
+        let may_be_untrusted = flow::may_be_untrusted(self.settings.config.flow(), tool);
+        if is_stated || may_be_untrusted && !shows_only_what_fits(tool, result) {
             self.exposed().insert(client);
         }
     }
@@ -122,6 +126,21 @@ impl PlanHost {
     pub(crate) fn note_unknown_answer(&self, client: &GatewayClient) {
         self.exposed().insert(client);
     }
+}
+
+/// Returns true if the result of a call has nothing besides a value that fits the output schema of the tool.
+fn shows_only_what_fits(tool: &Tool, result: &Value) -> bool {
+    let Ok(output) = ToolOutput::from_call_result(result) else {
+        return false;
+    };
+    // Servers repeat the value as a text.
+    let blocks = result.get("content").and_then(Value::as_list);
+    let mut texts = blocks.into_iter().flatten().map(|block| {
+        let text = block.get("text").and_then(Value::as_text);
+        text.and_then(|text| Value::from_json(text).ok())
+    });
+    texts.all(|text| text.is_some_and(|text| text == output.value))
+        && tool.output.validate(&output.value).is_empty()
 }
 
 /// Returns true if the answer about the run shows texts of errors, or arguments of calls that wait. Those of calls that wait

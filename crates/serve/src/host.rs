@@ -223,8 +223,8 @@ impl Host for PlanHost {
         }
     }
 
-    fn answered(&self, client: &GatewayClient, result: &Value) {
-        self.note_stated_labels(client, result);
+    fn answered(&self, client: &GatewayClient, tool: &Tool, result: &Value) {
+        self.note_result_of(client, tool, result);
     }
 
     fn consent(

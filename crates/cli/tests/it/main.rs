@@ -13,6 +13,7 @@ mod demo;
 mod durations;
 mod exits;
 mod extraction;
+mod figures;
 mod findings;
 mod gateway;
 mod guards;

@@ -20,6 +20,7 @@ pub use dependencies::dependencies;
 pub use passes::positional::name_arguments;
 pub use pipeline::{check, check_without_inputs};
 pub use tool_mismatch::ToolMismatch;
+pub(crate) use type_inference::error_type;
 
 #[cfg(test)]
 mod tests;

@@ -397,31 +397,38 @@ fn clear(types: &RefCell<Vec<Option<Type>>>, index: u32) {
     }
 }
 
-/// Returns the type of the outcome of a step with this output; see [`Source::Result`].
-fn result_of(output: Type) -> Type {
-    let closed = |fields: Vec<(&str, Type)>| {
-        let properties: IndexMap<Arc<str>, Property, Hashing> = fields
-            .into_iter()
-            .map(|(name, shape)| {
-                let required = false;
-                (name.into(), Property { shape, required })
-            })
-            .collect();
-        Type::Object(Arc::new(ObjectType {
-            properties,
-            additional: Additional::Closed,
-        }))
-    };
-    let error = closed(vec![
+/// Returns the type of objects with these fields and no others.
+fn closed(fields: Vec<(&str, Type)>) -> Type {
+    let properties: IndexMap<Arc<str>, Property, Hashing> = fields
+        .into_iter()
+        .map(|(name, shape)| {
+            let required = false;
+            (name.into(), Property { shape, required })
+        })
+        .collect();
+    Type::Object(Arc::new(ObjectType {
+        properties,
+        additional: Additional::Closed,
+    }))
+}
+
+/// Returns the type of the error of a step.
+pub(crate) fn error_type() -> Type {
+    closed(vec![
         ("kind", Type::Text),
         ("code", Type::Any),
         ("message", Type::Text),
         ("data", Type::Any),
-    ]);
+    ])
+}
+
+/// Returns the type of the outcome of a step with this output; see [`Source::Result`].
+fn result_of(output: Type) -> Type {
     closed(vec![
         ("success", Type::Boolean),
+        ("status", Type::Text),
         ("data", Type::union([output, Type::Null])),
-        ("error", Type::union([error, Type::Null])),
+        ("error", Type::union([error_type(), Type::Null])),
         ("tool", Type::union([Type::Text, Type::Null])),
     ])
 }

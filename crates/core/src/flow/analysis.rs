@@ -1,5 +1,6 @@
 //! The analysis of a plan: labels every step in the order of the data, inner plans included.
 
+mod control;
 mod reads;
 mod slots;
 
@@ -7,7 +8,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use self::slots::receives_error;
+use self::slots::{MAX_WRITERS, SlotWrites};
 use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId};
 use super::labels::{LabelStore, LabelsId};
 use super::parameters::{AllArgumentRules, Argument, ArgumentPart, arguments};
@@ -15,10 +16,8 @@ use super::policy::{FlowPolicy, PlannerLabel};
 use super::report::{Confidentiality, FlowEdge, FlowOrigin, FlowReport, Integrity, ValueLabels};
 use super::report_builder::{ReportBuilder, StepParameter};
 use crate::check::Releases;
-use crate::plan::{
-    Action, Node, NodeKind, OnError, Output, RECALLED_STEP, Read, Segment, SlotKind, Source,
-};
-use crate::{CheckedPlan, CheckedStep, Hashing, Place, Sources, Step};
+use crate::plan::{Action, Node, NodeKind, OnError, Output, RECALLED_STEP, Segment, SlotKind};
+use crate::{CheckedPlan, CheckedStep, Hashing, Place, Sources, Step, Value};
 
 /// The input of an analysis besides the plan.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +64,7 @@ pub fn analyze(plan: &CheckedPlan, context: FlowContext<'_>) -> FlowReport {
     let output = analysis.plan(&main, None);
     let texts = analysis.store.texts(output);
     let output = analysis.store.join(output);
+    analysis.store.complete_parts();
     analysis.store.graph.propagate();
     let graph = &analysis.store.graph;
     let exposes =
@@ -119,6 +119,7 @@ pub fn step_labels(
             (Arc::clone(step.id.text()), analysis.store.join(output))
         })
         .collect();
+    analysis.store.complete_parts();
     analysis.store.graph.propagate();
     outputs
         .into_iter()
@@ -150,6 +151,10 @@ struct Analysis<'a> {
     follows_control: bool,
     /// The reads of outputs of other steps, if edges are listed.
     reads: Vec<StepRead>,
+    /// The values that the current step converts, such as a text to a number. It fails if that is impossible.
+    conversions: Vec<LabelsId>,
+    /// The number of writers of slots with many of them whose outputs may still be labelled by field.
+    writers_left: usize,
 }
 
 /// A read of a step's output by another step.
@@ -209,11 +214,20 @@ struct KnownLabels {
     lists: HashMap<u32, LabelsId, Hashing>,
     /// The items of loops.
     items: HashMap<u32, LabelsId, Hashing>,
+    /// The labels of what each step reads as arguments, or computes.
+    arguments: ByStep<LabelsId>,
+    /// The labels of what is converted in a step, or in one before it, whose failure ends the plan.
+    failures: ByStep<NodeId>,
     /// The labels of the conditions that decide whether a step has an output.
     presence: ByStep<NodeId>,
+    /// The labels of what decides whether the parts of the outputs of inner plans exist.
+    presence_of_outputs: HashMap<u32, NodeId, Hashing>,
+    /// The same for each part that is the output of a step of the inner plan.
+    presence_by_name: HashMap<(u32, Arc<str>), NodeId, Hashing>,
     /// The labels that stand for outputs which were read before they were known.
-    open: HashMap<u32, NodeId, Hashing>,
+    open: HashMap<u32, LabelsId, Hashing>,
     slots: HashMap<(SlotKind, Vec<Segment>), LabelsId, Hashing>,
+    slot_writes: HashMap<(SlotKind, Arc<str>), SlotWrites, Hashing>,
     whole_slots: HashMap<(SlotKind, Option<Arc<str>>), LabelsId, Hashing>,
     /// The labels that each step reads from slots, if edges are listed.
     slot_reads: HashMap<u32, Vec<NodeId>, Hashing>,
@@ -231,6 +245,10 @@ impl<T> Default for ByStep<T> {
 impl<T: Copy> ByStep<T> {
     fn get(&self, index: u32) -> Option<T> {
         self.0.get(index as usize).copied().flatten()
+    }
+
+    fn values(&self) -> impl Iterator<Item = T> {
+        self.0.iter().copied().flatten()
     }
 
     fn insert(&mut self, index: u32, value: T) {
@@ -341,6 +359,8 @@ impl<'a> Analysis<'a> {
             // Conditions and lists of loops have edges, too.
             follows_control: context.with_edges || !context.policy.decides.is_empty(),
             reads: Vec::new(),
+            conversions: Vec::new(),
+            writers_left: MAX_WRITERS,
         }
     }
 
@@ -396,6 +416,7 @@ impl<'a> Analysis<'a> {
         let Some((step, checked)) = scope.step(index) else {
             return;
         };
+        let around_conversions = std::mem::take(&mut self.conversions);
         let control = self.control(scope, index, step, around);
         let round = self.round(scope, index, step, checked, control);
         scope.known.borrow_mut().rounds.insert(index, round);
@@ -412,105 +433,15 @@ impl<'a> Analysis<'a> {
         }
         scope.known.borrow_mut().outputs.insert(index, output);
         let open = scope.known.borrow().open.get(&index).copied();
-        if let Some(open) = open {
-            let output = self.store.join(output);
-            self.store.graph.extend(open, output);
-        }
+        self.complete(open, output);
+        let conversions = std::mem::replace(&mut self.conversions, around_conversions);
+        self.add_failures(scope, index, step, conversions);
         // The condition of a loop reads the round that has just ended. It decides further rounds, and which is the last.
         if let (Some(repeat), true) = (&step.repeat, self.follows_control) {
             let until = self.node(scope, Some(index), &repeat.until);
             let until = self.store.join(until);
             let presence = self.presence(scope, index);
             self.store.graph.extend(presence, until);
-        }
-    }
-
-    /// Returns the label of everything that decides if and how often the step runs.
-    fn control(
-        &mut self,
-        scope: &PlanScope<'a, '_>,
-        index: u32,
-        step: &'a Step,
-        around: Option<NodeId>,
-    ) -> Option<NodeId> {
-        if !self.follows_control {
-            return None;
-        }
-        let control = self.store.graph.open();
-        if let Some(around) = around {
-            self.store.graph.extend(control, around);
-        }
-        if let Some(for_each) = &step.for_each {
-            let over = self.list_of(scope, index, for_each);
-            let label = self.store.join(over);
-            self.store.graph.extend(control, label);
-        }
-        let presence = self.presence(scope, index);
-        if let Some(when) = &step.when {
-            let labels = self.node(scope, Some(index), when);
-            let label = self.store.join(labels);
-            self.store.graph.extend(presence, label);
-        }
-        step.each_node(&mut |node, _| self.add_presence_of_reads(scope, node, presence));
-        self.store.graph.extend(control, presence);
-        Some(control)
-    }
-
-    /// Returns the label of what decides whether a step has an output: its condition, and what decides whether the steps
-    /// that it reads have one. It is complete once all steps are labelled.
-    fn presence(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> NodeId {
-        let mut known = scope.known.borrow_mut();
-        known.presence.get(index).unwrap_or_else(|| {
-            let open = self.store.graph.open();
-            known.presence.insert(index, open);
-            open
-        })
-    }
-
-    /// Adds to `presence` what decides whether the values exist that `node` reads.
-    fn add_presence_of_reads(&mut self, scope: &PlanScope<'a, '_>, node: &Node, presence: NodeId) {
-        node.each_reference(&mut |reference| {
-            reference.each_read(&mut |read| self.add_presence_of_read(scope, read, presence));
-        });
-    }
-
-    fn add_presence_of_read(&mut self, scope: &PlanScope<'a, '_>, read: &Read, presence: NodeId) {
-        // The usual case, without a list of producers.
-        if let Source::Step(id) = &read.source {
-            if let Some(producer) = scope.plan.step_index(id.as_str()) {
-                let of_producer = self.presence(scope, producer);
-                self.store.graph.extend(presence, of_producer);
-            }
-            return;
-        }
-        for producer in scope.plan.producers(read) {
-            let of_producer = self.presence(scope, producer);
-            self.store.graph.extend(presence, of_producer);
-            if receives_error(scope, producer, read) {
-                let error = self.error_of(scope, producer);
-                let error = self.store.join(error);
-                self.store.graph.extend(presence, error);
-            }
-        }
-        // An inner plan may read a slot of the plan around it.
-        if let (Source::Slot(kind), Some((around, shared))) = (&read.source, scope.around)
-            && shared.contains(kind)
-        {
-            self.add_presence_of_read(around, read, presence);
-        }
-    }
-
-    /// Adds to `presence` what decides whether the parts of a plan's output exist.
-    fn add_presence_of_output(&mut self, scope: &PlanScope<'a, '_>, presence: NodeId) {
-        let plan = scope.plan.plan();
-        match &plan.output {
-            Output::Value(node) => self.add_presence_of_reads(scope, node, presence),
-            Output::All | Output::Steps(_) => {
-                for (index, _) in (0_u32..).zip(&plan.steps) {
-                    let of_step = self.presence(scope, index);
-                    self.store.graph.extend(presence, of_step);
-                }
-            }
         }
     }
 
@@ -534,6 +465,7 @@ impl<'a> Analysis<'a> {
                 // The arguments may read the last round.
                 scope.known.borrow_mut().rounds.insert(index, output);
                 let labels = self.node(scope, Some(index), &step.args);
+                self.set_arguments(scope, index, labels);
                 let tool_name = self.store.tool_name(tool_id);
                 let Some(rules) = self.arguments.of(tool) else {
                     return output;
@@ -570,12 +502,17 @@ impl<'a> Analysis<'a> {
                 output
             }
             (Action::Value(value), ..) if is_recalled(step) => self.recalled(value),
-            (Action::Value(value), ..) if step.repeat.is_some() => {
-                self.repeated_value(scope, index, value)
+            (Action::Value(value), ..) => {
+                let last = self.open_round(scope, index, step);
+                let output = self.node(scope, Some(index), value);
+                self.complete(last, output);
+                self.set_arguments(scope, index, output);
+                output
             }
-            (Action::Value(value), ..) => self.node(scope, Some(index), value),
             (Action::Plan(call), _, Some(inner)) => {
+                let last = self.open_round(scope, index, step);
                 let inputs = self.node(scope, Some(index), &step.args);
+                self.set_arguments(scope, index, inputs);
                 let prefix = format!("{}{}/", scope.prefix, step.id);
                 let has_text = inner.plan().sources.iter().next().is_some();
                 let text = if has_text {
@@ -588,9 +525,15 @@ impl<'a> Analysis<'a> {
                 inner_scope.positions = scope.position_of(index);
                 let output = self.plan(&inner_scope, control);
                 if self.follows_control {
-                    let presence = self.presence(scope, index);
-                    self.add_presence_of_output(&inner_scope, presence);
+                    self.add_presence_of_output(scope, index, &inner_scope);
+                    let failures = inner_scope.known.borrow();
+                    let failures = failures
+                        .failures
+                        .values()
+                        .map(|node| self.store.scalar(node));
+                    self.conversions.extend(failures);
                 }
+                self.complete(last, output);
                 output
             }
             // Only checked plans get here, whose tools and plans are known.
@@ -598,47 +541,23 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Returns the labels of a value that may read its last round, by the fields that the plan spells out.
-    fn repeated_value(
+    /// Returns labels of the last round of a step that repeats, which are completed once its output is known.
+    fn open_round(
         &mut self,
         scope: &PlanScope<'a, '_>,
         index: u32,
-        value: &'a Node,
-    ) -> LabelsId {
-        let mut fields = Vec::new();
-        let last = self.open_fields(value, &mut Vec::new(), &mut fields);
+        step: &Step,
+    ) -> Option<LabelsId> {
+        step.repeat.as_ref()?;
+        let last = self.store.open_value();
         scope.known.borrow_mut().rounds.insert(index, last);
-        let labels = self.node(scope, Some(index), value);
-        for (path, node) in fields {
-            let field = self.store.at(labels, &path);
-            let label = self.store.join(field);
-            self.store.graph.extend(node, label);
-        }
-        labels
+        Some(last)
     }
 
-    /// Returns labels by the fields of `node` that are completed later, and adds them to `fields`.
-    fn open_fields(
-        &mut self,
-        node: &Node,
-        path: &mut Vec<Segment>,
-        fields: &mut Vec<(Vec<Segment>, NodeId)>,
-    ) -> LabelsId {
-        let NodeKind::Object(parts) = &node.kind else {
-            let open = self.store.graph.open();
-            fields.push((path.clone(), open));
-            return self.store.whole(open);
-        };
-        let mut named = Vec::with_capacity(parts.len());
-        for part in parts {
-            path.push(Segment::Key(Arc::clone(&part.key)));
-            named.push((
-                Arc::clone(&part.key),
-                self.open_fields(&part.value, path, fields),
-            ));
-            path.pop();
+    fn complete(&mut self, open: Option<LabelsId>, value: LabelsId) {
+        if let Some(open) = open {
+            self.store.complete(open, value);
         }
-        self.store.object(named)
     }
 
     /// Returns the labels of results of earlier runs, which are in `value` by run and step. Those without known labels count
@@ -650,16 +569,17 @@ impl<'a> Analysis<'a> {
             _ => None,
         };
         let Some(runs) = runs else {
-            return self.recalled_part("", None);
+            return self.recalled_part("", None, None);
         };
         let runs: Vec<_> = runs
             .iter()
             .map(|(run, steps)| {
                 let steps = steps.as_object().into_iter().flatten();
                 let steps: Vec<_> = steps
-                    .map(|(step, _)| {
+                    .map(|(step, value)| {
                         let labels = recalled.and_then(|labels| labels.get(run)?.get(step));
-                        let part = self.recalled_part(&format!("{run}.{step}"), labels.copied());
+                        let field = format!("{run}.{step}");
+                        let part = self.recalled_part(&field, labels.copied(), Some(value));
                         (Arc::clone(step), part)
                     })
                     .collect();
@@ -669,7 +589,12 @@ impl<'a> Analysis<'a> {
         self.store.record(runs)
     }
 
-    fn recalled_part(&mut self, field: &str, labels: Option<ValueLabels>) -> LabelsId {
+    fn recalled_part(
+        &mut self,
+        field: &str,
+        labels: Option<ValueLabels>,
+        value: Option<&Value>,
+    ) -> LabelsId {
         let origin = LabelOrigin::Output {
             step: Arc::from(RECALLED_STEP),
             tool: Arc::from(RECALLED_STEP),
@@ -683,7 +608,10 @@ impl<'a> Analysis<'a> {
             .store
             .graph
             .origin(origin, labels.map_or(unknown, Flags::from));
-        self.store.whole(node)
+        match value {
+            Some(value) => self.store.recalled(value, node),
+            None => self.store.whole(node),
+        }
     }
 
     fn unknown(&mut self, scope: &PlanScope<'a, '_>, step: &Step) -> LabelsId {
@@ -711,11 +639,8 @@ impl<'a> Analysis<'a> {
 
     fn open_output(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
         let mut known = scope.known.borrow_mut();
-        let node = *known
-            .open
-            .entry(index)
-            .or_insert_with(|| self.store.graph.open());
-        self.store.whole(node)
+        let open = known.open.entry(index);
+        *open.or_insert_with(|| self.store.open_value())
     }
 }
 

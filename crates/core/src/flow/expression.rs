@@ -7,6 +7,9 @@ use crate::expression::operator::BinaryOperator;
 use crate::expression::tree::{Accessor, Loop, Tree};
 use crate::plan::Segment;
 
+/// Maximum depth to which lists are flattened by field.
+const MAX_FLATTENED: u64 = 8;
+
 /// The labels of the values that an expression is evaluated with.
 pub(super) trait BoundLabels<'a> {
     /// Returns the store.
@@ -14,6 +17,9 @@ pub(super) trait BoundLabels<'a> {
 
     /// Returns the labels of the part at `path` of the binding `index`.
     fn bound(&mut self, index: usize, path: &[Segment]) -> LabelsId;
+
+    /// Records that a value is converted, which fails if it does not have the right form.
+    fn converts(&mut self, value: LabelsId);
 }
 
 /// Returns the labels of the value of `tree`.
@@ -35,7 +41,8 @@ impl ExpressionWalk<'_, '_> {
     fn labels(&mut self, tree: &Tree) -> LabelsId {
         match tree {
             // Binding replaces reads, so none is left here.
-            Tree::Literal(_) | Tree::Read(_) => self.bound.store().planner(),
+            Tree::Literal(value) => self.bound.store().literal(value),
+            Tree::Read(_) => self.bound.store().planner(),
             Tree::Bound(index) => self.bound.bound(*index, &[]),
             Tree::LoopVariable(position) => {
                 let at = self.locals.len().checked_sub(position + 1);
@@ -80,6 +87,11 @@ impl ExpressionWalk<'_, '_> {
             Tree::Access(base, accessors) => self.access(base, accessors),
             Tree::Call(function, arguments) => {
                 let values = self.all(arguments);
+                if let ("int" | "uint" | "double" | "bool", [value]) =
+                    (function.name, values.as_slice())
+                {
+                    self.bound.converts(*value);
+                }
                 self.call(function.name, &values)
             }
         }
@@ -149,7 +161,14 @@ impl ExpressionWalk<'_, '_> {
                 Accessor::Call(function, arguments) => {
                     let mut values = vec![value];
                     values.extend(self.all(arguments));
-                    self.call(function.name, &values)
+                    match (function.name, arguments.as_slice()) {
+                        ("flatten", []) => self.flattened(&values, Some(1)),
+                        ("flatten", [Tree::Literal(depth)]) => {
+                            self.flattened(&values, depth.as_u64())
+                        }
+                        ("flatten", _) => self.flattened(&values, None),
+                        (name, _) => self.call(name, &values),
+                    }
                 }
                 Accessor::Matches(_) => self.bound.store().number_from(&[value]),
                 Accessor::Loop(kind, trees) => self.run_loop(*kind, value, trees),
@@ -165,7 +184,7 @@ impl ExpressionWalk<'_, '_> {
             _ => {
                 let selector = self.joined(index);
                 let store = self.bound.store();
-                let item = store.item(value);
+                let item = store.selected(value);
                 store.with(item, selector)
             }
         }
@@ -176,29 +195,12 @@ impl ExpressionWalk<'_, '_> {
         match (function, values) {
             ("dyn", [value]) => *value,
             ("reverse" | "sort", [list]) => store.keep_structure(*list),
-            ("distinct", [list]) => {
-                // How many items are left depends on all of them.
-                let read = store.join(*list);
-                let list = store.keep_structure(*list);
-                store.with(list, read)
-            }
+            ("distinct", [list]) => store.distinct(*list),
             ("slice", [list, rest @ ..]) => {
                 let bounds = store.join_of(rest);
                 let bounds = store.join(bounds);
                 let list = store.keep_structure(*list);
                 store.with(list, bounds)
-            }
-            ("flatten", [list]) => {
-                // Items that are no lists stay as they are.
-                let item = store.item(*list);
-                let inner = store.item(item);
-                let length = store.length(item);
-                let item = store.any_of(vec![item, inner]);
-                let list = store.list_like(*list, item);
-                match length {
-                    Some(length) => store.with(list, length),
-                    None => list,
-                }
             }
             (
                 "size" | "int" | "uint" | "double" | "bool" | "contains" | "startsWith"
@@ -213,8 +215,39 @@ impl ExpressionWalk<'_, '_> {
         }
     }
 
+    /// Returns a list whose items that are lists are replaced by their items, `depth` times.
+    fn flattened(&mut self, values: &[LabelsId], depth: Option<u64>) -> LabelsId {
+        let store = self.bound.store();
+        let Some((list, depths)) = values.split_first() else {
+            return store.nothing();
+        };
+        let mut item = store.item(*list);
+        let mut levels = vec![item];
+        let mut lengths = Vec::new();
+        for _ in 0..depth.unwrap_or(u64::MAX).min(MAX_FLATTENED) {
+            let inner = store.flattened(item);
+            lengths.extend(store.length(item));
+            if inner == item {
+                break;
+            }
+            levels.push(inner);
+            item = inner;
+        }
+        // A depth that is computed may be any.
+        if depth.is_none() {
+            lengths.extend(depths.iter().map(|depth| store.join(*depth)));
+            item = store.any_of(levels);
+        }
+        let list = store.list_like(*list, item);
+        if lengths.is_empty() {
+            return list;
+        }
+        let length = store.graph.join(lengths);
+        store.with(list, length)
+    }
+
     fn run_loop(&mut self, kind: Loop, over: LabelsId, trees: &[Tree]) -> LabelsId {
-        let item = self.bound.store().item(over);
+        let item = self.bound.store().first_item(over);
         self.locals.push(item);
         let bodies = self.all(trees);
         self.locals.pop();

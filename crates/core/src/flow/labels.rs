@@ -1,25 +1,26 @@
 //! Labels by field: the labels of a value, as far as its structure is known.
 
+mod fields;
+mod lengths;
+mod open;
 mod parts;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use self::parts::item_of;
+use self::lengths::Length;
+use self::open::{OpenId, OpenValues};
 use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId, Passage, PassageId};
-use super::outputs::{PartId, ToolOutputs, fields_of, may_have_fields};
+use super::outputs::{ANY_KEY, IsList, PartId, ToolOutputs, may_have_fields};
 use super::policy::FlowPolicy;
 use super::report::ValueLabels;
 use crate::schema::{Additional, Type};
-use crate::{Hashing, Tool};
+use crate::{Hashing, Schema, Tool, Value};
 
 /// Maximum nesting of labels; deeper values get one label. A plan may pass a value through thousands of steps.
 const MAX_NESTING: u16 = 500;
-
-/// Maximum number of parts of an argument whose keys are compared with its type.
-const MAX_ARGUMENT_PARTS: usize = 1_000;
 
 /// Maximum number of steps that room is made for before there are labels.
 const MAX_EXPECTED_STEPS: usize = 1_000;
@@ -55,8 +56,24 @@ enum Labels {
     AnyOf(ValueRange),
     /// The value, and what else had influence on it.
     With(LabelsId, NodeId),
+    /// A list without repeated items. The label has influence on how many there are, and on the positions of all but the
+    /// first.
+    Distinct(LabelsId, NodeId),
     /// The value after it passed a place.
     Passed(LabelsId, PassageId),
+    /// A value that was read before it is known, or a part of one.
+    Open(OpenId, NodeId),
+}
+
+/// The fields of a value besides those that are known by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum OtherFields {
+    /// There are none.
+    None,
+    /// The output of a tool may have fields that its schema does not list.
+    Unlisted,
+    /// The plan builds the value in a way that does not show its fields.
+    Unknown,
 }
 
 /// A part of the output of a call.
@@ -125,15 +142,21 @@ pub(super) struct LabelStore<'a> {
     // stays linear; parts of all others are found at once.
     fields: HashMap<(LabelsId, Arc<str>), LabelsId, Hashing>,
     items: HashMap<LabelsId, LabelsId, Hashing>,
+    first_items: HashMap<LabelsId, LabelsId, Hashing>,
+    selected: HashMap<LabelsId, LabelsId, Hashing>,
+    flattened: HashMap<LabelsId, LabelsId, Hashing>,
     elements: HashMap<LabelsId, LabelsId, Hashing>,
-    lengths: HashMap<LabelsId, Option<NodeId>, Hashing>,
+    lengths: HashMap<LabelsId, Length, Hashing>,
     tools: Vec<ToolOutputs<'a>>,
     tool_ids: HashMap<*const Tool, ToolId, Hashing>,
     outputs: Vec<LabelledOutput>,
     output_nodes: HashMap<OutputPart, NodeId, Hashing>,
     /// Nodes that wait to be joined.
     pending: Vec<NodeId>,
+    open: OpenValues,
     planner: LabelsId,
+    /// The label of a text or a number that the plan spells out.
+    planner_scalar: LabelsId,
     nothing: LabelsId,
     /// The label of the keys that the plan spells out, if it is untrusted.
     keys: Option<NodeId>,
@@ -156,6 +179,9 @@ impl<'a> LabelStore<'a> {
             types: Vec::new(),
             fields: HashMap::default(),
             items: HashMap::default(),
+            first_items: HashMap::default(),
+            selected: HashMap::default(),
+            flattened: HashMap::default(),
             elements: HashMap::default(),
             lengths: HashMap::default(),
             tools: Vec::new(),
@@ -163,12 +189,15 @@ impl<'a> LabelStore<'a> {
             outputs: Vec::new(),
             output_nodes: HashMap::default(),
             pending: Vec::new(),
+            open: OpenValues::default(),
             planner: LabelsId(0),
+            planner_scalar: LabelsId(0),
             nothing: LabelsId(0),
             keys: is_exposed.then_some(planner),
             stated: HashMap::default(),
         };
         store.planner = store.whole(planner);
+        store.planner_scalar = store.push(Labels::Scalar(planner));
         store.nothing = store.whole(nothing);
         store
     }
@@ -193,6 +222,61 @@ impl<'a> LabelStore<'a> {
         self.planner
     }
 
+    /// Returns the labels of a literal.
+    pub(super) fn literal(&mut self, value: &Value) -> LabelsId {
+        // The fields of a trusted value are trusted as well.
+        if self.keys.is_none() {
+            return self.planner;
+        }
+        let planner = self.planner_scalar;
+        self.structured(value, planner)
+    }
+
+    /// Returns the labels of an input that fits `schema`.
+    pub(super) fn input(&mut self, schema: &Value) -> LabelsId {
+        match (self.keys, schema) {
+            (Some(planner), Value::Object(_)) => {
+                let schema = Schema::from_value(schema.clone());
+                // Other inputs may be objects with any fields.
+                if may_have_fields(schema.structure()) {
+                    return self.planner;
+                }
+                self.scalar(planner)
+            }
+            _ => self.planner,
+        }
+    }
+
+    /// Returns the labels of a value of an earlier run, which has one label.
+    pub(super) fn recalled(&mut self, value: &Value, node: NodeId) -> LabelsId {
+        let scalar = self.scalar(node);
+        let parts = self.structured(value, scalar);
+        // Its keys, too, are of that run.
+        self.with(parts, node)
+    }
+
+    /// Returns the labels of a known value whose parts have the label `scalar`.
+    pub(super) fn structured(&mut self, value: &Value, scalar: LabelsId) -> LabelsId {
+        match value {
+            Value::Object(fields) => {
+                let fields: Vec<_> = fields
+                    .iter()
+                    .map(|(key, value)| (Arc::clone(key), self.structured(value, scalar)))
+                    .collect();
+                self.object(fields)
+            }
+            Value::List(items) => {
+                let items = items
+                    .iter()
+                    .map(|item| self.structured(item, scalar))
+                    .collect();
+                let item = self.any_of(items);
+                self.list(item)
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => scalar,
+        }
+    }
+
     /// Returns the labels of what the engine computes itself, such as the position in a loop.
     pub(super) fn nothing(&self) -> LabelsId {
         self.nothing
@@ -200,6 +284,11 @@ impl<'a> LabelStore<'a> {
 
     pub(super) fn whole(&mut self, node: NodeId) -> LabelsId {
         self.push(Labels::Whole(node))
+    }
+
+    /// Returns the labels of a value without fields.
+    pub(super) fn scalar(&mut self, node: NodeId) -> LabelsId {
+        self.push(Labels::Scalar(node))
     }
 
     /// Returns the labels of a value that fits `shape` and has one label.
@@ -378,9 +467,16 @@ impl<'a> LabelStore<'a> {
                     open.extend(self.fields_in(fields).iter().map(|(_, field)| *field));
                 }
                 Labels::AnyOf(values) => open.extend(self.alternatives_in(values)),
-                Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
+                Labels::List(value)
+                | Labels::With(value, _)
+                | Labels::Distinct(value, _)
+                | Labels::Passed(value, _) => {
                     open.push(value);
                 }
+                Labels::Open(value, node) => match self.open.value(value) {
+                    Some(value) => open.push(value),
+                    None => texts.push(node),
+                },
                 Labels::Typed(shape, _) if !may_hold_text(self.shape(shape)) => {}
                 Labels::Whole(node) | Labels::Scalar(node) | Labels::Typed(_, node) => {
                     texts.push(node);
@@ -397,136 +493,6 @@ impl<'a> LabelStore<'a> {
         self.push(Labels::Number(node))
     }
 
-    /// Returns false if the value certainly has no fields, and contains nothing that has.
-    pub(super) fn may_have_fields(&self, id: LabelsId) -> bool {
-        // Values may repeat each other many times.
-        let mut seen: HashSet<LabelsId, Hashing> = HashSet::default();
-        let mut open = vec![id];
-        while let Some(id) = open.pop() {
-            if !seen.insert(id) {
-                continue;
-            }
-            let found = match self.get(id) {
-                Labels::Scalar(_) | Labels::Number(_) => false,
-                Labels::Whole(_) => id != self.planner && id != self.nothing,
-                Labels::Object(..) => true,
-                Labels::Output(output) => self
-                    .called(output)
-                    .is_none_or(|tool| may_have_fields(tool.shape(output.part))),
-                Labels::Typed(shape, _) => may_have_fields(self.shape(shape)),
-                Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
-                    open.push(value);
-                    false
-                }
-                Labels::AnyOf(values) => {
-                    open.extend(self.alternatives_in(values));
-                    false
-                }
-            };
-            if found {
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Returns the fields that the plan or a schema names of the value, or of the items of lists, in order, and true if it has
-    /// no others.
-    pub(super) fn known_fields(&self, id: LabelsId) -> (BTreeSet<Arc<str>>, bool) {
-        let mut names = BTreeSet::new();
-        let mut is_complete = true;
-        let mut seen: HashSet<LabelsId, Hashing> = HashSet::default();
-        let mut open = vec![id];
-        while let Some(id) = open.pop() {
-            if !seen.insert(id) {
-                continue;
-            }
-            match self.get(id) {
-                Labels::Object(fields, _) => {
-                    let fields = self.fields_in(fields).iter();
-                    names.extend(fields.map(|(name, _)| Arc::clone(name)));
-                }
-                Labels::Output(output) => {
-                    let shape = self.called(output).map(|tool| tool.shape(output.part));
-                    names.extend(shape.into_iter().flat_map(fields_of));
-                    is_complete &= shape.is_some_and(|shape| !may_have_fields(shape));
-                }
-                // Guards apply to what is extracted by the names that its schema lists.
-                Labels::Typed(shape, _) => {
-                    let shape = self.shape(shape);
-                    names.extend(fields_of(shape));
-                    is_complete &= !may_have_fields(shape);
-                }
-                Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => {
-                    open.push(value);
-                }
-                Labels::AnyOf(values) => open.extend(self.alternatives_in(values)),
-                Labels::Scalar(_) | Labels::Number(_) => {}
-                Labels::Whole(_) => is_complete &= id == self.planner || id == self.nothing,
-            }
-        }
-        (names, is_complete)
-    }
-
-    /// Returns the label of an argument of the type `shape`. The keys that the type lists are no text of the planner.
-    pub(super) fn argument(&mut self, id: LabelsId, shape: &Type) -> LabelsId {
-        if self.keys.is_none() {
-            return id;
-        }
-        let mut visits_left = MAX_ARGUMENT_PARTS;
-        self.argument_part(id, shape, &mut visits_left)
-    }
-
-    fn argument_part(&mut self, id: LabelsId, shape: &Type, visits_left: &mut usize) -> LabelsId {
-        let Some(left) = visits_left.checked_sub(1) else {
-            return id;
-        };
-        *visits_left = left;
-        match self.get(id) {
-            Labels::Object(fields, Keys::Plan) => {
-                let listed = fields_of(shape);
-                let fields = self.fields_in(fields).to_vec();
-                let is_listed = fields.iter().all(|(key, _)| listed.contains(key));
-                let parts: Vec<_> = fields
-                    .iter()
-                    .map(|(key, field)| {
-                        let shape = shape.property(key).unwrap_or(Type::Any);
-                        (
-                            Arc::clone(key),
-                            self.argument_part(*field, &shape, visits_left),
-                        )
-                    })
-                    .collect();
-                if is_listed {
-                    self.record(parts)
-                } else {
-                    self.object(parts)
-                }
-            }
-            Labels::List(item) => {
-                let item = self.argument_part(item, &item_of(shape), visits_left);
-                self.list(item)
-            }
-            Labels::AnyOf(values) => self.map_alternatives(values, |store, value| {
-                store.argument_part(value, shape, visits_left)
-            }),
-            Labels::With(value, other) => {
-                let value = self.argument_part(value, shape, visits_left);
-                self.with(value, other)
-            }
-            Labels::Passed(value, passage) => {
-                let value = self.argument_part(value, shape, visits_left);
-                self.push(Labels::Passed(value, passage))
-            }
-            Labels::Whole(_)
-            | Labels::Scalar(_)
-            | Labels::Number(_)
-            | Labels::Output(_)
-            | Labels::Typed(..)
-            | Labels::Object(..) => id,
-        }
-    }
-
     fn push(&mut self, labels: Labels) -> LabelsId {
         let id = LabelsId(position(self.values.len()));
         let of = |inner: &LabelsId| self.values.get(inner.0 as usize).map(|value| value.nesting);
@@ -535,13 +501,17 @@ impl<'a> LabelStore<'a> {
             | Labels::Scalar(_)
             | Labels::Number(_)
             | Labels::Typed(..)
+            | Labels::Open(..)
             | Labels::Output(_) => None,
             Labels::Object(fields, _) => {
                 let fields = self.fields_in(fields).iter();
                 fields.filter_map(|(_, field)| of(field)).max()
             }
             Labels::AnyOf(values) => self.alternatives_in(values).iter().filter_map(of).max(),
-            Labels::List(value) | Labels::With(value, _) | Labels::Passed(value, _) => of(&value),
+            Labels::List(value)
+            | Labels::With(value, _)
+            | Labels::Distinct(value, _)
+            | Labels::Passed(value, _) => of(&value),
         };
         let nesting = inside.map_or(0, |inside| inside + 1);
         self.values.push(LabelledValue {
@@ -574,7 +544,8 @@ impl<'a> LabelStore<'a> {
             Labels::Whole(node)
             | Labels::Scalar(node)
             | Labels::Number(node)
-            | Labels::Typed(_, node) => return node,
+            | Labels::Typed(_, node)
+            | Labels::Open(_, node) => return node,
             Labels::Output(output) => self.output_node(output),
             Labels::Object(fields, keys) => {
                 let start = self.pending.len();
@@ -599,7 +570,7 @@ impl<'a> LabelStore<'a> {
                 }
                 self.graph.join(self.pending.drain(start..))
             }
-            Labels::With(value, other) => {
+            Labels::With(value, other) | Labels::Distinct(value, other) => {
                 let value = self.join(value);
                 self.graph.join([value, other])
             }

@@ -20,7 +20,7 @@ mod report_builder;
 
 pub use analysis::{FlowContext, RecalledLabels, StepLabels, analyze, step_labels};
 pub use coverage::uncovered_rules;
-pub use outputs::{OutputField, may_expose, output_fields};
+pub use outputs::{OutputField, may_be_untrusted, may_expose, output_fields};
 pub use parameters::{ParameterRule, guarded_arguments, parameter_rules};
 pub use policy::{
     FlowPattern, FlowPatternError, FlowPolicy, FlowRule, Guard, OnViolation, PlannerLabel,

@@ -12,13 +12,16 @@ use super::graph::Flags;
 use super::policy::{FlowPolicy, FlowRule};
 use super::report::{Confidentiality, Integrity};
 use crate::schema::{Additional, PathLookup, Type};
-use crate::{Hashing, Tool};
+use crate::{Hashing, Tool, Value};
 
 /// Maximum number of fields of an output that are labelled apart. Larger outputs get the join over all rules.
 const MAX_FIELDS: usize = 1_000;
 
 /// Maximum nesting of fields that are labelled apart.
 const MAX_DEPTH: usize = 12;
+
+/// The key of a field whose name is computed. Any rule may apply to it; no rule makes it trusted but one for all names.
+pub(super) const ANY_KEY: &str = "*";
 
 /// The rules that apply to the outputs of one tool.
 #[derive(Debug)]
@@ -52,10 +55,11 @@ impl<'a> OutputRules<'a> {
 
     /// Returns the label of the field at `path`, apart from what is inside it.
     fn flags(&self, path: &[Arc<str>]) -> Flags {
-        let covers = |rules: &[&FlowRule]| rules.iter().any(|rule| rule.pattern.covers_field(path));
+        let may_cover =
+            |rules: &[&FlowRule]| rules.iter().any(|rule| rule.pattern.may_cover_field(path));
         Flags {
-            untrusted: (self.open_world || covers(&self.untrusted)) && !covers(&self.trusted),
-            private: covers(&self.private),
+            untrusted: (self.open_world || may_cover(&self.untrusted)) && !self.is_trusted(path),
+            private: may_cover(&self.private),
         }
     }
 
@@ -89,13 +93,28 @@ impl<'a> OutputRules<'a> {
         let here = self.flags(path);
         let may_cover =
             |rules: &[&FlowRule]| rules.iter().any(|rule| rule.pattern.may_cover_inside(path));
-        let is_trusted = self
-            .trusted
-            .iter()
-            .any(|rule| rule.pattern.covers_field(path));
         Flags {
-            untrusted: here.untrusted || (!is_trusted && may_cover(&self.untrusted)),
+            untrusted: here.untrusted || (!self.is_trusted(path) && may_cover(&self.untrusted)),
             private: here.private || may_cover(&self.private),
+        }
+    }
+
+    fn is_trusted(&self, path: &[Arc<str>]) -> bool {
+        let mut rules = self.trusted.iter();
+        rules.any(|rule| rule.pattern.covers_field(path))
+    }
+
+    /// Returns the label of a value at `path` that is no object by its schema. A rule that spells a path into it says that it
+    /// may be one.
+    fn scalar(&self, path: &[Arc<str>]) -> Flags {
+        let here = self.flags(path);
+        let leads_inside = |rules: &[&FlowRule]| {
+            let mut rules = rules.iter();
+            rules.any(|rule| rule.pattern.is_path() && rule.pattern.may_cover_inside(path))
+        };
+        Flags {
+            untrusted: here.untrusted || (!self.is_trusted(path) && leads_inside(&self.untrusted)),
+            private: here.private || leads_inside(&self.private),
         }
     }
 }
@@ -183,21 +202,41 @@ impl<'a> ToolOutputs<'a> {
         Rc::clone(part.labels.get_or_init(|| {
             let tree = label_tree(&self.rules, self.tool, &part.path);
             tree.into_iter()
-                .map(|(field, flags)| (field.join(".").into(), flags))
+                .map(|(field, flags)| {
+                    // A computed key may be any.
+                    let names = field.iter().take_while(|name| ***name != *ANY_KEY);
+                    let names: Vec<&str> = names.map(|name| &**name).collect();
+                    (names.join(".").into(), flags)
+                })
                 .collect()
         }))
     }
 
-    /// Returns false if a part certainly is no list, so that a number is a key there.
-    pub(super) fn may_be_list(&self, part: PartId) -> bool {
-        let mut members = self.shape(part).members().iter();
-        !members.all(|member| matches!(member, Type::Object(_)))
+    /// Returns true if a part is a list by its schema, so that a number selects an item.
+    pub(super) fn list(&self, part: PartId) -> IsList {
+        let members = self.shape(part).members();
+        let all = |test: fn(&Type) -> bool| !members.is_empty() && members.iter().all(test);
+        if all(|member| matches!(member, Type::List(_))) {
+            IsList::Always
+        } else if all(|member| matches!(member, Type::Object(_))) {
+            IsList::Never
+        } else {
+            IsList::Maybe
+        }
     }
 
     /// Returns true if a part may be an untrusted text, or contain one.
     pub(super) fn may_be_untrusted_text(&self, part: PartId) -> bool {
         may_be_untrusted_text(&self.rules, self.tool, self.path(part))
     }
+}
+
+/// A statement of a schema about a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum IsList {
+    Always,
+    Maybe,
+    Never,
 }
 
 /// Returns the labels of the part of `tool`'s output at `path`.
@@ -262,15 +301,19 @@ impl FieldWalk<'_> {
                         self.visit(&property.shape, path, depth + 1);
                         path.pop();
                     }
-                    if object.additional != Additional::Closed {
-                        self.unknown(path);
-                    }
+                    // An answer is not compared with its schema, so it may have fields that a closed one excludes.
+                    self.unknown(path);
                 }
                 Type::List(list) => self.visit(&list.any_item(), path, depth + 1),
-                // A constant of the schema has no fields that a rule names apart from its own.
-                Type::Any | Type::Literal(_) => self.unknown(path),
-                Type::Null | Type::Boolean | Type::Integer | Type::Number | Type::Text => {
-                    self.add(path);
+                Type::Any | Type::Literal(Value::Object(_) | Value::List(_)) => self.unknown(path),
+                Type::Null
+                | Type::Boolean
+                | Type::Integer
+                | Type::Number
+                | Type::Text
+                | Type::Literal(_) => {
+                    let flags = self.rules.scalar(path);
+                    self.tree.push((path.clone(), flags));
                 }
                 Type::Never | Type::Union(_) => {}
             }
@@ -290,9 +333,10 @@ impl FieldWalk<'_> {
 /// Returns false if values of the type `shape` certainly have no fields, and contain nothing that has.
 pub(super) fn may_have_fields(shape: &Type) -> bool {
     shape.members().iter().any(|member| match member {
-        Type::Any | Type::Object(_) | Type::Literal(_) => true,
+        Type::Any | Type::Object(_) | Type::Literal(Value::Object(_) | Value::List(_)) => true,
         Type::List(list) => may_have_fields(&list.any_item()),
-        Type::Never
+        Type::Literal(_)
+        | Type::Never
         | Type::Null
         | Type::Boolean
         | Type::Integer
@@ -358,6 +402,12 @@ fn may_be_untrusted_text(rules: &OutputRules<'_>, tool: &Tool, path: &[Arc<str>]
 /// Returns true if an answer of `tool` may contain an untrusted text. Its reader is exposed then.
 pub fn may_expose(policy: &FlowPolicy, tool: &Tool) -> bool {
     may_be_untrusted_text(&OutputRules::of(policy, tool), tool, &[])
+}
+
+/// Returns true if an answer of `tool` may contain an untrusted value.
+pub fn may_be_untrusted(policy: &FlowPolicy, tool: &Tool) -> bool {
+    let tree = label_tree(&OutputRules::of(policy, tool), tool, &[]);
+    tree.iter().any(|(_, flags)| flags.untrusted)
 }
 
 /// Returns the type of the field at `path`, through lists.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use serde::Serialize;
 
-use super::labels::{LabelStore, LabelsId};
+use super::labels::{LabelStore, LabelsId, OtherFields};
 use super::policy::{BUILTIN_PARAMETERS, FlowPolicy, FlowRule, Guard, builtin_verb};
 use crate::plan::{Node, NodeKind};
 use crate::schema::{Additional, ObjectType, Type};
@@ -78,6 +78,13 @@ impl ParameterMatch<'_> {
         match self {
             Self::Rule(rule) => rule.pattern.may_cover_inside(path),
             Self::Verb(_) | Self::Name(_) => true,
+        }
+    }
+
+    fn is_path(self) -> bool {
+        match self {
+            Self::Rule(rule) => rule.pattern.is_path(),
+            Self::Verb(_) | Self::Name(_) => false,
         }
     }
 
@@ -249,7 +256,8 @@ pub(super) fn arguments(
     labels: LabelsId,
 ) -> Vec<Argument> {
     let state = State {
-        guarded: rules.guards.is_empty(),
+        // No call acts on what an extraction reads.
+        guarded: rules.guards.is_empty() || tool.is_extraction(),
         leaving: rules.leaves.is_empty(),
     };
     let mut walk = ArgumentWalk {
@@ -348,8 +356,10 @@ impl ArgumentWalk<'_, '_, '_> {
         if state.guarded && state.leaving {
             return;
         }
-        if self.depth > MAX_DEPTH {
-            return self.unknown(part.place(), labels, at, state);
+        let is_written = matches!(part, ArgumentPart::Node(_) | ArgumentPart::Value(..));
+        // What the plan spells out is no deeper than a text may be.
+        if self.depth > MAX_DEPTH && !is_written {
+            return self.unknown(part.place(), labels, at, state, OtherFields::Unknown);
         }
         match part {
             ArgumentPart::Node(node) => self.node(node, shape, labels, at, state),
@@ -359,9 +369,7 @@ impl ArgumentWalk<'_, '_, '_> {
             ArgumentPart::Computed(shape, place) => {
                 self.computed(shape, place, labels, at, state);
             }
-            ArgumentPart::Unlisted(_) => {
-                self.known_fields(None, part, labels, at, state);
-            }
+            ArgumentPart::Unlisted(_) => self.anything(part, labels, at, state),
         }
     }
 
@@ -445,7 +453,7 @@ impl ArgumentWalk<'_, '_, '_> {
                 Type::Object(object) => {
                     for (name, property) in &object.properties {
                         let Some(left) = self.fields_left.checked_sub(1) else {
-                            return self.unknown(place, labels, at, state);
+                            return self.unknown(place, labels, at, state, OtherFields::Unknown);
                         };
                         self.fields_left = left;
                         let labels = self.store.field(labels, name);
@@ -459,16 +467,22 @@ impl ArgumentWalk<'_, '_, '_> {
                         Additional::Open(_) => true,
                     };
                     let part = ArgumentPart::Unlisted(place);
-                    let is_complete = self.known_fields(Some(object), part, labels, at, state);
-                    if is_open && !is_complete {
-                        self.unknown(place, labels, at, state);
+                    match self.known_fields(Some(object), part, labels, at, state) {
+                        OtherFields::None => {}
+                        OtherFields::Unlisted if !is_open => {}
+                        OtherFields::Unlisted | OtherFields::Unknown => {
+                            self.unknown(place, labels, at, state, OtherFields::Unknown);
+                        }
                     }
                 }
                 Type::List(list) => {
                     let labels = self.store.item(labels);
                     self.computed(&list.any_item(), place, labels, at, state);
                 }
-                Type::Any => self.anything(place, labels, at, state),
+                Type::Any => {
+                    let part = ArgumentPart::Computed(&Type::Any, place);
+                    self.anything(part, labels, at, state);
+                }
                 Type::Never
                 | Type::Null
                 | Type::Boolean
@@ -482,18 +496,23 @@ impl ArgumentWalk<'_, '_, '_> {
     }
 
     /// Looks at the fields of a value that may be anything, as far as the plan shows them.
-    fn anything(&mut self, place: Place, labels: LabelsId, at: ParameterId, state: State) {
-        let part = ArgumentPart::Computed(&Type::Any, place);
-        let is_complete = self.known_fields(None, part, labels, at, state);
-        // The arguments as a whole may have any fields. A single parameter without a type is taken to have those that are
-        // known of its value: tools without schemas would have nothing but guarded parameters otherwise.
-        if !is_complete && at == ALL_ARGUMENTS {
-            self.unknown(place, labels, at, state);
-        }
+    fn anything(
+        &mut self,
+        part: ArgumentPart<'_>,
+        labels: LabelsId,
+        at: ParameterId,
+        state: State,
+    ) {
+        let others = match self.known_fields(None, part, labels, at, state) {
+            // The arguments as a whole may have any fields.
+            OtherFields::Unlisted if at == ALL_ARGUMENTS => OtherFields::Unknown,
+            others => others,
+        };
+        self.unknown(part.place(), labels, at, state, others);
     }
 
     /// Looks at the fields of the value that the plan or the schema of an output names, apart from those of `listed`: a
-    /// tool may read parameters that it does not list. Returns true if there are no others.
+    /// tool may read parameters that it does not list. Returns which others there may be.
     fn known_fields(
         &mut self,
         listed: Option<&ObjectType>,
@@ -501,38 +520,48 @@ impl ArgumentWalk<'_, '_, '_> {
         labels: LabelsId,
         at: ParameterId,
         state: State,
-    ) -> bool {
+    ) -> OtherFields {
         let labels = self.store.elements(labels);
-        let (names, is_complete) = self.store.known_fields(labels);
+        let (names, others) = self.store.known_fields(labels);
         for name in names {
             if listed.is_some_and(|listed| listed.properties.contains_key(&name)) {
                 continue;
             }
             let Some(left) = self.fields_left.checked_sub(1) else {
-                self.unknown(part.place(), labels, at, state);
-                return false;
+                self.unknown(part.place(), labels, at, state, OtherFields::Unknown);
+                return OtherFields::None;
             };
             self.fields_left = left;
             let field = self.store.field(labels, &name);
             self.field(&name, part, &Type::Any, field, at, state);
         }
-        is_complete
+        others
     }
 
-    /// Adds a parameter whose fields are unknown, if a rule may apply to one of them.
-    fn unknown(&mut self, place: Place, labels: LabelsId, at: ParameterId, state: State) {
-        if !self.store.may_have_fields(labels) {
+    /// Adds a parameter with other fields than those that are known, if a rule may apply to one of them.
+    fn unknown(
+        &mut self,
+        place: Place,
+        labels: LabelsId,
+        at: ParameterId,
+        state: State,
+        others: OtherFields,
+    ) {
+        if others == OtherFields::None || !self.store.may_have_fields(labels) {
             return;
         }
         let path = self.rules.parameter(at).map_or(&[][..], |all| &all.path);
-        let rule = |rules: &[ParameterMatch<'_>], done: bool| {
+        let rule = |rules: &[ParameterMatch<'_>], done: bool, only_paths: bool| {
             let mut rules = rules.iter().filter(|_| !done);
             rules
-                .find(|rule| rule.may_cover_inside(path))
+                .find(|rule| rule.may_cover_inside(path) && (!only_paths || rule.is_path()))
                 .map(|rule| rule.text())
         };
-        let guard = rule(&self.rules.guards, state.guarded);
-        let leaves = rule(&self.rules.leaves, state.leaving);
+        // A parameter without a type is taken to have those fields that are known of its value: tools without schemas would
+        // have nothing but guarded parameters otherwise. A rule that spells a path says that there is such a field.
+        let only_paths = others == OtherFields::Unlisted;
+        let guard = rule(&self.rules.guards, state.guarded, only_paths);
+        let leaves = rule(&self.rules.leaves, state.leaving, false);
         let nothing = Type::Never;
         self.add(
             at,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+use super::outputs::ANY_KEY;
 use crate::catalog::{hex, matches_name};
 use crate::{Tool, ToolPattern, Value};
 
@@ -266,11 +267,30 @@ impl FlowPattern {
         }
     }
 
+    /// Returns true if the pattern may apply to the field at `path` or to one around it, where a key may be
+    /// [any](ANY_KEY).
+    pub(super) fn may_cover_field(&self, path: &[Arc<str>]) -> bool {
+        match self.field.as_slice() {
+            [] => true,
+            [name] => path.iter().any(|key| may_match(name, key)),
+            names => either_path(path, |keys| {
+                keys.len() >= names.len() && may_start(names, keys)
+            }),
+        }
+    }
+
+    /// Returns true if the pattern spells a path of several names, which starts at the top.
+    pub(super) fn is_path(&self) -> bool {
+        self.field.len() > 1
+    }
+
     /// Returns true if the pattern may apply to a field inside the value at `path`.
     pub(super) fn may_cover_inside(&self, path: &[Arc<str>]) -> bool {
         match self.field.as_slice() {
             [] | [_] => true,
-            names => either_path(path, |keys| keys.len() < names.len() && starts(names, keys)),
+            names => either_path(path, |keys| {
+                keys.len() < names.len() && may_start(names, keys)
+            }),
         }
     }
 }
@@ -279,6 +299,16 @@ impl FlowPattern {
 fn starts(names: &[Arc<str>], keys: &[&str]) -> bool {
     let mut pairs = names.iter().zip(keys);
     pairs.all(|(name, key)| matches_name(name, key))
+}
+
+/// Returns true if `names` and `keys` may match as far as both go.
+fn may_start(names: &[Arc<str>], keys: &[&str]) -> bool {
+    let mut pairs = names.iter().zip(keys);
+    pairs.all(|(name, key)| may_match(name, key))
+}
+
+fn may_match(name: &str, key: &str) -> bool {
+    key == ANY_KEY || matches_name(name, key)
 }
 
 /// Returns true if `test` holds for `path`, or for its text with dots as the separator: a name may contain dots.

@@ -270,6 +270,14 @@ impl FlowReport {
         positions.filter_map(|position| self.parameters.get(*position))
     }
 
+    /// Returns true if the output of the step at `path` would expose who reads the output of the plan, if it had texts where its
+    /// schema has none.
+    pub fn may_expose_by(&self, path: &str) -> bool {
+        !self.exposes
+            && self.output.integrity == Integrity::Untrusted
+            && self.output_sources.may_include_step(path)
+    }
+
     /// Returns the steps that must wait for approval, with the path of inner plans before each.
     pub fn asking_steps(&self) -> BTreeSet<Arc<str>> {
         if self.on_violation != OnViolation::Ask {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Additional, ListType, ObjectType, Type};
 use crate::Value;
+use crate::path::whole_number;
 use crate::plan::Segment;
 
 /// Maximum length of a known list whose item types are inspected one by one.
@@ -262,11 +263,4 @@ fn value_item(items: &[Value], index: i64) -> Option<&Value> {
             .checked_sub(usize::try_from(index.unsigned_abs()).ok()?)?,
     };
     items.get(from_start)
-}
-
-/// Parses a key that counts items: decimal digits, with a minus sign to count from the end.
-fn whole_number(key: &str) -> Option<i64> {
-    let digits = key.strip_prefix('-').unwrap_or(key);
-    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| key.parse().ok()).flatten()
 }

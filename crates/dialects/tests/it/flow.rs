@@ -152,8 +152,10 @@ pub(crate) struct Attack {
     pub(crate) dialect: String,
     /// The field, or the tool, that the violating value comes from.
     origin: String,
-    pub(crate) hostile: String,
-    pub(crate) twin: String,
+    /// The plan with the field that violates the policy; `None` if the case has only the other.
+    pub(crate) hostile: Option<String>,
+    /// The plan with the harmless field; `None` if the case has only the other.
+    pub(crate) twin: Option<String>,
     /// True if the author of both plans has read untrusted text.
     exposed: bool,
 }
@@ -205,14 +207,18 @@ fn attacks_of(group: &Value) -> Vec<Attack> {
             }
             None => text(case, "plan", ""),
         };
-        let evil = text(case, "attack", "from");
+        let part = |key: &str, default: &str| match case.get(key) {
+            Some(Value::Null) => None,
+            _ => Some(text(case, key, default)),
+        };
+        let evil = part("attack", "from");
         Attack {
             about: text(case, "about", ""),
             code: text(case, "code", "PW1001"),
             dialect: text(case, "dialect", "native"),
-            hostile: plan.replace("PART", &evil),
-            twin: plan.replace("PART", &text(case, "twin", "message_id")),
-            origin: text(case, "origin", &evil),
+            hostile: evil.as_ref().map(|evil| plan.replace("PART", evil)),
+            twin: part("twin", "message_id").map(|part| plan.replace("PART", &part)),
+            origin: text(case, "origin", evil.as_deref().unwrap_or_default()),
             exposed: case.get("exposed").is_some(),
         }
     })
@@ -278,21 +284,25 @@ fn add_faults(
     if attack.exposed {
         policy.planner = PlannerLabel::Exposed;
     }
-    match report(&attack.hostile, dialect, catalog, policy.clone()) {
-        Ok(report) if attack.is_found(&report) => {}
-        Ok(report) => {
-            let found: Vec<String> = report.parameters.iter().map(line).collect();
-            faults.push(format!("missed: {about}: {found:?}"));
+    if let Some(hostile) = &attack.hostile {
+        match report(hostile, dialect, catalog, policy.clone()) {
+            Ok(report) if attack.is_found(&report) => {}
+            Ok(report) => {
+                let found: Vec<String> = report.parameters.iter().map(line).collect();
+                faults.push(format!("missed: {about}: {found:?}"));
+            }
+            Err(found) => faults.push(format!("not sound: {about}: {found:?}")),
         }
-        Err(found) => faults.push(format!("not sound: {about}: {found:?}")),
     }
-    match report(&attack.twin, dialect, catalog, policy.clone()) {
-        Ok(report) if report.verdict() == FlowVerdict::Clean => {}
-        Ok(report) => {
-            let found: Vec<String> = report.violations().map(line).collect();
-            faults.push(format!("false alarm: {about}: {found:?}"));
+    if let Some(twin) = &attack.twin {
+        match report(twin, dialect, catalog, policy) {
+            Ok(report) if report.verdict() == FlowVerdict::Clean => {}
+            Ok(report) => {
+                let found: Vec<String> = report.violations().map(line).collect();
+                faults.push(format!("false alarm: {about}: {found:?}"));
+            }
+            Err(found) => faults.push(format!("not sound: {about}: {found:?}")),
         }
-        Err(found) => faults.push(format!("not sound: {about}: {found:?}")),
     }
 }
 
@@ -356,7 +366,13 @@ fn flow_policy(rules: &Value) -> FlowPolicy {
         untrusted: list("untrusted").unwrap_or(default.untrusted),
         trusted: list("trusted").unwrap_or_default(),
         guard: list("guard").map_or(default.guard, |rules| {
-            rules.into_iter().map(Guard::Rule).collect()
+            let rules = rules.into_iter();
+            rules
+                .map(|rule| match rule.pattern.as_str() {
+                    "builtin" => Guard::Builtin,
+                    _ => Guard::Rule(rule),
+                })
+                .collect()
         }),
         private: list("private").unwrap_or_default(),
         leaves: list("leaves").unwrap_or_default(),

@@ -128,7 +128,8 @@ proptest! {
         static ATTACKS: LazyLock<(Vec<Attack>, Catalog, FlowPolicy)> = LazyLock::new(attacks);
         let (attacks, catalog, _) = &*ATTACKS;
         let Attack { hostile, twin, dialect, about, .. } = position.get(attacks);
-        let plan = if is_attack { hostile } else { twin };
+        let (first, other) = if is_attack { (hostile, twin) } else { (twin, hostile) };
+        let plan = first.as_ref().or(other.as_ref()).unwrap();
         let mut policy = without_rules();
         for (list, position) in chosen {
             let text = *position.get::<&str>(pool(list));
@@ -364,7 +365,7 @@ fn every_dialect_has_the_same_violations() {
         ..
     } in &attacks
     {
-        for text in [hostile, twin] {
+        for text in [hostile, twin].into_iter().flatten() {
             let expected = by_tool(&report(text, name, &catalog, policy.clone()).unwrap());
             let plan = parse(text.as_bytes(), &ReadOptions::new("test").in_dialect(name)).plan;
             let plan = plan.unwrap();

@@ -74,7 +74,11 @@ impl ToolOutput {
             .get("structuredContent")
             .filter(|structured| !structured.is_null());
         match result.get("isError") {
-            Some(Value::Bool(true)) => return Err(failure(&texts, structured)),
+            Some(Value::Bool(true)) => {
+                let mut error = failure(&texts, structured);
+                error.labels = stated_labels(result);
+                return Err(error);
+            }
             None | Some(Value::Null | Value::Bool(false)) => {}
             // Neither success nor failure may be assumed.
             Some(other) => {
@@ -98,12 +102,15 @@ impl ToolOutput {
             (None, _) => Self::value(Value::text(texts.join("\n"))),
         };
         output.content = others;
-        output.labels = result
-            .get("_meta")
-            .map(ValueLabels::from_meta)
-            .unwrap_or_default();
+        output.labels = stated_labels(result);
         Ok(output)
     }
+}
+
+/// Returns the labels that a server states for a result.
+fn stated_labels(result: &Value) -> ValueLabels {
+    let meta = result.get("_meta").map(ValueLabels::from_meta);
+    meta.unwrap_or_default()
 }
 
 fn text_of(value: &Value) -> Option<Arc<str>> {
@@ -151,6 +158,8 @@ pub struct ToolError {
     pub data: Value,
     /// The advice on another attempt.
     pub retry: RetryAdvice,
+    /// The labels that the server states for the error; empty if it states none.
+    pub labels: ValueLabels,
 }
 
 /// The kinds of failure, as reports name them.
@@ -217,6 +226,7 @@ impl ToolError {
             message: message.into(),
             data: Value::Null,
             retry: RetryAdvice::Never,
+            labels: ValueLabels::default(),
         }
     }
 

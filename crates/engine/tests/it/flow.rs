@@ -219,7 +219,7 @@ impl Writer {
             return self.random.pick(&self.texts.clone());
         }
         let depth = depth - 1;
-        match self.random.below(17) {
+        match self.random.below(19) {
             0 => format!("({} + {})", self.text(depth), self.text(depth)),
             1 => {
                 let (condition, one) = (self.boolean(depth), self.text(depth));
@@ -249,7 +249,9 @@ impl Writer {
                 self.text(depth),
                 self.text(depth)
             ),
-            15 => format!("{}.split('v').map(x, 'l').join('')", self.text(depth)),
+            15 => format!("({}.map(m, m.p) + ['y', 'z'])[1]", self.list(depth)),
+            16 => format!("[{}][0].map(m, m.q).join('')", self.list(depth)),
+            17 => format!("{}.split('v').map(x, 'l').join('')", self.text(depth)),
             _ => format!("({}.map(m, m.p).sort() + ['z'])[0]", self.list(depth)),
         }
     }
@@ -290,13 +292,15 @@ impl Writer {
         }
         let depth = depth - 1;
         let list = self.list(depth);
-        match self.random.below(7) {
+        match self.random.below(9) {
             0 => format!("{list}.filter(m, m.p == {})", self.text(depth)),
             1 => format!("{list}.filter(m, m.k > 0)"),
             2 => format!("{list}.sortBy(m, m.k)"),
             3 => format!("{list}.reverse()"),
             4 => format!("({list} + {})", self.list(depth)),
             5 => format!("({} ? {list} : {})", self.boolean(depth), self.list(depth)),
+            6 => format!("{list}.map(m, {{'p': m.p, 'q': m.q, 'k': 1}}).distinct()"),
+            7 => format!("{list}.distinct()"),
             _ => format!(
                 "{list}.map(m, {{'p': m.q, 'q': {}, 'k': m.k}})",
                 self.text(depth)

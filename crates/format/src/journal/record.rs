@@ -95,6 +95,12 @@ pub(super) struct ToolErrorV1 {
     message: String,
     data: StoredValueV1,
     retry: RetryV1,
+    /// True if the server states that the error is untrusted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    untrusted: bool,
+    /// True if the server states that the error is private.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    private: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -255,6 +261,8 @@ impl ToolErrorV1 {
                 RetryAdvice::Again => RetryV1::Again,
                 RetryAdvice::After(pause) => RetryV1::AfterNs(duration_nanos(pause)),
             },
+            untrusted: error.labels.integrity == Integrity::Untrusted,
+            private: error.labels.confidentiality == Confidentiality::Private,
         })
     }
 
@@ -269,6 +277,7 @@ impl ToolErrorV1 {
                 RetryV1::Again => RetryAdvice::Again,
                 RetryV1::AfterNs(pause) => RetryAdvice::After(Duration::from_nanos(pause)),
             },
+            labels: ValueLabels::new(self.untrusted, self.private),
         })
     }
 }

@@ -62,8 +62,8 @@ pub trait Host: Send + Sync + 'static {
     }
 
     /// Notes the result of a tool that a client called in passthrough mode, before the client gets it.
-    fn answered(&self, client: &GatewayClient, result: &Value) {
-        let _ = (client, result);
+    fn answered(&self, client: &GatewayClient, tool: &Tool, result: &Value) {
+        let _ = (client, tool, result);
     }
 
     /// Calls one of the host's own tools. Returns a `CallToolResult` or a task.

@@ -238,7 +238,7 @@ impl PlanHost {
         let caller = Arc::clone(&call.caller);
         let params = Value::object(params);
         let result = completed(&self.upstreams, &tool.server, "tools/call", params, caller).await?;
-        self.note_stated_labels(&call.client, &result);
+        self.note_result_of(&call.client, &tool, &result);
         Ok(result)
     }
 

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use super::slots::add_slot_read;
 use super::{Analysis, PlanScope, StepRead};
-use crate::check::DependencyKind;
+use crate::check::{DependencyKind, error_type};
 use crate::flow::expression::{BoundLabels, expression_labels};
 use crate::flow::graph::{Flags, LabelOrigin, NodeId, Passage};
 use crate::flow::labels::{LabelStore, LabelsId};
+use crate::flow::parameters::{ArgumentPart, arguments};
 use crate::flow::report_builder::StepParameter;
 use crate::plan::{
-    Alternative, ExternalValue, ForEach, Form, Node, NodeKind, Read, Reference, Segment, Source,
-    TextPart,
+    Alternative, ExternalValue, ForEach, Form, Node, NodeKind, OnError, Read, Reference, Segment,
+    Source, TextPart,
 };
 use crate::{CheckedStep, Expression, Place, Step, Tool};
 
@@ -23,15 +24,16 @@ impl<'a> Analysis<'a> {
         node: &'a Node,
     ) -> LabelsId {
         match &node.kind {
-            NodeKind::Literal(_) => self.store.planner(),
+            NodeKind::Literal(value) => self.store.literal(value),
             NodeKind::Reference(reference) => self.reference(scope, step, reference),
             NodeKind::Text(parts) => {
-                let mut values = vec![self.store.planner()];
-                for part in parts {
-                    if let TextPart::Reference(reference) = part {
-                        values.push(self.reference(scope, step, reference));
-                    }
-                }
+                let values: Vec<_> = parts
+                    .iter()
+                    .map(|part| match part {
+                        TextPart::Reference(reference) => self.reference(scope, step, reference),
+                        TextPart::Literal(_) => self.store.planner(),
+                    })
+                    .collect();
                 self.store.computed_from(&values)
             }
             NodeKind::List(items) => {
@@ -88,7 +90,7 @@ impl<'a> Analysis<'a> {
                     .iter()
                     .map(|alternative| match alternative {
                         Alternative::Read(read) => self.read(scope, step, read, &[]),
-                        Alternative::Literal(_) => self.store.planner(),
+                        Alternative::Literal(value) => self.store.literal(value),
                         Alternative::Expression(expression) => {
                             self.expression(scope, step, expression)
                         }
@@ -97,10 +99,17 @@ impl<'a> Analysis<'a> {
                 self.store.any_of(values)
             }
             // That the others exist is no part of the value.
-            Form::All(reads) => match reads.last() {
-                Some(read) => self.read(scope, step, read, &[]),
-                None => self.store.nothing(),
-            },
+            Form::All(reads) => {
+                let Some((last, others)) = reads.split_last() else {
+                    return self.store.nothing();
+                };
+                if self.context.with_edges {
+                    for read in others {
+                        self.read(scope, step, read, &[]);
+                    }
+                }
+                self.read(scope, step, last, &[])
+            }
         }
     }
 
@@ -162,7 +171,7 @@ impl<'a> Analysis<'a> {
                     private: true,
                 };
                 let node = self.store.graph.origin(origin, flags);
-                self.store.whole(node)
+                self.store.scalar(node)
             }
         };
         let part = self.store.at(whole, &read.path);
@@ -275,12 +284,36 @@ impl<'a> Analysis<'a> {
         };
         let error = self.error_of(scope, index);
         let nothing = self.store.nothing();
+        let outcome = self.outcome_of(scope, index);
         self.store.record([
-            (Arc::from("success"), nothing),
+            (Arc::from("success"), outcome),
+            (Arc::from("status"), outcome),
             (Arc::from("data"), data),
             (Arc::from("error"), error),
             (Arc::from("tool"), nothing),
         ])
+    }
+
+    /// Returns the label of whether a step has succeeded: of its condition, and of what may make it fail.
+    fn outcome_of(&mut self, scope: &PlanScope<'a, '_>, index: u32) -> LabelsId {
+        let Some((step, _)) = scope.step(index) else {
+            return self.store.nothing();
+        };
+        let mut read = Vec::new();
+        if let Some(when) = &step.when {
+            read.push(self.node(scope, Some(index), when));
+        }
+        // Nothing reads the outcome of a step whose failure ends the plan.
+        if step.on_error != OnError::Fail {
+            read.push(self.arguments_of(scope, index));
+            if let Some(for_each) = &step.for_each {
+                read.push(self.list_of(scope, index, for_each));
+            }
+        }
+        if read.is_empty() {
+            return self.store.nothing();
+        }
+        self.store.number_from(&read)
     }
 
     /// Returns the label of the error of a step. Its text may be a stranger's.
@@ -299,7 +332,7 @@ impl<'a> Analysis<'a> {
             private: self.may_fail_privately(checked),
         };
         let node = self.store.graph.origin(origin, flags);
-        self.store.whole(node)
+        self.store.typed(&error_type(), node)
     }
 
     /// Returns true if the step may fail with the error of a tool whose answers are private as a whole.
@@ -341,6 +374,12 @@ impl<'a> BoundLabels<'a> for ExpressionScope<'_, 'a, '_, 'a> {
         &mut self.analysis.store
     }
 
+    fn converts(&mut self, value: LabelsId) {
+        if self.analysis.follows_control {
+            self.analysis.conversions.push(value);
+        }
+    }
+
     fn bound(&mut self, index: usize, path: &[Segment]) -> LabelsId {
         let form = self.bindings.get(index);
         // The path after a root leads into slots by their names.
@@ -372,32 +411,31 @@ impl<'a> Analysis<'a> {
         let rounds = self.store.typed(tool.output.structure(), last);
         scope.known.borrow_mut().rounds.insert(index, rounds);
         let labels = self.node(scope, Some(index), &step.args);
+        self.set_arguments(scope, index, labels);
         let label = self.store.join(labels);
         self.store.graph.extend(last, label);
-        let parameters = ["from", "ask"].map(Arc::from);
         let tool_name = self.store.tool(self.context.policy, tool);
         let tool_name = self.store.tool_name(tool_name);
-        for parameter in parameters {
-            let path = std::slice::from_ref(&parameter);
-            let mut rules = self.context.policy.leaves.iter();
-            let leaves = rules
-                .find(|rule| rule.pattern.covers_tool(tool) && rule.pattern.covers_field(path));
-            let Some(rule) = leaves else {
-                continue;
-            };
-            let field = self.store.field(labels, &parameter);
-            if field == self.store.nothing() {
+        let part = ArgumentPart::Node(&step.args);
+        let found = match self.arguments.of(tool) {
+            Some(rules) => arguments(&mut self.store, rules, tool, part, labels),
+            None => Vec::new(),
+        };
+        for argument in found {
+            // What is extracted, and the names in the schema, do not leave.
+            let name = argument.parameter.split('.').next();
+            if !matches!(name, Some("from" | "ask")) {
                 continue;
             }
-            let label = self.store.join(field);
+            let label = self.store.join(argument.labels);
             self.parameters.push(StepParameter {
                 position: scope.position_of(index),
                 step: scope.step_path(step),
                 tool,
                 tool_name: Arc::clone(&tool_name),
-                parameter,
+                parameter: argument.parameter,
                 guard: None,
-                leaves: Some(rule.pattern.as_str().into()),
+                leaves: argument.leaves,
                 control: None,
                 label,
                 text: scope.text,

@@ -4,11 +4,27 @@ use std::sync::Arc;
 
 use super::{Analysis, PlanScope};
 use crate::flow::graph::NodeId;
-use crate::flow::labels::LabelsId;
+use crate::flow::labels::{LabelsId, is_position};
 use crate::plan::{InputKind, Method, Read, Segment, SlotKind, SlotPath, Source, Targets};
 
-/// Maximum number of writers of a slot whose outputs are labelled by field.
-const MAX_WRITERS: usize = 32;
+/// Number of writers of a slot whose outputs are labelled by field in any case.
+const FEW_WRITERS: usize = 32;
+
+/// Maximum number of outputs of further writers that are labelled by field in all slots of a plan.
+pub(super) const MAX_WRITERS: usize = 20_000;
+
+/// The ways in which the slots below a name are written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SlotWrites {
+    /// The largest number of keys of a writer's target.
+    keys: usize,
+    /// True if a writer makes a list of the content.
+    makes_lists: bool,
+    /// True if a writer replaces the content, or a part of it.
+    replaces: bool,
+    /// True if a key of a target is a number.
+    has_numbers: bool,
+}
 
 impl<'a> Analysis<'a> {
     pub(super) fn slot(
@@ -24,7 +40,8 @@ impl<'a> Analysis<'a> {
         let writers = scope
             .plan
             .producers(&Read::part(Source::Slot(kind), path.to_vec()));
-        let labels = if writers.len() > MAX_WRITERS {
+        let is_whole = Self::is_ambiguous(scope, kind, path) || !self.may_label(writers.len());
+        let labels = if is_whole {
             self.whole_slot(scope, kind, path, &writers)
         } else {
             let mut values = self.initial(scope, kind, path);
@@ -35,6 +52,39 @@ impl<'a> Analysis<'a> {
         };
         scope.known.borrow_mut().slots.insert(key, labels);
         labels
+    }
+
+    /// Returns true if the outputs of that many writers of a slot are labelled by field.
+    fn may_label(&mut self, writers: usize) -> bool {
+        if writers <= FEW_WRITERS {
+            return true;
+        }
+        match self.writers_left.checked_sub(writers) {
+            Some(left) => {
+                self.writers_left = left;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Returns true if a position in `path` may select an object that other writers fill below: the first item of a slot is what
+    /// it had before something was appended to it.
+    fn is_ambiguous(scope: &PlanScope<'a, '_>, kind: SlotKind, path: &[Segment]) -> bool {
+        let is_number =
+            |segment: &Segment| matches!(segment, Segment::Key(key) if is_position(key));
+        let mut segments = path.iter().skip(1);
+        let first = segments.position(|segment| match segment {
+            Segment::Index(_) | Segment::Each => true,
+            Segment::Key(_) => is_number(segment),
+        });
+        let (Some(first), Some(Segment::Key(name))) = (first, path.first()) else {
+            return false;
+        };
+        let writes = slot_writes(scope, kind, name);
+        let has_numbers = writes.has_numbers || path.iter().any(is_number);
+        // The name comes before the segments that were searched.
+        writes.keys > first + 1 || (has_numbers && writes.makes_lists && writes.replaces)
     }
 
     /// Returns one label for a slot with many writers.
@@ -81,24 +131,17 @@ impl<'a> Analysis<'a> {
     ) -> Vec<LabelsId> {
         let plan = scope.plan.plan();
         let mut values = Vec::new();
-        if plan.contents.iter().any(|content| content.kind == kind) {
-            values.push(self.store.planner());
+        for content in &plan.contents {
+            if content.kind == kind {
+                let content = self.store.literal(&content.value);
+                values.push(self.store.at(content, path));
+            }
         }
         if matches!(kind, SlotKind::Inputs | SlotKind::Vars) {
             if !scope.is_main {
                 values.push(self.store.at(scope.inputs, path));
             }
-            // The default of an inner plan's input is part of the plan.
-            let has_default = plan.inputs.iter().any(|input| {
-                let is_read = kind == SlotKind::Inputs || input.kind == InputKind::Variable;
-                let is_it = path
-                    .first()
-                    .is_none_or(|first| matches!(first, Segment::Key(key) if *key == input.name));
-                is_read && is_it && input.default.is_some()
-            });
-            if scope.is_main || has_default {
-                values.push(self.store.planner());
-            }
+            self.add_inputs(scope, kind, path, &mut values);
         }
         if let Some((around, shared)) = scope.around
             && shared.contains(&kind)
@@ -106,6 +149,43 @@ impl<'a> Analysis<'a> {
             values.push(self.slot(around, kind, path));
         }
         values
+    }
+
+    /// Adds the labels of what is given as inputs of the main plan, and of defaults.
+    fn add_inputs(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        kind: SlotKind,
+        path: &[Segment],
+        values: &mut Vec<LabelsId>,
+    ) {
+        let mut is_declared = false;
+        for input in &scope.plan.plan().inputs {
+            let is_read = kind == SlotKind::Inputs || input.kind == InputKind::Variable;
+            let is_it = path
+                .first()
+                .is_none_or(|first| matches!(first, Segment::Key(key) if *key == input.name));
+            if !is_read || !is_it {
+                continue;
+            }
+            is_declared |= !path.is_empty();
+            // Inputs of the main plan have their values; the default of an inner plan's input is part of the plan.
+            let known = if scope.is_main {
+                scope.plan.inputs().get(&*input.name)
+            } else {
+                input.default.as_ref()
+            };
+            let given = match known {
+                Some(value) => self.store.literal(value),
+                None if scope.is_main => self.store.input(&input.schema),
+                None => continue,
+            };
+            let named = self.store.object([(Arc::clone(&input.name), given)]);
+            values.push(self.store.at(named, path));
+        }
+        if scope.is_main && !is_declared {
+            values.push(self.store.planner());
+        }
     }
 
     /// Adds the labels of what `writer` may write to the part of a slot at `path`.
@@ -172,6 +252,37 @@ impl<'a> Analysis<'a> {
         });
         values.push(wrapped);
     }
+}
+
+/// Returns how the slots below `name` are written.
+fn slot_writes(scope: &PlanScope<'_, '_>, kind: SlotKind, name: &Arc<str>) -> SlotWrites {
+    let key = (kind, Arc::clone(name));
+    if let Some(known) = scope.known.borrow().slot_writes.get(&key) {
+        return *known;
+    }
+    let path = vec![Segment::Key(Arc::clone(name))];
+    let mut found = SlotWrites::default();
+    for writer in scope.plan.producers(&Read::part(Source::Slot(kind), path)) {
+        let Some(writes) = scope
+            .step(writer)
+            .and_then(|(step, _)| step.writes.as_ref())
+        else {
+            continue;
+        };
+        match writes.method {
+            Method::Push | Method::Concat => found.makes_lists = true,
+            Method::Set | Method::Merge | Method::Assign => found.replaces = true,
+        }
+        for target in writes.targets.paths() {
+            if target.kind == kind && target.keys.first() == Some(name) {
+                found.keys = found.keys.max(target.keys.len());
+                let mut keys = target.keys.iter().skip(1);
+                found.has_numbers |= keys.any(|key| is_position(key));
+            }
+        }
+    }
+    scope.known.borrow_mut().slot_writes.insert(key, found);
+    found
 }
 
 /// Returns true if `read` may read the error of `writer`, which exists only if the call failed.

@@ -1,9 +1,8 @@
-//! Parts of labelled values: fields, items, and the lengths of lists.
+//! Parts of labelled values: fields, and items of lists.
 
 use std::sync::Arc;
 
-use super::{LabelStore, Labels, LabelsId, OutputPart, is_position};
-use crate::flow::graph::NodeId;
+use super::{ANY_KEY, IsList, LabelStore, Labels, LabelsId, OutputPart, is_position};
 use crate::flow::outputs::part_at;
 use crate::plan::Segment;
 use crate::schema::Type;
@@ -14,6 +13,7 @@ impl LabelStore<'_> {
         path.iter().fold(id, |at, segment| match segment {
             // A key of digits may count items.
             Segment::Key(key) => self.field(at, key),
+            Segment::Index(0) => self.first_item(at),
             Segment::Index(_) | Segment::Each => self.item(at),
         })
     }
@@ -44,7 +44,8 @@ impl LabelStore<'_> {
                 let node = self.join(id);
                 self.whole(node)
             }
-            Labels::AnyOf(_) | Labels::With(..) | Labels::Passed(..) => {
+            Labels::Open(value, _) => self.open_part(value, Some(key)),
+            Labels::AnyOf(_) | Labels::With(..) | Labels::Distinct(..) | Labels::Passed(..) => {
                 self.field_of_parts(id, labels, key)
             }
         }
@@ -56,12 +57,114 @@ impl LabelStore<'_> {
         let Some(tool) = tool else {
             return id;
         };
+        let list = tool.list(output.part);
         // Positions in lists are left out of paths.
-        if is_position(key) && tool.may_be_list(output.part) {
+        if is_position(key) && list == IsList::Always {
             return id;
         }
         let part = tool.field(output.part, key);
-        self.push(Labels::Output(OutputPart { part, ..output }))
+        let field = self.push(Labels::Output(OutputPart { part, ..output }));
+        if is_position(key) && list == IsList::Maybe {
+            return self.any_of(vec![id, field]);
+        }
+        field
+    }
+
+    /// Returns what a computed key, or a computed position, selects.
+    pub(in crate::flow) fn selected(&mut self, id: LabelsId) -> LabelsId {
+        let labels = self.get(id);
+        match labels {
+            Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) => return id,
+            Labels::List(item) => return item,
+            Labels::Object(..)
+            | Labels::Output(_)
+            | Labels::Typed(..)
+            | Labels::Open(..)
+            | Labels::AnyOf(_)
+            | Labels::With(..)
+            | Labels::Distinct(..)
+            | Labels::Passed(..) => {}
+        }
+        if let Some(known) = self.selected.get(&id) {
+            return *known;
+        }
+        let selected = match labels {
+            Labels::Object(fields, _) => {
+                let fields = self.fields_in(fields).iter();
+                let fields = fields.map(|(_, field)| *field).collect();
+                self.any_of(fields)
+            }
+            Labels::Output(output) => {
+                let call = self.outputs.get(output.call as usize);
+                let tool = call.and_then(|call| self.tools.get_mut(call.tool.0 as usize));
+                let is_list = tool.is_some_and(|tool| tool.list(output.part) == IsList::Always);
+                if is_list {
+                    id
+                } else {
+                    let field = self.output_field(id, output, &Arc::from(ANY_KEY));
+                    self.any_of(vec![id, field])
+                }
+            }
+            Labels::Typed(_, node) => self.typed(&Type::Any, node),
+            Labels::Open(_, node) => self.whole(node),
+            Labels::AnyOf(values) => self.map_alternatives(values, Self::selected),
+            Labels::With(value, other) | Labels::Distinct(value, other) => {
+                let selected = self.selected(value);
+                self.with(selected, other)
+            }
+            Labels::Passed(value, passage) => {
+                let selected = self.selected(value);
+                self.push(Labels::Passed(selected, passage))
+            }
+            _ => id,
+        };
+        self.selected.insert(id, selected);
+        selected
+    }
+
+    /// Returns what becomes of an item of a list that is flattened: its own items if it is a list, or the item itself.
+    pub(in crate::flow) fn flattened(&mut self, id: LabelsId) -> LabelsId {
+        let labels = self.get(id);
+        match labels {
+            Labels::Whole(_)
+            | Labels::Scalar(_)
+            | Labels::Number(_)
+            | Labels::Output(_)
+            | Labels::Object(..) => return id,
+            Labels::List(item) => return item,
+            Labels::Typed(..)
+            | Labels::Open(..)
+            | Labels::AnyOf(_)
+            | Labels::With(..)
+            | Labels::Distinct(..)
+            | Labels::Passed(..) => {}
+        }
+        if let Some(known) = self.flattened.get(&id) {
+            return *known;
+        }
+        let inner = match labels {
+            Labels::Typed(shape, _) if may_be_no_list(self.shape(shape)) => {
+                let item = self.item(id);
+                self.any_of(vec![id, item])
+            }
+            Labels::Typed(..) => self.item(id),
+            Labels::Open(..) => {
+                let item = self.item(id);
+                self.any_of(vec![id, item])
+            }
+            Labels::AnyOf(values) => self.map_alternatives(values, Self::flattened),
+            Labels::With(value, other) | Labels::Distinct(value, other) => {
+                let inner = self.flattened(value);
+                self.with(inner, other)
+            }
+            Labels::Passed(value, passage) => {
+                let inner = self.flattened(value);
+                self.push(Labels::Passed(inner, passage))
+            }
+            _ => id,
+        };
+        self.flattened.insert(id, inner);
+        inner
     }
 
     fn field_of_parts(&mut self, id: LabelsId, labels: Labels, key: &Arc<str>) -> LabelsId {
@@ -73,7 +176,7 @@ impl LabelStore<'_> {
             Labels::AnyOf(values) => {
                 self.map_alternatives(values, |store, value| store.field(value, key))
             }
-            Labels::With(value, other) => {
+            Labels::With(value, other) | Labels::Distinct(value, other) => {
                 let part = self.field(value, key);
                 self.with(part, other)
             }
@@ -95,23 +198,31 @@ impl LabelStore<'_> {
                 return id;
             }
             Labels::List(item) => return item,
-            // Loops over objects go through the keys, which may be data; computed keys select any field.
-            Labels::Object(..) => {
-                let node = self.join(id);
-                return self.whole(node);
-            }
-            Labels::Typed(..) | Labels::AnyOf(_) | Labels::With(..) | Labels::Passed(..) => {}
+            Labels::Open(value, _) => return self.open_part(value, None),
+            Labels::Object(..)
+            | Labels::Typed(..)
+            | Labels::AnyOf(_)
+            | Labels::With(..)
+            | Labels::Distinct(..)
+            | Labels::Passed(..) => {}
         }
         if let Some(known) = self.items.get(&id) {
             return *known;
         }
         let item = match labels {
+            // Loops over objects go through the keys, which may be data. An object becomes an item of a list if others are
+            // added to its slot.
+            Labels::Object(..) => {
+                let node = self.join(id);
+                let key = self.scalar(node);
+                self.any_of(vec![id, key])
+            }
             Labels::Typed(shape, node) => {
                 let item = item_of(self.shape(shape));
                 self.typed(&item, node)
             }
             Labels::AnyOf(values) => self.map_alternatives(values, Self::item),
-            Labels::With(value, other) => {
+            Labels::With(value, other) | Labels::Distinct(value, other) => {
                 let item = self.item(value);
                 self.with(item, other)
             }
@@ -137,7 +248,7 @@ impl LabelStore<'_> {
         let elements = match labels {
             Labels::List(item) => self.elements(item),
             Labels::AnyOf(values) => self.map_alternatives(values, Self::elements),
-            Labels::With(value, other) => {
+            Labels::With(value, other) | Labels::Distinct(value, other) => {
                 let elements = self.elements(value);
                 self.with(elements, other)
             }
@@ -150,60 +261,11 @@ impl LabelStore<'_> {
             | Labels::Number(_)
             | Labels::Output(_)
             | Labels::Typed(..)
+            | Labels::Open(..)
             | Labels::Object(..) => id,
         };
         self.elements.insert(id, elements);
         elements
-    }
-
-    /// Returns the label of what decided how many items a list has, such as the predicate of a filter. The number of
-    /// items that a tool returned does not count.
-    pub(in crate::flow) fn length(&mut self, id: LabelsId) -> Option<NodeId> {
-        let labels = self.get(id);
-        match labels {
-            Labels::Whole(node)
-            | Labels::Scalar(node)
-            | Labels::Number(node)
-            | Labels::Typed(_, node) => return Some(node),
-            Labels::Output(_) | Labels::Object(..) | Labels::List(_) => return None,
-            Labels::AnyOf(_) | Labels::With(..) | Labels::Passed(..) => {}
-        }
-        if let Some(known) = self.lengths.get(&id) {
-            return *known;
-        }
-        let length = match labels {
-            Labels::AnyOf(values) => {
-                let start = self.pending.len();
-                for index in values.indices() {
-                    let length = self.alternatives.get(index).copied();
-                    let length = length.and_then(|value| self.length(value));
-                    self.pending.extend(length);
-                }
-                let is_known = self.pending.len() > start;
-                let lengths = self.pending.drain(start..);
-                is_known.then(|| self.graph.join(lengths))
-            }
-            Labels::With(value, other) => {
-                let length = self.length(value);
-                Some(self.graph.join([other].into_iter().chain(length)))
-            }
-            Labels::Passed(value, passage) => {
-                let length = self.length(value);
-                length.map(|length| self.graph.passage(length, passage))
-            }
-            _ => None,
-        };
-        self.lengths.insert(id, length);
-        length
-    }
-
-    /// Returns a list of `item` that has as many items as `like`, or fewer.
-    pub(in crate::flow) fn list_like(&mut self, like: LabelsId, item: LabelsId) -> LabelsId {
-        let list = self.list(item);
-        match self.length(like) {
-            Some(length) => self.with(list, length),
-            None => list,
-        }
     }
 
     /// Returns the labels of a list, or of a text, with the same items in another order or number.
@@ -215,10 +277,10 @@ impl LabelStore<'_> {
 
 impl Labels {
     /// Returns true if the value shows no lists of its own.
-    fn is_simple(self) -> bool {
+    pub(super) fn is_simple(self) -> bool {
         !matches!(
             self,
-            Self::List(_) | Self::AnyOf(_) | Self::With(..) | Self::Passed(..)
+            Self::List(_) | Self::AnyOf(_) | Self::With(..) | Self::Distinct(..) | Self::Passed(..)
         )
     }
 }
@@ -231,4 +293,10 @@ pub(super) fn item_of(shape: &Type) -> Type {
         _ => Type::Any,
     });
     Type::union(items.collect::<Vec<_>>())
+}
+
+/// Returns true if a value of the type `shape` may be something else than a list.
+fn may_be_no_list(shape: &Type) -> bool {
+    let mut members = shape.members().iter();
+    members.any(|member| !matches!(member, Type::List(_)))
 }

@@ -245,21 +245,33 @@ pub(in crate::run) fn select(
 }
 
 impl RunMachine {
+    /// Returns true if an output matches the tool's output schema.
+    pub(in crate::run) fn fits_output(&self, task: TaskId, output: &Value) -> bool {
+        let tool = self.task_data(task).and_then(|data| data.tool.as_ref());
+        tool.is_none_or(|tool| tool.output.is_any() || tool.output.validate(output).is_empty())
+    }
+
     /// Warns if an output does not match the tool's output schema, once per tool. The output is used unchanged, since
     /// its readers may not need the wrong part.
-    pub(in crate::run) fn check_output(&mut self, task: TaskId, output: &Value) {
+    ///
+    /// Returns true if the output fits, as far as it was compared.
+    pub(in crate::run) fn check_output(&mut self, task: TaskId, output: &Value) -> bool {
         let Some(tool) = self.task_data(task).and_then(|data| data.tool.as_ref()) else {
-            return;
+            return true;
         };
+        if tool.output.is_any() {
+            return true;
+        }
         // One warning per tool is enough.
-        if tool.output.is_any() || self.warnings.reports_mismatch(tool) {
-            return;
+        if self.warnings.reports_mismatch(tool) {
+            return false;
         }
         let mut faults = tool.output.validate(output);
+        let fits = faults.is_empty();
         // A message about a secret would reveal a part of it.
         faults.retain(|fault| !self.holds_secret(output, &fault.path));
         let (Some(first), Some((frame, step))) = (faults.first(), self.step_of(task)) else {
-            return;
+            return fits;
         };
         let mut message = format!(
             "the output of the tool `{}` at `{}` does not fit its output schema: {}",
@@ -275,6 +287,7 @@ impl RunMachine {
             .at(step.place, &frame.plan.plan().sources);
         let tool = Arc::clone(tool);
         self.warnings.add_mismatch(tool, warning);
+        fits
     }
 
     /// Validates arguments against the tool's schema.

@@ -193,8 +193,8 @@ impl RunMachine {
         let end = match result {
             Ok(output) => {
                 self.observe_duration(task, effects);
-                self.check_output(task, &output.value);
-                self.observe_output(task, &output);
+                let fits = self.check_output(task, &output.value);
+                self.observe_output(task, &output, fits);
                 let outcome = self.count_answer(output);
                 if let Some(data) = self.task_data_mut(task) {
                     data.pending_outcome = Some(Box::new(outcome));
@@ -202,6 +202,7 @@ impl RunMachine {
                 AttemptEnd::Final
             }
             Err(error) => {
+                self.observe_error(task, &error);
                 let end = match error.retry {
                     RetryAdvice::Never => AttemptEnd::Final,
                     RetryAdvice::Uncertain => AttemptEnd::Uncertain,

@@ -25,6 +25,8 @@ pub(in crate::run) struct RunFlow {
     report: Option<Box<FlowReport>>,
     /// The steps for whose outputs servers have stated labels.
     stated: Vec<(Arc<str>, ValueLabels)>,
+    /// The steps whose outputs do not fit their schemas, and may expose the reader of the run's output by that.
+    unfitting: Vec<Arc<str>>,
     sources: TextSources,
 }
 
@@ -236,8 +238,11 @@ impl RunMachine {
         Some(self.task_data(task)?.address.steps().into())
     }
 
-    /// Records the labels and the texts of an output that a task has received.
-    pub(in crate::run) fn observe_output(&mut self, task: TaskId, output: &ToolOutput) {
+    /// Records the labels and the texts of an output that a task has received, and whether it fits the schema of its tool.
+    pub(in crate::run) fn observe_output(&mut self, task: TaskId, output: &ToolOutput, fits: bool) {
+        if !fits {
+            self.observe_mismatch(task);
+        }
         let is_followed = self.flow().is_some_and(|flow| !flow.parameters.is_empty());
         if !is_followed && output.labels.is_empty() {
             return;
@@ -251,12 +256,40 @@ impl RunMachine {
         if is_followed && is_source {
             self.run_flow.sources.add(&path, &output.value, &args);
         }
-        if !output.labels.is_empty() {
-            self.run_flow
-                .stated
-                .push((Arc::clone(&path), output.labels));
-            self.apply_stated(&path, output.labels);
+        self.state_labels(path, output.labels);
+    }
+
+    /// Records the labels that a server has stated for an error.
+    pub(in crate::run) fn observe_error(&mut self, task: TaskId, error: &ToolError) {
+        if error.labels.is_empty() {
+            return;
         }
+        if let Some(path) = self.step_path(task) {
+            self.state_labels(path, error.labels);
+        }
+    }
+
+    fn state_labels(&mut self, path: Arc<str>, labels: ValueLabels) {
+        if !labels.is_empty() {
+            self.apply_stated(&path, labels);
+            self.run_flow.stated.push((path, labels));
+        }
+    }
+
+    /// Records that an output may have texts where the schema has none.
+    fn observe_mismatch(&mut self, task: TaskId) {
+        let Some(path) = self.step_path(task) else {
+            return;
+        };
+        let is_new = self.flow().is_some_and(|flow| flow.may_expose_by(&path));
+        if !is_new {
+            return;
+        }
+        if let Some(mut report) = self.flow().cloned() {
+            report.exposes = true;
+            self.run_flow.report = Some(Box::new(report));
+        }
+        self.run_flow.unfitting.push(path);
     }
 
     /// Applies stated labels to the report, with a warning for each violation that they cause.
@@ -277,6 +310,14 @@ impl RunMachine {
         if self.run_flow.report.take().is_some() {
             for (path, labels) in self.run_flow.stated.clone() {
                 self.apply_stated(&path, labels);
+            }
+            let Some(mut report) = self.flow().cloned() else {
+                return;
+            };
+            let mut unfitting = self.run_flow.unfitting.iter();
+            if unfitting.any(|path| report.may_expose_by(path)) {
+                report.exposes = true;
+                self.run_flow.report = Some(Box::new(report));
             }
         }
     }

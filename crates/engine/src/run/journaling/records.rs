@@ -223,7 +223,8 @@ impl RunMachine {
         if let Some(data) = self.task_data_mut(task) {
             data.args = Some(call.args.clone());
         }
-        self.observe_output(task, output);
+        let fits = self.fits_output(task, &output.value);
+        self.observe_output(task, output, fits);
         let refused = self.budgets.guard.check_restored_outputs().err();
         // Only outputs that other steps could continue from were within the bound.
         Some(match refused.filter(|_| !past.has_succeeded()) {
@@ -236,6 +237,9 @@ impl RunMachine {
     fn restore_calls(&mut self, task: TaskId, past: &StepHistory) {
         for call in &past.calls {
             self.budgets.written.restore(written_bytes(&call.args));
+            if let Some(Err(error)) = &call.answer {
+                self.observe_error(task, error);
+            }
             self.tasks.push_call(CallRecord {
                 task,
                 attempt: call.attempt,

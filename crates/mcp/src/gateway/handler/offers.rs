@@ -144,14 +144,14 @@ impl GatewayHandler {
                 let (consent_caller, tool) = (Arc::clone(&caller), offer.item);
                 if !is_agreed {
                     Arc::clone(&host)
-                        .consent(asker.clone(), tool, arguments, consent_caller)
+                        .consent(asker.clone(), tool.clone(), arguments, consent_caller)
                         .await?;
                 }
                 let server = offer.server;
                 let client = asker.clone();
                 let result =
                     pass_request(&upstreams, server, "tools/call", params, asker, caller).await?;
-                host.answered(&client, &result);
+                host.answered(&client, &tool, &result);
                 Ok(result)
             })
         })

@@ -1,0 +1,197 @@
+//! The fields that labelled values are known to have, and the labels of their keys.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+use super::parts::item_of;
+use super::{Keys, LabelStore, Labels, LabelsId, OtherFields};
+use crate::Hashing;
+use crate::flow::graph::NodeId;
+use crate::flow::outputs::{fields_of, may_have_fields};
+use crate::schema::Type;
+
+/// Maximum number of parts of an argument whose keys are compared with its type.
+const MAX_ARGUMENT_PARTS: usize = 1_000;
+
+impl LabelStore<'_> {
+    /// Returns false if the value certainly has no fields, and contains nothing that has.
+    pub(in crate::flow) fn may_have_fields(&self, id: LabelsId) -> bool {
+        // Values may repeat each other many times.
+        let mut seen: HashSet<LabelsId, Hashing> = HashSet::default();
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            let found = match self.get(id) {
+                Labels::Scalar(_) | Labels::Number(_) => false,
+                Labels::Whole(node) => self.may_be_object(id, node),
+                Labels::Object(..) => true,
+                Labels::Open(value, _) => {
+                    let value = self.open.value(value);
+                    open.extend(value);
+                    value.is_none()
+                }
+                Labels::Output(output) => self
+                    .called(output)
+                    .is_none_or(|tool| may_have_fields(tool.shape(output.part))),
+                Labels::Typed(shape, _) => may_have_fields(self.shape(shape)),
+                Labels::List(value)
+                | Labels::With(value, _)
+                | Labels::Distinct(value, _)
+                | Labels::Passed(value, _) => {
+                    open.push(value);
+                    false
+                }
+                Labels::AnyOf(values) => {
+                    open.extend(self.alternatives_in(values));
+                    false
+                }
+            };
+            if found {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Returns false if a value with one label has no fields, or none whose label matters.
+    fn may_be_object(&self, id: LabelsId, node: NodeId) -> bool {
+        // What an author writes who has read nothing untrusted is trusted with all its fields.
+        id != self.nothing && (self.keys.is_some() || Some(node) != self.planner_node())
+    }
+
+    fn planner_node(&self) -> Option<NodeId> {
+        match self.get(self.planner) {
+            Labels::Whole(node) => Some(node),
+            _ => None,
+        }
+    }
+
+    /// Returns the fields that the plan or a schema names of the value, or of the items of lists, in order, and which others it
+    /// may have.
+    pub(in crate::flow) fn known_fields(&self, id: LabelsId) -> (BTreeSet<Arc<str>>, OtherFields) {
+        let mut names = BTreeSet::new();
+        let mut others = OtherFields::None;
+        let mut seen: HashSet<LabelsId, Hashing> = HashSet::default();
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            let found = match self.get(id) {
+                Labels::Object(fields, _) => {
+                    let fields = self.fields_in(fields).iter();
+                    names.extend(fields.map(|(name, _)| Arc::clone(name)));
+                    OtherFields::None
+                }
+                Labels::Output(output) => {
+                    let shape = self.called(output).map(|tool| tool.shape(output.part));
+                    names.extend(shape.into_iter().flat_map(fields_of));
+                    // No one validates what a tool returns.
+                    if shape.is_some_and(|shape| !may_have_fields(shape)) {
+                        OtherFields::None
+                    } else {
+                        OtherFields::Unlisted
+                    }
+                }
+                // Guards apply to what is extracted by the names that its schema lists.
+                Labels::Typed(shape, _) => {
+                    let shape = self.shape(shape);
+                    names.extend(fields_of(shape));
+                    if may_have_fields(shape) {
+                        OtherFields::Unlisted
+                    } else {
+                        OtherFields::None
+                    }
+                }
+                Labels::List(value)
+                | Labels::With(value, _)
+                | Labels::Distinct(value, _)
+                | Labels::Passed(value, _) => {
+                    open.push(value);
+                    OtherFields::None
+                }
+                Labels::AnyOf(values) => {
+                    open.extend(self.alternatives_in(values));
+                    OtherFields::None
+                }
+                Labels::Open(value, _) => match self.open.value(value) {
+                    Some(value) => {
+                        open.push(value);
+                        OtherFields::None
+                    }
+                    None => OtherFields::Unknown,
+                },
+                Labels::Whole(node) if self.may_be_object(id, node) => OtherFields::Unknown,
+                Labels::Whole(_) | Labels::Scalar(_) | Labels::Number(_) => OtherFields::None,
+            };
+            others = others.max(found);
+        }
+        (names, others)
+    }
+
+    /// Returns the label of an argument of the type `shape`. The keys that the type lists are no text of the planner.
+    pub(in crate::flow) fn argument(&mut self, id: LabelsId, shape: &Type) -> LabelsId {
+        if self.keys.is_none() {
+            return id;
+        }
+        let mut visits_left = MAX_ARGUMENT_PARTS;
+        self.argument_part(id, shape, &mut visits_left)
+    }
+
+    fn argument_part(&mut self, id: LabelsId, shape: &Type, visits_left: &mut usize) -> LabelsId {
+        let Some(left) = visits_left.checked_sub(1) else {
+            return id;
+        };
+        *visits_left = left;
+        match self.get(id) {
+            Labels::Object(fields, Keys::Plan) => {
+                let listed = fields_of(shape);
+                let fields = self.fields_in(fields).to_vec();
+                let is_listed = fields.iter().all(|(key, _)| listed.contains(key));
+                let parts: Vec<_> = fields
+                    .iter()
+                    .map(|(key, field)| {
+                        let shape = shape.property(key).unwrap_or(Type::Any);
+                        (
+                            Arc::clone(key),
+                            self.argument_part(*field, &shape, visits_left),
+                        )
+                    })
+                    .collect();
+                if is_listed {
+                    self.record(parts)
+                } else {
+                    self.object(parts)
+                }
+            }
+            Labels::List(item) => {
+                let item = self.argument_part(item, &item_of(shape), visits_left);
+                self.list(item)
+            }
+            Labels::AnyOf(values) => self.map_alternatives(values, |store, value| {
+                store.argument_part(value, shape, visits_left)
+            }),
+            Labels::With(value, other) => {
+                let value = self.argument_part(value, shape, visits_left);
+                self.with(value, other)
+            }
+            Labels::Distinct(value, other) => {
+                let value = self.argument_part(value, shape, visits_left);
+                self.push(Labels::Distinct(value, other))
+            }
+            Labels::Passed(value, passage) => {
+                let value = self.argument_part(value, shape, visits_left);
+                self.push(Labels::Passed(value, passage))
+            }
+            Labels::Whole(_)
+            | Labels::Scalar(_)
+            | Labels::Number(_)
+            | Labels::Output(_)
+            | Labels::Typed(..)
+            | Labels::Open(..)
+            | Labels::Object(..) => id,
+        }
+    }
+}
