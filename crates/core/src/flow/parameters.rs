@@ -81,6 +81,15 @@ impl ParameterMatch<'_> {
         }
     }
 
+    /// Returns the name that the rule has for fields of a parameter whose path has `depth` names.
+    fn name_at(&self, depth: usize) -> Option<&str> {
+        match self {
+            Self::Rule(rule) => rule.pattern.name_at(depth),
+            Self::Name(name) => Some(name),
+            Self::Verb(_) => None,
+        }
+    }
+
     fn is_path(self) -> bool {
         match self {
             Self::Rule(rule) => rule.pattern.is_path(),
@@ -319,6 +328,13 @@ struct ArgumentWalk<'w, 'a, 'r> {
     depth: usize,
 }
 
+/// The effect of a rule.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RuleKind {
+    Guard,
+    Leaves,
+}
+
 /// The kinds of rules that need no further search, since there are none or one applies to a parameter around.
 #[derive(Clone, Copy)]
 struct State {
@@ -359,7 +375,7 @@ impl ArgumentWalk<'_, '_, '_> {
         let is_written = matches!(part, ArgumentPart::Node(_) | ArgumentPart::Value(..));
         // What the plan spells out is no deeper than a text may be.
         if self.depth > MAX_DEPTH && !is_written {
-            return self.unknown(part.place(), labels, at, state, OtherFields::Unknown);
+            return self.unknown(part.place(), labels, at, state);
         }
         match part {
             ArgumentPart::Node(node) => self.node(node, shape, labels, at, state),
@@ -453,7 +469,7 @@ impl ArgumentWalk<'_, '_, '_> {
                 Type::Object(object) => {
                     for (name, property) in &object.properties {
                         let Some(left) = self.fields_left.checked_sub(1) else {
-                            return self.unknown(place, labels, at, state, OtherFields::Unknown);
+                            return self.unknown(place, labels, at, state);
                         };
                         self.fields_left = left;
                         let labels = self.store.field(labels, name);
@@ -468,10 +484,13 @@ impl ArgumentWalk<'_, '_, '_> {
                     };
                     let part = ArgumentPart::Unlisted(place);
                     match self.known_fields(Some(object), part, labels, at, state) {
+                        OtherFields::Unlisted if !is_open => {
+                            let listed = Some(&**object);
+                            self.unlisted(place, labels, at, state, listed);
+                        }
                         OtherFields::None => {}
-                        OtherFields::Unlisted if !is_open => {}
                         OtherFields::Unlisted | OtherFields::Unknown => {
-                            self.unknown(place, labels, at, state, OtherFields::Unknown);
+                            self.unknown(place, labels, at, state);
                         }
                     }
                 }
@@ -503,12 +522,16 @@ impl ArgumentWalk<'_, '_, '_> {
         at: ParameterId,
         state: State,
     ) {
-        let others = match self.known_fields(None, part, labels, at, state) {
+        match self.known_fields(None, part, labels, at, state) {
+            OtherFields::None => {}
             // The arguments as a whole may have any fields.
-            OtherFields::Unlisted if at == ALL_ARGUMENTS => OtherFields::Unknown,
-            others => others,
-        };
-        self.unknown(part.place(), labels, at, state, others);
+            OtherFields::Unlisted if at != ALL_ARGUMENTS => {
+                self.unlisted(part.place(), labels, at, state, None);
+            }
+            OtherFields::Unlisted | OtherFields::Unknown => {
+                self.unknown(part.place(), labels, at, state);
+            }
+        }
     }
 
     /// Looks at the fields of the value that the plan or the schema of an output names, apart from those of `listed`: a
@@ -528,7 +551,7 @@ impl ArgumentWalk<'_, '_, '_> {
                 continue;
             }
             let Some(left) = self.fields_left.checked_sub(1) else {
-                self.unknown(part.place(), labels, at, state, OtherFields::Unknown);
+                self.unknown(part.place(), labels, at, state);
                 return OtherFields::None;
             };
             self.fields_left = left;
@@ -538,30 +561,51 @@ impl ArgumentWalk<'_, '_, '_> {
         others
     }
 
-    /// Adds a parameter with other fields than those that are known, if a rule may apply to one of them.
-    fn unknown(
+    /// Adds a parameter that may have any fields, if a rule may apply to one of them.
+    fn unknown(&mut self, place: Place, labels: LabelsId, at: ParameterId, state: State) {
+        self.add_by_fields(place, labels, at, state, |_, _| true);
+    }
+
+    /// Adds a parameter whose value may have fields that the schema of its tool does not list, if a value may leave through one
+    /// of them, or if a guard spells a path to it. Without such a guard the value is taken to have those that are known: tools
+    /// without schemas would have nothing but guarded parameters otherwise. The fields that are `listed` are looked at already.
+    fn unlisted(
         &mut self,
         place: Place,
         labels: LabelsId,
         at: ParameterId,
         state: State,
-        others: OtherFields,
+        listed: Option<&ObjectType>,
     ) {
-        if others == OtherFields::None || !self.store.may_have_fields(labels) {
+        let depth = self.rules.parameter(at).map_or(0, |all| all.path.len());
+        self.add_by_fields(place, labels, at, state, |rule, kind| {
+            let is_listed = rule.name_at(depth).is_some_and(|name| {
+                listed.is_some_and(|listed| listed.properties.contains_key(name))
+            });
+            !is_listed && (kind == RuleKind::Leaves || rule.is_path())
+        });
+    }
+
+    fn add_by_fields(
+        &mut self,
+        place: Place,
+        labels: LabelsId,
+        at: ParameterId,
+        state: State,
+        applies: impl Fn(ParameterMatch<'_>, RuleKind) -> bool,
+    ) {
+        if !self.store.may_have_fields(labels) {
             return;
         }
         let path = self.rules.parameter(at).map_or(&[][..], |all| &all.path);
-        let rule = |rules: &[ParameterMatch<'_>], done: bool, only_paths: bool| {
+        let rule = |rules: &[ParameterMatch<'_>], kind: RuleKind, done: bool| {
             let mut rules = rules.iter().filter(|_| !done);
             rules
-                .find(|rule| rule.may_cover_inside(path) && (!only_paths || rule.is_path()))
+                .find(|rule| rule.may_cover_inside(path) && applies(**rule, kind))
                 .map(|rule| rule.text())
         };
-        // A parameter without a type is taken to have those fields that are known of its value: tools without schemas would
-        // have nothing but guarded parameters otherwise. A rule that spells a path says that there is such a field.
-        let only_paths = others == OtherFields::Unlisted;
-        let guard = rule(&self.rules.guards, state.guarded, only_paths);
-        let leaves = rule(&self.rules.leaves, state.leaving, false);
+        let guard = rule(&self.rules.guards, RuleKind::Guard, state.guarded);
+        let leaves = rule(&self.rules.leaves, RuleKind::Leaves, state.leaving);
         let nothing = Type::Never;
         self.add(
             at,

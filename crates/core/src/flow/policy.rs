@@ -279,6 +279,14 @@ impl FlowPattern {
         }
     }
 
+    /// Returns the name at a position of the path; a single name stands at any.
+    pub(super) fn name_at(&self, depth: usize) -> Option<&str> {
+        match self.field.as_slice() {
+            [name] => Some(name),
+            names => names.get(depth).map(|name| &**name),
+        }
+    }
+
     /// Returns true if the pattern spells a path of several names, which starts at the top.
     pub(super) fn is_path(&self) -> bool {
         self.field.len() > 1
