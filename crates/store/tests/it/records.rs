@@ -100,12 +100,17 @@ fn error() -> impl Strategy<Value = ToolError> {
         Just(RetryAdvice::Again),
         time().prop_map(RetryAdvice::After),
     ];
-    (kind, any::<String>(), value(), retry).prop_map(|(kind, message, data, retry)| ToolError {
-        kind,
-        message,
-        data,
-        retry,
-    })
+    let labels = (any::<bool>(), any::<bool>());
+    let parts = (kind, any::<String>(), value(), retry, labels);
+    parts.prop_map(
+        |(kind, message, data, retry, (untrusted, private))| ToolError {
+            kind,
+            message,
+            data,
+            retry,
+            labels: ValueLabels::new(untrusted, private),
+        },
+    )
 }
 
 fn output() -> impl Strategy<Value = ToolOutput> {
